@@ -4,45 +4,45 @@ import type { RequestContext } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { AudioReference } from '../schemas/asr.ts';
 
-/** What the rest of the host gives to plugins. */
+/** What plugins need from the rest of the host. */
 export interface PluginPorts {
   readonly deployments: {
     handle(name: string): DeploymentPort;
-    /** Keeps a place for a call that will come. Throws what the call would be refused with. */
+    /** Keeps a place for a later call. Throws the error with which the call would be refused. */
     reserve(name: string, context: RequestContext): KeptPlace;
   };
   openMediaScope(): MediaScopePort;
   readonly http: HttpPort;
   readonly log: Logger;
-  /** Where invocations and their calls of the host are reported. Default: nowhere. */
+  /** Receives reports about invocations and their host calls. Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
-  /** What invocations for one user read and write; null is nobody in particular, where no key is asked for. */
+  /** The data of one user. `null` stands for requests without a user, when no API key is required. */
   forUser(userId: string | null): UserPorts;
 }
 
-/** What the host keeps for one user. */
+/** Data that the host stores for one user. */
 export interface UserPorts {
   readonly storage: StoragePort;
   readonly repositories: RepositoriesPort;
 }
 
-/** Values by key, for each plugin apart. Throws `StorageFull`, `InvalidKey` or `ValueTooLarge`. */
+/** Values by key. Each plugin has a namespace. Throws `StorageFull`, `InvalidKey` or `ValueTooLarge`. */
 export interface StoragePort {
   get(namespace: string, key: string): Promise<Uint8Array | undefined>;
   set(namespace: string, key: string, value: Uint8Array): Promise<void>;
-  /** Whether it was there. */
+  /** Returns whether the key existed. */
   delete(namespace: string, key: string): Promise<boolean>;
-  /** Keys in the order of their bytes. */
+  /** Returns keys in the order of their bytes. */
   list(namespace: string, options: { prefix: string; after?: string | undefined; limit: number }): Promise<string[]>;
 }
 
-/** What the application keeps of its media. What `work` does is one transaction, and only `write` changes anything. */
+/** The stored media of the application. Each call runs `work` in one transaction. Only `write` may change rows. */
 export interface RepositoriesPort {
   read<T>(work: (repositories: MediaRepositories) => Promise<T>): Promise<T>;
   write<T>(work: (repositories: MediaRepositories) => Promise<T>): Promise<T>;
 }
 
-/** Throw `NotFoundException`, `MediaIdAlreadyExistsException` and `ValidationError`. */
+/** The methods throw `NotFoundException`, `MediaIdAlreadyExistsException` and `ValidationError`. */
 export interface MediaRepositories {
   readonly media: {
     exists(id: string): Promise<boolean>;
@@ -109,9 +109,9 @@ export interface TranscriptRow extends TranscriptInfoRow {
 }
 export type NewTranscriptRow = Omit<TranscriptRow, 'id'>;
 
-/** Outbound requests, guarded: no private addresses; time, size and redirects limited. */
+/** Requests to other servers, without private addresses, and with limits of time, size and redirects. */
 export interface HttpPort {
-  /** `refusalOf` says why a URL may not be asked; it is asked for every redirect, too. */
+  /** Sends a request. `refusalOf` returns the reason to refuse a URL. It is called for each redirect as well. */
   fetch(
     request: HttpRequest,
     options: { refusalOf: (url: URL) => string | undefined; signal: AbortSignal },
@@ -136,14 +136,14 @@ export interface HttpResponse {
 
 export interface DeploymentCallOptions extends RequestContext {
   readonly signal: AbortSignal;
-  /** Places that were kept for the invocation; the call takes the one at its deployment. */
+  /** Places that the invocation has reserved. The call uses the place at its deployment. */
   readonly places?: KeptPlaces | undefined;
 }
 
 /** A deployed model, as invocations use it. */
 export interface DeploymentPort {
   call(method: string, args: Record<string, unknown>, options: DeploymentCallOptions): Promise<unknown>;
-  /** Batches of values: those since the last batch. */
+  /** Yields batches. A batch has all values since the previous batch. */
   stream(
     method: string,
     args: Record<string, unknown>,
@@ -151,7 +151,7 @@ export interface DeploymentPort {
   ): AsyncIterable<readonly unknown[]>;
 }
 
-/** The media of one invocation; disposal removes its files. */
+/** The media of one invocation. Disposal removes the files. */
 export interface MediaScopePort {
   open(source: MediaSource, options: OpenMediaOptions): Promise<VideoPort>;
   openImage(source: MediaSource, options: OpenMediaOptions): Promise<ImagePort>;
@@ -162,11 +162,11 @@ export interface OpenMediaOptions {
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly signal: AbortSignal;
   /**
-   * Says why a URL may not be asked; it is asked for every redirect, too. Absent: every URL may be that the operator's
-   * rules let through.
+   * Returns the reason to refuse a URL. It is called for each redirect as well. Without it only the operator's rules
+   * apply.
    */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
-  /** The place in a distributed trace. */
+  /** The position in a distributed trace. */
   readonly traceparent?: string | undefined;
 }
 
@@ -184,7 +184,7 @@ export interface VideoInfo {
   readonly duration?: number | undefined;
   readonly hasAudio: boolean;
   readonly hasVideo: boolean;
-  /** As the page says that the video was downloaded from. */
+  /** From the page of the video. */
   readonly title?: string | undefined;
   readonly description?: string | undefined;
 }
@@ -201,13 +201,13 @@ export interface ImageInfo {
   /** Pixels. */
   readonly width: number;
   readonly height: number;
-  /** How the file is encoded: `png`, `mjpeg` … */
+  /** The encoding of the file: `png`, `mjpeg` … */
   readonly format: string;
 }
 
 export interface ImagePort {
   readonly info: ImageInfo;
-  /** Red, green and blue of each pixel in this size. */
+  /** Returns the red, green and blue value of each pixel at this size. */
   pixels(
     size: { readonly width: number; readonly height: number },
     options: { signal: AbortSignal; traceparent?: string | undefined },
@@ -220,7 +220,7 @@ export interface AudioPort {
   readonly reference: AudioReference;
 }
 
-/** A file part of a request, stored by the host. */
+/** A file part of a request. The host stores the file. */
 export interface UploadedFile {
   readonly path: string;
   readonly filename?: string | undefined;

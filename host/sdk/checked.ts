@@ -7,7 +7,7 @@ import type { Host } from './host.ts';
 
 type Issues = Parameters<typeof validationEntries>[0];
 
-/** The value as its schema gives it; else throws what `blame` makes of the issues. */
+/** Returns the parsed value. Throws the error that `blame` makes of the issues. */
 export function checked<S extends z.ZodMiniType>(
   schema: S,
   value: unknown,
@@ -20,7 +20,7 @@ export function checked<S extends z.ZodMiniType>(
 
 export function fromClient(issues: Issues, value: unknown): HostError {
   const entries = validationEntries(issues, value);
-  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries }); // as the host says it
+  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries }); // the same words as the host's
 }
 
 export function fromHelper(issues: Issues, value: unknown): HostError {
@@ -32,7 +32,9 @@ export function fromHelper(issues: Issues, value: unknown): HostError {
   );
 }
 
-/** What an endpoint gave: the host's log has the places, no client gets them, or the message. */
+/**
+ * Returns the error for an invalid output. The host's log has the positions. Clients get neither these nor the message.
+ */
 export function fromEndpoint(issues: Issues, value: unknown): HostError {
   const entries = validationEntries(issues, value);
   const places = entries.map(({ loc, type }) => ({ loc, type }));
@@ -44,7 +46,10 @@ export function fromEndpoint(issues: Issues, value: unknown): HostError {
   );
 }
 
-/** Frees what `work` opened; throws error records, and logs where the plugin's own errors came from. */
+/**
+ * Runs `work` and frees the handles that it opened. Throws error records, and logs the stack of the plugin's own
+ * errors.
+ */
 export function runInScope(host: Host, endpoint: string, work: (scope: HandleScope) => string): string {
   const scope = new HandleScope();
   try {

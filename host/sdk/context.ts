@@ -8,7 +8,7 @@ import { uuid } from './guest/uuid.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Structured log lines; the host adds the plugin's name and the request's id. */
+/** Structured log lines. The host adds the name of the plugin and the id of the request. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -40,8 +40,8 @@ export interface Clock {
 }
 
 /**
- * What an endpoint's `run` may use. Everything opened through it is freed when `run` ends. Members are made when they
- * are asked for.
+ * The second argument of an endpoint's `run`. Everything that is opened through it is freed when `run` ends. Members
+ * are created when they are first used.
  */
 export class Context {
   /** @internal */
@@ -80,7 +80,7 @@ export class Context {
     };
   }
 
-  /** Randomness of the host. */
+  /** Random bytes from the host. */
   get random(): Random {
     return { bytes: (length) => this.host.random.bytes(length), uuid: () => uuid(this.host.random.bytes(16)) };
   }
@@ -89,13 +89,14 @@ export class Context {
     return { now: () => new Date(this.host.now()), monotonicMs: () => this.host.monotonicNow() };
   }
 
-  /** When the host ends this run. */
+  /** The time when the host ends this run. */
   get deadline(): Date {
     return (this.#deadline ??= new Date(this.host.now() + this.remainingMs));
   }
 
   /**
-   * Whether the client has gone away, as an `AbortSignal` would say it. It fires no events: `run` is not interrupted.
+   * Says whether the client has gone, in the form of an `AbortSignal`. It fires no events, because `run` is not
+   * interrupted.
    */
   get signal(): CancelSignal {
     return (this.#signal ??= cancelSignal(this.host));
@@ -106,22 +107,22 @@ export class Context {
     return this.host.invocation.requestId();
   }
 
-  /** The user whose API key the request came with; undefined where no key is asked for. */
+  /** The user of the request's API key. Undefined when no API key is required. */
   get user(): string | undefined {
     return this.host.invocation.user();
   }
 
   /**
-   * How urgent the work is: a whole number, higher is sooner, 0 for ordinary requests. Calls of deployments have it,
-   * too.
+   * The priority: a whole number, higher is sooner, 0 for ordinary requests. Calls of deployments have the same
+   * priority.
    */
   get priority(): number {
     return this.host.invocation.priority();
   }
 
   /**
-   * The place in a distributed trace, as the `traceparent` header of the W3C has it; undefined when the request is in
-   * no trace.
+   * The position in a distributed trace, in the form of the W3C's `traceparent` header. Undefined when the request is
+   * in no trace.
    */
   get traceparent(): string | undefined {
     return this.host.invocation.traceparent();
@@ -132,17 +133,17 @@ export class Context {
     return Number(this.host.invocation.remainingMs());
   }
 
-  /** Whether the client has gone away; the next host call then fails with `cancelled`. */
+  /** Returns whether the client has gone. The next host call then fails with `cancelled`. */
   isCancelled(): boolean {
     return this.host.invocation.isCancelled();
   }
 
-  /** Says how far the run has come, from 0 to 1, and what is being done. The host logs it. */
+  /** Reports the progress: a fraction from 0 to 1, and the current step. The host logs it. */
   progress(fraction: number, text = ''): void {
     this.host.progress.report(fraction, text);
   }
 
-  /** Speech recognition: of the deployment `asr_deployment`, or of another one: `ctx.asr('name')`. */
+  /** Speech recognition by the deployment `asr_deployment`, or by another one: `ctx.asr('name')`. */
   get asr(): Asr {
     const of = (deployment: string): AsrDeployment => new AsrDeployment(deployment, this.host, this.#scope);
     return Object.assign(of, {
@@ -150,7 +151,7 @@ export class Context {
     });
   }
 
-  /** Text generation: by the deployment `llm_deployment`, or by another one: `ctx.llm('name')`. */
+  /** Text generation by the deployment `llm_deployment`, or by another one: `ctx.llm('name')`. */
   get llm(): Llm {
     const of = (deployment: string): LlmDeployment => new LlmDeployment(deployment, this.host, this.#scope);
     return Object.assign(of, {
@@ -187,19 +188,19 @@ function cancelSignal(host: Host): CancelSignal {
 export class StreamContext<T> extends Context {
   readonly #encode: (value: T) => string;
 
-  /** @param encode checks a value against the output schema and gives its JSON. */
+  /** @param encode checks a value against the output schema and returns its JSON. */
   constructor(host: Host, scope: HandleScope, encode: (value: T) => string) {
     super(host, scope);
     this.#encode = encode;
   }
 
-  /** Sends one value; returns when the client has room for more, throws `cancelled` when it has gone. */
+  /** Sends one value. It may return before the client has received it. Throws `cancelled` when the client has gone. */
   write(value: T): void {
     const chunk = this.#encode(value);
     hostCall(() => this.host.output.write(chunk));
   }
 
-  /** Sends all that is left of a stream, as its values are made, and frees it. */
+  /** Sends all remaining values of a stream as they arrive, and frees the stream. */
   forward(stream: Stream<T>): void {
     stream.forwardTo(this.host);
   }

@@ -12,20 +12,20 @@ interface EndpointNames<I extends Schema, O extends Schema, U extends Capability
   Pick<EndpointInfo, 'name' | 'path' | 'summary'>
 > {
   readonly description?: string;
-  /** An object; its keys are the parameters. */
+  /** The schema of an object. Its keys are the parameters. */
   readonly input: I;
-  /** The answer, or one streamed value. */
+  /** The schema of the answer, or of one streamed value. */
   readonly output: O;
-  /** Capabilities that it needs; `ctx` has their members, and `plugin.json` must ask for them. */
+  /** Capabilities that the endpoint needs. `ctx` has their members, and `plugin.json` must request them. */
   readonly uses?: readonly U[];
   /**
-   * Runs once, when the plugin is loaded, without the host; every run begins with what it gave, in `ctx.state`, as if
-   * it had just been made.
+   * Called once, without the host, when the plugin is loaded. Every run finds a fresh copy of its result in
+   * `ctx.state`.
    */
   readonly initialize?: () => S;
 }
 
-/** What `run` gets beside its input. */
+/** The second argument of `run`. */
 export type ContextOf<C, U extends Capability, S> = C & Uses<U> & { readonly state: S };
 
 export interface UnaryEndpoint<
@@ -45,11 +45,11 @@ export interface StreamingEndpoint<
   S = undefined,
 > extends EndpointNames<I, O, U, S> {
   readonly stream: true;
-  /** Sends values with `ctx.write` and `ctx.forward`, or is a generator: what it yields is sent. */
+  /** Sends values with `ctx.write` and `ctx.forward`. A generator sends the values that it yields. */
   run(input: z.output<I>, ctx: ContextOf<StreamContext<z.input<O>>, U, S>): Iterable<z.input<O>> | void;
 }
 
-/** What the component says of an endpoint. */
+/** The description of an endpoint in the component. */
 export interface EndpointInfo {
   /** Unique among all plugins, such as `transcribe_video`. */
   name: string;
@@ -65,17 +65,20 @@ export interface EndpointInfo {
   streaming: boolean;
 }
 
-/** An endpoint, ready to be part of a plugin. */
+/** An endpoint for `definePlugin`. */
 export interface Endpoint {
   readonly info: EndpointInfo;
   readonly uses: readonly Capability[];
-  /** Makes what every run begins with. */
+  /** Creates the state with which every run begins. */
   initialize(): void;
-  /** Runs it on a JSON object; gives the answer as JSON (`null` when streaming) or throws an error record. */
+  /** Runs the endpoint on a JSON object. Returns JSON (`null` when it streams) or throws an error record. */
   run(host: Host, input: string): string;
 }
 
-/** Makes an endpoint. Call it at the top of a module: schemas are then part of the built component. */
+/**
+ * Defines an endpoint. Call it at the top level of a module, because schemas are then created while the component is
+ * built.
+ */
 export function defineEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined>(
   definition: UnaryEndpoint<I, O, U, S> | StreamingEndpoint<I, O, U, S>,
 ): Endpoint {
@@ -129,8 +132,8 @@ function jsonSchema(schema: Schema, io: 'input' | 'output'): string {
 }
 
 /**
- * Lets an object's schema work out its keys now, while the component is built. It does so at its first use, and each
- * run of an endpoint would be the first. No object is given: nothing of the plugin's own runs.
+ * Makes the schema of an object compute its keys now, while the component is built. Otherwise it would do so at its
+ * first use, which each run would be. It parses no object, so no code of the plugin runs.
  */
 function prepare(schema: z.core.$ZodType): void {
   if (schema._zod.def.type === 'object') schema._zod.parse({ value: undefined, issues: [] }, { async: false });

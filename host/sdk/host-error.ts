@@ -1,4 +1,4 @@
-/** Which class of error it is; each has one HTTP status (docs/plugins.md lists them). */
+/** The class of an error. Each one has one HTTP status (docs/plugins.md lists them). */
 export type ErrorKind =
   | 'invalid-input'
   | 'bad-request'
@@ -11,7 +11,7 @@ export type ErrorKind =
   | 'cancelled'
   | 'internal';
 
-/** An error as it crosses the border of the sandbox; `data` is JSON. */
+/** An error as it crosses the border of the sandbox. `data` is JSON. */
 export interface ErrorRecord {
   kind: ErrorKind;
   name: string;
@@ -20,11 +20,11 @@ export interface ErrorRecord {
 }
 
 /**
- * An error of the host, such as a video that could not be fetched; uncaught, it is the answer of the request. Throw one
- * of your own to answer with a status other than 500.
+ * An error of the host, such as a video that could not be fetched. When it is not caught, it becomes the answer of the
+ * request. Throw your own to answer with a status other than 500.
  */
 export class HostError extends Error {
-  /** The class name that clients see as `error`; match on it, not on the message. */
+  /** The class name that clients see as `error`. Match errors by it, because messages may change. */
   override readonly name: string;
   readonly kind: ErrorKind;
   /** Facts for programs. */
@@ -38,7 +38,7 @@ export class HostError extends Error {
   }
 }
 
-/** Runs a host call; what the host throws becomes a {@link HostError}. */
+/** Runs a host call. Errors of the host become a {@link HostError}. */
 export function hostCall<T>(call: () => T): T {
   try {
     return call();
@@ -47,7 +47,7 @@ export function hostCall<T>(call: () => T): T {
   }
 }
 
-/** Any thrown value as the record that `run` gives back. */
+/** Returns the record that `run` throws for any thrown value. */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof HostError) {
     return {
@@ -68,7 +68,10 @@ function fromHost(thrown: unknown): unknown {
   return record ? new HostError(record.name, record.kind, record.message, { data: parseData(record.data) }) : thrown;
 }
 
-/** Bindings throw the record itself, or an error that holds it as `payload`. */
+/**
+ * Returns the error record in a thrown value. Bindings throw the record itself, or an error with the record as
+ * `payload`.
+ */
 function errorRecordIn(thrown: unknown): ErrorRecord | undefined {
   if (isErrorRecord(thrown)) return thrown;
   if (typeof thrown === 'object' && thrown !== null && 'payload' in thrown && isErrorRecord(thrown.payload))

@@ -12,7 +12,7 @@ export * from './public.ts';
 installConsole(host.log);
 installRandom(host.random.bytes);
 
-/** Export the result as `endpoint`. */
+/** Defines the plugin. Export the result as `endpoint`. */
 export function definePlugin(endpoints: readonly Endpoint[], options: PluginOptions = {}): Plugin {
   const start = (): typeof host => {
     running.isOn = true;

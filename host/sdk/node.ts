@@ -1,6 +1,6 @@
 /**
- * `aana-host/plugin` outside of the sandbox, for tests: the same names; `runEndpoint` of `aana-host/plugin/testing`
- * gives the host.
+ * `aana-host/plugin` outside of the sandbox, for tests. It has the same names. `runEndpoint` of
+ * `aana-host/plugin/testing` provides the host.
  */
 import type { Endpoint } from './endpoint.ts';
 import { bindPlugin, type Plugin, type PluginOptions } from './plugin.ts';

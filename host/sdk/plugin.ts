@@ -4,7 +4,7 @@ import type { Helper } from './capabilities/helper.ts';
 import type { ErrorRecord } from './host-error.ts';
 import type { Host } from './host.ts';
 
-/** What a plugin exports as `endpoint`. */
+/** The export `endpoint` of a plugin. */
 export interface Plugin {
   describe(): EndpointInfo[];
   run(name: string, input: string): string;
@@ -13,14 +13,14 @@ export interface Plugin {
 }
 
 export interface PluginOptions {
-  /** What `ctx.runRemote` runs. */
+  /** Helpers for `ctx.runRemote` and `ctx.startRemote`. */
   readonly helpers?: readonly Helper[];
 }
 
-/** How the host names a helper to `run`; no endpoint can have such a name. */
+/** The prefix of a helper's name when the host calls `run`. No endpoint can have such a name. */
 const helperPrefix = 'helper:';
 
-/** @param granted the host's functions as far as they can be seen before a run; none in tests. */
+/** @param granted the interfaces of the host that the plugin requests. Undefined in tests. */
 export function bindPlugin(
   endpoints: readonly Endpoint[],
   { helpers = [] }: PluginOptions,

@@ -14,11 +14,11 @@ import { PluginFiles } from './plugin-files.ts';
 
 export interface BuildOptions {
   readonly log: Logger;
-  /** Builds even when no input has changed. */
+  /** Whether to build even when no input has changed. */
   readonly force?: boolean;
-  /** Where the component goes instead of the manifest's place. */
+  /** Path of the component. Default: the path in the manifest. */
   readonly outDir?: string;
-  /** Of the build's process. */
+  /** Limits of the build's process. */
   readonly limits?: BuildLimits | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -29,26 +29,26 @@ export interface BuildResult {
   readonly rebuilt: boolean;
 }
 
-/** What a component was made of; stands beside it. */
+/** The inputs of a component. The stamp lies beside the component. */
 interface Stamp {
   readonly toolchain: string;
-  /** Hash of the component that was written. */
+  /** Hash of the component. */
   readonly component: string;
   /** Hash of every bundled source file, by absolute path. */
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/** Changes when a build makes something else of the same sources. */
+/** The version of the build. It changes when the same sources give a different component. */
 const BUILDER = 'sources are confined to the plugin';
 
 /** The contract between host and guests. */
 export const worldFile = join(packageRoot, 'wit', 'world.wit');
 
 /**
- * Makes a plugin's component from its TypeScript entry: bundled into one module, then compiled with the WIT world into
- * a component. Does nothing when the component is there and neither the sources it was made of, the world nor the tools
- * have changed. Processes that build the same plugin at once wait for each other. A plugin without the entry file, or
- * of Extism, is not ours to build: its component must exist.
+ * Builds a plugin's component from its TypeScript entry: bundles it into one module and compiles the module with the
+ * WIT world. Does nothing when the component exists and neither sources, world nor tools have changed. Processes that
+ * build the same plugin at the same time wait for each other. A plugin without an entry file and an Extism plugin
+ * cannot be built here, so their component must exist. Throws `PluginLoadError`.
  */
 export async function buildPlugin(dir: string, options: BuildOptions): Promise<BuildResult> {
   const manifest = await readManifest(dir);
@@ -82,7 +82,7 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
   return withFileLock(
     `${component}.lock`,
     async () => {
-      if (await isCurrent()) return { component, rebuilt: false }; // another process built it meanwhile
+      if (await isCurrent()) return { component, rebuilt: false }; // another process has built it meanwhile
       await build(manifest, component, { text: world, toolchain }, options);
       return { component, rebuilt: true };
     },
@@ -107,7 +107,7 @@ async function build(
     await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)),
   );
   const stamp: Stamp = { toolchain: world.toolchain, component: sha256(made.component), inputs };
-  await rm(stampPath(component), { force: true }); // never a stamp beside another component
+  await rm(stampPath(component), { force: true }); // a stamp must never lie beside a different component
   await writeAtomically(component, made.component);
   await writeAtomically(positionsPath(component), new SourcePositions(made.map).toJson(stamp.component));
   await writeAtomically(stampPath(component), `${JSON.stringify(stamp, undefined, 1)}\n`);
@@ -139,11 +139,11 @@ async function readStamp(component: string): Promise<Stamp | undefined> {
     if (typeof toolchain !== 'string' || typeof hash !== 'string' || typeof inputs !== 'object') return undefined;
     return { toolchain, component: hash, inputs };
   } catch {
-    return undefined; // absent or unreadable: build
+    return undefined; // absent or unreadable, so the plugin is built
   }
 }
 
-/** The world and the versions of what turns sources into a component. */
+/** Returns the hash of the world and of the versions of the tools. */
 async function toolchainHash(world: string): Promise<string> {
   const require = createRequire(import.meta.url);
   const versions = await Promise.all(
@@ -170,7 +170,10 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** A stamp may come with the plugin and name any file: devices and pipes are not read. */
+/**
+ * Returns the hash of a regular file, or undefined. A stamp can come with a plugin and name any file, so devices and
+ * pipes are not read.
+ */
 async function hashOf(path: string): Promise<string | undefined> {
   try {
     return (await stat(path)).isFile() ? sha256(await readFile(path)) : undefined;

@@ -13,18 +13,18 @@ import { insteadOfModule, WebGlobals } from './web-globals.ts';
 export interface PluginBundle {
   /** One ES module whose only imports are `aana:host/*`. */
   readonly code: string;
-  /** From the lines of `code` to those of the sources. */
+  /** The map from lines of `code` to lines of the sources. */
   readonly positions: SourcePositions;
-  /** Where its top level waits for a promise first, if it does. */
+  /** The position where its top level first waits for a promise, if it does. */
   readonly waitsAt: string | undefined;
-  /** Every file that went into it. */
+  /** All bundled files. */
   readonly files: readonly string[];
 }
 
 /**
- * Bundles a plugin's entry. `aana-host/plugin` is always this package's own, so that guest and host agree; `zod` is the
- * plugin's own where it has one, else this package's. A plugin folder therefore needs no `node_modules`. What no
- * sandbox has fails here, with the place and what to use in its stead.
+ * Bundles a plugin's entry. `aana-host/plugin` always comes from this package, so that guest and host agree. `zod`
+ * comes from the plugin where it has one, otherwise from this package. A plugin folder therefore needs no
+ * `node_modules`. Code that cannot work in the sandbox fails here, with the position and a replacement.
  */
 export async function bundlePlugin({ name, dir, entry, capabilities }: PluginManifest): Promise<PluginBundle> {
   const require = createRequire(import.meta.url);
@@ -32,7 +32,7 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
   const globals = new WebGlobals();
   const files = new PluginFiles(dir);
   const accepted = new Set<string>();
-  /** The first file that may not be a part: why the bundler was stopped. */
+  /** The reason why the bundler was stopped: the first file that may not be bundled. */
   let outside: Error | undefined;
   const unusable: { readonly source: string; readonly importer: string }[] = [];
   try {
@@ -53,13 +53,13 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
             if (absentInterface(source, capabilities) !== undefined) return source;
             const own = globals.resolve(source, importer);
             if (own !== undefined) return { id: own, moduleSideEffects: false };
-            if (options.kind === 'dynamic-import' && !isBuiltin(source)) return { id: source, external: true }; // found below, where it is reached
+            if (options.kind === 'dynamic-import' && !isBuiltin(source)) return { id: source, external: true }; // reported below if it is still in the bundle
             const found = await this.resolve(source, importer, { ...options, skipSelf: true });
             if (found && !found.external && isAbsolute(found.id)) {
               if (await files.has(found.id, source)) accepted.add(found.id);
               else throw (outside ??= new Error(`${await placeOfImport(dir, importer, source)}: ${outsideOf(source)}`));
             }
-            if (source === 'whatwg-url' && found) return { ...found, moduleSideEffects: false }; // it only defines
+            if (source === 'whatwg-url' && found) return { ...found, moduleSideEffects: false }; // it has no side effects
             if (isBuiltin(source) && (found === null || found.external)) unusable.push({ source, importer });
             else if (found === null && /^zod(\/|$)/.test(source)) return esmOf(require.resolve(source));
             else if (found === null && /^[\w@]/.test(source) && !source.startsWith('aana:'))
@@ -128,7 +128,7 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
 const outsideOf = (source: string): string =>
   `'${source}' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install it as a package`;
 
-/** What the bundler says, one line an error, each with the place in the source. */
+/** Returns the bundler's errors, one line each, with positions in the sources. */
 function messageFrom(dir: string, cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   const { errors } = cause as { errors?: readonly BundlerError[] };
@@ -148,7 +148,10 @@ interface BundlerError {
   readonly frame?: string;
 }
 
-/** Names the sources as an author knows them: from the plugin's folder, or from the package that they are part of. */
+/**
+ * Returns the map with the names of sources that an author knows: relative to the plugin's folder, or to the package of
+ * the file.
+ */
 function namedFrom(dir: string, map: BundleMap): BundleMap {
   const { sourcesContent: _, ...rest } = { ...map, sourcesContent: undefined };
   return { ...rest, sources: map.sources.map((source) => nameFrom(dir, resolve(dir, source))) };
@@ -174,5 +177,5 @@ function lineAndColumn(code: string, offset: number): [line: number, column: num
   return [before.length, before.at(-1)!.length + 1];
 }
 
-/** zod's packages name a CommonJS file for `require` and the same file as an ES module beside it. */
+/** Returns the ES module for a CommonJS file, because zod's packages have both beside each other. */
 const esmOf = (path: string): string => path.replace(/\.cjs$/, '.js');

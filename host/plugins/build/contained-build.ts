@@ -6,13 +6,13 @@ import { runContained, type RunContainedResult } from '../../processes/index.ts'
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { MadeComponent } from './make-component.ts';
 
-/** What the process of a build finds in its folder. */
+/** The request that the process of a build finds in its folder. */
 export interface BuildRequest {
   readonly manifest: PluginManifest;
   readonly world: string;
 }
 
-/** What it leaves there; the component is a file of its own. */
+/** The result that it leaves there. The component is a separate file. */
 export type BuildOutcome = { readonly made: Omit<MadeComponent, 'component'> } | { readonly error: ErrorRecord };
 
 export const buildFiles = (folder: string) => ({
@@ -24,20 +24,20 @@ export const buildFiles = (folder: string) => ({
 export interface BuildLimits {
   /** Milliseconds. */
   readonly timeoutMs: number;
-  /** Resident memory of the process; looked at on Linux. */
+  /** Maximum bytes of resident memory. Checked on Linux only. */
   readonly memoryBytes: number;
 }
 
-/** A build takes seconds and some hundred MB; a machine may be slow, and sources may be many. */
+/** Generous limits: a build takes seconds and some hundred MB, but a machine may be slow and sources may be many. */
 export const defaultBuildLimits: BuildLimits = { timeoutMs: 180_000, memoryBytes: 2 ** 31 };
-/** Of all threads together. */
+/** Milliseconds of computing of all threads together. */
 const CPU_SECONDS = 120;
 const PROGRAM = fileURLToPath(new URL('./main.js', import.meta.url));
 
 /**
- * Makes a plugin's component in a process of its own, which ends with this one: bundling reads what a plugin's author
- * wrote, and compiling runs it. `folder` is made for it, and removed. Throws `PluginLoadError` with what the build
- * says, or the limit that it met.
+ * Builds a plugin's component in a child process that ends with this process, because bundling reads code of the
+ * plugin's author and compiling runs it. `folder` is created and removed. Throws `PluginLoadError` with the error of
+ * the build or with the limit that it reached.
  */
 export async function containedBuild(
   request: BuildRequest,
@@ -47,7 +47,7 @@ export async function containedBuild(
 ): Promise<MadeComponent> {
   const { name, dir } = request.manifest;
   const files = buildFiles(folder);
-  await rm(folder, { recursive: true, force: true }); // a host that was killed left it
+  await rm(folder, { recursive: true, force: true }); // left by a host that was killed
   await mkdir(folder);
   try {
     await writeFile(files.request, JSON.stringify(request));

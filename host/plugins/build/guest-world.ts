@@ -1,8 +1,8 @@
 import { type Capability, capabilityNames, deniedExports } from '../capabilities/catalogue.ts';
 
 /**
- * The world for a plugin that asks for these capabilities: `wit/world.wit` without the imports of the others. Of those
- * whose types other interfaces name, the types stay. A component made with it imports what it asked for and no more.
+ * Returns the world for a plugin that requests these capabilities: `wit/world.wit` without the other imports. Types
+ * that other interfaces use remain. A component that is built with it imports only requested capabilities.
  */
 export function guestWorld(world: string, capabilities: readonly Capability[]): string {
   return capabilityNames
@@ -21,8 +21,8 @@ function withoutFunctions(body: string): string {
 }
 
 /**
- * A module in place of the interface of a capability that a plugin does not ask for: its functions fail with a
- * sentence. Undefined for others.
+ * Returns the source of a module that replaces the interface of a capability that a plugin does not request. Its
+ * functions throw an error with the reason. Returns undefined for other modules.
  */
 export function absentInterface(specifier: string, capabilities: readonly Capability[]): string | undefined {
   const name = /^aana:host\/([\w-]+)/.exec(specifier)?.[1];

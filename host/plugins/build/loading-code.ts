@@ -1,6 +1,6 @@
 import { parseAst } from 'rolldown/parseAst';
 
-/** A place in a bundle that loads code while it runs, or waits at the top level. */
+/** A position in a bundle that loads code at run time, or that waits at the top level. */
 export interface LoadingCode {
   readonly kind: 'import()' | 'require()' | 'await';
   readonly offset: number;
@@ -19,10 +19,10 @@ const functions: ReadonlySet<string> = new Set([
   'StaticBlock',
   'PropertyDefinition',
 ]);
-/** The bundler calls what it could not resolve by the second name. */
+/** Names of `require`. The bundler uses the second one for modules that it could not resolve. */
 const requires: ReadonlySet<unknown> = new Set(['require', '__require']);
 
-/** What is left in a bundle of `import()`, of `require()` and of `await` outside of functions, by place. */
+/** Returns the positions of `import()`, of `require()`, and of `await` outside of functions in a bundle. */
 export function loadingCode(code: string): LoadingCode[] {
   const found: LoadingCode[] = [];
   const visit = (value: unknown, isTopLevel: boolean): void => {

@@ -1,5 +1,4 @@
-// The process of one build: makes the component of the request in the folder that it is given, and leaves there what
-// came of it.
+// The process of one build. It builds the component of the request in its folder and leaves the result there.
 import { readFile, writeFile } from 'node:fs/promises';
 import { toErrorRecord } from '../../core/errors.ts';
 import { type BuildOutcome, type BuildRequest, buildFiles } from './contained-build.ts';

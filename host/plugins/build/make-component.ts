@@ -5,18 +5,18 @@ import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { BundleMap } from '../component/source-positions.ts';
 import { bundlePlugin } from './bundle.ts';
 
-/** What a plugin's sources became. */
+/** A built plugin. */
 export interface MadeComponent {
   readonly component: Uint8Array;
-  /** From the lines of the bundle to those of the sources. */
+  /** The map from lines of the bundle to lines of the sources. */
   readonly map: BundleMap;
-  /** Every file that went into it. */
+  /** All bundled files. */
   readonly files: readonly string[];
 }
 
 /**
- * Bundles a plugin's entry into one module, and compiles that with `world` into a component. This runs code of the
- * plugin. `folder` takes temporary files.
+ * Bundles a plugin's entry into one module and compiles it with `world` into a component. This runs code of the plugin.
+ * Temporary files go into `folder`.
  */
 export async function makeComponent(manifest: PluginManifest, world: string, folder: string): Promise<MadeComponent> {
   const { code, positions, waitsAt, files } = await bundlePlugin(manifest);
@@ -35,7 +35,7 @@ export async function makeComponent(manifest: PluginManifest, world: string, fol
   return { component, map: positions.map, files };
 }
 
-/** Why the top level of the sources did not run to its end, less what the compiler says around it. */
+/** Returns why the top level of the sources failed, without the prefixes of the compiler. */
 function evaluationError(cause: unknown, waitsAt: string | undefined): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   if (waitsAt !== undefined && message.includes('blocking on a promise'))

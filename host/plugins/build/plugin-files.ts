@@ -3,23 +3,23 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { packageRoot } from '../../core/package-root.ts';
 
 /**
- * Which files may become part of a plugin: those of its folder, the packages that are installed there or in the folders
- * above, and the SDK of this package. Links are followed before a file is looked at. A link from the plugin's folder to
- * a place outside is refused, because the plugin's author can make one; a link in a `node_modules` above it is not,
- * because whoever installs packages there made it.
+ * Decides which files may be bundled into a plugin: files of its folder, of packages that are installed there or in the
+ * folders above, and of this package's SDK. Links are resolved first. A link from the plugin's folder to a place
+ * outside is refused, because the plugin's author can create it. A link in a `node_modules` above is allowed, because
+ * only the person who installs packages can create it.
  */
 export class PluginFiles {
   readonly #dir: string;
   #real: Promise<string> | undefined;
   #roots: Promise<readonly string[]> | undefined;
-  /** Packages that lie elsewhere and are linked from a `node_modules` above. */
+  /** Packages that are linked from a `node_modules` above and lie elsewhere. */
   readonly #linked = new Set<string>();
 
   constructor(dir: string) {
     this.#dir = dir;
   }
 
-  /** Whether the file may be a part; `source` is what an import calls it. A file that is not there is no part. */
+  /** Whether the file may be bundled. `source` is its name in an import. A missing file may not. */
   async has(file: string, source = ''): Promise<boolean> {
     const real = await realOf(file);
     if (real === undefined) return false;
@@ -29,7 +29,7 @@ export class PluginFiles {
     );
   }
 
-  /** Whether the path is that of the plugin's folder, or lies in it. */
+  /** Whether the path is the plugin's folder or lies in it. */
   async isOwn(path: string): Promise<boolean> {
     const [real, own] = await Promise.all([realOf(path), this.#own()]);
     return real !== undefined && (real === own || isInside(real, own));
@@ -62,7 +62,7 @@ export class PluginFiles {
 
 const realOf = (path: string): Promise<string | undefined> => realpath(path).catch(() => undefined);
 
-/** The folders that hold this one, the nearest first. */
+/** Returns the parent folders, the nearest first. */
 function above(folder: string): string[] {
   const parent = dirname(folder);
   return parent === folder ? [] : [parent, ...above(parent)];

@@ -3,7 +3,10 @@ import { packageRoot } from '../../core/package-root.ts';
 
 const folder = join(packageRoot, 'dist', 'host', 'sdk', 'guest', 'web');
 
-/** Globals of the web that the interpreter lacks and the SDK has; the file is bundled where a source names them. */
+/**
+ * Globals of the web that the interpreter lacks and the SDK provides. The file is bundled where a source names the
+ * global.
+ */
 const provided: Readonly<Record<string, string>> = {
   URL: 'url',
   URLSearchParams: 'url',
@@ -30,7 +33,7 @@ const noFiles =
 const noThreads =
   'a plugin has one thread: call deployments, which compute in processes of their own, or helpers with ctx.startRemote';
 
-/** Globals that a plugin cannot have, with what to use in their place. */
+/** Globals that a plugin cannot have, each with a replacement. */
 const refused: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     ['fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource', 'Request', 'Response', 'Headers'].map((name) => [
@@ -68,7 +71,7 @@ const refused: Readonly<Record<string, string>> = {
   Intl: 'the interpreter has no locales: write numbers and dates by hand or with a library that brings its own',
 };
 
-/** What to use in place of a module of Node. */
+/** Returns the replacement for a module of Node. */
 export function insteadOfModule(name: string): string {
   switch (name.replace(/^node:/, '').split('/')[0]) {
     case 'fs':
@@ -103,15 +106,14 @@ const PREFIX = 'aana-global:';
 const STUB = '\0aana-absent-';
 
 /**
- * Gives free names of the sources their meaning in the sandbox: the SDK's file, or a stand-in that is `undefined` and
- * has a name of its own in the bundle, so that {@link WebGlobals.uses} finds what is left of it when everything unused
- * has gone.
+ * Gives free names in the sources their meaning in the sandbox: a file of the SDK, or a stand-in that is `undefined`. A
+ * stand-in has a unique name in the bundle, so that {@link WebGlobals.uses} finds it after unused code was removed.
  */
 export class WebGlobals {
-  /** One for each global and file, so that a file which asks first is told from one that does not. */
+  /** The stand-ins, one for each global and file, because a file may check for a global before it uses it. */
   readonly #stubs: { readonly global: string; readonly variable: string }[] = [];
 
-  /** For rolldown's `transform.inject`: free names, to a module and its export. */
+  /** For rolldown's `transform.inject`: maps free names to a module and its export. */
   readonly inject: Record<string, [string, string]> = {
     ...Object.fromEntries(
       Object.entries(provided).flatMap(([name]) =>
@@ -145,7 +147,7 @@ export class WebGlobals {
     return `const ${variable} = (() => undefined)();\nexport { ${variable} as absent };`;
   }
 
-  /** Where a bundle uses what there is not. A file that asks whether a global is there may use it: it does without. */
+  /** Returns where a bundle uses unsupported globals. A file that checks for a global first may use it. */
   uses(code: string): { readonly global: string; readonly instead: string; readonly offset: number }[] {
     const uses = this.#stubs.flatMap(({ global, variable }) => {
       const all = [...code.matchAll(new RegExp(`(typeof\\s+)?\\b${variable}\\b(?!\\s*=[^=])`, 'g'))];

@@ -1,7 +1,7 @@
 import type { AsrOutput, AsrSegment, AsrWord } from '../../schemas/asr.ts';
 import type { Params, Segment, Transcription, Word } from '../../../wit/generated/world/asr.ts';
 
-/** The `params` of the deployment's method; none when everything is absent. */
+/** Returns the `params` for the deployment's method, or undefined when all of them are absent. */
 export function whisperParams(params: Params): Record<string, unknown> | undefined {
   const given = Object.entries({
     language: params.language,

@@ -1,7 +1,7 @@
 import type { HttpCalls } from '../../../wit/generated/world/http.ts';
 import type { CallsOf } from './scope/scope.ts';
 
-/** Requests to the hosts that are granted. */
+/** Requests to granted hosts. */
 export const httpCalls: CallsOf<keyof HttpCalls> = {
   'http.fetch': ({ http, granted, signal }, request) =>
     http.fetch(request, { refusalOf: (url) => granted.refusalOfUrl(url), signal }),

@@ -1,6 +1,6 @@
 import type { Message, Options } from '../../../wit/generated/world/llm.ts';
 
-/** The arguments of the deployment's `chat` and `chat_stream`, beside the dialog. */
+/** Returns the arguments for the deployment's `chat` and `chat_stream`, without the dialog. */
 export function chatOptions({ samplingParams: params, assistantPrefix }: Options): Record<string, unknown> {
   const sampling = Object.entries({
     temperature: params.temperature,

@@ -5,7 +5,7 @@ import type { CallsOf, RunningHelper } from './scope/scope.ts';
 
 const helperName = /^[a-z][\w-]{0,63}$/i;
 
-/** Helpers of the same component in invocations of their own. */
+/** Helpers: further invocations of the same component. */
 export const remoteCalls: CallsOf<keyof RemoteCalls> = {
   async 'remote.start'(scope, name, input) {
     const { startHelper } = scope;
@@ -25,7 +25,7 @@ export const remoteCalls: CallsOf<keyof RemoteCalls> = {
   'remote.wait': (scope, handle) => scope.get(handle, 'helper').helper.result,
 };
 
-/** A helper whose input, and later whose result, counts as held until it is cancelled. */
+/** Starts a helper. Its input, and later its result, counts as held until the helper is cancelled. */
 function heldHelper(held: HeldChars, input: string, start: (signal: AbortSignal) => Promise<string>): RunningHelper {
   let chars = 0;
   let isDropped = false;
@@ -48,7 +48,7 @@ function heldHelper(held: HeldChars, input: string, start: (signal: AbortSignal)
       throw error;
     },
   );
-  result.catch(() => {}); // the guest sees it when it waits, or does not care
+  result.catch(() => {}); // the guest sees the error when it waits for the result
   return {
     result,
     cancel() {

@@ -73,7 +73,7 @@ export function captionRow({
   return { media_id: mediaId ?? null, model, frame_id: frameId, caption, timestamp, caption_type: captionType };
 }
 
-/** @param segments what the text of the record's says. */
+/** @param segments the parsed segments of `transcript`. */
 export function transcriptRow(transcript: NewTranscript, segments: readonly unknown[]): NewTranscriptRow {
   const { mediaId, model, language, languageConfidence, transcriptType = 'transcript' } = transcript;
   return {

@@ -19,10 +19,10 @@ import type { CallsOf } from './scope/scope.ts';
 
 const maxEntries = 200;
 const maxCaptions = 1000;
-/** Most characters of texts of one kind. */
+/** Maximum characters of each kind of text. */
 const maxChars = { id: 255, name: 255, place: 4096, prose: 16_384 } as const;
 
-/** Reads what the application keeps of its media. */
+/** Reads the stored media of the application. */
 export const repositoriesCalls: CallsOf<keyof RepositoriesCalls> = {
   'repositories.media-exists': ({ user }, mediaId) =>
     user.repositories.read(({ media }) => media.exists(idOf(mediaId))),
@@ -52,7 +52,7 @@ export const repositoriesCalls: CallsOf<keyof RepositoriesCalls> = {
   },
 };
 
-/** Changes it; each call is one transaction. */
+/** Changes the stored media of the application. Each call is one transaction. */
 export const repositoriesWriteCalls: CallsOf<keyof RepositoriesWriteCalls> = {
   async 'repositories-write.create-media'({ user }, mediaId, mediaType) {
     await user.repositories.write(({ media }) =>
@@ -113,7 +113,7 @@ function checkedCaptions(captions: readonly NewCaption[]): readonly NewCaption[]
   return captions;
 }
 
-/** Checks a transcript; gives its segments. */
+/** Checks a transcript. Returns its segments. */
 function checkedSegments(transcript: NewTranscript): readonly unknown[] {
   const { mediaId, model, language, transcriptType, segments } = transcript;
   if (mediaId !== undefined) idOf(mediaId);

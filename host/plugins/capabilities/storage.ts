@@ -3,7 +3,7 @@ import type { CallsOf } from './scope/scope.ts';
 
 const maxKeysAtOnce = 1000;
 
-/** Values by key, in the plugin's own namespace. */
+/** Values by key, in the namespace of the plugin. */
 export const storageCalls: CallsOf<keyof StorageCalls> = {
   'storage.get': ({ user, plugin }, key) => user.storage.get(plugin, key),
   async 'storage.set'({ user, plugin }, key, value) {

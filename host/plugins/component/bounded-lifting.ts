@@ -1,10 +1,10 @@
 /**
- * Bytes of one call's arguments. A list's items can all point to the same bytes of a guest's memory, and each becomes a
- * value of its own in the heap of the thread, so that a few megabytes of memory would ask for terabytes of heap and end
- * the thread, with everybody in it.
+ * Maximum bytes of the arguments of one call. All items of a list can point to the same bytes of a guest's memory, and
+ * each item becomes a separate value in the heap of the thread. A few megabytes of memory could so become terabytes of
+ * heap and end the thread with all of its guests.
  */
 const maxLiftedBytes = 128 * 1024 * 1024;
-/** What an item of a list costs besides the strings in it. */
+/** Bytes that an item of a list costs without the strings in it. */
 const itemBytes = 64;
 
 const decoder = /^ {2}const TEXT_DECODER_UTF8 = new TextDecoder\(\);\n/m;
@@ -13,7 +13,10 @@ const string = /(TEXT_DECODER_UTF8\.decode\(new Uint8Array\(memory\d+\.buffer, \
 const numbers = /(\.buffer\.slice\((\w+), \2 \+ )(\w+ \* \d+)(?=\))/g;
 const list = /^( *)for \(let i = 0; i < (len\d+); i\+\+\) \{$/gm;
 
-/** The glue that counts what it makes of a call's arguments, and throws when that is too much: the guest traps. */
+/**
+ * Returns glue that counts the values that it creates for a call's arguments. It throws when they are over the limit,
+ * and the guest traps.
+ */
 export function boundLifting(glue: string): string {
   return glue
     .replace(

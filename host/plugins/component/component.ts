@@ -14,21 +14,21 @@ import type { RuntimeMode } from '../invocation/protocol.ts';
 import { type CacheEntry, cached, cacheFormat, keep } from './translation-cache.ts';
 
 export interface ComponentOptions {
-  /** The plugin's name, for errors. */
+  /** Name of the plugin, for errors. */
   readonly plugin: string;
   readonly cacheDir: string;
   readonly mode: RuntimeMode;
 }
 
 const componentHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
-/** Interfaces of language runtimes for which the workers have a deny-all stand-in. */
+/** Interfaces of language runtimes. The workers have stand-ins for them that deny almost everything. */
 const wasiPackages = ['wasi:cli', 'wasi:clocks', 'wasi:filesystem', 'wasi:io', 'wasi:random'];
 const glueFile = 'component.js';
 
 /**
- * Reads a component and checks what it imports and exports; `compile` puts a cap on its memory. The generated glue and
- * the core modules with the host's hooks are kept under `cacheDir` by content, so that only the first load of a
- * component translates it. Throws `PluginLoadError`.
+ * Reads a component and checks its imports and exports. `compile` limits its memory. The generated glue and the core
+ * modules with the host's hooks are cached under `cacheDir` by content, so that only the first load of a component
+ * translates it. Throws `PluginLoadError`.
  */
 export async function readComponent(file: string, options: ComponentOptions): Promise<TranslatedComponent> {
   const bytes = await readFile(file).catch((cause: unknown) => {
@@ -97,7 +97,10 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   return entry;
 }
 
-/** A core module as it is kept. Throws a `PluginLoadError` when the plugin cannot have it. */
+/**
+ * Returns a core module in the form in which it is cached. Throws a `PluginLoadError` for a module that plugins cannot
+ * have.
+ */
 export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, interrupts: Interrupts): PreparedModule {
   try {
     return prepareModule(module, { interrupts });
@@ -107,7 +110,7 @@ export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, interr
 }
 
 /**
- * Whether the glue takes a name from an interface: `const { Chunks, call, open: open$1 } =
+ * Whether the glue imports a name from an interface: `const { Chunks, call, open: open$1 } =
  * imports['aana:host/deployments'];`.
  */
 function takes(glue: string, interfaceName: string, name: string): boolean {
@@ -116,9 +119,7 @@ function takes(glue: string, interfaceName: string, name: string): boolean {
   );
 }
 
-/**
- * The names that a component's world imports and exports: interfaces with their version, functions by their own name.
- */
+/** Returns the imports and exports of a component's world: interfaces with their version, functions by their name. */
 function worldOf(wit: string): { imports: string[]; exports: string[] } {
   const world = /^world root \{$([\s\S]*?)^\}$/m.exec(wit)?.[1] ?? '';
   const names = (direction: 'import' | 'export'): string[] =>

@@ -13,35 +13,35 @@ import type { RuntimeMode } from '../invocation/protocol.ts';
 export interface LoadedComponent {
   /** SHA-256 of the component file, hexadecimal. */
   readonly digest: string;
-  /** URL of the generated glue module; an Extism plugin has none, and its only module is `main`. */
+  /** URL of the generated glue module. Undefined for an Extism plugin, whose only module is `main`. */
   readonly glue: string | undefined;
   readonly modules: Readonly<Record<string, WebAssembly.Module>>;
-  /** Bytes of memories and tables that an instance begins with. */
+  /** Bytes of memories and tables of a new instance. */
   readonly initialBytes: number;
-  /** Whether bringing back memories and variables makes an instance as new. */
+  /** Whether restoring memories and variables resets an instance completely. */
   readonly isRestorable: boolean;
-  /** How its guests find out that they must stop. */
+  /** How guests notice that they must stop. */
   readonly interrupts: Interrupts;
 }
 
-/** A plugin's code as it lies in the cache, not compiled yet. */
+/** A plugin's code in the cache, before it is compiled. */
 export interface TranslatedComponent {
   /** SHA-256 of the component file, hexadecimal. */
   readonly digest: string;
-  /** What it imports, such as `aana:host/log@0.1.0`. */
+  /** Imported interfaces, such as `aana:host/log@0.1.0`. */
   readonly imports: readonly string[];
   /**
-   * Capabilities that must be asked for and whose functions it imports. An interface imported for its types alone is
-   * none.
+   * Capabilities whose functions the component imports. An interface that is imported only for its types does not
+   * count.
    */
   readonly uses: readonly Capability[];
   compile(memoryBytes: number): Promise<LoadedComponent>;
 }
 
 /**
- * Guests that wait for the host suspended share a thread, so that one that computes for ever must be ended alone. Where
- * each has a thread, the thread is ended, and guests do not pay for looking. Extism's library gives modules no
- * memories.
+ * Returns how guests of a mode and a runtime notice that they must stop. Suspended guests share a thread, so a guest
+ * that computes endlessly must be ended alone. When each guest has a thread, the thread is ended, and guests do not pay
+ * for looking. Extism's library gives modules no memories.
  */
 export function interruptsOf(mode: RuntimeMode, runtime: 'component' | 'extism'): Interrupts {
   if (mode === 'blocking') return 'never';
@@ -52,7 +52,7 @@ export interface CompileOptions {
   readonly plugin: string;
   readonly digest: string;
   readonly glue: string | undefined;
-  /** Where the modules' files are. */
+  /** The folder of the modules' files. */
   readonly dir: string;
   readonly modules: Readonly<Record<string, ModuleFacts>>;
   readonly interrupts: Interrupts;
@@ -60,8 +60,8 @@ export interface CompileOptions {
 }
 
 /**
- * Compiles what lies in the cache. Throws a `PluginLoadError`, such as for a plugin that begins with more memory than
- * it may have.
+ * Compiles the modules in the cache. Throws a `PluginLoadError`, for example for a plugin that begins with more memory
+ * than it may have.
  */
 export async function compileModules({
   plugin,

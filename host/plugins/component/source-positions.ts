@@ -9,13 +9,13 @@ export interface BundleMap {
   readonly mappings: string;
 }
 
-/** How the interpreter names the bundle in stacks. */
+/** The name of the bundle in stacks of the interpreter. */
 const PLACE = /componentize-qjs:user\.js:(\d+)(?::(\d+))?/g;
 
-/** Where the maps of built components lie. */
+/** The folder of the maps of built components. */
 export const positionsPath = (component: string): string => `${component}.map`;
 
-/** Finds the lines of a plugin's sources for those of its bundle. */
+/** Finds positions in a plugin's sources for positions in its bundle. */
 export class SourcePositions {
   readonly map: BundleMap;
   #parsed: SourceMap | undefined;
@@ -24,7 +24,7 @@ export class SourcePositions {
     this.map = map;
   }
 
-  /** `src/index.ts:3:5` for a place in the bundle; both count from 1. */
+  /** Returns `src/index.ts:3:5` for a position in the bundle. Lines and columns count from 1. */
   at(line: number, column: number): string {
     this.#parsed ??= new SourceMap({
       ...this.map,
@@ -37,20 +37,20 @@ export class SourcePositions {
     return `${entry.originalSource}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
   }
 
-  /** A text whose places in the bundle are those in the sources. */
+  /** Returns a text with positions in the sources instead of the bundle. */
   translate(text: string): string {
     return text.replaceAll(PLACE, (_place, line: string, column = '1') => this.at(Number(line), Number(column)));
   }
 
-  /** @param digest of the component that the bundle became. */
+  /** @param digest the digest of the component that was built from the bundle. */
   toJson(digest: string): string {
     return `${JSON.stringify({ ...this.map, component: digest })}\n`;
   }
 }
 
 /**
- * Gives texts of a component's log their places in the sources, where the component was built with a map that is still
- * beside it.
+ * Returns a function that replaces positions in the bundle by positions in the sources, when the map of the component's
+ * build is still beside the component.
  */
 export async function readPositions(component: string, digest: string): Promise<(text: string) => string> {
   const json = await readFile(positionsPath(component), 'utf8').catch(() => undefined);
@@ -69,6 +69,6 @@ function parsed(json: string, digest: string): SourcePositions | undefined {
     const { component, ...map } = JSON.parse(json);
     return component === digest ? new SourcePositions(map) : undefined;
   } catch {
-    return undefined; // damaged: the places stay those of the bundle
+    return undefined; // the map is damaged, so positions stay as they are
   }
 }

@@ -4,24 +4,24 @@ import { randomSuffix } from '../../core/ids.ts';
 import type { ModuleFacts } from './core-modules/prepare.ts';
 import type { Capability } from '../capabilities/catalogue.ts';
 
-/** Counts changes of what is kept in the cache. */
+/** The version of the cached files. */
 export const cacheFormat = 6;
 
-/** What is kept beside a translation: the members of its `package.json`. */
+/** Facts about a translation, kept as members of its `package.json`. */
 export interface CacheEntry {
   readonly imports: readonly string[];
   readonly uses: readonly Capability[];
-  /** The core modules, by the names of their files. */
+  /** The core modules by file name. */
   readonly modules: Readonly<Record<string, ModuleFacts>>;
 }
 
-/** What an earlier translation left. A folder is complete or absent: it was renamed into place. */
+/** Returns an earlier translation. A folder is complete or absent, because it is renamed into place. */
 export async function cached(dir: string): Promise<CacheEntry | undefined> {
   const text = await readFile(join(dir, 'package.json'), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : JSON.parse(text).aana;
 }
 
-/** Keeps a translation for further starts. */
+/** Stores a translation for further starts. */
 export async function keep(
   dir: string,
   entry: CacheEntry,
@@ -33,7 +33,7 @@ export async function keep(
     await writeFile(join(temporary, 'package.json'), `${JSON.stringify({ type: 'module', aana: entry })}\n`);
     for (const [name, content] of Object.entries(files)) await writeFile(join(temporary, name), content);
     await rename(temporary, dir).catch(async (error: unknown) => {
-      if (!(await cached(dir))) throw error; // else another process was first, with the same content
+      if (!(await cached(dir))) throw error; // otherwise another process was first, with the same content
     });
   } finally {
     await rm(temporary, { recursive: true, force: true });

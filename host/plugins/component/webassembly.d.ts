@@ -1,4 +1,4 @@
-/** The part of the global `WebAssembly` that the plugin runtime uses; Node's own declarations have none of it. */
+/** The part of the global `WebAssembly` that the plugin runtime uses. Node's own declarations lack it. */
 declare namespace WebAssembly {
   class Module {
     constructor(bytes: Uint8Array);
@@ -16,7 +16,7 @@ declare namespace WebAssembly {
   }
   class Memory {
     constructor(descriptor: { initial: number; maximum?: number; shared?: boolean });
-    /** A `SharedArrayBuffer` where it is shared. */
+    /** A `SharedArrayBuffer` for a shared memory. */
     readonly buffer: ArrayBuffer;
     grow(pages: number): number;
   }

@@ -1,32 +1,35 @@
 import type { CallContext } from 'extism';
 
 /**
- * Blocks have 16 bits of an address, and Extism's functions do not know those whose first bit is set. Some are Extism's
- * own.
+ * The maximum number of blocks. An address has 16 bits for the block, Extism's functions ignore blocks whose first bit
+ * is set, and some blocks belong to Extism.
  */
 const maxBlocks = 32_000;
 
 /**
- * The blocks in which one run passes bytes between the guest and the host. They lie outside of its memory and have a
- * limit of their own.
+ * The blocks through which one run passes bytes between guest and host. They lie outside of the guest's memory and have
+ * a limit of their own.
  */
 export class Blocks {
   readonly #limit: number;
   #bytes = 0;
   #count = 0;
 
-  /** @param limit Bytes that a run may put into blocks in all, freed or not: which are freed only Extism knows. */
+  /**
+   * @param limit bytes that a run may put into blocks in all. Freed blocks count, because only Extism knows which
+   * blocks are freed.
+   */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** A new block for the guest. */
+  /** Returns a new block for the guest. */
   alloc(context: CallContext, bytes: bigint): bigint {
     this.#charge(Number(bytes));
     return context.alloc(bytes);
   }
 
-  /** A new block with this content. */
+  /** Returns a new block with this content. */
   store(context: CallContext, content: string | Uint8Array): bigint {
     const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
     this.#charge(bytes.length);
@@ -43,7 +46,7 @@ export class Blocks {
     return new TextDecoder().decode(this.bytes(context, address));
   }
 
-  /** Throws before anything is allocated: a guest may catch what its imports throw. */
+  /** Counts a new block. Throws before it is allocated, because a guest may catch errors of its imports. */
   #charge(bytes: number): void {
     if (!(bytes >= 0 && this.#bytes + bytes <= this.#limit))
       throw new Error(`the run put more than ${this.#limit} bytes into blocks`);

@@ -42,7 +42,7 @@ const GuestError = z.object({
   data: z.optional(z.unknown()),
 });
 
-/** How Extism's library begins the message of an error that the guest has set. */
+/** Extism's library puts this before the message of an error that the guest sets. */
 const errorPrefix = 'Plugin-originated error: ';
 const maxAbortChars = 4_096;
 
@@ -51,14 +51,11 @@ export interface ExtismGuestOptions {
   readonly mode: RuntimeMode;
   readonly bridge: Bridge;
   readonly memory: PluginMemory;
-  /** Bytes that an instance begins with. */
+  /** Bytes of a new instance. */
   readonly initialBytes: number;
 }
 
-/**
- * An Extism plugin. Each run has an instance of its own, which is made in a fraction of a millisecond and never used
- * again.
- */
+/** An Extism plugin. Each run gets a new instance, which takes a fraction of a millisecond to create. */
 export class ExtismGuest implements Guest {
   readonly #options: ExtismGuestOptions;
   readonly #imported: ReadonlySet<string>;
@@ -107,7 +104,7 @@ export class ExtismGuest implements Guest {
       };
     const { bridge } = this.#options;
     const memory = (invocation.memory = this.#newMemory());
-    // Nothing below waits but for the guest's own calls, so that no other guest is on the thread before `leave`.
+    // Only calls of the guest wait below, so no other guest occupies the thread before `leave`.
     try {
       const plugin = await this.#instantiate(invocation, memory);
       const output = await plugin.call(name, invocation.input);
@@ -125,7 +122,7 @@ export class ExtismGuest implements Guest {
   }
 
   reset(): boolean {
-    return true; // there is nothing left of the run
+    return true; // a run leaves no state
   }
 
   release(): void {}
@@ -174,7 +171,7 @@ export class ExtismGuest implements Guest {
             'Date.now': () => Date.now(),
           },
         },
-        config: Object.create(null) as Record<string, string>, // whose keys are no one's prototype's
+        config: Object.create(null) as Record<string, string>, // without inherited keys
         memory: { maxVarBytes: memoryBytes },
         logger: {
           trace: log('debug'),
@@ -197,15 +194,15 @@ export class ExtismGuest implements Guest {
   }
 }
 
-/** Extism's library suspends the guest for async functions alone. */
+/** Makes a function async, because Extism's library suspends the guest for async functions only. */
 function suspending(fn: HostFunction): HostFunction {
   return async (context, ...args) => fn(context, ...args);
 }
 
-/** What an endpoint ended with: an error of the world as JSON, or any text. */
+/** Returns the error of an endpoint from its text, which is an error of the world as JSON or any message. */
 function guestError(text: string): WitError {
   try {
-    requireShallowError(text); // writing it again would overflow the stack
+    requireShallowError(text); // stringifying it would overflow the stack
   } catch (error) {
     return toWitError(error);
   }
@@ -223,7 +220,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** A string of AssemblyScript, whose bytes are counted before it. */
+/** Reads a string of AssemblyScript. Its length in bytes stands before it. */
 function textAt(memory: WebAssembly.Memory | undefined, pointer: number): string {
   if (!memory || pointer < 4 || pointer > memory.buffer.byteLength) return '';
   const bytes = new DataView(memory.buffer).getUint32(pointer - 4, true);

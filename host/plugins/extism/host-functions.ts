@@ -12,11 +12,11 @@ import type { UserFunction } from './interface.ts';
 import { parsed } from './json-arguments.ts';
 import { repositoryFunctions } from './repository-functions.ts';
 
-/** As the guest calls it: addresses of blocks, handles and numbers in and out. */
+/** A host function in the guest's form: arguments and result are addresses of blocks, handles or numbers. */
 export type HostFunction = (context: CallContext, ...args: bigint[]) => Awaitable<bigint>;
 
 export interface HostFunctions {
-  /** The guest waits for these. */
+  /** Functions for which the guest waits. */
   readonly waiting: Partial<Record<UserFunction, HostFunction>>;
   readonly others: Partial<Record<UserFunction, (context: CallContext, ...args: bigint[]) => bigint | number | void>>;
 }
@@ -38,8 +38,9 @@ const done = 1n;
 const failed = 0n;
 
 /**
- * The functions of `extism:host/user` for one run. What can fail gives 0 then, and `host_error` says why. `current` is
- * the invocation; it throws when there is none. `memory` is the guest's, from `pointer` on.
+ * Returns the functions of `extism:host/user` for one run. A function that fails returns 0, and `host_error` returns
+ * the reason. `current` returns the invocation, and throws when there is none. `memory` returns the guest's memory from
+ * `pointer` on.
  */
 export function hostFunctions(
   bridge: Bridge,
@@ -49,9 +50,9 @@ export function hostFunctions(
 ): HostFunctions {
   let lastError: WitError | undefined;
   let body: Uint8Array = new Uint8Array();
-  /** Handles that the host has given and that were not released. */
+  /** Handles that the guest has not released. */
   const held = new Set<number>();
-  /** What is known of the media that the guest holds, by their handles. */
+  /** Facts about the media that the guest holds, by handle. */
   const infos = new Map<number, object>();
 
   const fail = (thrown: unknown): bigint => {
@@ -60,7 +61,7 @@ export function hostFunctions(
     lastError = payload;
     return failed;
   };
-  /** A function whose failures are told to the guest. */
+  /** Returns a function that reports its failures to the guest. */
   const attempt =
     (work: (context: CallContext, ...args: bigint[]) => Awaitable<bigint>): HostFunction =>
     (context, ...args) => {
@@ -193,7 +194,7 @@ export function hostFunctions(
       ),
     },
     others: {
-      // Extism's own functions take a call for each eight bytes.
+      // Extism's own functions need one call for each eight bytes.
       block_of: (context, pointer, length) => blocks.store(context, memory(pointer, Number(length)).slice()),
       copy_block: (context, block, pointer) => {
         const bytes = blocks.bytes(context, block);

@@ -1,8 +1,8 @@
 import type { Capability } from '../capabilities/catalogue.ts';
 
 /**
- * Functions that a plugin may import from the module `extism:host/user`, each with its capability; those without one
- * every plugin has.
+ * The functions of the module `extism:host/user`, each with its capability. Every plugin has the functions without a
+ * capability.
  */
 export const userFunctions = {
   block_of: undefined,
@@ -54,7 +54,7 @@ export const userFunctions = {
 export type UserFunction = keyof typeof userFunctions;
 
 /**
- * Functions of Extism's own module `extism:host/env`: input, output, blocks, variables and log. Its requests are not
+ * The functions of Extism's own module `extism:host/env`: input, output, blocks, variables and log. Requests are not
  * among them.
  */
 const environment: readonly string[] = [
@@ -75,10 +75,13 @@ const environment: readonly string[] = [
   ...['log_trace', 'log_debug', 'log_info', 'log_warn', 'log_error', 'get_log_level'],
 ];
 
-/** What AssemblyScript's library imports from the module `env`. */
+/** The imports of AssemblyScript's library from the module `env`. */
 const assemblyScript: readonly string[] = ['abort', 'seed', 'Date.now'];
 
-/** The capability that an import belongs to; none for what every plugin has, `'unknown'` for what there is not. */
+/**
+ * Returns the capability of an import. Undefined stands for an import that every plugin has, `'unknown'` for an import
+ * that does not exist.
+ */
 export function capabilityOf({
   module,
   name,
@@ -91,7 +94,7 @@ export function capabilityOf({
 }
 
 /**
- * The function that a plugin exports for an endpoint, or for `helper:<name>`: most languages' names cannot have "-" or
- * ":".
+ * Returns the name of the exported function for an endpoint or for `helper:<name>`. Names in most languages cannot
+ * contain "-" or ":".
  */
 export const exportOf = (endpoint: string): string => endpoint.replace(':', '_').replaceAll('-', '_');

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { WitError } from '../invocation/protocol.ts';
 
-/** A JSON argument. What does not fit its schema is told to the guest as the error of the call. */
+/** Parses a JSON argument. An invalid value becomes the error of the guest's call. */
 export function parsed<T extends z.ZodMiniType>(schema: T, json: string, what: string): z.infer<T> {
   try {
     return schema.parse(JSON.parse(json));

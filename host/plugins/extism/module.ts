@@ -13,8 +13,8 @@ import { capabilityOf } from './interface.ts';
 const coreHeader = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0);
 
 /**
- * Reads the core module of an Extism plugin and checks what it imports and exports; `compile` puts a cap on its memory.
- * The module with the host's hooks is kept under `cacheDir` by content. Throws `PluginLoadError`.
+ * Reads the core module of an Extism plugin and checks its imports and exports. `compile` limits its memory. The module
+ * with the host's hooks is cached under `cacheDir` by content. Throws `PluginLoadError`.
  */
 export async function readExtismModule(
   file: string,

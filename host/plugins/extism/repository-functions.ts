@@ -28,16 +28,16 @@ const NewTranscript = z.strictObject({
 const Place = z.object({ timestamp: z.number(), id: z.int().check(z.minimum(0)) });
 
 export interface RepositoryFunctionOptions {
-  /** Asks the host for the invocation that runs. */
+  /** Calls the host for the running invocation. */
   call<O extends HostOperation>(operation: O, ...args: HostCalls[O]['args']): Awaitable<HostCalls[O]['value']>;
-  /** A function whose failures are told to the guest. */
+  /** Returns a function that reports its failures to the guest. */
   attempt(work: (context: CallContext, ...args: bigint[]) => Awaitable<bigint>): HostFunction;
   readonly blocks: Blocks;
 }
 
 /**
- * The capabilities `repositories` and `repositories-write` in JSON, whose names are those of the application's own
- * records.
+ * Returns the functions of the capabilities `repositories` and `repositories-write`. Records are JSON with the names of
+ * the application's own records.
  */
 export function repositoryFunctions({
   call,

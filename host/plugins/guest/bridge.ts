@@ -18,39 +18,41 @@ import {
   type WitError,
 } from '../invocation/protocol.ts';
 
-/** Milliseconds that a guest may go on without the host's answers: others wait for the thread. */
+/**
+ * Milliseconds for which a guest may go on without an answer of the host. Other guests wait for the thread meanwhile.
+ */
 const maxTurnMs = 10;
 
-/** A thread that waits for a processor does not compute. Older Nodes do not tell. */
+/** Computing time of the thread, which excludes waits for a processor. Older versions of Node do not report it. */
 const { threadCpuUsage } = process as { threadCpuUsage?(): NodeJS.CpuUsage };
 const threadCpuMs = threadCpuUsage
   ? (): number => cpuMsOf(threadCpuUsage.call(process))
   : (): number => performance.now();
 const cpuMsOf = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1000;
 
-/** An invocation as its worker sees it. */
+/** An invocation in its worker. */
 export interface Invocation extends RunMessage {
-  /** Where it leaves what it streams, and how many bytes more it may; undefined when the host must answer each time. */
+  /** The ring for streamed values, and the bytes that are left. Undefined when the host must answer each write. */
   output: { readonly ring: OutputRing; leftBytes: number } | undefined;
-  /** Host resources that the guest holds. */
+  /** Resources of the host that the guest holds. */
   readonly held: Set<object>;
-  /** Milliseconds that its guest has computed; before Node 23.9 those that it has had the thread. */
+  /** Milliseconds that the guest has computed. Before Node 23.9: that it has occupied the thread. */
   cpuMs: number;
-  /** Lines logged so far. */
+  /** The number of log lines so far. */
   lines: number;
   /** The last progress report. */
   progress: { readonly percent: number; readonly text: string; readonly count: number };
-  /** The host has given it up: its calls get no answer any more, so that it stays suspended until it is collected. */
+  /** The host has abandoned the invocation. Its calls get no answers, so it stays suspended until it is collected. */
   isAbandoned: boolean;
-  /** Of the instance that runs it; undefined before it has one. */
+  /** The memory of the instance that runs the invocation. Undefined before there is an instance. */
   memory: InstanceMemory | undefined;
 }
 
-/** Carries a guest's calls to the host, and keeps the shared record of whose code is on the thread. */
+/** Carries calls of guests to the host, and records in shared memory which guest occupies the thread. */
 export abstract class Bridge {
   protected readonly port: MessagePort;
   protected readonly control: Int32Array;
-  /** Lines logged outside of invocations so far. */
+  /** The number of log lines outside of invocations so far. */
   lines = 0;
   #lastCall = 0;
   #entered: { readonly invocation: Invocation; readonly at: number; readonly cpuMs: number } | undefined;
@@ -64,13 +66,13 @@ export abstract class Bridge {
     this.port.postMessage(message);
   }
 
-  /** Marks the guest as running, until {@link leave}. */
+  /** Marks the guest as running until {@link leave}. */
   enter(invocation: Invocation): void {
     this.#entered = { invocation, at: performance.now(), cpuMs: threadCpuMs() };
     this.#count(invocation.slot);
   }
 
-  /** Marks the first instance as being made, until {@link leave}. */
+  /** Marks the creation of the first instance until {@link leave}. */
   enterStart(): void {
     this.#count(this.control.length - cell.slots);
   }
@@ -84,7 +86,7 @@ export abstract class Bridge {
     }
   }
 
-  /** Whether the guest that was entered last must end: it traps then. */
+  /** Whether the guest that was entered last must end. The guest then traps. */
   get isStopped(): boolean {
     return (Atomics.load(this.control, cell.entries) & 1) === 1;
   }
@@ -100,7 +102,8 @@ export abstract class Bridge {
   }
 
   /**
-   * Sends a chunk to the client. At once while there is room on the way; else, and for every error, the host answers.
+   * Sends a chunk to the client. It returns immediately while the ring has space. Otherwise, and for every error, the
+   * host answers.
    */
   write(invocation: Invocation, chunk: string): Awaitable<undefined> {
     const { output } = invocation;
@@ -125,22 +128,24 @@ export abstract class Bridge {
     return this.#entered === undefined || performance.now() - this.#entered.at > maxTurnMs;
   }
 
-  /** The host's answer, or throws what the glue takes for a WIT error. */
+  /** Returns the host's answer. Throws an error that the glue takes for a WIT error. */
   abstract call<O extends HostOperation>(
     invocation: Invocation,
     operation: O,
     ...args: HostCalls[O]['args']
   ): Awaitable<HostCalls[O]['value']>;
 
-  /** Answers go to whom they are for; only a suspending bridge gets them so. */
+  /** Gives an answer to its call. Only a suspending bridge receives answers in this way. */
   abstract onReply(message: ToWorker & { type: 'reply' }): void;
 
   abstract forget(id: number): void;
 
-  /** Throws as {@link call} does when the arguments are more than may cross. They are looked at in the guest's time. */
+  /**
+   * Sends a call. Throws like {@link call} when the arguments are over the limits. The check runs in the guest's time.
+   */
   protected send(invocation: Invocation, operation: HostOperation, given: readonly unknown[]): number {
     const args = bounded(operation, given, invocation.answerBytes);
-    // From now on the host alone knows how much the invocation may still stream.
+    // From now on only the host knows how much the invocation may still stream.
     if (operation === 'output.forward' || operation === 'llm.forward') invocation.output = undefined;
     const call = ++this.#lastCall;
     this.leave();
@@ -155,7 +160,7 @@ export abstract class Bridge {
   }
 }
 
-/** Sleeps until the answer is there. */
+/** Blocks the thread until the answer arrives. */
 export class BlockingBridge extends Bridge {
   override call<O extends HostOperation>(
     invocation: Invocation,
@@ -185,7 +190,7 @@ interface Waiting {
   settle(reply: HostReply): void;
 }
 
-/** Gives a promise, for which the glue suspends the guest. */
+/** Returns a promise, and the glue suspends the guest until it settles. */
 export class SuspendingBridge extends Bridge {
   readonly #waiting = new Map<number, Map<number, Waiting>>();
 
@@ -223,7 +228,7 @@ export class SuspendingBridge extends Bridge {
   override onReply({ id, call, reply }: ToWorker & { type: 'reply' }): void {
     const calls = this.#waiting.get(id);
     const waiting = calls?.get(call);
-    if (!calls || !waiting) return; // abandoned meanwhile
+    if (!calls || !waiting) return; // the invocation was abandoned
     calls.delete(call);
     if (calls.size === 0) this.#waiting.delete(id);
     this.enter(waiting.invocation); // the guest goes on in the microtasks after this message
@@ -248,7 +253,7 @@ function bounded(operation: HostOperation, args: readonly unknown[], answerBytes
   }
 }
 
-/** What the glue takes for a WIT error. */
+/** Returns an error that the glue takes for a WIT error. */
 function guestErrorOf(payload: WitError): Error {
   return Object.assign(new Error(payload.message), { payload });
 }

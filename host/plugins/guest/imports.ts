@@ -5,15 +5,15 @@ import { isDeep } from '../invocation/border.ts';
 import type { Bridge, Invocation } from './bridge.ts';
 import { report } from './progress.ts';
 
-/** Most bytes of one call. */
+/** Maximum bytes of one call. */
 export const maxRandomBytes = 65_536;
 const maxLineChars = 16 * 1024;
 const maxLines = 1_000;
 
 /**
- * The `aana:host/*` interfaces for one instance, as the glue takes them. `current` is the invocation that the instance
- * runs; it throws when there is none. Resources are objects with a number that the host knows for that invocation
- * alone.
+ * Returns the `aana:host/*` interfaces for one instance, in the form that the glue takes. `current` returns the
+ * invocation that the instance runs, and throws when there is none. A resource is an object with a handle, a number
+ * that is valid only in its invocation.
  */
 export function hostImports(bridge: Bridge, current: () => Invocation): Record<string, Record<string, unknown>> {
   class Resource {
@@ -54,8 +54,8 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
 }
 
 /**
- * A line of the guest's log; without an invocation as it describes itself. Too many are dropped, too long ones cut, and
- * fields that are nested too deep left out.
+ * Writes a line of the guest's log. `invocation` is undefined while the instance describes itself. Lines over the limit
+ * are dropped, long lines are cut, and fields that are nested too deep are left out.
  */
 export function writeLog(
   bridge: Bridge,

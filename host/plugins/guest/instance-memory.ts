@@ -3,25 +3,25 @@ import { cell } from '../invocation/protocol.ts';
 const pageBytes = 65_536;
 
 export interface MemoryLimits {
-  /** Bytes of one instance. */
+  /** Maximum bytes of one instance. */
   readonly instance: number;
-  /** Bytes of all of a plugin's instances. */
+  /** Maximum bytes of all instances of a plugin together. */
   readonly plugin: number;
-  /** Bytes that an instance gets however much the others have. */
+  /** Bytes that each instance may use regardless of the others. */
   readonly share: number;
 }
 
-/** What a plugin's instances have in memories and tables, in pages and over all of its threads. */
+/** Counts the pages of memories and tables of all instances of a plugin, in all of its threads. */
 export class PluginMemory {
   readonly #all: Int32Array;
   readonly #control: Int32Array;
   readonly limits: MemoryLimits;
-  /** Ends an instance that nobody uses, if there is one. */
+  /** Ends an idle instance. Returns false when there is none. */
   readonly #endIdle: () => boolean;
 
   /**
-   * @param all one number, which all threads of the plugin share; `control` has this thread's part, which the host
-   * takes away when the thread is gone.
+   * @param all one number that all threads of the plugin share.
+   * @param control has this thread's share of it, which the host subtracts when the thread is gone.
    */
   constructor(all: Int32Array, control: Int32Array, limits: MemoryLimits, endIdle: () => boolean) {
     this.#all = all;
@@ -30,13 +30,13 @@ export class PluginMemory {
     this.#endIdle = endIdle;
   }
 
-  /** Whether there is room for so many bytes more, once idle instances are gone. */
+  /** Whether this many bytes are available after idle instances have ended. */
   hasRoom(bytes: number): boolean {
     while (!this.#fits(pagesOf(bytes)) && this.#endIdle());
     return this.#fits(pagesOf(bytes));
   }
 
-  /** Counts further pages of an instance that has `total` then. False when they are too many. */
+  /** Counts further pages of an instance, which then has `total` pages. Returns false when they are over the limit. */
   take(pages: number, total: number): boolean {
     if (pages > 0 && total * pageBytes > this.limits.share && !this.hasRoom(pages * pageBytes)) return false;
     this.add(pages);
@@ -53,7 +53,7 @@ export class PluginMemory {
   }
 }
 
-/** What one instance has: all of its memories and tables together. */
+/** Counts the memories and tables of one instance. */
 export class InstanceMemory {
   readonly #plugin: PluginMemory;
   #bytes: number;
@@ -67,8 +67,8 @@ export class InstanceMemory {
   }
 
   /**
-   * The hook of the modules: `delta` when it may grow by so many pages or entries, else -1, by which no memory and no
-   * table grows.
+   * Called by the hooks of the modules. Returns `delta` when the instance may grow by this many pages or entries.
+   * Returns -1 otherwise, and the memory or table does not grow.
    */
   grow(delta: number, bytesEach: number): number {
     const bytes = this.#bytes + (delta >>> 0) * bytesEach;
@@ -79,7 +79,7 @@ export class InstanceMemory {
     return delta;
   }
 
-  /** The instance is not used any more. */
+  /** Gives the pages back after the instance has ended. */
   release(): void {
     this.#plugin.add(-this.#pages);
     this.#pages = 0;

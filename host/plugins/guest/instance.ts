@@ -7,17 +7,20 @@ import type { InstanceMemory } from './instance-memory.ts';
 import { restoreMemory, type SavedMemory, saveMemory } from './saved-memory.ts';
 import { denyAllWasi } from './wasi.ts';
 
-/** What runs one invocation at a time. */
+/** An instance that runs one invocation at a time. */
 export interface Guest {
-  /** Runs an invocation that is marked as running, until it ends or waits. */
+  /** Runs an invocation. The caller has marked it as running on the thread. */
   run(invocation: Invocation): Promise<Outcome>;
-  /** Makes it as new after an invocation that did not trap. False when it must be thrown away instead. */
+  /**
+   * Restores the first state after an invocation that did not trap. Returns false when the instance must be thrown away
+   * instead.
+   */
   reset(invocation: Invocation): boolean;
-  /** It is not used any more. */
+  /** Releases the instance. */
   release(): void;
 }
 
-/** What the generated glue module exports. */
+/** The exports of the generated glue module. */
 export interface Glue {
   instantiate(
     getCoreModule: (file: string) => WebAssembly.Module,
@@ -26,34 +29,36 @@ export interface Glue {
   ): { readonly endpoint: { describe(): WitEndpoint[]; run(name: string, input: string): string | Promise<string> } };
 }
 
-/** The state of a component right after `describe`: what every invocation begins with. Shared by all instances. */
+/** The state of a component after `describe`, with which every invocation begins. All instances share it. */
 export interface Snapshot {
   readonly memories: readonly SavedMemory[];
   readonly globals: readonly unknown[];
 }
 
-/** An instance that has grown beyond this many times its first size is not used again: memory never shrinks. */
+/**
+ * An instance that has grown beyond this multiple of its first size is not used again, because memory never shrinks.
+ */
 const maxGrowth = 4;
 const maxUses = 10_000;
-/** Characters of an invocation's standard output and error that are looked at. */
+/** Maximum characters of standard output and error that are kept for one invocation. */
 const maxPrinted = 16_384;
 const pageBytes = 65_536;
 
-/** What instances are made of. */
+/** The parts of an instance. */
 export interface InstanceOptions {
   readonly glue: Glue;
   readonly modules: Readonly<Record<string, WebAssembly.Module>>;
   readonly bridge: Bridge;
-  /** The memory with the thread's cells. */
+  /** The shared memory with the cells of the thread. */
   readonly control: WebAssembly.Memory;
   readonly memory: InstanceMemory;
-  /** Whether bringing the snapshot back makes it as new. */
+  /** Whether restoring memories and variables resets the instance completely. */
   readonly isRestorable: boolean;
-  /** Of the first instance; undefined for that one. */
+  /** The snapshot of the first instance. Undefined for the first instance itself. */
   readonly snapshot: Snapshot | undefined;
 }
 
-/** One instance of the component; runs one invocation at a time. */
+/** One instance of the component. It runs one invocation at a time. */
 export class GuestInstance implements Guest {
   readonly endpoints: readonly WitEndpoint[];
   readonly snapshot: Snapshot;
@@ -104,14 +109,14 @@ export class GuestInstance implements Guest {
     if (snapshot) this.#restore();
   }
 
-  /** Runs the guest to its end. The instance is then as new if {@link reset} says so. */
+  /** Runs the guest to its end. Call {@link reset} before the next invocation. */
   async run(invocation: Invocation): Promise<Outcome> {
     this.#invocation = invocation;
     invocation.memory = this.#memory;
     this.#printed = '';
     this.#uses++;
     try {
-      // Awaited only where it is a promise: a blocking bridge must not let other messages in between.
+      // Awaits only promises, because an await would let other messages in while a blocking bridge runs.
       const returned = this.#endpoint.run(invocation.endpoint, invocation.input);
       return { state: 'returned', json: typeof returned === 'string' ? returned : await returned };
     } catch (error) {
@@ -125,8 +130,8 @@ export class GuestInstance implements Guest {
   }
 
   /**
-   * Brings the snapshot's state back, after an invocation that did not trap. False when the instance must be thrown
-   * away instead.
+   * Restores the snapshot after an invocation that did not trap. Returns false when the instance must be thrown away
+   * instead.
    */
   reset(invocation: Invocation): boolean {
     if (!this.#isRestorable || invocation.held.size > 0 || this.#uses >= maxUses) return false;
@@ -169,9 +174,7 @@ export class GuestInstance implements Guest {
     });
   }
 
-  /**
-   * A guest prints when its language runtime panics, with the stack; and what runtimes print besides is of no use here.
-   */
+  /** Logs what a guest prints. Language runtimes print the stack of a panic. Other output has no use here. */
   #print(text: string): void {
     if (text.includes('RUST_BACKTRACE')) return;
     if (this.#printed.length >= maxPrinted) return;
@@ -179,7 +182,7 @@ export class GuestInstance implements Guest {
     writeLog(this.#bridge, this.#invocation, 'warn', 'plugin printed', JSON.stringify({ text: text.trim() }));
   }
 
-  /** What the guest printed as it died says more than the trap. */
+  /** Returns the last message that the guest printed, because it says more than the trap. */
   #lastWords(): string | undefined {
     return (
       /message: Some\("((?:[^"\\]|\\.)*)"\)/.exec(this.#printed)?.[1] ??
@@ -202,7 +205,7 @@ function isMutable(global: WebAssembly.Global): boolean {
   }
 }
 
-/** The glue throws the WIT error as it is; traps are `Error`s. */
+/** Whether the thrown value is a WIT error. The glue throws WIT errors as plain records, and traps as `Error`. */
 function isWitError(thrown: unknown): thrown is WitError {
   return (
     typeof thrown === 'object' &&

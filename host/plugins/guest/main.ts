@@ -1,4 +1,4 @@
-/** Entry of a plugin's worker thread: guests of one plugin, and nothing of the host but messages. */
+/** The entry of a plugin's worker thread. It runs guests of one plugin and speaks to the host by messages only. */
 import { readlinkSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { boundedEndpoints, boundedOutcome } from '../invocation/border.ts';
@@ -11,7 +11,10 @@ import { type Glue, type Guest, GuestInstance, type Snapshot } from './instance.
 import { InstanceMemory, PluginMemory } from './instance-memory.ts';
 
 const maxIdle = 32;
-/** While so many guests are suspended, further ones begin one a turn of the loop. */
+/**
+ * The maximum number of running guests at which an invocation begins immediately. Beyond it, one begins in each turn of
+ * the event loop.
+ */
 const maxEager = 2;
 
 const init: WorkerInit = workerData;
@@ -23,7 +26,7 @@ const control = new Int32Array(init.control.buffer);
 const bridge = init.mode === 'blocking' ? new BlockingBridge(port, control) : new SuspendingBridge(port, control);
 const idle: Guest[] = [];
 const running = new Map<number, Invocation>();
-/** By slot. */
+/** The ring of each slot. */
 const rings: OutputRing[] = [];
 const { initialBytes } = init;
 const memory = new PluginMemory(init.pages, control, init.memory, () => {
@@ -32,7 +35,7 @@ const memory = new PluginMemory(init.pages, control, init.memory, () => {
   return unused !== undefined;
 });
 
-/** Guests as they are made, the first of which has described itself. */
+/** The guests of the plugin. The first one has described its endpoints. */
 interface Guests {
   readonly endpoints: readonly WitEndpoint[];
   readonly first: Guest;
@@ -91,16 +94,16 @@ try {
   const guests = init.glue === undefined ? await extismPlugin() : await components(init.glue);
   idle.push(guests.first);
 
-  // Guests whose answers are there go on before others begin: fewer instances take turns then, and those are in the
-  // processor's caches.
+  // Guests whose answers have arrived continue before others begin. Fewer instances are then active, and their memory
+  // stays in the caches of the processor.
   const waiting: RunMessage[] = [];
   let isStarting = false;
   const hasRoom = (): boolean =>
     idle.length > 0 || initialBytes <= init.memory.share || running.size === 0 || memory.hasRoom(initialBytes);
   const startNext = (): void => {
     isStarting = false;
-    if (waiting.length === 0 || !hasRoom()) return; // the next one that ends starts it
-    void run(waiting.shift()!); // every way out of it is a message
+    if (waiting.length === 0 || !hasRoom()) return; // the next invocation that ends starts one
+    void run(waiting.shift()!); // it reports every outcome by a message
     startSoon();
   };
   const startSoon = (): void => {
@@ -125,7 +128,7 @@ try {
       memory: undefined,
     };
     running.set(message.id, invocation);
-    bridge.enter(invocation); // making an instance runs the guest's code, too
+    bridge.enter(invocation); // creating an instance runs the guest's code, too
     let instance: Guest;
     try {
       instance = idle.pop() ?? guests.make();
@@ -159,7 +162,7 @@ try {
   port.on('message', (message: ToWorker) => {
     switch (message.type) {
       case 'run':
-        if (message.ring) rings[message.slot] = new OutputRing(message.ring); // for all of the slot's invocations, also when this one does not begin
+        if (message.ring) rings[message.slot] = new OutputRing(message.ring); // all invocations of the slot use it, even if this one does not begin
         if (running.size < maxEager && waiting.length === 0 && hasRoom()) void run(message);
         else {
           waiting.push(message);
@@ -172,7 +175,7 @@ try {
       case 'abandon': {
         const invocation = running.get(message.id);
         if (invocation) invocation.isAbandoned = true;
-        invocation?.memory?.release(); // it stays suspended until it is collected
+        invocation?.memory?.release(); // the instance stays suspended until it is collected
         running.delete(message.id);
         bridge.forget(message.id);
         bridge.post({ type: 'abandoned', id: message.id });

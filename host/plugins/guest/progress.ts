@@ -3,7 +3,7 @@ import type { Bridge, Invocation } from './bridge.ts';
 const maxReports = 1_000;
 const maxTextChars = 1_024;
 
-/** Tells how far an invocation has come, unless that says nothing new. */
+/** Reports the progress of an invocation. A report that changes nothing is dropped. */
 export function report(bridge: Bridge, invocation: Invocation, fraction: number, text: string): void {
   const share = Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0;
   const percent = Math.floor(share * 100);

@@ -1,14 +1,14 @@
-/** A memory's content: what is not in `parts` is zero, such as most of the stack. */
+/** The content of a memory. Bytes outside of `parts` are zero, such as most of the stack. */
 export interface SavedMemory {
   readonly bytes: number;
-  /** In order of their place, apart from each other. */
+  /** The parts in ascending order, without overlap. */
   readonly parts: readonly { readonly at: number; readonly content: Uint8Array }[];
 }
 
-/** Zeros up to this many bytes are kept with what is around them. */
+/** Runs of zeros up to this length are stored with the surrounding bytes. */
 const zeroRunBytes = 4096;
 
-/** The content of a memory; later changes to the memory do not reach it. */
+/** Returns a copy of the content of a memory. */
 export function saveMemory(memory: Uint8Array): SavedMemory {
   const parts: { at: number; content: Uint8Array }[] = [];
   const isZero = (at: number): boolean => memory.subarray(at, at + zeroRunBytes).every((byte) => byte === 0);
@@ -21,13 +21,13 @@ export function saveMemory(memory: Uint8Array): SavedMemory {
   return { bytes: memory.length, parts };
 }
 
-/** Zeros are looked for by so many bytes: they stay in the processor's nearest cache. */
+/** Bytes that are searched for zeros at a time, so that they stay in the nearest cache of the processor. */
 const noBytes = Buffer.alloc(16 * 1024);
 
 /**
- * Brings the content back, with zeros in what the memory has grown by. Every byte is written, for nothing tells which
- * were changed, or seen to be zero: most of a stack is never used, and looking at memory that nobody has written costs
- * less than writing it, and takes no room.
+ * Restores the content and clears the part by which the memory has grown. It writes or checks every byte, because
+ * nothing tells which bytes have changed. It reads before it clears, because most of a stack is never used, and reading
+ * untouched memory costs less than writing it and occupies no space.
  */
 export function restoreMemory(memory: Uint8Array, { parts }: SavedMemory): void {
   const buffer = Buffer.from(memory.buffer, memory.byteOffset, memory.length);

@@ -1,7 +1,7 @@
-/** Of one write to standard output or error; the rest is dropped. */
+/** Maximum bytes of one write to standard output or error. The rest is dropped. */
 const maxWrittenBytes = 8 * 1024;
 
-/** Standard input: always at its end. C's runtime opens it with standard output. */
+/** Standard input, which is always at its end. C's runtime opens it together with standard output. */
 class EmptyInputStream {
   read(): never {
     throw { tag: 'closed' }; // oxlint-disable-line no-throw-literal -- how the glue takes a WIT error
@@ -12,9 +12,9 @@ class EmptyInputStream {
 }
 
 /**
- * The `wasi:*` interfaces that language runtimes import whether a guest uses them or not. Clocks tell the time;
- * standard output and error go to `onOutput`; standard input, the environment, arguments and file system are empty;
- * everything else traps.
+ * Returns the `wasi:*` interfaces, which language runtimes import even if a guest does not use them. Clocks tell the
+ * time. Standard output and error go to `onOutput`. Standard input, the environment, arguments and the file system are
+ * empty. Everything else traps.
  */
 export function denyAllWasi(onOutput: (text: string) => void): (name: string) => Record<string, unknown> {
   class OutputStream {
@@ -43,7 +43,7 @@ export function denyAllWasi(onOutput: (text: string) => void): (name: string) =>
     'wasi:clocks/wall-clock': { now: wallClock, resolution: () => ({ seconds: 0n, nanoseconds: 1_000_000 }) },
     'wasi:filesystem/preopens': { getDirectories: () => [] },
     'wasi:io/streams': { OutputStream, InputStream: EmptyInputStream },
-    // A fixed seed: the state of an instance is its snapshot's. Random bytes come from `aana:host/random`.
+    // A fixed seed, because all instances begin with the same snapshot. Random bytes come from `aana:host/random`.
     'wasi:random/insecure-seed': { insecureSeed: () => [0n, 0n] },
   };
   return (name) => denyingTheRest(name, given[name] ?? {});
@@ -54,7 +54,7 @@ function denyingTheRest(interfaceName: string, given: Record<string, unknown>): 
     get: (known, key) => {
       const name = String(key);
       if (Object.hasOwn(known, name)) return known[name];
-      if (/^[A-Z]/.test(name)) return function unobtainable(): void {}; // stands for the class of a resource that nobody gets
+      if (/^[A-Z]/.test(name)) return function unobtainable(): void {}; // stands for the class of a resource that no guest gets
       return () => {
         throw new Error(`denied: ${interfaceName} ${name}`);
       };

@@ -6,7 +6,7 @@ import type { PluginInvocation } from './invocation.ts';
 import type { InvocationRecord } from './plugin-telemetry.ts';
 import type { PluginWorker } from '../threads/plugin-worker.ts';
 
-/** An invocation that the plugin's runtime has accepted: it waits for a thread, or runs in one. */
+/** An invocation that the plugin's runtime has accepted. It waits for a thread or runs in one. */
 export interface AcceptedInvocation extends Queued {
   readonly id: number;
   readonly request: PluginInvocation;
@@ -18,11 +18,11 @@ export interface AcceptedInvocation extends Queued {
   readonly settled: Deferred<string>;
   scope: InvocationScope;
   worker: PluginWorker | undefined;
-  /** Whether a thread was lost that had begun it. */
+  /** Whether a thread that had begun the invocation was lost. */
   wasLost: boolean;
-  /** Milliseconds that the guest has computed, as far as the host was told. */
+  /** Milliseconds that the guest has computed, as of the latest message. */
   cpuMs: number;
-  /** Why it must end, once it must. */
+  /** The reason why the invocation must end. Undefined while it may go on. */
   ending: { readonly reason: unknown } | undefined;
   isSettled: boolean;
   /** Removes timers and listeners. */

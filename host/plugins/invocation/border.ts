@@ -5,31 +5,31 @@ import { toWitError } from '../capabilities/scope/wit-error.ts';
 import type { HostOperation, Outcome, WitEndpoint, WitError } from './protocol.ts';
 
 /**
- * What one message of a plugin's worker to the host may have. The worker checks each before it is sent, in the guest's
- * time: the thread that receives them serves every request.
+ * Limits of one message from a plugin's worker to the host. The worker checks each message before it sends it, in the
+ * guest's time, because the receiving thread serves all requests.
  */
 export const borderLimits = {
-  /** Characters of all texts of a call. */
+  /** Maximum characters of all texts of a call. */
   callChars: 4 * 1024 * 1024,
-  /** Bytes of all byte arrays of a call. */
+  /** Maximum bytes of all byte arrays of a call. */
   callBytes: 16 * 1024 * 1024,
-  /** Elements of all lists of a call, and members of all records. */
+  /** Maximum elements of all lists of a call, plus members of all records. */
   callElements: 100_000,
-  /** Objects and arrays inside each other in JSON. */
+  /** Maximum nesting of objects and arrays in JSON. */
   jsonDepth: 256,
-  /** Values in the JSON of a call. */
+  /** Maximum values in the JSON of a call. */
   jsonElements: 500_000,
-  /** Values in the JSON of an answer, or of one streamed value: the host reads it once more, to check it. */
+  /** Maximum values in the JSON of an answer or of one streamed value. The host parses that JSON again to check it. */
   answerElements: 2_000_000,
   errorNameChars: 128,
   errorMessageChars: 16 * 1024,
   errorDataChars: 1024 * 1024,
-  /** Characters of the descriptions of all endpoints. */
+  /** Maximum characters of the descriptions of all endpoints. */
   descriptionChars: 8 * 1024 * 1024,
   endpoints: 1_000,
 } as const;
 
-/** The arguments of calls that are JSON, by their place. */
+/** The positions of arguments that are JSON. */
 const jsonArguments: { readonly [O in HostOperation]?: readonly number[] } = {
   'deployments.call': [2],
   'deployments.open': [2],
@@ -37,8 +37,8 @@ const jsonArguments: { readonly [O in HostOperation]?: readonly number[] } = {
 };
 
 /**
- * The arguments of a call as they may cross. Throws `ArgumentsTooLarge`; a chunk over `answerBytes` is
- * `OutputTooLarge`.
+ * Returns the arguments of a call in a form that may cross to the host. Throws `ArgumentsTooLarge`, or `OutputTooLarge`
+ * for a chunk over `answerBytes`.
  */
 export function boundedArguments(
   operation: HostOperation,
@@ -56,13 +56,13 @@ export function boundedArguments(
   return bounded;
 }
 
-/** Adds up what a call has; an argument too much throws before more of it is looked at. */
+/** Adds up the size of a call. It throws before it looks at anything beyond a limit. */
 class Size {
   #chars = 0;
   #bytes = 0;
   #elements = 0;
 
-  /** The argument, with byte arrays in memory of their own. */
+  /** Returns the argument with byte arrays in separate memory. */
   take(value: unknown): unknown {
     if (typeof value === 'string') {
       this.#chars += value.length;
@@ -79,7 +79,7 @@ class Size {
     return Array.isArray(value) ? taken : Object.fromEntries(Object.keys(value).map((key, n) => [key, taken[n]]));
   }
 
-  /** A message would carry all of the memory that a part is of, or share it with the guest. */
+  /** Copies a part of a larger memory, because a message would carry the whole memory or share it with the guest. */
   #takeBytes(view: ArrayBufferView): ArrayBufferView {
     this.#bytes += view.byteLength;
     if (this.#bytes > borderLimits.callBytes) throw tooLarge(borderLimits.callBytes, 'bytes');
@@ -88,7 +88,7 @@ class Size {
   }
 }
 
-/** What an invocation ended with, as it may cross. */
+/** Returns the outcome of an invocation in a form that may cross to the host. */
 export function boundedOutcome(outcome: Outcome, answerBytes: number): Outcome {
   try {
     switch (outcome.state) {
@@ -111,7 +111,7 @@ export function boundedOutcome(outcome: Outcome, answerBytes: number): Outcome {
   }
 }
 
-/** What a plugin says of its endpoints. Throws when that is too much. */
+/** Returns the endpoints that a plugin describes. Throws when the description is over a limit. */
 export function boundedEndpoints(endpoints: readonly WitEndpoint[]): readonly WitEndpoint[] {
   if (endpoints.length > borderLimits.endpoints)
     throw new Error(`it describes ${endpoints.length} endpoints, ${borderLimits.endpoints} are allowed`);
@@ -150,7 +150,7 @@ function boundedError({ kind, name, message, data }: WitError): WitError {
   };
 }
 
-/** Throws `OutputTooLarge` for an error, or its data, that is nested too deep. */
+/** Throws `OutputTooLarge` when an error or its data is nested too deep. */
 export function requireShallowError(json: string): void {
   requireShape(json, 'the data of an error are', 'OutputTooLarge');
 }
@@ -167,7 +167,7 @@ function requireShape(
   name: 'ArgumentsTooLarge' | 'OutputTooLarge',
   mostElements = Number.POSITIVE_INFINITY,
 ): void {
-  if (json.length <= 2 * borderLimits.jsonDepth) return; // each level has two brackets
+  if (json.length <= 2 * borderLimits.jsonDepth) return; // a level has at least two characters
   const { depth, elements } = jsonShape(json);
   if (depth > borderLimits.jsonDepth)
     throw new AanaError(name, 'too-large', `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, {
@@ -181,7 +181,7 @@ function requireShape(
       });
 }
 
-/** Whether JSON is nested deeper than it may be. */
+/** Whether JSON is nested deeper than the limit. */
 export function isDeep(json: string): boolean {
   return json.length > 2 * borderLimits.jsonDepth && jsonShape(json).depth > borderLimits.jsonDepth;
 }

@@ -4,15 +4,15 @@ import { guestFields } from './invocation-errors.ts';
 import { PacedLog } from './paced-log.ts';
 
 export interface GuestLinesOptions {
-  /** For lines that are no invocation's. */
+  /** The log for lines outside of invocations. */
   readonly log: Logger;
-  /** Gives a text of the guest with places in the plugin's sources instead of its bundle. */
+  /** Returns a text of the guest with positions in the plugin's sources instead of its bundle. */
   inSources(text: string): string;
   /** Called when a line cannot be written. */
   onFault(id: number | undefined, error: unknown): void;
 }
 
-/** Writes what a plugin's guests log and report, a few milliseconds in each turn of the event loop. */
+/** Writes log lines and progress of a plugin's guests, for a few milliseconds in each turn of the event loop. */
 export class GuestLines {
   readonly #options: GuestLinesOptions;
   readonly #paced: PacedLog;
@@ -22,7 +22,7 @@ export class GuestLines {
     this.#paced = new PacedLog((lines) => options.log.warn('lines of the plugin were dropped', { lines }));
   }
 
-  /** The time that a line takes is the guest's, also when it is written after the guest has ended. */
+  /** Adds a line. The time for writing it is charged to the guest, also after the guest has ended. */
   add(invocation: AcceptedInvocation | undefined, level: LogLevel, message: string, fields: string): void {
     const { log, inSources, onFault } = this.#options;
     this.#paced.add(invocation?.id, message.length + fields.length, () => {
@@ -40,12 +40,12 @@ export class GuestLines {
     this.#paced.add(id, text.length, () => log.info('progress', { endpoint, fraction, text }));
   }
 
-  /** An invocation ends: writes what waits of it, but for what is too much for one turn. */
+  /** Writes the waiting lines of an invocation that ends, as far as they fit into one turn. */
   end(id: number): void {
     this.#paced.end(id);
   }
 
-  /** Writes all that waits. */
+  /** Writes all waiting lines. */
   flush(): void {
     this.#paced.flush();
   }

@@ -1,14 +1,14 @@
 import { toErrorRecord } from '../../core/errors.ts';
 import type { Result } from './invocation.ts';
 
-/** What a plugin does and did. */
+/** Counts of a plugin's invocations. */
 export interface InvocationCounters {
   readonly running: number;
   readonly queued: number;
   readonly done: number;
-  /** By the kind of the error. */
+  /** Failures by kind of the error. */
   readonly failed: Readonly<Record<string, number>>;
-  /** Milliseconds that its guests computed. */
+  /** Milliseconds that guests have computed. */
   readonly cpuMs: number;
 }
 

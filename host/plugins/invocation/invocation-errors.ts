@@ -2,7 +2,7 @@ import { AanaError, cancelledError } from '../../core/errors.ts';
 import type { LogFields } from '../../core/log/logger.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
 
-/** What a guest's invocation ends with when it did not return. `said`: what it said itself, which can be anything. */
+/** Returns the error for a guest that trapped. `said` is the guest's own last message, which can contain anything. */
 export function trapError(plugin: string, endpoint: string, reason: string, said?: string): AanaError {
   const why = said === undefined ? reason : `${said} (${reason})`;
   return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${plugin} failed in ${endpoint}: ${why}`, {
@@ -39,16 +39,16 @@ export function unavailable(plugin: string, what: string): AanaError {
   return new AanaError('PluginUnavailable', 'unavailable', `plugin ${plugin} ${what}`);
 }
 
-/** Why an invocation ends whose signal aborted. */
+/** Returns the error for an invocation whose signal was aborted. */
 export function endReason(reason: unknown): unknown {
   if (reason instanceof AanaError) return reason;
   return toWitError(reason).kind === 'deadline-exceeded' ? reason : cancelledError();
 }
 
 /**
- * The fields of a line of the host's log for those that a guest gives as JSON. They lie under one key, so that none of
- * them takes the place of the host's own, such as `plugin` and `request`. `content` stays apart, because the
- * application's logger leaves it out where the operator wants that. What is no JSON is left out.
+ * Returns the log fields for the JSON fields of a guest. They lie under one key, so that none of them replaces a field
+ * of the host such as `plugin` or `request`. `content` stays separate, because the application's logger can leave it
+ * out. Text that is not JSON is left out.
  */
 export function guestFields(json: string): LogFields {
   if (json === '') return {};

@@ -1,15 +1,15 @@
-/** Bytes of chunks that wait for their client at most; a power of two. */
+/** Maximum bytes of chunks that wait for the client. A power of two. */
 const ringBytes = 32 * 1024;
 /**
- * In the 32-bit numbers before the chunks: bytes ever written, bytes ever taken (both modulo 2³²), and whether the
- * reader knows of any.
+ * 32-bit numbers before the chunks. `written` and `taken` count all bytes so far, modulo 2³². `told` says whether the
+ * reader knows that there are chunks.
  */
 const cell = { written: 0, taken: 1, told: 2, count: 4 } as const;
 const lengthBytes = 4;
 
 /**
- * Chunks on their way from a worker to the host: one writes, one reads, and neither waits for the other. A chunk is its
- * length and its UTF-8 bytes, and begins at a multiple of four.
+ * Passes chunks from a worker to the host through shared memory. One side writes, the other reads, and neither waits
+ * for the other. A chunk is its length and its UTF-8 bytes, and begins at a multiple of four.
  */
 export class OutputRing {
   readonly memory: SharedArrayBuffer;
@@ -25,7 +25,7 @@ export class OutputRing {
     this.#bytes = Buffer.from(memory, 4 * cell.count);
   }
 
-  /** Writer: leaves a chunk of so many bytes for the reader. False when there is no room for it. */
+  /** For the writer: adds a chunk of this many bytes. Returns false when there is no space for it. */
   offer(chunk: string, bytes: number): boolean {
     const written = Atomics.load(this.#cells, cell.written);
     const inUse = (written - Atomics.load(this.#cells, cell.taken)) | 0;
@@ -37,12 +37,12 @@ export class OutputRing {
     return true;
   }
 
-  /** Writer, after an offer: whether the reader must be told, because it does not look by itself. */
+  /** For the writer, after an offer: returns whether the reader must be told, because it is not reading. */
   mustTell(): boolean {
     return Atomics.exchange(this.#cells, cell.told, 1) === 0;
   }
 
-  /** Reader: the next chunk. Its room stays taken until {@link release}. */
+  /** For the reader: returns the next chunk. Its space stays occupied until {@link release}. */
   read(): string | undefined {
     if (this.#isEmpty) return undefined;
     const at = placeOf(this.#readTo);
@@ -53,18 +53,21 @@ export class OutputRing {
     return Buffer.concat([this.#bytes.subarray(start), this.#bytes.subarray(0, start + bytes - ringBytes)]).toString();
   }
 
-  /** Reader: gives the room of all chunks read so far back. */
+  /** For the reader: frees the space of all chunks that were read. */
   release(): void {
     Atomics.store(this.#cells, cell.taken, this.#readTo);
   }
 
-  /** Reader, when it has found nothing: whether it can stop to look, for the writer will tell it of what comes. */
+  /**
+   * For the reader, after it has found no chunk: returns whether it can stop reading. The writer then tells it of the
+   * next chunk.
+   */
   rest(): boolean {
     Atomics.store(this.#cells, cell.told, 0);
     return this.#isEmpty;
   }
 
-  /** Reader, while nobody writes: drops what is in it. */
+  /** For the reader, while nobody writes: drops all chunks. */
   clear(): void {
     this.#readTo = Atomics.load(this.#cells, cell.written);
     this.release();

@@ -1,9 +1,12 @@
-/** Milliseconds of one turn of the event loop that lines may take. */
+/** Milliseconds in each turn of the event loop in which lines are written. */
 const turnMs = 4;
-/** Most lines, and characters of them, that wait. */
+/** Maximum number of waiting lines, and of their characters. */
 const most = { lines: 2_000, chars: 32 * 1024 * 1024 } as const;
 
-/** Most lines of an invocation that are written at its end, so that the few of an ordinary one come before it. */
+/**
+ * Maximum number of lines that are written immediately when their invocation ends. An ordinary invocation has fewer, so
+ * its lines appear before its end.
+ */
 const mostAtEnd = 50;
 
 interface Waiting {
@@ -13,9 +16,9 @@ interface Waiting {
 }
 
 /**
- * Lets a plugin's guests write lines on the thread that serves HTTP, a few milliseconds in each turn of the event loop:
- * a guest need not wait for its lines, so that a thousand of them can come at once. Lines that are too many to wait are
- * dropped and counted.
+ * Writes lines of guests on the thread that serves HTTP, for a few milliseconds in each turn of the event loop. A guest
+ * does not wait for its lines, so a thousand of them can arrive at once. Lines beyond the limit are dropped and
+ * counted.
  */
 export class PacedLog {
   readonly #onDropped: (lines: number) => void;
@@ -25,12 +28,12 @@ export class PacedLog {
   #dropped = 0;
   #isPending = false;
 
-  /** @param onDropped told how many lines were dropped, once there is room again. */
+  /** @param onDropped called with the number of dropped lines when there is space again. */
   constructor(onDropped: (lines: number) => void) {
     this.#onDropped = onDropped;
   }
 
-  /** Writes a line of so many characters, now or in a later turn; lines of an owner keep their order. */
+  /** Writes a line of this many characters, now or in a later turn. Lines of one owner keep their order. */
   add(owner: number | undefined, chars: number, write: () => void): void {
     this.#schedule();
     if (this.#waiting.length === 0 && this.#spentMs < turnMs) this.#write(write);
@@ -41,7 +44,7 @@ export class PacedLog {
     }
   }
 
-  /** An invocation ends: writes what waits of it, but for what is too much for one turn. */
+  /** Writes the waiting lines of an invocation that ends, as far as they fit into one turn. */
   end(owner: number): void {
     for (let n = 0, written = 0; n < this.#waiting.length && written < mostAtEnd;) {
       const { owner: its, chars, write } = this.#waiting[n]!;
@@ -55,7 +58,7 @@ export class PacedLog {
     }
   }
 
-  /** Writes all that waits. */
+  /** Writes all waiting lines. */
   flush(): void {
     for (const { write } of this.#waiting.splice(0)) write();
     this.#waitingChars = 0;

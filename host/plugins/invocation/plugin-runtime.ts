@@ -30,15 +30,15 @@ export interface PluginRuntimeOptions {
   readonly pages: Int32Array;
   readonly ports: PluginPorts;
   readonly telemetry: PluginTelemetry;
-  /** Gives a text of the guest with places in the plugin's sources instead of its bundle. */
+  /** Returns a text of the guest with positions in the plugin's sources instead of its bundle. */
   inSources(text: string): string;
-  /** Runs a helper of the plugin; absent where helpers run. */
+  /** Runs a helper of the plugin. Undefined in the runtime that runs helpers. */
   readonly runHelper?: ((invocation: PluginInvocation) => Promise<string>) | undefined;
-  /** Threads with one invocation each at a time, instead of what the limits say for endpoints. */
+  /** Number of threads with one invocation at a time each. Undefined: as the limits say for endpoints. */
   readonly helperThreads?: number | undefined;
 }
 
-/** Runs one plugin's invocations: at most so many at a time, each within its limits, in threads of the plugin's own. */
+/** Runs the invocations of one plugin, each within its limits, in threads of the plugin. */
 export class PluginRuntime {
   readonly #options: PluginRuntimeOptions;
   readonly #log: Logger;
@@ -52,7 +52,7 @@ export class PluginRuntime {
   readonly #called: CalledDeployments;
   #lastId = 0;
   #isClosed = false;
-  /** Resolved when the last invocation has ended, once that is waited for. */
+  /** Resolved when the last invocation has ended. Undefined until someone waits for that. */
   #idle: Deferred<void> | undefined;
 
   constructor(options: PluginRuntimeOptions) {
@@ -92,12 +92,15 @@ export class PluginRuntime {
     });
   }
 
-  /** Starts the first thread and gives what the plugin says it offers. */
+  /** Starts the first thread. Returns the endpoints that the plugin describes. */
   async start(): Promise<readonly WitEndpoint[]> {
     return this.#threads.start();
   }
 
-  /** The endpoint's result as JSON. Rejects with the guest's error, or with what ended it. */
+  /**
+   * Runs an endpoint. Returns its result as JSON. Rejects with the guest's error, or with the reason why the host ended
+   * it.
+   */
   run(given: PluginInvocation): Promise<string> {
     const { signal, requestId } = given;
     const deadlineMs = Math.min(given.deadlineMs, this.#limits.timeoutMs);
@@ -122,7 +125,7 @@ export class PluginRuntime {
       wasLost: false,
       userId: request.userId ?? null,
       priority: request.priority ?? 0,
-      cost: 1, // how long an invocation takes is not known before
+      cost: 1, // the duration of an invocation is unknown
       cpuMs: 0,
       ending: undefined,
       isSettled: false,
@@ -149,19 +152,19 @@ export class PluginRuntime {
     return { ...ended, running: this.#invocations.size - queued, queued, cpuMs };
   }
 
-  /** Threads that are ready for invocations. */
+  /** The number of threads that are ready for invocations. */
   get threads(): number {
     return this.#threads.size;
   }
 
-  /** Lets what it has run to its end, then closes. */
+  /** Waits for all invocations, then closes. */
   async drain(): Promise<void> {
     this.#idle ??= deferred();
     if (this.#invocations.size > 0) await this.#idle.promise;
     await this.close();
   }
 
-  /** Ends all threads; what still runs fails as unavailable. Resolves when everything is cleaned up. */
+  /** Ends all threads. Invocations that still run fail as unavailable. Resolves when everything is cleaned up. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const ended = this.#threads.close();
@@ -171,7 +174,7 @@ export class PluginRuntime {
     await Promise.all([ended, ...this.#settling]);
   }
 
-  /** Gives threads what they can begin. */
+  /** Gives waiting invocations to threads that can begin them. */
   #dispatch(): void {
     if (this.#isClosed) return;
     const { outputBytes } = this.#limits;
@@ -199,7 +202,7 @@ export class PluginRuntime {
     this.#threads.wanted(this.#queue.size);
   }
 
-  /** Invocations that are to be run by another thread come before those that came later. */
+  /** Puts invocations back into the queue, before later ones, because another thread must run them. */
   #waitAgain(invocations: readonly AcceptedInvocation[]): void {
     for (const invocation of invocations.toSorted((a, b) => b.id - a.id)) {
       void invocation.scope.output.detach();
@@ -219,13 +222,13 @@ export class PluginRuntime {
         this.#settle(invocation, { error: this.#unavailable('cannot start') });
   }
 
-  /** A guest that floods the host, or has computed enough, is ended: telling it alone would let it go on. */
+  /** Answers a call. It ends a guest that calls or computes too much, because such a guest could ignore an error. */
   #onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply> {
     const invocation = this.#invocations.get(id);
     if (!invocation) return new Promise(() => {});
     const answer = invocation.scope.answer(request);
     invocation.cpuMs = cpuMs + invocation.scope.hostMs;
-    if (this.#queue.size > 0) this.#dispatch(); // the guest has given its thread back
+    if (this.#queue.size > 0) this.#dispatch(); // the waiting guest has left its thread
     const exceeded =
       invocation.scope.callsExceeded ??
       (invocation.cpuMs > this.#limits.cpuMs
@@ -242,7 +245,7 @@ export class PluginRuntime {
     this.#dispatch();
   }
 
-  /** A message of the guest cannot be taken or answered: its invocation fails, and no other. */
+  /** Called when a message of the guest cannot be handled. Only the invocation of the message fails. */
   #onFault(id: number | undefined, error: unknown): void {
     const invocation = id === undefined ? undefined : this.#invocations.get(id);
     const reason = error instanceof Error ? error.message : String(error);
@@ -253,9 +256,9 @@ export class PluginRuntime {
       );
   }
 
-  /** The guest has ended: settles as soon as the client has what it sent before. */
+  /** Settles an invocation whose guest has ended, after the client has received the earlier output. */
   #finish(invocation: AcceptedInvocation, result: Result): void {
-    invocation.worker = undefined; // has its place for another one
+    invocation.worker = undefined; // the thread has a free place
     const sent = invocation.scope.output.detach();
     if (sent && !invocation.ending) void sent.then(() => this.#settle(invocation, result));
     else this.#settle(invocation, result);
@@ -280,7 +283,7 @@ export class PluginRuntime {
     }
   }
 
-  /** Asks an invocation to end, and ends it when it does not. */
+  /** Asks an invocation to end, and ends it after a grace period. */
   #end(invocation: AcceptedInvocation, reason: unknown): void {
     if (invocation.ending || invocation.isSettled) return;
     invocation.ending = { reason };
@@ -300,8 +303,8 @@ export class PluginRuntime {
   }
 
   /**
-   * Gives an invocation up: a suspended guest is never resumed, one that computes is stopped, a thread that it holds
-   * alone is ended.
+   * Abandons an invocation. A suspended guest is never resumed, a guest that computes is stopped, and a thread with a
+   * single guest is ended.
    */
   #give(invocation: AcceptedInvocation, worker: PluginWorker, reason: unknown): void {
     invocation.log.warn('plugin did not stop in time', { endpoint: invocation.request.endpoint });
@@ -313,8 +316,8 @@ export class PluginRuntime {
   }
 
   /**
-   * A thread is lost: the one at fault fails, those who had done nothing yet run again elsewhere, the rest can be tried
-   * again by their clients.
+   * Handles the loss of a thread. The invocation at fault fails, invocations without any effect run again in another
+   * thread, and clients can repeat the others.
    */
   #lose(
     worker: PluginWorker,
@@ -327,12 +330,12 @@ export class PluginRuntime {
       .map((id) => this.#invocations.get(id))
       .filter((invocation) => invocation !== undefined);
     const notBegun = invocations.filter(({ id }) => worker.slots.takeBack(id));
-    if (!this.#threads.remove(worker)) return; // not ready yet, or lost already
+    if (!this.#threads.remove(worker)) return; // the thread is not ready yet or already lost
     this.#log.warn('plugin thread ended', { reason, invocations: invocations.length });
     const again = [...notBegun];
     for (const invocation of invocations) {
       if (notBegun.includes(invocation)) continue;
-      invocation.scope.output.take(); // what it has sent tells that it was there
+      invocation.scope.output.take(); // output in the ring counts as an effect
       if (invocation.ending) this.#settle(invocation, { error: invocation.ending.reason });
       else if (invocation.id === culprit) this.#finish(invocation, { error: errorFor(invocation) });
       else if (!invocation.scope.isTouched && !invocation.wasLost) {
@@ -347,7 +350,7 @@ export class PluginRuntime {
     this.#dispatch();
   }
 
-  /** Settles once, after everything the invocation had is released. */
+  /** Settles an invocation once, after its resources are released. */
   #settle(invocation: AcceptedInvocation, result: Result): void {
     if (invocation.isSettled) return;
     invocation.isSettled = true;

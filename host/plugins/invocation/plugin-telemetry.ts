@@ -2,19 +2,19 @@ import { type Attributes, type Gauge, type Histogram, noTelemetry, type Telemetr
 import { type Work, WorkTelemetry } from '../../core/work-telemetry.ts';
 import type { HostCall } from './protocol.ts';
 
-/** One invocation, from the moment it asks for a place. */
+/** One invocation, from its acceptance on. */
 export interface InvocationRecord {
-  /** The place in the trace of what the invocation does. */
+  /** The position of the invocation in the trace. */
   readonly traceparent: string | undefined;
-  /** A thread works on it now. */
+  /** Called when a thread begins the invocation. */
   begin(): void;
-  /** `error` is what it failed with; `cpuMs` are milliseconds that it computed. */
+  /** Called at the end, with the error and the milliseconds of computing. */
   end(result: { readonly error?: unknown; readonly cpuMs: number }): void;
 }
 
 const nothing = (): void => {};
 
-/** Steps of what was opened before: a stream has one for each batch, which would be more than its call. */
+/** Calls that are not reported: steps of a resource that an earlier call opened. A stream has one for each batch. */
 const STEPS: ReadonlySet<string> = new Set([
   'output.write',
   'deployments.next',
@@ -22,7 +22,7 @@ const STEPS: ReadonlySet<string> = new Set([
   'llm.next',
 ] satisfies HostCall['operation'][]);
 
-/** Reports the invocations of one plugin, and what they ask of the host. */
+/** Reports the invocations of one plugin and their host calls. */
 export class PluginTelemetry {
   readonly #isOff: boolean;
   readonly #plugin: Attributes;
@@ -56,7 +56,10 @@ export class PluginTelemetry {
     });
   }
 
-  /** `endpoint` is its name, or `helper:<name>`; helpers are one to the labels, because guests name them. */
+  /**
+   * @param endpoint the name of the endpoint, or `helper:<name>`. All helpers share one label, because guests choose
+   * their names.
+   */
   invocation(endpoint: string, parent: string | undefined): InvocationRecord {
     if (this.#isOff) return { traceparent: parent, begin: nothing, end: nothing };
     const attributes = {
@@ -81,7 +84,7 @@ export class PluginTelemetry {
     };
   }
 
-  /** Undefined for what is not reported. */
+  /** Begins the report of a call. Returns undefined for calls that are not reported. */
   call(operation: HostCall['operation'], parent: string | undefined): Work | undefined {
     return this.#isOff || STEPS.has(operation)
       ? undefined

@@ -7,9 +7,7 @@ import type { MemoryLimits } from '../guest/instance-memory.ts';
 
 export type { HostCalls, WitEndpoint, WitError };
 
-/**
- * How a plugin's worker waits for the host: by suspending the guest (many at a time), or by blocking its thread (one).
- */
+/** How a plugin's worker waits for the host: it suspends the guest (many at a time) or blocks its thread (one). */
 export type RuntimeMode = 'suspending' | 'blocking';
 
 export type HostOperation = keyof HostCalls;
@@ -22,9 +20,9 @@ export type HostReply = { readonly value: unknown } | { readonly error: WitError
 export type Outcome =
   | { readonly state: 'returned'; readonly json: string }
   | { readonly state: 'failed'; readonly error: WitError }
-  /** It computed for too long and was told to end. */
+  /** The guest computed for too long and was told to end. */
   | { readonly state: 'stopped' }
-  /** `said`: what the guest said itself as it died. */
+  /** `said` is the guest's own last message. */
   | { readonly state: 'trapped'; readonly reason: string; readonly said?: string | undefined };
 
 export interface RunMessage {
@@ -40,22 +38,22 @@ export interface RunMessage {
   readonly traceparent?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly deadlineAt: number;
-  /** Most bytes that it may stream. Absent when it streams nothing. */
+  /** Maximum bytes of all streamed values. Absent when the endpoint does not stream. */
   readonly outputBytes?: number | undefined;
-  /** Most bytes of its answer, or of one streamed value. */
+  /** Maximum bytes of the answer, or of one streamed value. */
   readonly answerBytes: number;
-  /** The slot's {@link OutputRing}, sent with its first invocation that streams. */
+  /** The {@link OutputRing} of the slot. It is sent with the slot's first invocation that streams. */
   readonly ring?: SharedArrayBuffer | undefined;
 }
 
 export type ToWorker =
   | RunMessage
   | { readonly type: 'reply'; readonly id: number; readonly call: number; readonly reply: HostReply }
-  /** Forget the invocation and its instance; it waits for the host and gets no answer any more. */
+  /** Forget the invocation and its instance. It waits for the host and gets no answer. */
   | { readonly type: 'abandon'; readonly id: number };
 
 export type FromWorker =
-  /** The thread runs; its first instance is being made. `thread` is its folder in `/proc`, where there is one. */
+  /** The thread runs and creates its first instance. `thread` is its folder in `/proc`, where there is one. */
   | { readonly type: 'started'; readonly thread: string | undefined }
   | { readonly type: 'ready'; readonly endpoints: readonly WitEndpoint[] }
   | { readonly type: 'broken'; readonly reason: string }
@@ -67,7 +65,7 @@ export type FromWorker =
       readonly request: HostCall;
     }
   | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly text: string }
-  /** There are chunks in the ring of its slot. */
+  /** The ring of the slot has chunks. */
   | { readonly type: 'output'; readonly id: number }
   | { readonly type: 'drop'; readonly id: number; readonly handle: number }
   | {
@@ -79,35 +77,35 @@ export type FromWorker =
     }
   | { readonly type: 'done'; readonly id: number; readonly cpuMs: number; readonly outcome: Outcome }
   | { readonly type: 'abandoned'; readonly id: number }
-  /** The host had taken back the invocation in the slot before it began. */
+  /** The host had taken back the invocation in the slot before the thread began it. */
   | { readonly type: 'skipped'; readonly slot: number };
 
 export interface WorkerInit {
   readonly mode: RuntimeMode;
-  /** URL of a component's generated glue module; undefined for an Extism plugin, whose only module is `main`. */
+  /** URL of the component's generated glue module. Undefined for an Extism plugin, whose only module is `main`. */
   readonly glue: string | undefined;
   readonly modules: Readonly<Record<string, WebAssembly.Module>>;
-  /** Whether bringing back memories and variables makes an instance as new. */
+  /** Whether restoring memories and variables resets an instance completely. */
   readonly isRestorable: boolean;
-  /** Bytes that an instance begins with. */
+  /** Bytes of a new instance. */
   readonly initialBytes: number;
   readonly memory: MemoryLimits;
   /** Pages of all of the plugin's instances, which its threads share. */
   readonly pages: Int32Array;
-  /** Has the cells. */
+  /** The shared memory with the cells. */
   readonly control: WebAssembly.Memory;
 }
 
 /**
  * Cells of the memory that host and worker share. `wake`: a blocked worker sleeps while it is 0. `running`: the slot
- * (plus 1) whose guest code is on the thread now, 0 when none is; the number after the last slot's stands for an
- * instance that the thread makes as it starts. `entries`: grows by 2 each time guest code is entered, and is odd when
- * the guest that was entered must end. `pages`: of the thread's instances. `enteredAt`: the clock's milliseconds,
- * modulo 2³², when guest code was entered last. From `slots` on, one cell a slot, with the bits of `slots.ts`.
+ * (plus 1) of the guest that occupies the thread, 0 for none; the number after the last slot stands for the first
+ * instance while the thread creates it. `entries`: grows by 2 each time a guest is entered, and is odd when that guest
+ * must end. `pages`: pages of the thread's instances. `enteredAt`: the time of the last entry in milliseconds, modulo
+ * 2³². From `slots` on, one cell for each slot, with the bits of `slots.ts`.
  */
 export const cell = { wake: 0, running: 1, entries: stopCell, pages: 3, enteredAt: 4, slots: 5 } as const;
 
-/** The memory with the cells, one page: guests read one of them, and cannot name the others. */
+/** Returns the memory with the cells, one page. Guests read one cell and cannot reach the others. */
 export function newControl(): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
 }

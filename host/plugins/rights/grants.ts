@@ -4,24 +4,30 @@ import { hostPattern, isHostAmong } from '../capabilities/hosts.ts';
 import { type LimitsByName, lowered, type PluginLimits, withLimits } from './limits.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 
-/** What the operator allows one plugin, or all (`*`). What is left out is as for all, and there as by default. */
+/**
+ * What the operator allows one plugin, or all plugins (`*`). An absent member falls back to the entry for all plugins,
+ * and then to the default.
+ */
 export interface PluginGrant {
   readonly capabilities?: readonly string[] | undefined;
-  /** Names of deployments; `*` is any. */
+  /** Names of deployments. `*` stands for all. */
   readonly deployments?: readonly string[] | undefined;
-  /** Hosts that it may make requests to and open media of, as manifests name them; `*` is every public host. */
+  /**
+   * Hosts to which the plugin may send requests and from which it may open media, in the form of the manifest. `*`
+   * stands for every public host.
+   */
   readonly hosts?: readonly string[] | undefined;
   readonly limits?: LimitsByName | undefined;
 }
 
-/** Grants by the name of the plugin; `*` is every plugin. */
+/** Grants by name of the plugin. `*` stands for every plugin. */
 export type PluginGrants = Readonly<Record<string, PluginGrant>>;
 
 /**
- * What is granted where the configuration says nothing: all that a manifest asks for. Media are those that a request
- * names, and a deployment does the same for every caller, so that a plugin cannot reach through them what a request
- * could not. Hosts are for the operator to name: a request can carry away what a plugin was given. So is what changes
- * the application's own data, which others rely on.
+ * The grants when the configuration says nothing: everything that the manifest requests. Media come from the request,
+ * and a deployment does the same for every caller, so a plugin cannot use them to reach more than the request could.
+ * The operator must name hosts, because a request can carry away data that the plugin received. The operator must also
+ * grant changes of the application's data, because others rely on that data.
  */
 const defaultGrant = {
   capabilities: capabilityNames.filter((name) => !capabilityDefinitions[name].isWithheld),
@@ -30,21 +36,21 @@ const defaultGrant = {
   limits: {},
 } as const;
 
-/** What a plugin gets. */
+/** The rights of a plugin. */
 export interface Granted {
   readonly capabilities: ReadonlySet<Capability>;
   readonly limits: PluginLimits;
-  /** Why the plugin may not call a deployment; undefined when it may. */
+  /** Returns the reason why the plugin may not call a deployment, or undefined when it may. */
   refusalOf(deployment: string): string | undefined;
-  /** Deployments that it asks for and gets; `*` is any. */
+  /** Deployments that are requested and granted. `*` stands for all. */
   readonly deployments: readonly string[];
-  /** Hosts that it asks for and of which all are granted; `*` is any. */
+  /** Hosts that are requested and granted completely. `*` stands for all. */
   readonly hosts: readonly string[];
-  /** Why the plugin may not make a request to a URL, or open media of it; undefined when it may. */
+  /** Returns the reason why the plugin may not request a URL or open media from it, or undefined when it may. */
   refusalOfUrl(url: URL): string | undefined;
 }
 
-/** What the manifest asks for and the operator grants. */
+/** Returns what the manifest requests and the operator grants. */
 export function grantTo(manifest: PluginManifest, grants: PluginGrants, limits: PluginLimits): Granted {
   const own = Object.hasOwn(grants, manifest.name) ? grants[manifest.name]! : {};
   const all = Object.hasOwn(grants, '*') ? grants['*']! : {};
@@ -77,8 +83,8 @@ export function grantTo(manifest: PluginManifest, grants: PluginGrants, limits: 
 }
 
 /**
- * Refuses a component that imports what it was not asked for or is not granted. `uses` are the capabilities whose
- * functions it imports.
+ * Throws when a component imports a capability that is not requested or not granted. `uses` has the capabilities whose
+ * functions the component imports.
  */
 export function checkUses(manifest: PluginManifest, uses: readonly Capability[], granted: Granted): void {
   for (const capability of uses) {
@@ -103,9 +109,7 @@ function includes(names: readonly string[], name: string): boolean {
   return names.includes('*') || names.includes(name);
 }
 
-/**
- * Throws a `ConfigError` that names the entry when grants name a capability that there is not, or what is not a host.
- */
+/** Throws a `ConfigError` that names the entry when grants name an unknown capability or an invalid host. */
 export function checkGrants(grants: PluginGrants): void {
   for (const [plugin, { capabilities = [], hosts = [] }] of Object.entries(grants)) {
     const unknown = capabilities.find((name) => name !== '*' && !capabilityNames.some((known) => known === name));

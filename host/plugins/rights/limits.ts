@@ -1,35 +1,33 @@
-/** What guest code may use. */
+/** Limits for guest code. */
 export interface PluginLimits {
-  /** Most bytes of memory an instance can grow to, in all of its memories and tables together. */
+  /** Maximum bytes of one instance, in all memories and tables together. */
   readonly memoryBytes: number;
-  /**
-   * Most bytes of memory that all instances of a plugin have together. Each may have its equal share of it at any time.
-   */
+  /** Maximum bytes of all instances of a plugin together. Each instance may use an equal share at any time. */
   readonly totalMemoryBytes: number;
-  /** Milliseconds that an invocation may compute in all. */
+  /** Milliseconds of computing for a whole invocation. */
   readonly cpuMs: number;
-  /** Milliseconds a guest may compute without calling the host. */
+  /** Milliseconds of computing without a host call. */
   readonly cpuSliceMs: number;
-  /** Milliseconds an invocation may take, waiting for its turn included. */
+  /** Milliseconds for an invocation, including the wait for its turn. */
   readonly timeoutMs: number;
-  /** Milliseconds a guest has to return once its invocation was cancelled or is over its deadline. */
+  /** Milliseconds in which a guest must return after its invocation was cancelled or has passed its deadline. */
   readonly graceMs: number;
-  /** Most bytes of one answer: the result, or all streamed values together. */
+  /** Maximum bytes of one answer: the result, or all streamed values together. */
   readonly outputBytes: number;
-  /** Most calls of one invocation that the host's side has to answer. */
+  /** Maximum number of calls of one invocation that the host must answer. */
   readonly hostCalls: number;
-  /** Most videos, audios, images, streams and helpers that one invocation holds at a time. */
+  /** Maximum number of videos, audios, images, streams and helpers that one invocation holds at a time. */
   readonly handles: number;
-  /** Most invocations of one plugin at a time where guests are suspended (Node 24 and later). */
+  /** Maximum number of concurrent invocations of one plugin where guests are suspended (Node 24 and later). */
   readonly maxSuspended: number;
   /**
-   * Most threads of one plugin. Before Node 24 each holds one invocation; later, further ones are started while a guest
-   * computes for long.
+   * Maximum number of threads of one plugin. Before Node 24 each thread has one invocation. On Node 24 and later,
+   * further threads start while a guest computes for long.
    */
   readonly maxThreads: number;
-  /** Milliseconds that a thread beyond the first one of a plugin is kept without work, at least. */
+  /** Minimum milliseconds for which a thread beyond the first is kept without work. */
   readonly idleMs: number;
-  /** Most invocations of one plugin that wait for a place. */
+  /** Maximum number of invocations of one plugin that wait for a place. */
   readonly maxQueued: number;
 }
 
@@ -49,7 +47,7 @@ export const defaultLimits: PluginLimits = {
   maxQueued: 256,
 };
 
-/** Limits as `plugin.json` and `plugin_grants` write them; those left out are the host's. */
+/** Limits in the form of `plugin.json` and `plugin_grants`. Absent limits have the host's value. */
 export interface LimitsByName {
   readonly memory_bytes?: number | undefined;
   readonly total_memory_bytes?: number | undefined;
@@ -63,26 +61,26 @@ export interface LimitsByName {
   readonly queue?: number | undefined;
 }
 
-/** Every limit by its name. */
+/** All limits by name. */
 export type NamedLimits = { readonly [K in keyof LimitsByName]-?: number };
 
-/** The limits with the operator's own for one plugin in place of the general ones. */
+/** Returns the limits with those that the operator sets for one plugin. */
 export function withLimits(general: PluginLimits, own: LimitsByName): PluginLimits {
   return merged(general, own, (_, value) => value);
 }
 
-/** The limits where the plugin asks for less, its own. */
+/** Returns the limits, lowered where the plugin requests less. */
 export function lowered(granted: PluginLimits, asked: LimitsByName): PluginLimits {
   return merged(granted, asked, Math.min);
 }
 
-/** The limits that a configuration's `plugin_limits` makes. */
+/** Returns the limits from `plugin_limits` in the configuration. */
 export function limitsFrom(named: NamedLimits & { readonly threads: number }): PluginLimits {
   const limits = withLimits(defaultLimits, named);
   return { ...limits, maxThreads: Math.min(named.threads, named.concurrency) };
 }
 
-/** The limits by the names that operators know. */
+/** Returns the limits by the names in the configuration. */
 export function namedLimits(limits: PluginLimits, concurrency: number): NamedLimits {
   return {
     memory_bytes: limits.memoryBytes,
@@ -112,7 +110,7 @@ function merged(limits: PluginLimits, own: LimitsByName, pick: (theirs: number, 
     hostCalls: of(limits.hostCalls, own.host_calls),
     handles: of(limits.handles, own.handles),
     maxSuspended: of(limits.maxSuspended, own.concurrency),
-    // Threads cost memory of their own: a plugin's concurrency never raises them.
+    // A thread costs memory, so the plugin's concurrency never raises the number of threads.
     maxThreads: own.concurrency === undefined ? limits.maxThreads : Math.min(limits.maxThreads, own.concurrency),
     maxQueued: of(limits.maxQueued, own.queue),
   };

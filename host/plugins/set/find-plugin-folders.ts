@@ -4,8 +4,8 @@ import { AanaError } from '../../core/errors.ts';
 import { isComponentFile } from './manifest.ts';
 
 /**
- * The plugins at `path`: itself when it is a component file or holds a `plugin.json`, else its subfolders that do and
- * the component files in it, by name. Throws when there is none.
+ * Returns the plugins at `path`: `path` itself when it is a component file or a folder with a `plugin.json`, otherwise
+ * its subfolders with a `plugin.json` and the component files in it, sorted by name. Throws when there is none.
  */
 export function findPluginFolders(path: string): string[] {
   const root = resolve(path);

@@ -27,7 +27,7 @@ const EndpointOptions = z.strictObject({
   tags: z.array(z.string().min(1)).min(1).optional(),
 });
 
-/** What a manifest says of one of its endpoints, besides what the component does. */
+/** Settings of one endpoint in a manifest. */
 export type EndpointOptions = z.infer<typeof EndpointOptions>;
 
 const Manifest = z.strictObject({
@@ -97,37 +97,34 @@ const CheckedManifest = Manifest.refine(
     }
   });
 
-/** A plugin folder's `plugin.json`, with every path absolute. */
+/** The `plugin.json` of a plugin, with absolute paths. */
 export interface PluginManifest {
-  /** The folder it was read from. */
+  /** The folder of the plugin. */
   readonly dir: string;
   readonly name: string;
   readonly version: string;
   readonly description: string | undefined;
-  /** Whether `component` is a WebAssembly component or the core module of an Extism plugin. */
+  /** Whether `component` is a WebAssembly component, or the core module of an Extism plugin. */
   readonly runtime: 'component' | 'extism';
-  /** The component file, `dist/<name>.wasm` unless the manifest says otherwise; it may not be built yet. */
+  /** The component file. Default: `dist/<name>.wasm`. It may not be built yet. */
   readonly component: string;
-  /**
-   * The source that the component is built from, `src/index.ts` unless the manifest says otherwise; plugins in other
-   * languages have none.
-   */
+  /** The source of the component. Default: `src/index.ts`. Plugins in other languages have none. */
   readonly entry: string;
-  /** What it asks for beyond what every plugin has. */
+  /** Requested capabilities. */
   readonly capabilities: readonly Capability[];
-  /** Deployments that it calls; `*` is any. */
+  /** Requested deployments. `*` stands for all. */
   readonly deployments: readonly string[];
-  /** Hosts that it makes requests to, or opens media of that its requests do not name. */
+  /** Hosts to which the plugin sends requests, and hosts of media that its requests do not name. */
   readonly hosts: readonly string[];
-  /** Where it can do with less than the host's limits. */
+  /** Limits that are lower than the host's. */
   readonly limits: LimitsByName;
-  /** By the names of endpoints. */
+  /** Settings by name of the endpoint. */
   readonly endpoints: Readonly<Record<string, EndpointOptions>>;
 }
 
 /**
- * Reads and checks the `plugin.json` of a folder. A component file by itself has none: it is called after the file and
- * asks for all that can be asked for. Throws `PluginLoadError` with what is wrong.
+ * Reads and checks the `plugin.json` of a folder. A single component file has no `plugin.json`: it has the name of the
+ * file and requests everything. Throws `PluginLoadError` with the reason.
  */
 export async function readManifest(source: string): Promise<PluginManifest> {
   const root = resolve(source);
@@ -178,7 +175,7 @@ export async function readManifest(source: string): Promise<PluginManifest> {
   };
 }
 
-/** Whether a path is that of a component without a folder of its own. */
+/** Whether a path is a component file without a plugin folder. */
 export function isComponentFile(path: string): boolean {
   return path.endsWith('.wasm');
 }
@@ -206,7 +203,7 @@ function bareManifest(file: string): PluginManifest {
   };
 }
 
-/** Why a plugin cannot be used: "plugin <its name or folder> <reason>". */
+/** Returns the error of a plugin that cannot be used: "plugin <its name or folder> <reason>". */
 export function pluginLoadError(plugin: string, reason: string, cause?: unknown): AanaError {
   return new AanaError('PluginLoadError', 'internal', `plugin ${plugin} ${reason}`, { data: { plugin }, cause });
 }

@@ -21,38 +21,38 @@ import { bestMode } from '../component/core-modules/wasm-features.ts';
 
 export interface PluginHostOptions {
   readonly ports: PluginPorts;
-  /** Translated components are kept in its folder `plugins`. */
+  /** The cache. Translated components lie in its folder `plugins`. */
   readonly cacheDir: string;
   readonly log: Logger;
   readonly limits?: Partial<PluginLimits>;
-  /** What the operator allows; by default every plugin what it asks for. */
+  /** Grants of the operator. Default: each plugin gets what it requests. */
   readonly grants?: PluginGrants;
-  /** How guests wait for the host; by default the best that this Node can. */
+  /** How guests wait for the host. Default: the best mode of this Node. */
   readonly mode?: RuntimeMode;
 }
 
-/** A plugin that serves. */
+/** A loaded plugin. */
 export interface LoadedPlugin {
   readonly name: string;
   readonly version: string;
-  /** SHA-256 of its component. */
+  /** SHA-256 of the component. */
   readonly digest: string;
   readonly endpoints: readonly EndpointDescription[];
-  /** The endpoint's result as JSON. */
+  /** Runs an endpoint. Returns its result as JSON. */
   run(invocation: PluginInvocation): Promise<string>;
   readonly limits: NamedLimits;
   counters(): InvocationCounters;
-  /** Threads that are ready for its endpoints' invocations. */
+  /** The number of threads that are ready for invocations. */
   readonly threads: number;
-  /** Lets what it has run to its end, then closes. */
+  /** Waits for all invocations, then closes. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Each has a component instance of its own. */
+/** Maximum number of threads for helpers. Each thread has one instance. */
 const maxHelperThreads = 4;
 
-/** What a plugin asks for, or gets. */
+/** Rights that a plugin requests or has. */
 export interface PluginRights {
   readonly capabilities: readonly Capability[];
   readonly deployments: readonly string[];
@@ -64,7 +64,7 @@ interface Running {
   close(): Promise<unknown>;
 }
 
-/** What a plugin imports, asks for and gets. */
+/** The imports of a plugin, its requested rights and its granted rights. */
 export interface PluginReport {
   readonly name: string;
   readonly version: string;
@@ -80,7 +80,7 @@ const schema = z.string().transform((text, context): Record<string, unknown> => 
   try {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return { ...parsed };
-  } catch {} // said below
+  } catch {} // the check below reports it
   context.addIssue('is not a JSON Schema object');
   return z.NEVER;
 });
@@ -99,15 +99,15 @@ const Endpoints = z
   )
   .min(1, 'has no endpoint');
 
-/** Loads plugins and runs their endpoints; each plugin has threads of its own. */
+/** Loads plugins and runs their endpoints. Each plugin has its own threads. */
 export class PluginHost {
   readonly #options: PluginHostOptions;
   readonly #limits: PluginLimits;
-  /** The version of each name that new requests go to. */
+  /** The version of each plugin that gets new requests. */
   readonly #loaded = new Map<string, Running>();
   readonly #running = new Set<Running>();
   readonly #runningOf = new WeakMap<LoadedPlugin, Running>();
-  /** By the plugin's name: versions of a plugin that run beside each other report as one. */
+  /** Telemetry by name of the plugin. All versions of a plugin report together. */
   readonly #telemetryOf = new Map<string, PluginTelemetry>();
   #isClosed = false;
 
@@ -118,8 +118,8 @@ export class PluginHost {
   }
 
   /**
-   * What a built plugin imports, asks for and would get, without running any of it. Rejects with a `PluginLoadError` as
-   * {@link load} does.
+   * Returns the imports of a built plugin, its requested rights and the rights that it would get. It runs no code of
+   * the plugin. Rejects with a `PluginLoadError` like {@link load}.
    */
   async inspect(source: string): Promise<PluginReport> {
     const { manifest, granted, translated } = await this.#read(source);
@@ -138,8 +138,7 @@ export class PluginHost {
 
   /**
    * Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and
-   * what is wrong with it. A plugin that is loaded already is loaded beside `replaces`, which goes on until it is
-   * drained or closed.
+   * the problem. A new version is loaded beside `replaces`, which serves until it is drained or closed.
    */
   async load(
     source: string,
@@ -188,7 +187,7 @@ export class PluginHost {
     };
     const drain = async (): Promise<void> => {
       release();
-      await runtime.drain(); // helpers end with the invocations that they help
+      await runtime.drain(); // helpers end with their parents
       await helpers.close();
       this.#running.delete(running);
     };
@@ -231,7 +230,7 @@ export class PluginHost {
     }
   }
 
-  /** Takes back a load: `plugin` is closed, and the one that it was to replace has the name again. */
+  /** Undoes a load: closes `plugin` and gives its name back to the previous version. */
   async restore(plugin: LoadedPlugin, replaced: LoadedPlugin | undefined): Promise<void> {
     await plugin.close();
     const running = replaced && this.#runningOf.get(replaced);
@@ -264,7 +263,7 @@ export class PluginHost {
     return namedLimits(limits, this.#mode === 'suspending' ? limits.maxSuspended : limits.maxThreads);
   }
 
-  /** Closes every plugin; what still runs fails as unavailable. */
+  /** Closes every plugin. Invocations that still run fail as unavailable. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const all = [...this.#running];
@@ -274,7 +273,7 @@ export class PluginHost {
   }
 }
 
-/** What is granted of use: no deployments without a capability that calls them. */
+/** Returns the grants that have an effect: no deployments without a capability that calls them. */
 function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
   const callsDeployments = [...capabilities].some((name) => capabilityDefinitions[name].callsDeployments);
   return {
@@ -301,8 +300,8 @@ function endpointsOf(plugin: string, described: readonly WitEndpoint[]): Endpoin
 }
 
 /**
- * The endpoints with what the manifest says of them. A run as a task has no more time than the plugin's limit gives
- * every run.
+ * Returns the endpoints with their settings in the manifest. An attempt of a task has no more time than the plugin's
+ * limit.
  */
 function withOptions(
   endpoints: readonly EndpointDescription[],

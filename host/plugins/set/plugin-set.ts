@@ -9,11 +9,11 @@ import type { InvocationCounters } from '../invocation/invocation-counters.ts';
 import type { PluginState, ReloadOutcome } from './plugin-state.ts';
 import { PluginWatch } from './watch-plugins.ts';
 
-/** Where the endpoints of plugins are found. Both calls take effect at once, or not at all. */
+/** The registry of endpoints, as the set uses it. Each call takes effect completely or not at all. */
 export interface EndpointsPort {
   /**
-   * Puts a plugin's endpoints in place of those of `previous`: all, or those that were chosen. Throws when one of them
-   * cannot be served.
+   * Replaces the endpoints of `previous` by the endpoints of a plugin: all of them, or the chosen ones. Throws when one
+   * of them cannot be served.
    */
   replacePlugin(
     previous: string | undefined,
@@ -27,39 +27,39 @@ export interface PluginSetOptions {
   readonly host: PluginHost;
   readonly endpoints: EndpointsPort;
   readonly log: Logger;
-  /** Makes ready what a plugin needs of the host, before it is loaded. */
+  /** Prepares the parts of the host that a plugin needs, before the plugin is loaded. */
   prepare?(manifest: PluginManifest, signal: AbortSignal): Promise<unknown>;
-  /** Ends loads and reloads that go on, and watching. */
+  /** Ends running loads and reloads, and watching. */
   readonly signal: AbortSignal;
 }
 
 interface Entry {
   readonly source: string;
   current: LoadedPlugin | undefined;
-  /** The manifest that `current` was loaded with. */
+  /** The manifest of `current`. */
   manifest: string;
   error: string | undefined;
   readonly draining: Set<LoadedPlugin>;
-  /** What versions that have drained did. */
+  /** Counters of versions that have drained. */
   past: InvocationCounters;
 }
 
 const none: InvocationCounters = { running: 0, queued: 0, done: 0, failed: {}, cpuMs: 0 };
 
 /**
- * The plugins of a server. A newer version is built and loaded beside the one that serves; then its endpoints take the
- * other's place at once, and the other goes when the requests that it has are done. Where a newer version cannot be
- * loaded, the older one serves on.
+ * The plugins of a server. A new version is built and loaded beside the one that serves. Its endpoints then replace the
+ * old ones in one step, and the old version ends after its last request. When the new version cannot be loaded, the old
+ * one continues to serve.
  */
 export class PluginSet {
   readonly #options: PluginSetOptions;
   readonly #paths = new Set<string>();
-  /** Sources of which single endpoints were chosen. */
+  /** Sources of which only some endpoints are served. */
   readonly #chosen = new Set<string>();
   readonly #entries = new Map<string, Entry>();
   readonly #watch: PluginWatch;
   #isWatching = false;
-  /** One load or reload at a time. */
+  /** Runs one load or reload at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: PluginSetOptions) {
@@ -68,15 +68,15 @@ export class PluginSet {
     options.signal.addEventListener('abort', () => this.#watch.close(), { once: true });
   }
 
-  /** Makes the plugins at `path` a part of the set. Throws when there is none. */
+  /** Adds the plugins at `path` to the set. Throws when there is none. */
   register(path: string): void {
     findPluginFolders(path);
     this.#paths.add(resolve(path));
   }
 
   /**
-   * Makes the one plugin at `path` a part of the set, of which only chosen endpoints are served, and gives its source.
-   * Throws when there is none, or more.
+   * Adds the plugin at `path` to the set, of which only chosen endpoints are served. Returns its source. Throws unless
+   * there is exactly one plugin.
    */
   choose(path: string): string {
     const [source, ...others] = findPluginFolders(path);
@@ -90,7 +90,7 @@ export class PluginSet {
     return source;
   }
 
-  /** Takes back what `choose` did: a plugin that is not wanted otherwise ends when its requests are done. */
+  /** Undoes `choose`. A plugin that is not in the set otherwise ends after its last request. */
   release(source: string): void {
     this.#chosen.delete(source);
     void this.#inTurn(async () => {
@@ -99,24 +99,24 @@ export class PluginSet {
     });
   }
 
-  /** The registered paths, absolute. */
+  /** The registered paths, which are absolute. */
   paths(): string[] {
     return [...this.#paths];
   }
 
-  /** The folders and component files that there are at the registered paths now. */
+  /** Returns the folders and component files that exist at the registered paths now. */
   sources(): string[] {
     return [...new Set([...this.#whole(), ...[...this.#chosen].flatMap(foundAt)])];
   }
 
-  /** Builds and loads a plugin. Rejects with the reason; it is a part of the set all the same, and can be reloaded. */
+  /** Builds and loads a plugin. Rejects with the reason. The plugin then stays in the set and can be reloaded. */
   load(source: string, signal = this.#options.signal): Promise<void> {
     return this.#inTurn(() => this.#bring(this.#entryOf(source), false, signal).then(() => {}));
   }
 
   /**
-   * Loads the newest version of one plugin, or of all that there are now. What cannot be loaded serves on as it was,
-   * and is told of in the outcome. Rejects with `PluginNotFound` where no plugin has the name.
+   * Loads the newest version of one plugin, or of all plugins. A plugin that cannot be loaded serves on as before, and
+   * the outcome says so. Rejects with `PluginNotFound` when no plugin has the name.
    */
   reload(name?: string): Promise<readonly ReloadOutcome[]> {
     return this.#inTurn(async () => {
@@ -146,7 +146,7 @@ export class PluginSet {
     });
   }
 
-  /** From now on a plugin is built and reloaded when its files change. */
+  /** Starts to build and reload plugins when their files change. */
   watch(): void {
     this.#options.signal.throwIfAborted();
     this.#isWatching = true;
@@ -203,7 +203,9 @@ export class PluginSet {
     return outcomes;
   }
 
-  /** Builds, loads and switches. False when only a change was to be brought and there is none. */
+  /**
+   * Builds, loads and switches to a plugin. Returns false when nothing has changed and only changes were to be loaded.
+   */
   async #bring(entry: Entry, onlyChanged: boolean, signal = this.#options.signal): Promise<boolean> {
     const { host, endpoints, log } = this.#options;
     try {
@@ -244,8 +246,8 @@ export class PluginSet {
   }
 
   /**
-   * A name decides what a plugin is granted and which values of the storage are its own, so that none of two that say
-   * the same name gets it.
+   * Throws when two plugins have the same name. The name decides about grants and stored values, so neither plugin may
+   * have it.
    */
   async #requireOwnName(source: string): Promise<void> {
     const { name } = await readManifest(source);
@@ -268,7 +270,7 @@ export class PluginSet {
 
   #onChange(source: string): void {
     const refreshed = this.#inTurn(() => this.#reloadEach([this.#entryOf(source)], true));
-    refreshed.catch((error: unknown) => this.#options.log.debug('plugin change not followed', { source, error })); // the set ends
+    refreshed.catch((error: unknown) => this.#options.log.debug('plugin change not followed', { source, error })); // the set is ending
   }
 
   #drop(entry: Entry): ReloadOutcome {
@@ -341,7 +343,7 @@ function foundAt(path: string): string[] {
   try {
     return findPluginFolders(path);
   } catch {
-    return []; // it has gone since it was registered
+    return []; // it was removed after its registration
   }
 }
 

@@ -1,6 +1,6 @@
 import type { NamedLimits } from '../rights/limits.ts';
 
-/** A plugin of the set, for operators. */
+/** The state of a plugin, for operators. */
 export interface PluginState {
   readonly name: string;
   readonly state: 'running' | 'failed';
@@ -23,6 +23,6 @@ export interface PluginState {
 export interface ReloadOutcome {
   readonly name: string;
   readonly outcome: 'reloaded' | 'failed' | 'removed';
-  /** The version that serves now, or why there is no newer one. */
+  /** The version that serves, or the reason why there is no newer one. */
   readonly detail: string;
 }

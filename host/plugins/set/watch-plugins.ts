@@ -3,10 +3,12 @@ import { basename, dirname, join } from 'node:path';
 import type { Logger } from '../../core/log/logger.ts';
 import { isComponentFile } from './manifest.ts';
 
-/** Changes come in bursts: an editor writes twice, a build removes and renames. */
+/**
+ * Milliseconds to wait for further changes. They come in bursts: an editor writes twice, a build removes and renames.
+ */
 const settleMs = 150;
 const skipped = new Set(['node_modules', '.git']);
-/** What a build writes beside a component: its lock, stamp, map and temporary files. */
+/** Files that a build writes beside a component: lock, stamp, map and temporary files. */
 const isByproduct = (name: string): boolean => name.includes('.wasm.');
 
 interface Watched {
@@ -14,7 +16,7 @@ interface Watched {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Tells of changes in plugin folders and component files, once a burst. */
+/** Reports changes in plugin folders and component files, once for each burst. */
 export class PluginWatch {
   readonly #onChange: (source: string) => void;
   readonly #log: Logger;
@@ -25,7 +27,7 @@ export class PluginWatch {
     this.#log = log;
   }
 
-  /** Watches these and no others. */
+  /** Watches exactly these sources. */
   follow(sources: readonly string[]): void {
     for (const [source, watched] of this.#watched) {
       if (sources.includes(source)) continue;
@@ -49,7 +51,7 @@ export class PluginWatch {
       clearTimeout(watched.timer);
       watched.timer = setTimeout(() => {
         stop(watched);
-        this.#watch(source, watched); // there may be other folders now, and other folders of the same name
+        this.#watch(source, watched); // folders may have been added or replaced
         this.#onChange(source);
       }, settleMs);
     };
@@ -58,7 +60,7 @@ export class PluginWatch {
         const watcher = watch(folder, (_event, name) => {
           if (name === null || concerns(name)) changed();
         });
-        watcher.on('error', () => watcher.close()); // it has gone
+        watcher.on('error', () => watcher.close()); // the folder was removed
         watched.watchers.push(watcher);
       } catch (error) {
         this.#log.warn('folder cannot be watched', { folder, error });
@@ -74,7 +76,7 @@ function stop({ watchers, timer }: Watched): void {
   for (const watcher of watchers.splice(0)) watcher.close();
 }
 
-/** The folder and those in it, as far as they are there. */
+/** Returns the folder and all folders in it that exist. */
 function foldersIn(folder: string): string[] {
   try {
     const inside = readdirSync(folder, { withFileTypes: true }).filter(

@@ -3,33 +3,35 @@ import { cell } from '../invocation/protocol.ts';
 
 export const watchIntervalMs = 100;
 /**
- * A guest that was told to stop looks that often at the latest; the call of the host's that it is in may take a while.
+ * Milliseconds until a guest that was told to stop has noticed it. A guest inside a call of the host may take longer.
  */
 const stopMs = 500;
-/** A guest that has been on its thread for so many times its limit goes, however little of a processor it got. */
+/**
+ * A guest is ended when it has occupied its thread for this many times its limit, even if it got little processor time.
+ */
 const maxStarvation = 30;
 
 interface Seen {
   readonly entries: number;
-  /** Looks that found the same guest on the thread, one after the other. */
+  /** Consecutive looks that found the same guest on the thread. */
   readonly ticks: number;
-  /** What the thread had computed at the first of them. */
+  /** Computing time of the thread at the first of these looks, in milliseconds. */
   readonly cpuMs: number | undefined;
 }
 
-/** What must be done about a guest that has computed too long. */
+/** The action for a guest that has computed for too long. */
 export interface Overdue {
   readonly slot: number;
-  /** Which entry of guest code it was found in: an even number. */
+  /** The entry of guest code in which the guest was found: an even number. */
   readonly entry: number;
-  /** `stop`: it can be told to. `end`: its thread must go, because it does not listen. */
+  /** `stop`: the guest can be told to stop. `end`: the thread must end, because the guest does not look. */
   readonly measure: 'stop' | 'end';
 }
 
 /**
- * Finds the guest that has computed too long without giving its thread back. Time is counted in looks, since a stall of
- * the whole process is no guest's fault, and besides in the thread's own computing time where the system tells it: on a
- * busy machine a thread waits for a processor.
+ * Finds a guest that has computed for too long without giving its thread back. It counts looks instead of time, because
+ * a stall of the whole process is not the fault of a guest. It also counts the computing time of the thread where the
+ * system reports it, because a thread on a busy machine waits for a processor.
  */
 export class ComputeWatch {
   readonly #control: Int32Array;
@@ -39,8 +41,8 @@ export class ComputeWatch {
   #seen: Seen = { entries: 0, ticks: 0, cpuMs: undefined };
 
   /**
-   * @param isInterruptible whether guests look for themselves if they must stop.
-   * @param threadCpuMs what the thread has computed so far, in milliseconds; undefined where nobody knows.
+   * @param isInterruptible whether guests notice themselves that they must stop.
+   * @param threadCpuMs returns the computing time of the thread in milliseconds, or undefined where it is unknown.
    */
   constructor(
     control: Int32Array,
@@ -53,7 +55,10 @@ export class ComputeWatch {
     this.#threadCpuMs = threadCpuMs;
   }
 
-  /** To be called every {@link watchIntervalMs}: the guest over the limit, if there is one. */
+  /**
+   * Looks at the thread. The owner calls it every {@link watchIntervalMs}. Returns the guest that is over the limit, if
+   * there is one.
+   */
   look(): Overdue | undefined {
     const running = Atomics.load(this.#control, cell.running);
     const entries = Atomics.load(this.#control, cell.entries) & ~1;
@@ -71,11 +76,11 @@ export class ComputeWatch {
     if (ticks < limit) return false;
     const now = cpuMs === undefined ? undefined : this.#threadCpuMs();
     if (cpuMs === undefined || now === undefined || ticks >= maxStarvation * limit) return true;
-    return now - cpuMs >= Math.max(watchIntervalMs / 2, limitMs - watchIntervalMs); // the first tick is not in it
+    return now - cpuMs >= Math.max(watchIntervalMs / 2, limitMs - watchIntervalMs); // the first tick is not counted
   }
 }
 
-/** What a thread has computed, as Linux tells it; `thread` is its folder in `/proc`. */
+/** Returns the computing time of a thread in milliseconds, from Linux. `thread` is the thread's folder in `/proc`. */
 export function threadCpuMs(thread: string | undefined): number | undefined {
   if (thread === undefined) return undefined;
   try {

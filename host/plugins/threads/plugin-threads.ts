@@ -4,13 +4,14 @@ import { PluginWorker, type PluginWorkerEvents } from './plugin-worker.ts';
 import type { RuntimeMode, WitEndpoint } from '../invocation/protocol.ts';
 
 /**
- * How often threads are looked at while invocations wait for one, in milliseconds. Each look wakes the host's thread:
- * every 5 ms, looks cost 4 % of the computing of a no-op under load.
+ * Milliseconds between two looks at the threads while invocations wait for one. Each look wakes the host's thread: an
+ * interval of 5 ms costs 4 % of the computing time of a no-op under load.
  */
 const lookIntervalMs = 10;
 /**
- * Most invocations that a thread has and has not begun. Enough for one turn of the host's event loop to answer many at
- * once, which costs less than waking both threads for each; further ones wait in the host, where users take turns.
+ * The maximum number of invocations that wait in one thread. It is large enough that the host answers many requests in
+ * one turn of its event loop, because waking both threads for each one costs more. Further invocations wait in the
+ * host, where users take turns.
  */
 const maxAhead = 64;
 
@@ -18,34 +19,34 @@ export interface PluginThreadsOptions {
   readonly component: LoadedComponent;
   readonly mode: RuntimeMode;
   readonly limits: PluginLimits;
-  /** Threads with one invocation each at a time, instead of what the limits say for endpoints. */
+  /** Number of threads with one invocation at a time each. Undefined: as the limits say for endpoints. */
   readonly helperThreads?: number | undefined;
   /** Pages of the plugin's instances, which all of its threads share. */
   readonly pages: Int32Array;
   readonly events: PluginWorkerEvents;
-  /** Called when {@link PluginThreads.choose} may have a thread for those that wait. */
+  /** Called when {@link PluginThreads.choose} may have a thread for a waiting invocation. */
   onRoom(): void;
   /**
-   * Called with invocations that a thread has not begun because a guest holds it. The thread will not run them: they go
-   * to another one.
+   * Called with invocations that a thread has not begun, because a guest holds it. They must be given to another
+   * thread.
    */
   onTakenBack(ids: readonly number[]): void;
-  /** Called when a further thread did not start. `isLast` says that there is no other one. */
+  /** Called when a further thread did not start. `isLast` is true when no other thread is left. */
   onStartFailed(error: unknown, isLast: boolean): void;
 }
 
 /**
- * The threads of one plugin. No invocation waits behind a guest that holds its thread: those that the thread has not
- * begun are taken back when another thread is free, and have a further one started when the guest goes on. Threads
- * beyond the first end when they were not needed for a while.
+ * The threads of one plugin. No invocation waits behind a guest that holds its thread. When another thread is free, it
+ * takes over the invocations that the held thread has not begun. When the guest goes on, a further thread is started.
+ * Threads beyond the first end when they have been idle for a while.
  */
 export class PluginThreads {
   readonly #options: PluginThreadsOptions;
   readonly #threads = new Set<PluginWorker>();
-  /** Ends of threads that are gone from {@link #threads}. */
+  /** The exits of threads that were removed from {@link #threads}. */
   readonly #ending = new Set<Promise<void>>();
   #starting = 0;
-  /** Whether further threads can be started, as far as is known. */
+  /** Whether further threads can be started. False after a failed start. */
   #mayGrow = true;
   #isClosed = false;
   /** Invocations that wait for a thread. */
@@ -62,7 +63,7 @@ export class PluginThreads {
     return this.#threads.size;
   }
 
-  /** Starts a thread and gives what the plugin says it offers. */
+  /** Starts a thread. Returns the endpoints that the plugin describes. */
   async start(): Promise<readonly WitEndpoint[]> {
     const { component, mode, limits, pages, events, onRoom } = this.#options;
     const { memoryBytes, totalMemoryBytes, maxSuspended, maxThreads } = limits;
@@ -93,9 +94,10 @@ export class PluginThreads {
   }
 
   /**
-   * The thread for the next invocation: the first one that is free now, so that further ones can end; or else one whose
-   * guest came just now and may be done soon; or else one that a guest holds, from which the invocation can be taken
-   * back. Of several the one with the least to do. Undefined when the invocation must wait in the host.
+   * Returns the thread for the next invocation. It prefers the first free thread, so that later threads can end. Next
+   * comes a thread whose guest was entered just now, because it may end soon. Last comes a thread that a guest holds,
+   * because the invocation can be taken back. Among equal threads the one with the least work is chosen. Returns
+   * undefined when the invocation must wait in the host.
    */
   choose(): PluginWorker | undefined {
     if (this.#isFull) return undefined;
@@ -107,11 +109,11 @@ export class PluginThreads {
       const todo = hold.isLong ? slots.count + slots.used : hold.isTaken ? slots.used : 0;
       if (todo < least) [best, least] = [thread, todo];
     }
-    if (best && !best.slots.isEmpty) this.#look(); // another guest may hold it before this one begins
+    if (best && !best.slots.isEmpty) this.#look(); // another guest may occupy the thread before this invocation begins
     return best;
   }
 
-  /** Told how many invocations wait because {@link choose} has no thread for them. */
+  /** Takes the number of invocations that wait because {@link choose} found no thread. */
   wanted(waiting: number): void {
     this.#waiting = waiting;
     if (waiting === 0 || this.#isFull) return;
@@ -119,12 +121,12 @@ export class PluginThreads {
     this.#look();
   }
 
-  /** Invocations that wait for a thread, or in one that a guest holds. */
+  /** Invocations that wait for a thread, or in a thread that a guest holds. */
   get #held(): number {
     return [...this.#threads].reduce((sum, { slots, hold }) => sum + (hold.isLong ? slots.notBegun : 0), this.#waiting);
   }
 
-  /** Ends a thread, whatever it does. Returns false when it was ended already or is not ready yet. */
+  /** Ends a thread immediately. Returns false when the thread has ended already or is not ready yet. */
   remove(thread: PluginWorker): boolean {
     if (!this.#threads.delete(thread)) return false;
     this.#end(thread);
@@ -132,7 +134,7 @@ export class PluginThreads {
     return true;
   }
 
-  /** Ends all threads. Resolves when they have ended. */
+  /** Ends all threads. Resolves after the last one has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#looking);
@@ -152,12 +154,12 @@ export class PluginThreads {
     return this.#options.mode === 'suspending' && this.#options.helperThreads === undefined;
   }
 
-  /** Invocations of one thread at a time. */
+  /** The maximum number of invocations in one thread at a time. */
   get #slotCount(): number {
     return this.#isSuspending ? this.#options.limits.maxSuspended : 1;
   }
 
-  /** Whether no further invocation may run before one has ended, whatever the threads do. */
+  /** Whether the plugin has reached its limit of running invocations. */
   get #isFull(): boolean {
     let used = 0;
     for (const { slots } of this.#threads) used += slots.used;
@@ -176,7 +178,7 @@ export class PluginThreads {
     return this.#starting === 0 && worth.every(Boolean);
   }
 
-  /** Where one thread carries many invocations, looks at the threads until nobody waits for one. */
+  /** Looks at the threads while invocations wait, when one thread carries many invocations. */
   #look(): void {
     if (!this.#isSuspending || this.#isClosed) return;
     this.#looking ??= setInterval(() => {
@@ -184,7 +186,7 @@ export class PluginThreads {
       const held = threads.filter(({ hold }) => hold.isLong);
       const hasOther = threads.some((thread) => thread.slots.free > 0 && !held.includes(thread));
       if (hasOther) for (const thread of held) this.#takeBack(thread);
-      this.#options.onRoom(); // says how many wait
+      this.#options.onRoom(); // the owner then calls `wanted`
       if (this.#held > 0 && this.#isWorthStarting) this.#startSpare();
       if ((this.#waiting > 0 && !this.#isFull) || threads.some(({ slots }) => slots.notBegun > 0)) return;
       clearInterval(this.#looking);

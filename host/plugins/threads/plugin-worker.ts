@@ -20,7 +20,7 @@ import { Slots } from './slots.ts';
 import { ThreadHold } from './thread-hold.ts';
 import type { MemoryLimits } from '../guest/instance-memory.ts';
 
-/** How long a new thread may take until its first instance has described itself. */
+/** Milliseconds in which the first instance of a new thread must have described its endpoints. */
 const startTimeoutMs = 30_000;
 
 export interface PluginWorkerOptions {
@@ -33,26 +33,29 @@ export interface PluginWorkerOptions {
   readonly pages: Int32Array;
 }
 
-/** What happens in a worker, told to its owner. */
+/** Events of a worker, for its owner. */
 export interface PluginWorkerEvents {
   onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply>;
-  /** There are chunks in the ring that {@link PluginWorker.run} gave for it. */
+  /** Called when the ring from {@link PluginWorker.run} has new chunks. */
   onOutput(id: number): void;
   onDrop(id: number, handle: number): void;
   onProgress(id: number, fraction: number, text: string): void;
   onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
   onDone(id: number, outcome: Outcome, cpuMs: number): void;
-  /** A slot is free that an invocation had which was abandoned or taken back. */
+  /** Called when the slot of an abandoned invocation, or of one that was taken back, is free. */
   onFree(): void;
-  /** A message of the invocation could not be taken or answered; undefined when it is nobody's. */
+  /**
+   * Called when a message of the invocation could not be handled. The id is undefined for a message without an
+   * invocation.
+   */
   onFault(id: number | undefined, error: unknown): void;
-  /** The guest code of the invocation in `slot` has not given the thread back for longer than the limit. */
+  /** Called when the guest of the invocation in `slot` has held the thread for longer than the limit. */
   onStuck(worker: PluginWorker, slot: number): void;
-  /** The thread has ended by itself; `slot` is whose guest code was on it. */
+  /** Called when the thread has ended unexpectedly. `slot` is the slot of the guest that was on the thread. */
   onDeath(worker: PluginWorker, slot: number | undefined, reason: string): void;
 }
 
-/** One thread with instances of one component. Knows slots and invocations by number; what they mean is its owner's. */
+/** One thread with instances of one component. It knows slots and invocations by number only. */
 export class PluginWorker {
   readonly #worker: Worker;
   readonly #control: Int32Array;
@@ -67,7 +70,7 @@ export class PluginWorker {
   readonly #rings: (OutputRing | undefined)[] = [];
   readonly #ready = deferred<readonly WitEndpoint[]>();
   #idleSince = performance.now();
-  /** Looks while the first instance is made, and while there are invocations. */
+  /** The timer of looks. It runs while the first instance is created, and while the thread has invocations. */
   #watch: NodeJS.Timeout | undefined = setInterval(() => this.#look(), watchIntervalMs);
   #isEnded = false;
 
@@ -105,7 +108,7 @@ export class PluginWorker {
     this.#worker.on('exit', () => this.#died('the thread has ended'));
   }
 
-  /** What the first instance says it offers. Rejects when the component cannot be instantiated. */
+  /** The endpoints that the first instance describes. Rejects when the component cannot be instantiated. */
   async ready(): Promise<readonly WitEndpoint[]> {
     const timer = setTimeout(
       () => this.#ready.reject(new Error(`it did not start within ${startTimeoutMs} ms`)),
@@ -118,22 +121,22 @@ export class PluginWorker {
     }
   }
 
-  /** What the host has given it. */
+  /** The invocations that the host has given to the thread. */
   get slots(): Slots {
     return this.#slots;
   }
 
-  /** The guest that is on the thread now. */
+  /** The guest that occupies the thread. */
   get hold(): ThreadHold {
     return this.#hold;
   }
 
-  /** Milliseconds that it has been without an invocation; 0 while it has one. */
+  /** Milliseconds since the last invocation ended. 0 while there is an invocation. */
   get idleMs(): number {
     return this.#slots.isEmpty ? performance.now() - this.#idleSince : 0;
   }
 
-  /** Starts an invocation in a free slot; gives where it leaves what it streams, if it does. */
+  /** Starts an invocation in a free slot. Returns the ring for its output when the invocation streams. */
   run(invocation: Omit<RunMessage, 'type' | 'slot' | 'ring'>): OutputRing | undefined {
     const slot = this.#slots.take(invocation.id);
     const known = this.#rings[slot];
@@ -149,24 +152,24 @@ export class PluginWorker {
     return ring;
   }
 
-  /** Forgets an invocation that waits for the host; its slot is free when the worker has said so. */
+  /** Forgets an invocation that waits for the host. The slot is free after the worker has confirmed it. */
   abandon(id: number): void {
     this.#worker.postMessage({ type: 'abandon', id });
   }
 
-  /** Lets an invocation that computes now trap where it is. One that waits, or whose modules do not listen, goes on. */
+  /** Makes an invocation that computes now trap. An invocation that waits, or whose modules do not look, continues. */
   interrupt(id: number): void {
     const entry = Atomics.load(this.#control, cell.entries);
     const running = Atomics.load(this.#control, cell.running);
     if (running > 0 && this.#slots.idIn(running - 1) === id) this.#stop(entry);
   }
 
-  /** Lets a guest trap, unless another one was entered meanwhile. */
+  /** Makes a guest trap, unless another guest was entered meanwhile. */
   #stop(entry: number): void {
     Atomics.compareExchange(this.#control, cell.entries, entry, entry | 1);
   }
 
-  /** Ends the thread, whatever it does. */
+  /** Ends the thread immediately. */
   async terminate(): Promise<void> {
     this.#isEnded = true;
     clearInterval(this.#watch);
@@ -176,7 +179,10 @@ export class PluginWorker {
     this.#giveMemoryBack();
   }
 
-  /** What cannot be done for an invocation fails that one: nothing that a guest sent may end the process. */
+  /**
+   * Handles a message of the thread. An error fails the invocation and never the process, because a guest decides what
+   * messages contain.
+   */
   #take(message: FromWorker): void {
     if (this.#isEnded) return;
     try {
@@ -239,7 +245,7 @@ export class PluginWorker {
       Atomics.store(this.#control, cell.wake, 1);
       Atomics.notify(this.#control, cell.wake);
     } catch (error) {
-      this.#events.onFault(id, error); // the guest waits for its answer until it is ended
+      this.#events.onFault(id, error); // the guest waits until the owner ends it
     }
   }
 
@@ -247,7 +253,7 @@ export class PluginWorker {
     if (this.#slots.release(id)) this.#rest();
   }
 
-  /** Nobody needs to look while there is no invocation. */
+  /** Stops the looks when there is no invocation. */
   #rest(): void {
     if (!this.#slots.isEmpty) return;
     this.#idleSince = performance.now();
@@ -275,7 +281,7 @@ export class PluginWorker {
     this.#events.onDeath(this, running > 0 ? running - 1 : undefined, reason);
   }
 
-  /** The thread is gone, and its instances with it. */
+  /** Called after the thread and its instances are gone. */
   #giveMemoryBack(): void {
     Atomics.sub(this.#pages, 0, Atomics.exchange(this.#control, cell.pages, 0));
   }

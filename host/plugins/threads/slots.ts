@@ -4,13 +4,16 @@ import { cell } from '../invocation/protocol.ts';
 const bit = { clientGone: 1, begun: 2, takenBack: 4 } as const;
 
 /**
- * The invocations that the host has given to one thread, each in a slot with a cell that both share. An invocation that
- * the thread has not begun can be taken back, to be run by another thread: host and thread each set a bit of the cell
- * and look at the other's, so that exactly one of them has the invocation.
+ * The invocations that the host has given to one thread. Each one has a slot with a cell in shared memory. The host can
+ * take back an invocation that the thread has not begun, and give it to another thread. Host and thread each set one
+ * bit of the cell and read the other's bit, so exactly one of them has the invocation.
  */
 export class Slots {
   readonly #control: Int32Array;
-  /** By slot. `undefined`: it is free. `gone`: its invocation was taken back, and the thread has not seen that yet. */
+  /**
+   * The invocation in each slot. `undefined`: the slot is free. `gone`: the host has taken the invocation back, and the
+   * thread has not seen that yet.
+   */
   readonly #ids: (number | 'gone' | undefined)[];
   #used = 0;
   #gone = 0;
@@ -25,14 +28,14 @@ export class Slots {
   }
 
   /**
-   * Slots that can take an invocation. Those of invocations that were taken back cannot, until the thread has seen
-   * that.
+   * Slots that can take an invocation. The slot of an invocation that was taken back is not free until the thread has
+   * seen it.
    */
   get free(): number {
     return this.#ids.length - this.#used - this.#gone;
   }
 
-  /** Invocations that the thread has. */
+  /** The number of invocations that the thread has. */
   get used(): number {
     return this.#used;
   }
@@ -47,7 +50,7 @@ export class Slots {
     return this.#ids.filter((id) => typeof id === 'number');
   }
 
-  /** Invocations that the thread has and has not begun. */
+  /** The number of invocations that the thread has not begun. */
   get notBegun(): number {
     let count = 0;
     for (let slot = 0; slot < this.#ids.length; slot++)
@@ -69,7 +72,7 @@ export class Slots {
     return slot;
   }
 
-  /** The slot of an invocation that has ended is free again. Returns false when it has none. */
+  /** Frees the slot of an invocation that has ended. Returns false when the invocation has no slot. */
   release(id: number): boolean {
     const slot = this.#ids.indexOf(id);
     if (slot < 0) return false;
@@ -78,24 +81,24 @@ export class Slots {
     return true;
   }
 
-  /** The thread has seen that the invocation in a slot was taken back: the slot is free again. */
+  /** Frees a slot after the thread has seen that its invocation was taken back. */
   releaseGone(slot: number): void {
     if (this.#ids[slot] !== 'gone') return;
     this.#ids[slot] = undefined;
     this.#gone--;
   }
 
-  /** Lets the guest see that its client has gone. */
+  /** Tells the guest that its client has gone. */
   markClientGone(id: number): void {
     const slot = this.#ids.indexOf(id);
     if (slot >= 0) Atomics.or(this.#control, cell.slots + slot, bit.clientGone);
   }
 
-  /** Takes an invocation back. Returns false when the thread has begun it, or does not have it. */
+  /** Takes an invocation back. Returns false when the thread has begun the invocation or does not have it. */
   takeBack(id: number): boolean {
     const slot = this.#ids.indexOf(id);
     if (slot < 0 || this.#has(slot, bit.begun)) return false;
-    if ((Atomics.or(this.#control, cell.slots + slot, bit.takenBack) & bit.begun) !== 0) return false; // the thread was faster, and does not look at the bit any more
+    if ((Atomics.or(this.#control, cell.slots + slot, bit.takenBack) & bit.begun) !== 0) return false; // the thread was faster and ignores this bit from now on
     this.#ids[slot] = 'gone';
     this.#used--;
     this.#gone++;
@@ -108,13 +111,14 @@ export class Slots {
 }
 
 /**
- * In the thread: begins the invocation in a slot. Returns false when the host has taken it back; it must not run then.
+ * Begins the invocation in a slot. Called in the thread. Returns false when the host has taken the invocation back,
+ * which must not run then.
  */
 export function begins(control: Int32Array, slot: number): boolean {
   return (Atomics.or(control, cell.slots + slot, bit.begun) & bit.takenBack) === 0;
 }
 
-/** In the thread: whether the client of the invocation in a slot has gone. */
+/** Whether the client of the invocation in a slot has gone. Called in the thread. */
 export function isClientGone(control: Int32Array, slot: number): boolean {
   return (Atomics.load(control, cell.slots + slot) & bit.clientGone) !== 0;
 }

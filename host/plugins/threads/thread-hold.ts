@@ -1,21 +1,23 @@
 import { cell } from '../invocation/protocol.ts';
 
-/** Milliseconds that a guest may be on its thread before requests that have not begun there go to another one. */
+/**
+ * Milliseconds for which a guest may occupy its thread before invocations that have not begun move to another thread.
+ */
 const longMs = 5;
 /**
- * Milliseconds that it computes besides before a further thread is started for them, which costs a tenth of a second of
- * computing and 12 MB.
+ * Milliseconds of further computing before an additional thread is started for them. A thread costs a tenth of a second
+ * of computing and 12 MB.
  */
 const worthMs = 15;
 
-/** The guest that is on a thread, as requests see it that wait for the thread: for how long has it been there? */
+/** Tells waiting invocations for how long the current guest has occupied a thread. */
 export class ThreadHold {
   readonly #control: Int32Array;
   readonly #threadCpuMs: () => number | undefined;
-  /** The guest that was asked about last, and what the thread had computed then. */
+  /** The guest of the last question, and the computing time of the thread at that moment. */
   #seen: { readonly entries: number; readonly cpuMs: number | undefined } | undefined;
 
-  /** @param threadCpuMs what the thread has computed so far, in milliseconds; undefined where nobody knows. */
+  /** @param threadCpuMs returns the computing time of the thread in milliseconds, or undefined where it is unknown. */
   constructor(control: Int32Array, threadCpuMs: () => number | undefined) {
     this.#control = control;
     this.#threadCpuMs = threadCpuMs;
@@ -26,15 +28,15 @@ export class ThreadHold {
     return Atomics.load(this.#control, cell.running) !== 0;
   }
 
-  /** Whether the guest on the thread has been there for a while: who can go elsewhere does not wait for it. */
+  /** Whether the guest has occupied the thread for a while. Invocations that can move do not wait for it. */
   get isLong(): boolean {
     return this.isTaken && this.#ageMs >= longMs;
   }
 
   /**
-   * Whether the guest on the thread has computed for so long that a further thread is worth its price. Time is the
-   * thread's own where the system tells it, from the first time on that this is asked, because a thread that waits for
-   * a processor would only wait longer beside another one.
+   * Whether the guest has computed for so long that an additional thread is worth its cost. The time is the computing
+   * time of the thread where the system reports it, counted from the first question, because a thread that waits for a
+   * processor would wait longer beside another thread.
    */
   isWorthThread(): boolean {
     if (!this.isLong) return false;
@@ -51,8 +53,8 @@ export class ThreadHold {
 }
 
 /**
- * For the cell `enteredAt`: now. The clock is one that threads share; a person who sets it makes requests move without
- * need, or later than they could.
+ * Writes the current time into the cell `enteredAt`. All threads share this clock. When a person sets the clock,
+ * invocations move too early or too late.
  */
 export function enteredNow(control: Int32Array): void {
   Atomics.store(control, cell.enteredAt, Date.now() | 0);

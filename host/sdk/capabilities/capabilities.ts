@@ -11,7 +11,7 @@ import {
 } from './repositories.ts';
 import { Storage } from './storage.ts';
 
-/** What an endpoint's `ctx` has more when its `uses` names the capability. */
+/** Members that `ctx` has when the endpoint's `uses` names the capability. */
 interface CapabilityMembers {
   storage: { readonly storage: Storage };
   repositories: { readonly repositories: Repositories };
@@ -20,7 +20,7 @@ interface CapabilityMembers {
   remote: RemoteMembers;
 }
 
-/** Capabilities that `plugin.json` must ask for. */
+/** Capabilities that `plugin.json` must request. */
 export type Capability = keyof CapabilityMembers;
 
 type Both<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
@@ -35,7 +35,10 @@ const members: { readonly [C in Capability]: (host: Host, scope: HandleScope) =>
   remote: ({ remote }, scope) => remote && createRemote(remote, scope),
 };
 
-/** Gives `ctx` the members of the capabilities. Throws `CapabilityDenied` for one that the plugin does not have. */
+/**
+ * Adds the members of the capabilities to `ctx`. Throws `CapabilityDenied` for a capability that the plugin does not
+ * request.
+ */
 export function withCapabilities<C extends object, U extends Capability>(
   ctx: C,
   uses: readonly U[],
@@ -56,7 +59,10 @@ export function withCapabilities<C extends object, U extends Capability>(
   return ctx as C & Uses<U>;
 }
 
-/** Reading and writing are capabilities of their own; `ctx` has one set of repositories. */
+/**
+ * Merges the repositories of two capabilities, because reading and writing are separate capabilities and `ctx` has one
+ * set of repositories.
+ */
 function joinRepositories(all: Record<string, object>, more: Record<string, object>): void {
   for (const [name, methods] of Object.entries(more)) all[name] = { ...all[name], ...methods };
 }

@@ -12,8 +12,8 @@ import type { Audio as HostAudio } from '../../../wit/generated/world/media.ts';
 import type { Host } from '../host.ts';
 
 /**
- * What typed methods gave, with the schema it has: an endpoint that answers with it need not check an hour of words
- * again.
+ * Results of typed methods with their schemas, so that an endpoint that returns such a result need not check an hour of
+ * words again.
  */
 const typedAnswers = new WeakMap<object, unknown>();
 
@@ -22,12 +22,12 @@ function typed<T extends object>(schema: unknown, answer: T): T {
   return answer;
 }
 
-/** Whether a value is, as it came, what a typed method of a deployment gave for this schema. */
+/** Whether a value is the unchanged result of a typed method with this schema. */
 export function isTypedAnswer(schema: unknown, value: unknown): boolean {
   return typeof value === 'object' && value !== null && typedAnswers.get(value) === schema;
 }
 
-/** Arguments by name; an {@link Audio} may stand anywhere in them. */
+/** Arguments by name. They may contain an {@link Audio} at any depth. */
 export type DeploymentArgs = Readonly<Record<string, unknown>>;
 
 /** A deployed model of any kind. */
@@ -42,13 +42,13 @@ export class Deployment {
     this.#scope = scope;
   }
 
-  /** Calls a method and waits for its result. */
+  /** Calls a method. Returns its result. */
   call<T = unknown>(method: string, args: DeploymentArgs = {}): T {
     const { json, audio } = encodeArgs(args);
     return JSON.parse(hostCall(() => this.#host.deployments.call(this.name, method, json, audio))) as T;
   }
 
-  /** Calls a streaming method. */
+  /** Calls a streaming method. Returns its stream. */
   stream<T = unknown>(method: string, args: DeploymentArgs = {}): Stream<T> {
     const { json, audio } = encodeArgs(args);
     return new Stream<T>(
@@ -60,23 +60,23 @@ export class Deployment {
 
 /** Speech recognition. */
 export class AsrDeployment extends Deployment {
-  /** Audio of 0 seconds, or without speech, gives language "silence" and no segments. */
+  /** Transcribes. Audio of 0 seconds or without speech gives the language "silence" and no segments. */
   transcribe(audio: Audio, params?: Partial<WhisperParams> | null): AsrOutput {
     return typed(AsrOutput, this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
   }
 }
 
 export interface ChatOptions {
-  /** Absent and null ones come from the deployment's defaults. */
+  /** Absent and null parameters have the deployment's defaults. */
   readonly sampling_params?: SamplingParams | null | undefined;
-  /** Begins the answer and is part of it. */
+  /** The beginning of the answer, which is part of it. */
   readonly assistant_prefix?: string | undefined;
 }
 
 export interface TokenCount {
   /** Tokens of the text, or of the dialog in the model's template. */
   readonly tokens: number;
-  /** What the model's context holds, answer included. */
+  /** The size of the model's context, including the answer. */
   readonly max_tokens: number;
 }
 
@@ -95,7 +95,7 @@ export class LlmDeployment extends Deployment {
   }
 }
 
-/** The methods of the usual deployment; called with a name, that deployment. */
+/** The methods of the usual deployment. Called with a name, it returns that deployment. */
 export type Asr = ((deployment: string) => AsrDeployment) & Pick<AsrDeployment, 'transcribe'>;
 export type Llm = ((deployment: string) => LlmDeployment) & Pick<LlmDeployment, 'chat' | 'chatStream' | 'countTokens'>;
 

@@ -9,10 +9,10 @@ export interface FetchOptions {
   readonly body?: string | Uint8Array;
 }
 
-/** A whole answer, whatever its status. */
+/** A complete answer with any status. */
 export class FetchResponse {
   readonly status: number;
-  /** Where it came from, after redirects. */
+  /** The URL of the answer, after redirects. */
   readonly url: string;
   readonly body: Uint8Array;
   readonly #headers: readonly (readonly [string, string])[];
@@ -29,7 +29,7 @@ export class FetchResponse {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** The values of a header, joined by ", "; undefined without one. */
+  /** Returns the values of a header, joined by ", ", or undefined when it is missing. */
   header(name: string): string | undefined {
     const values = this.#headers.filter(([key]) => key === name.toLowerCase()).map(([, value]) => value);
     return values.length > 0 ? values.join(', ') : undefined;
@@ -45,7 +45,7 @@ export class FetchResponse {
 }
 
 /**
- * Sends a request to a host that `plugin.json` names and the operator grants. Throws `HostDenied`,
+ * Sends a request to a host that `plugin.json` requests and the operator grants. Throws `HostDenied`,
  * `PrivateAddressException`, `DownloadException` …
  */
 export type Fetch = (url: string, options?: FetchOptions) => FetchResponse;

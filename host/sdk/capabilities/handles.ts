@@ -4,7 +4,7 @@ import type { Audio as HostAudio, Image as HostImage, Video as HostVideo } from 
 import type { Task as HostTask } from '../../../wit/generated/world/remote.ts';
 import type { Host } from '../host.ts';
 
-/** Disposes what was opened during a run, newest first. */
+/** Disposes the handles that were opened during a run, newest first. */
 export class HandleScope {
   readonly #open = new Set<Disposable>();
 
@@ -22,7 +22,7 @@ export class HandleScope {
   }
 }
 
-/** Decoded audio, held by the host; goes into deployment calls as an argument. */
+/** Decoded audio, held by the host. It can be an argument of a deployment's call. */
 export class Audio implements Disposable {
   readonly #scope: HandleScope;
   /** @internal */
@@ -51,7 +51,7 @@ export interface VideoInfo {
   readonly hasVideo: boolean;
 }
 
-/** What a site says of a video. Strangers wrote it. */
+/** The description of a video by its site. It is text of strangers. */
 export interface VideoMetadata {
   readonly title: string | undefined;
   readonly description: string | undefined;
@@ -70,13 +70,15 @@ export class Video implements Disposable {
     this.info = { duration, hasAudio, hasVideo };
   }
 
-  /** What the page says that the video was downloaded from; nothing for a file, and where a page says nothing. */
+  /** Title and description from the page of the video. Undefined for a file, and where the page has none. */
   get metadata(): VideoMetadata {
     const { title, description } = this.#handle.metadata();
     return { title, description };
   }
 
-  /** Decodes the audio track; `separate` keeps the channels apart. A media without one gives audio of 0 seconds. */
+  /**
+   * Decodes the audio track. `separate` keeps the channels apart. Media without an audio track give audio of 0 seconds.
+   */
   extractAudio(options: { readonly channels?: 'mix' | 'separate' } = {}): Audio {
     return new Audio(
       hostCall(() => this.#handle.extractAudio(options.channels ?? 'mix')),
@@ -97,7 +99,7 @@ export class Image implements Disposable {
   /** Pixels. */
   readonly width: number;
   readonly height: number;
-  /** How the file is encoded: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`. */
+  /** The encoding of the file: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`. */
   readonly format: string;
 
   constructor(handle: HostImage, scope: HandleScope) {
@@ -110,8 +112,8 @@ export class Image implements Disposable {
   }
 
   /**
-   * Decodes the image in this size, by default its own: red, green and blue of each pixel, row by row from the top,
-   * without transparency. At most 4,194,304 pixels.
+   * Decodes the image at this size. Default: its original size. Returns the red, green and blue value of each pixel,
+   * row by row from the top, without transparency. At most 4,194,304 pixels.
    */
   pixels({
     width = this.width,
@@ -126,7 +128,7 @@ export class Image implements Disposable {
   }
 }
 
-/** A helper at work in another thread. Disposing it cancels it. */
+/** A helper that runs in another thread. Disposing it cancels it. */
 export class RemoteTask<T> implements Disposable {
   readonly #scope: HandleScope;
   readonly #handle: HostTask;
@@ -136,7 +138,7 @@ export class RemoteTask<T> implements Disposable {
     this.#scope = scope;
   }
 
-  /** What the helper returns; throws what it throws. */
+  /** Returns the result of the helper. Throws the helper's error. */
   wait(): T {
     return JSON.parse(hostCall(() => this.#handle.wait())) as T;
   }
@@ -147,7 +149,7 @@ export class RemoteTask<T> implements Disposable {
 }
 
 /**
- * Values of a streaming method as they are made. Iterate it once; leaving the loop early, or disposing, cancels the
+ * Values of a streaming method, as they arrive. Iterate it once. Leaving the loop early, or disposing, cancels the
  * method.
  */
 export class Stream<T> implements Iterable<T>, Disposable {
@@ -171,7 +173,7 @@ export class Stream<T> implements Iterable<T>, Disposable {
     }
   }
 
-  /** Sends all that is left to the client, without entering the sandbox for each value. */
+  /** Sends all remaining values to the client, without entering the sandbox for each value. */
   forwardTo(host: Host): void {
     try {
       hostCall(() => host.output.forward(this.#handle));

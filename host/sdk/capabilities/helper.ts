@@ -21,11 +21,11 @@ export interface Helper<I extends Schema = Schema, O extends Schema = Schema> {
   readonly name: string;
   readonly input: I;
   readonly output: O;
-  /** Runs it on JSON; gives JSON or throws an error record. */
+  /** Runs the helper on JSON. Returns JSON or throws an error record. */
   run(host: Host, input: string): string;
 }
 
-/** Makes a helper. Name it in `definePlugin(endpoints, { helpers })`. */
+/** Defines a helper. Name it in `definePlugin(endpoints, { helpers })`. */
 export function defineHelper<I extends Schema, O extends Schema>({
   name,
   input,
@@ -43,9 +43,9 @@ export function defineHelper<I extends Schema, O extends Schema>({
 }
 
 export interface RemoteMembers {
-  /** Runs a helper in another thread and waits for it. */
+  /** Runs a helper in another thread. Returns its result. */
   runRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): z.output<O>;
-  /** Begins a helper in another thread; several run at the same time. `wait()` gives what it returns. */
+  /** Starts a helper in another thread. Several helpers run at the same time. `wait()` returns the result. */
   startRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): RemoteTask<z.output<O>>;
 }
 

@@ -10,7 +10,7 @@ import type { RepositoriesWrite as HostRepositoriesWrite } from '../../../wit/ge
 const PAGE = 200;
 const MAX_FRAME_ID = 2 ** 31 - 1;
 
-/** A video that the application keeps: where it is, and what it is called. */
+/** A stored video. */
 export interface VideoRecord {
   readonly media_id: string;
   readonly path: string | null;
@@ -19,83 +19,83 @@ export interface VideoRecord {
   readonly description: string | null;
 }
 
-/** What a picture of a video shows. */
+/** A stored caption, which describes a frame of a video. */
 export interface CaptionRecord {
-  /** The media that it is of, and with which it goes; null for none. */
+  /** The id of its media, or null. It is deleted together with the media. */
   readonly media_id: string | null;
-  /** What made it. */
+  /** The model that created it. */
   readonly model: string;
-  /** From 0 on. */
+  /** A whole number from 0 to 2,147,483,647. */
   readonly frame_id: number;
   readonly caption: string;
   /** Seconds from the start of the media. */
   readonly timestamp: number;
-  /** What the application calls this kind of captions. */
+  /** The application's name for this kind of captions. */
   readonly caption_type: string;
 }
 
 /** A transcript without its texts. */
 export interface TranscriptInfo {
-  /** The media that it is of, and with which it goes; null for none. */
+  /** The id of its media, or null. It is deleted together with the media. */
   readonly media_id: string | null;
-  /** What made it. */
+  /** The model that created it. */
   readonly model: string;
   readonly language: string;
   /** From 0 to 1. */
   readonly language_confidence: number;
-  /** What the application calls this kind of transcripts. */
+  /** The application's name for this kind of transcripts. */
   readonly transcript_type: string;
 }
 
 export interface TranscriptRecord extends TranscriptInfo {
   /** The whole text. */
   readonly transcript: string;
-  /** As transcription gives them; any JSON values. */
+  /** Segments as a transcription has them, or other JSON values. */
   readonly segments: readonly unknown[];
 }
 
-/** With the number that the database gave it. */
+/** A row with the number from the database. */
 export type Stored<T> = T & { readonly id: number };
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
-/** What is left out is absent; without `media_id` the host makes one. */
+/** A new video. Absent members are null. Without `media_id` the host creates one. */
 export type NewVideo = Partial<VideoRecord>;
-/** Without `media_id` it is of no media. */
+/** A new row. Without `media_id` it belongs to no media. */
 export type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
-/** Without `media_id` it is of no media. */
+/** A new row. Without `media_id` it belongs to no media. */
 export type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
 /**
- * What the application keeps of its media: all of its endpoints and plugins share it. What there is not throws
- * `NotFoundException`. Lists are fetched page by page as they are gone through.
+ * The stored media of the application. All of its endpoints and plugins share them. A missing row throws
+ * `NotFoundException`. Lists are fetched page by page during the iteration.
  */
 export interface Repositories {
   readonly media: {
-    /** Whether there is a media with the id, of any kind. */
+    /** Returns whether media of any kind have this id. */
     exists(mediaId: string): boolean;
   };
   readonly videos: {
     getMetadata(mediaId: string): VideoRecord;
-    /** All, in the order of their ids; those after `after`. */
+    /** Returns all videos in the order of their ids, or the videos after `after`. */
     list(after?: string): Generator<VideoRecord, void, undefined>;
   };
   readonly captions: {
     read(id: number): Stored<CaptionRecord>;
-    /** Of one media, in the order of their times. */
+    /** Returns the captions of one media in the order of their times. */
     list(mediaId: string): Generator<Stored<CaptionRecord>, void, undefined>;
   };
   readonly transcripts: {
     read(id: number): Stored<TranscriptRecord>;
-    /** Of one media, the oldest first, without their texts. */
+    /** Returns the transcripts of one media without their texts, the oldest first. */
     listInfos(mediaId: string): Generator<Stored<TranscriptInfo>, void, undefined>;
   };
 }
 
-/** Changes it. Each call is done whole or not at all. */
+/** Changes the stored media. Each call takes effect completely or not at all. */
 export interface RepositoriesWrite {
   readonly media: {
-    /** A media of another kind than a video. Throws `MediaIdAlreadyExistsException`. */
+    /** Creates media of another kind than a video. Throws `MediaIdAlreadyExistsException`. */
     create(mediaId: string, mediaType: string): void;
-    /** Removes a media of any kind with its captions and transcripts. */
+    /** Deletes media of any kind with their captions and transcripts. */
     delete(mediaId: string): void;
   };
   readonly videos: {
@@ -104,7 +104,7 @@ export interface RepositoriesWrite {
   };
   readonly captions: {
     save(caption: NewCaption): Stored<CaptionRecord>;
-    /** At most 1,000, all or none. */
+    /** Saves at most 1,000 captions, all or none. */
     saveAll(captions: readonly NewCaption[]): Stored<CaptionRecord>[];
     delete(id: number): void;
   };
@@ -209,7 +209,7 @@ export function createRepositoriesWrite(host: HostRepositoriesWrite): Repositori
   };
 }
 
-/** What comes page by page; the next page begins after the last one's last entry. */
+/** Iterates over pages. The next page begins after the last entry of the previous one. */
 function* pages<H, T>(
   fetch: (last: H | undefined) => readonly H[],
   each: (entry: H) => T,
@@ -223,10 +223,10 @@ function* pages<H, T>(
   }
 }
 
-/** The border has no type for others: it would trap. */
+/** Whether a frame id is valid. The world has no type for others, and a call with one would trap. */
 const isFrame = (id: number): boolean => Number.isInteger(id) && id >= 0 && id <= MAX_FRAME_ID;
 
-/** The members that are there: bindings take no null. */
+/** Returns the members that are neither null nor undefined, because bindings take no null. */
 export function given<T extends Readonly<Record<string, string | null | undefined>>>(
   members: T,
 ): { [K in keyof T]?: string } {
@@ -235,7 +235,7 @@ export function given<T extends Readonly<Record<string, string | null | undefine
   };
 }
 
-// Bindings give null or undefined for none.
+// Bindings return null or undefined for an absent value.
 
 function videoOf({ mediaId, path, url, title, description }: HostVideo): VideoRecord {
   return {

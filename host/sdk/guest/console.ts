@@ -3,7 +3,7 @@ import { running } from './running.ts';
 
 type Write = (...values: unknown[]) => void;
 
-/** Gives the sandbox a `console` whose lines go to the host's log; plugins better use `ctx.log`, which has fields. */
+/** Defines a `console` whose lines go to the host's log. Plugins should prefer `ctx.log`, which has fields. */
 export function installConsole(log: Host['log']): void {
   const at =
     (level: LogLevel): Write =>
@@ -47,7 +47,7 @@ export function installConsole(log: Host['log']): void {
   Object.defineProperty(globalThis, 'console', { value: lines, writable: true, configurable: true });
 }
 
-/** Values as one line; a first string may have the placeholders of `printf`. */
+/** Returns the values as one line. A first string may have the placeholders of `printf`. */
 function formatted([first, ...rest]: readonly unknown[]): string {
   if (typeof first !== 'string') return [first, ...rest].map(asText).join(' ');
   const left = [...rest];

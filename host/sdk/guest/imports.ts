@@ -14,10 +14,10 @@ import type { Host } from '../host.ts';
 
 declare const performance: { now(): number };
 
-/** An interface; undefined when the plugin does not ask for it, because the build then put functions there that fail. */
+/** Returns an interface, or undefined when the plugin does not request it and the build has replaced its functions. */
 const asked = <T extends object>(imported: T): T | undefined => ('isDenied' in imported ? undefined : imported);
 
-/** The imports of the component: resolved when it is built, so this file loads nowhere else. */
+/** The imports of the component. They are resolved when it is built, so this file can be loaded only there. */
 export const host: Host = {
   log,
   random,

@@ -1,8 +1,8 @@
 import { running } from './running.ts';
 
 /**
- * Seeds `Math.random` from the host when a run first asks for a number: the interpreter's own generator would give
- * every run the same ones. While the component is built it stays the interpreter's.
+ * Seeds `Math.random` from the host when a run first uses it, because the interpreter's generator would give every run
+ * the same numbers. The interpreter's generator is used while the component is built.
  */
 export function installRandom(randomBytes: (length: number) => Uint8Array): void {
   const atBuild = Math.random;
@@ -15,7 +15,7 @@ export function installRandom(randomBytes: (length: number) => Uint8Array): void
   Object.defineProperty(Math, 'random', { value: random, writable: true, configurable: true });
 }
 
-/** One step of the generator sfc32 (C. Doty-Humphrey, PractRand). */
+/** Computes one step of the generator sfc32 (C. Doty-Humphrey, PractRand). */
 function next(state: Uint32Array): number {
   const [a, b, c, counter] = state as unknown as [number, number, number, number];
   const sum = (a + b + counter) | 0;

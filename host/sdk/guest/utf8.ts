@@ -1,9 +1,12 @@
-/** UTF-8 by hand: the sandbox's interpreter need not have `TextEncoder`. Half of a surrogate pair becomes U+FFFD. */
+/**
+ * Encodes text as UTF-8, because the sandbox's interpreter may lack `TextEncoder`. Half of a surrogate pair becomes
+ * U+FFFD.
+ */
 export function encodeUtf8(text: string): Uint8Array {
   const bytes: number[] = [];
   for (const character of text) {
     const found = character.codePointAt(0) ?? 0;
-    const code = found >= 0xd800 && found < 0xe000 ? 0xfffd : found; // half of a pair
+    const code = found >= 0xd800 && found < 0xe000 ? 0xfffd : found; // half of a surrogate pair
     if (code < 0x80) bytes.push(code);
     else if (code < 0x800) bytes.push(0xc0 | (code >> 6), 0x80 | (code & 63));
     else if (code < 0x10000) bytes.push(0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63));
@@ -13,8 +16,8 @@ export function encodeUtf8(text: string): Uint8Array {
 }
 
 /**
- * The order of the texts' bytes in UTF-8, as stores have it. JavaScript's own order differs: a surrogate pair comes
- * before U+E000.
+ * Compares texts by their bytes in UTF-8, the order of the stores. JavaScript's own order differs: a surrogate pair
+ * comes before U+E000.
  */
 export function compareUtf8(a: string, b: string): number {
   const [left, right] = [encodeUtf8(a), encodeUtf8(b)];
@@ -22,7 +25,7 @@ export function compareUtf8(a: string, b: string): number {
   return at < 0 ? left.length - right.length : (left[at] ?? 0) - (right[at] ?? -1);
 }
 
-/** What is not UTF-8 becomes U+FFFD. */
+/** Decodes UTF-8. Invalid bytes become U+FFFD. */
 export function decodeUtf8(bytes: Uint8Array): string {
   const parts: string[] = [];
   let part: number[] = [];
@@ -59,5 +62,5 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return parts.join('');
 }
 
-/** The smallest code that needs so many further bytes. */
+/** The smallest code that needs this many further bytes. */
 const MINIMUM = [0, 0x80, 0x800, 0x10000];

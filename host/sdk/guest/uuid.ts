@@ -1,4 +1,4 @@
-/** A version 4 UUID of 16 random bytes. */
+/** Returns a UUID of version 4 from 16 random bytes. */
 export function uuid(bytes: Uint8Array): string {
   const digits = [...bytes].map((byte, at) => {
     const value = at === 6 ? (byte & 0x0f) | 0x40 : at === 8 ? (byte & 0x3f) | 0x80 : byte;

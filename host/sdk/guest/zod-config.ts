@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
 
-// Before any schema is made: in the sandbox's interpreter, generating code for a schema costs more than it saves.
+// Runs before any schema is created. In the sandbox's interpreter, generating code for a schema costs more than it
+// saves.
 z.config({ jitless: true });

@@ -15,14 +15,14 @@ import {
 } from '../capabilities/repositories.ts';
 import { compareUtf8 } from '../guest/utf8.ts';
 
-/** What the application keeps of its media. Give the same to several runs to have them share it. */
+/** Stored media of the application. Runs that are given the same object share it. */
 export class FakeRepositories {
-  /** Kinds of media by their ids; `video` for those in {@link videos}. */
+  /** Kinds of media by id. The kind of {@link videos} is `video`. */
   readonly media = new Map<string, string>();
   readonly videos: VideoRecord[] = [];
   readonly captions: Stored<CaptionRecord>[] = [];
   readonly transcripts: Stored<TranscriptRecord>[] = [];
-  /** The last number that was given to a row. */
+  /** The number of the latest row. */
   lastId = 0;
 }
 
@@ -150,7 +150,7 @@ export function fakeRepositoriesWrite(all: FakeRepositories): HostRepositoriesWr
   };
 }
 
-/** Takes out of a list what fits; gives it. */
+/** Removes the matching rows from a list. Returns them. */
 function remove<T>(rows: T[], fits: (row: T) => boolean): T[] {
   const removed = rows.filter(fits);
   for (const row of removed) rows.splice(rows.indexOf(row), 1);
@@ -169,7 +169,7 @@ function found<T>(row: T | undefined, table: string, id: string | number): T {
 }
 
 const invalid = (message: string): unknown => failure('ValidationError', 'invalid-input', message);
-/** Errors cross the border as records. */
+/** Returns an error as a record, because errors cross the border as records. */
 const failure = (name: string, kind: HostError['kind'], message: string, data?: unknown): unknown =>
   toErrorRecord(new HostError(name, kind, message, { data }));
 

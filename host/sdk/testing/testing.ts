@@ -1,4 +1,4 @@
-/** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for what the host gives. */
+/** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for the host. */
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
 import { type ErrorRecord, HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../wit/generated/world/deployments.ts';
@@ -11,8 +11,8 @@ import type { Plugin } from '../plugin.ts';
 import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 /**
- * A deployment's methods: they get the arguments as they arrive in a deployment, `{ $audio: n }` replaced by the fake
- * audio.
+ * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio in place of `{
+ * $audio: n }`.
  */
 export type FakeDeployment = Readonly<Record<string, (args: never) => unknown>>;
 
@@ -25,7 +25,7 @@ export interface FakeVideo {
   readonly duration?: number;
   readonly hasAudio?: boolean;
   readonly hasVideo?: boolean;
-  /** As a page says that it was downloaded from. Default: none, as for a file. */
+  /** From the page of the video. Default: none, as for a file. */
   readonly title?: string;
   readonly description?: string;
 }
@@ -50,37 +50,34 @@ export interface FakeResponse {
   /** Default: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is neither text nor bytes is sent as JSON. */
+  /** Text, bytes, or a value that is sent as JSON. */
   readonly body?: unknown;
 }
 
-/** What a plugin keeps, as JSON values by key. Give the same to several runs to have them share it. */
+/** Stored values of a plugin: JSON values by key. Runs that are given the same map share it. */
 export type FakeStorage = Map<string, unknown>;
 
 export { FakeRepositories } from './fake-repositories.ts';
 
 export interface FakeHost {
   readonly deployments?: Readonly<Record<string, FakeDeployment>>;
-  /** Gives the video for a source, or throws a `HostError`. Default: a video of 10 seconds with audio. */
+  /** Returns the video for a source, or throws a `HostError`. Default: a video of 10 seconds with audio. */
   readonly video?: (source: Source) => FakeVideo;
-  /** Gives the image for a source, or throws a `HostError`. Default: a PNG of 640 × 480. */
+  /** Returns the image for a source, or throws a `HostError`. Default: a PNG of 640 × 480. */
   readonly image?: (source: Source) => FakeImage;
-  /** Default: an empty one for each run. `null`: the plugin does not have the capability. */
+  /** Default: an empty storage for each run. `null`: the plugin does not have the capability. */
   readonly storage?: FakeStorage | null;
-  /**
-   * What the application keeps of its media. Default: nothing, in each run. `null`: the plugin does not have the
-   * capabilities.
-   */
+  /** Stored media of the application. Default: none in each run. `null`: the plugin does not have the capabilities. */
   readonly repositories?: FakeRepositories | null;
   /** Answers requests, or throws a `HostError`. Without it the plugin does not have the capability. */
   readonly fetch?: (request: FakeRequest) => FakeResponse;
-  /** Milliseconds since the epoch. Default: the same moment always. */
+  /** Returns milliseconds since the epoch. Default: always the same moment. */
   readonly now?: () => number;
-  /** Called with each streamed value; throw to act as a client that has gone. */
+  /** Called with each streamed value. Throw to act as a client that has gone. */
   readonly onWrite?: (value: unknown) => void;
   readonly isCancelled?: () => boolean;
   readonly remainingMs?: () => number;
-  /** Default: none, as where no key is asked for. */
+  /** Default: none, as when no API key is required. */
   readonly user?: string;
   /** Default: 0. */
   readonly priority?: number;
@@ -89,9 +86,9 @@ export interface FakeHost {
 }
 
 export interface RunResult {
-  /** What `run` returned; `null` for a streaming endpoint. */
+  /** The result of `run`, or `null` for a streaming endpoint. */
   readonly output: unknown;
-  /** What was streamed. */
+  /** The streamed values. */
   readonly written: readonly unknown[];
   readonly logs: readonly { readonly level: LogLevel; readonly message: string; readonly fields: unknown }[];
   readonly progress: readonly { readonly fraction: number; readonly text: string }[];
@@ -102,8 +99,8 @@ export interface RunResult {
 }
 
 /**
- * Runs one endpoint. What it fails with is thrown as a `HostError`, as the host sees it. Fails too if a handle stays
- * open.
+ * Runs one endpoint. Throws the endpoint's error as a `HostError`, which is what the host sees. Throws also when a
+ * handle stays open.
  */
 export function runEndpoint(plugin: Plugin, name: string, input: unknown, fakes: FakeHost = {}): RunResult {
   const endpoint = plugin.endpoints.find((one) => one.info.name === name);
@@ -227,7 +224,7 @@ class FakeRun {
     });
   }
 
-  /** A helper runs at once, with the same fakes; what it opens must be closed, too. */
+  /** Runs a helper immediately, with the same fakes. Handles that it opens must be closed, too. */
   #startHelper(name: string, input: string): Task {
     const helper = this.#plugin.helpers.find((one) => one.name === name);
     if (!helper)
@@ -356,7 +353,7 @@ function fakeStorage(values: FakeStorage): Storage {
 const bytesOf = (value: unknown): Uint8Array =>
   value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value) ?? 'null');
 
-/** JSON is kept as its value, so that tests can look at it. */
+/** Returns the value of JSON, so that tests can look at it. */
 function valueOf(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(decodeUtf8(bytes));
@@ -365,7 +362,7 @@ function valueOf(bytes: Uint8Array): unknown {
   }
 }
 
-/** Errors cross the border as records. */
+/** Runs a call, whose errors become records, because errors cross the border as records. */
 function atBorder<T>(call: () => T): T {
   try {
     return call();

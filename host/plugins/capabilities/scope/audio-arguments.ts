@@ -2,8 +2,8 @@ import { AanaError } from '../../../core/errors.ts';
 import type { AudioReference } from '../../../schemas/asr.ts';
 
 /**
- * A call's arguments with each `{"$audio": n}` replaced by the nth audio. That is the only way to name samples: a
- * reference that a guest writes itself would make the deployment read any file of the host.
+ * Returns the arguments of a call with each `{"$audio": n}` replaced by the nth audio. A guest cannot name samples in
+ * another way, because a reference that the guest writes itself would let the deployment read any file of the host.
  */
 export function withAudio(json: string, audio: readonly AudioReference[]): Record<string, unknown> {
   let args: unknown;
@@ -21,12 +21,12 @@ export function withAudio(json: string, audio: readonly AudioReference[]): Recor
   return { ...args };
 }
 
-/** Whether a text may have one of the keys that are looked for: as it stands, or written with escapes. */
+/** Whether the text may contain one of these keys, plain or with escapes. */
 const mayNameAudio = /\$audio|channels|\\u/;
 
 /**
- * Without recursion, and without a function that `JSON.parse` would call for each value: arguments have up to half a
- * million.
+ * Replaces the audio in place. It uses neither recursion nor a reviver of `JSON.parse`, because arguments have up to
+ * half a million values.
  */
 function replaceAudio(root: object, audio: readonly AudioReference[]): void {
   const within: object[] = [root];
@@ -47,7 +47,7 @@ function replaceAudio(root: object, audio: readonly AudioReference[]): void {
       }
       const reference = audio[index];
       if (reference === undefined) throw invalid(`the arguments name audio ${index}, but ${audio.length} were given`);
-      Object.defineProperty(parent, key, { value: reference }); // `__proto__` is a key like others
+      Object.defineProperty(parent, key, { value: reference }); // `__proto__` is an ordinary key
     }
   }
 }
@@ -58,7 +58,7 @@ function audioIndex(value: unknown): number | undefined {
   return typeof value.$audio === 'number' ? value.$audio : -1;
 }
 
-/** Whether a value has the form of an `AudioReference`, or near enough for a deployment to take it for one. */
+/** Whether a deployment could take the value for an `AudioReference`. */
 function namesFiles(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('channels' in value) || !Array.isArray(value.channels))
     return false;

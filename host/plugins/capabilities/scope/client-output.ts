@@ -2,25 +2,26 @@ import { AanaError } from '../../../core/errors.ts';
 import type { OutputRing } from '../../invocation/output-ring.ts';
 
 export interface ClientOutputOptions {
-  /** Takes one chunk; resolves when the client has room for more. Absent where nothing is streamed. */
+  /** Sends one chunk. Resolves when the client has room for more. Undefined when the endpoint does not stream. */
   readonly write: ((chunk: string) => Promise<void>) | undefined;
-  /** Most bytes of all chunks together. */
+  /** Maximum bytes of all chunks together. */
   readonly limitBytes: number;
-  /** Told of each chunk of the guest. */
+  /** Called for each chunk of the guest. */
   onChunk(): void;
-  /** Told how many milliseconds the host computed for chunks of the guest. */
+  /** Called with the milliseconds that the host computed for chunks of the guest. */
   onSpent(ms: number): void;
-  /** Told when a chunk that the guest does not wait for could not be sent. No later one is sent then. */
+  /** Called when a chunk could not be sent and the guest does not wait for it. No later chunk is sent. */
   onFailed(error: unknown): void;
 }
 
 /**
- * What one invocation sends to its client, in order: what its guest leaves in the ring, and what the host sends for it.
+ * The output of one invocation, in order: chunks that the guest leaves in the ring, and chunks that the host sends for
+ * the guest.
  */
 export class ClientOutput {
   readonly #options: ClientOutputOptions;
   #ring: OutputRing | undefined;
-  /** Taken out of the ring before it went to another invocation. */
+  /** Chunks that were taken out of the ring before another invocation got the ring. */
   #left: string[] = [];
   #sending: Promise<void> | undefined;
   #isSending = false;
@@ -31,12 +32,12 @@ export class ClientOutput {
     this.#options = options;
   }
 
-  /** Where the guest leaves its chunks from now on. */
+  /** Takes chunks from this ring from now on. */
   attach(ring: OutputRing): void {
     this.#ring = ring;
   }
 
-  /** Sends what is in the ring, as fast as the client takes it. */
+  /** Sends the chunks in the ring as fast as the client takes them. */
   take(): void {
     if (this.#end || this.#isSending) return;
     this.#isSending = true;
@@ -44,8 +45,8 @@ export class ClientOutput {
   }
 
   /**
-   * The guest leaves no more: empties the ring for its next user. Resolves when all is sent or cannot be; undefined
-   * when there was nothing.
+   * Empties the ring for its next user, because the guest has ended. Resolves when all chunks are sent or cannot be
+   * sent. Returns undefined when there were no chunks.
    */
   detach(): Promise<void> | undefined {
     const ring = this.#ring;
@@ -56,19 +57,19 @@ export class ClientOutput {
     return this.#isSending ? this.#sending : undefined;
   }
 
-  /** Sends a chunk after those before it. Resolves when the client has room for more. */
+  /** Sends a chunk after the earlier ones. Resolves when the client has room for more. */
   async send(chunk: string): Promise<void> {
     if (this.#ring) this.take();
     await this.#sending;
     await this.#write(chunk);
   }
 
-  /** Sends nothing more; what still wants to fails with `reason`. */
+  /** Ends the output. Later and waiting chunks fail with `reason`. */
   close(reason: unknown): void {
     this.#end ??= { reason };
   }
 
-  /** One at a time: the room in the ring is the guest's again when the client has it. */
+  /** Sends one chunk at a time. The guest gets the space in the ring back after the client has the chunk. */
   async #sendAll(): Promise<void> {
     try {
       for (;;) {
@@ -77,10 +78,10 @@ export class ClientOutput {
         if (chunk !== undefined) {
           this.#options.onChunk();
           const startedAt = performance.now();
-          const written = this.#write(chunk); // checks and sends it before it waits for the client
+          const written = this.#write(chunk); // checks and sends the chunk before the first wait
           this.#options.onSpent(performance.now() - startedAt);
           await written;
-          if (ring === this.#ring) ring?.release(); // else it is another invocation's
+          if (ring === this.#ring) ring?.release(); // otherwise the ring belongs to another invocation
         } else if (!ring || ring.rest()) return;
       }
     } catch (error) {

@@ -1,12 +1,12 @@
 import { AanaError } from '../../../core/errors.ts';
 
 const leastLimit = 4 * 1024 * 1024;
-/** Invocations of a plugin that may hold as much as they can. */
+/** The number of invocations of a plugin that may hold the maximum at the same time. */
 const fullInvocations = 4;
 
 /**
- * Most characters of inputs and results of helpers that the host holds: for one invocation as many as an answer may
- * have bytes.
+ * Returns the maximum characters of inputs and results of helpers that the host holds. For one invocation it is the
+ * number of bytes that an answer may have.
  */
 export function heldCharsLimits({ outputBytes }: { readonly outputBytes: number }): {
   readonly invocation: number;
@@ -16,19 +16,19 @@ export function heldCharsLimits({ outputBytes }: { readonly outputBytes: number 
   return { invocation, plugin: fullInvocations * invocation };
 }
 
-/** Counts characters that the host holds for guests, which would otherwise fill its memory. */
+/** Counts characters that the host holds for guests, because they could fill its memory. */
 export class HeldChars {
   readonly #limit: number;
   readonly #all: HeldChars | undefined;
   #chars = 0;
 
-  /** @param all where what is held here counts, too. */
+  /** @param all a counter that counts these characters as well. */
   constructor(limit: number, all?: HeldChars) {
     this.#limit = limit;
     this.#all = all;
   }
 
-  /** Throws `HeldTooMuch`, and counts nothing, when it is too much. */
+  /** Counts characters. Throws `HeldTooMuch`, without counting, when they are over the limit. */
   take(chars: number): void {
     if (this.#chars + chars > this.#limit) {
       throw new AanaError(

@@ -1,13 +1,13 @@
 /**
- * Milliseconds of computing that work in processes of the host counts as. They are added to what a guest computes
- * itself, under the same limit (`cpu_ms`). Estimates, because the time that a process took says as much about the
- * machine as about the work.
+ * Milliseconds of computing that the host charges a guest for work in child processes. They count against the same
+ * limit as the guest's own computing (`cpu_ms`). The numbers are estimates, because the measured time of a process
+ * depends on the machine as much as on the work.
  */
 export const hostWork = {
-  /** A process is started, and a file is looked at. */
+  /** Starting a process and probing a file. */
   process: 20,
-  /** So many seconds of audio are decoded. */
+  /** Decoding this many seconds of audio. */
   audio: (seconds: number): number => 20 + seconds / 2,
-  /** So many pixels are decoded and scaled. */
+  /** Decoding and scaling this many pixels. */
   pixels: (count: number): number => 20 + count / 100_000,
 } as const;

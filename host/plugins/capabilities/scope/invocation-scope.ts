@@ -18,36 +18,37 @@ export interface InvocationScopeOptions {
   readonly ports: PluginPorts;
   /** The plugin's name. */
   readonly plugin: string;
-  /** Facts about the request; they go with each call of a deployment. */
+  /** Facts about the request. Each call of a deployment carries them. */
   readonly context: RequestContext;
   readonly files: ReadonlyMap<string, UploadedFile>;
-  /** Those of the request that the invocation answers; of a helper, those of the invocation that it helps. */
+  /** The URLs of the request that the invocation answers. A helper has the URLs of its parent. */
   readonly requestUrls: RequestUrls;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
-  /** Told when a chunk cannot be sent for which the guest does not wait. */
+  /** Called when a chunk could not be sent and the guest does not wait for it. */
   readonly onOutputFailed?: (error: unknown) => void;
   readonly granted: Granted;
-  /** Names of the deployments that the invocation is expected to call. */
+  /** Deployments that the invocation is expected to call. */
   readonly expectedDeployments?: Iterable<string> | undefined;
   /** Runs a helper of the same component. Absent in a helper. */
   readonly startHelper:
     | ((name: string, input: string, signal: AbortSignal, traceparent: string | undefined) => Promise<string>)
     | undefined;
-  /** Where calls of the host are reported. Default: nowhere. */
+  /** Receives reports about host calls. Default: no reports. */
   readonly telemetry?: PluginTelemetry | undefined;
-  /** What the host holds for all invocations of the plugin. */
+  /** Counts characters that the host holds for all invocations of the plugin. */
   readonly held?: HeldChars | undefined;
 }
 
 const over = { reason: cancelledError('the invocation has ended') };
 
 /**
- * The host's side of one invocation: does what its guest asks and owns what the guest holds. Handles are numbers of
- * this scope, so that no other invocation can name them. Nothing of it outlives disposal.
+ * The host's side of one invocation. It owns the resources that the guest holds, applies limits, and turns errors into
+ * records. The files beside it answer the calls. Handles are numbers of this scope, so no other invocation can use
+ * them. Disposal releases everything.
  */
 export class InvocationScope {
   readonly #options: InvocationScopeOptions;
-  /** Made by the first call: most invocations never ask the host for anything. */
+  /** Created by the first call, because most invocations never call the host. */
   #abort: AbortController | undefined;
   readonly #resources = new Map<number, Resource>();
   readonly #helpers = new Set<Promise<string>>();
@@ -62,7 +63,7 @@ export class InvocationScope {
   #ended: { readonly reason: unknown } | undefined;
   #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
 
-  /** What it sends to its client. */
+  /** The output to the client. */
   readonly output: ClientOutput;
 
   constructor(options: InvocationScopeOptions) {
@@ -82,29 +83,27 @@ export class InvocationScope {
     });
   }
 
-  /** Milliseconds that the host has computed for the guest: reading its arguments, writing its answers and lines. */
+  /** Milliseconds that the host has computed for the guest: reading arguments, writing answers and log lines. */
   get hostMs(): number {
     return this.#hostMs;
   }
 
-  /** Counts so many milliseconds as computed by the guest. */
+  /** Adds milliseconds to the computing time of the guest. */
   charge(ms: number): void {
     this.#hostMs += ms;
   }
 
-  /**
-   * Whether the guest has asked the host for anything; else the invocation can be run again without anybody noticing.
-   */
+  /** Whether the guest has called the host. An invocation that has not can run again without any visible effect. */
   get isTouched(): boolean {
     return this.#isTouched;
   }
 
-  /** Names of the deployments that it has called. */
+  /** Deployments that the invocation has called. */
   get calledDeployments(): ReadonlySet<string> {
     return this.#places.called;
   }
 
-  /** The error that the invocation must end with when the guest has called more often than it may. */
+  /** The error with which the invocation must end after too many calls; undefined while they are within the limit. */
   get callsExceeded(): AanaError | undefined {
     const limit = this.#options.granted.limits.hostCalls;
     return this.#calls > limit
@@ -120,7 +119,7 @@ export class InvocationScope {
     try {
       this.#count(call);
       const startedAt = performance.now();
-      const doing = this.#do(call, work ? work.traceparent : context.traceparent); // reads the arguments before it waits for anything
+      const doing = this.#do(call, work ? work.traceparent : context.traceparent); // reads the arguments before the first wait
       this.charge(performance.now() - startedAt);
       const value = await raceAbort(doing, this.#signal);
       work?.end();
@@ -133,14 +132,14 @@ export class InvocationScope {
     }
   }
 
-  /** A streamed value is no call: its bytes are limited. */
+  /** Counts a call. Streamed values do not count, because their bytes are limited. */
   #count({ operation }: HostCall): void {
     this.#isTouched = true;
     if (operation !== 'output.write') this.#calls++;
     if (this.callsExceeded) throw this.callsExceeded;
   }
 
-  /** Ends the host's work for the guest; its pending and later calls fail with `reason`. */
+  /** Ends the host's work for the guest. Pending and later calls fail with `reason`. */
   abort(reason: unknown): void {
     this.#ended ??= { reason };
     this.output.close(reason);
@@ -162,7 +161,10 @@ export class InvocationScope {
     if (resource?.kind === 'helper') resource.helper.cancel();
   }
 
-  /** The error that a guest ended with; the host's own, with its stack, when the guest handed that on. */
+  /**
+   * Returns the error for a record that the guest ended with. When the guest passes on an error of the host, this is
+   * the host's own error with its stack.
+   */
   errorOf(record: WitError): AanaError {
     const last = this.#lastError;
     const isLast =
@@ -178,14 +180,14 @@ export class InvocationScope {
     this.#ended ??= over;
     this.output.close(over.reason);
     this.#places[Symbol.dispose]();
-    if (!this.#abort) return; // it asked for nothing
+    if (!this.#abort) return; // the guest never called the host
     this.#abort.abort(over.reason);
     for (const handle of this.#resources.keys()) this.drop(handle);
-    await Promise.allSettled(this.#helpers); // they read this invocation's files
+    await Promise.allSettled(this.#helpers); // helpers read files of this invocation
     await this.#media?.[Symbol.asyncDispose]();
   }
 
-  /** `traceparent` is the place of the call in the trace. */
+  /** Answers a call. `traceparent` is the position of the call in the trace. */
   async #do(call: HostCall, traceparent: string | undefined): Promise<unknown> {
     this.#signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
@@ -197,7 +199,7 @@ export class InvocationScope {
     return callHost(this.#forCalls(traceparent), call);
   }
 
-  /** One object serves all calls at the same place in the trace. */
+  /** Returns the scope for the capabilities. Calls at the same position in the trace share one object. */
   #forCalls(traceparent: string | undefined): CapabilityScope {
     if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent)
       return this.#capabilityScope;

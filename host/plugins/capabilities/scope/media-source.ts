@@ -5,9 +5,8 @@ import type { Source } from '../../../../wit/generated/world/media.ts';
 import type { RequestUrls } from './request-urls.ts';
 
 /**
- * What a guest wants opened, and how it may be fetched. A URL comes from the request's input, or leads to a host that
- * the plugin is granted: any other one could carry away what the plugin was given, in its path or its query. Throws
- * `HostDenied`.
+ * Returns the source that a guest opens, and the rule for fetching it. A URL must be in the request's input or lead to
+ * a granted host, because any other URL could carry away the plugin's data in its path or query. Throws `HostDenied`.
  */
 export function mediaSource(
   source: Source,
@@ -34,7 +33,7 @@ export function mediaSource(
   return { source: media, refusalOf: (next) => granted.refusalOfUrl(next) };
 }
 
-/** Others are refused by name where they are fetched. */
+/** URLs with another scheme are refused where they are fetched. */
 function isHttp(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }

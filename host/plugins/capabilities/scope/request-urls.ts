@@ -1,25 +1,24 @@
-/** Longer ones are refused by whoever fetches them. */
+/** Longer URLs are refused where they are fetched. */
 const maxUrlChars = 8192;
 /**
- * Parsing costs the thread of every request, and a client chooses how many there are. Those after it are known by their
- * exact text alone.
+ * The maximum number of URLs that are parsed, because the client chooses how many there are and parsing delays all
+ * requests. Further URLs must match exactly.
  */
 const maxParsed = 1000;
 
 /**
- * The URLs that a request names: every text in its input that is one, wherever it stands. They are looked for when they
- * are first asked for.
+ * The URLs in the input of a request: every text that is a URL, at any depth. They are collected at the first question.
  */
 export class RequestUrls {
   readonly #input: string;
   #found: { readonly texts: ReadonlySet<string>; readonly parsed: ReadonlySet<string> } | undefined;
 
-  /** `input` is JSON. */
+  /** @param input JSON. */
   constructor(input: string) {
     this.#input = input;
   }
 
-  /** Whether the request names `url`, as it is written here or in another spelling of the same URL. */
+  /** Whether the input has `url`, in the same or in another spelling. */
   has(url: string): boolean {
     this.#found ??= urlsIn(this.#input);
     return this.#found.texts.has(url) || this.#found.parsed.has(new URL(url).href);

@@ -16,7 +16,7 @@ import type { HeldChars } from './held-chars.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';
 
-/** What a guest holds, by the number that it knows it by. */
+/** A resource that a guest holds through a handle. */
 export type Resource =
   | { readonly kind: 'video'; readonly video: VideoPort }
   | { readonly kind: 'audio'; readonly audio: AudioPort }
@@ -24,13 +24,13 @@ export type Resource =
   | { readonly kind: 'stream'; readonly stream: ValueStream }
   | { readonly kind: 'helper'; readonly helper: RunningHelper };
 
-/** A helper at work. */
+/** A helper that runs. */
 export interface RunningHelper {
   readonly result: Promise<string>;
   cancel(): void;
 }
 
-/** One invocation, as the capabilities of this folder see it. */
+/** One invocation, as the capabilities see it. */
 export interface CapabilityScope {
   readonly http: HttpPort;
   /** The data of the user whom the invocation serves. */
@@ -40,9 +40,9 @@ export interface CapabilityScope {
   readonly granted: Granted;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly requestUrls: RequestUrls;
-  /** Ends with the invocation. */
+  /** Aborted when the invocation ends. */
   readonly signal: AbortSignal;
-  /** Facts about the request, at the place of the call in the trace. */
+  /** Facts about the request, with the position of the call in the trace. */
   readonly context: RequestContext;
   /** Absent in a helper. */
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
@@ -50,17 +50,17 @@ export interface CapabilityScope {
   deployment(name: string): DeploymentPort;
   /** Options for a call of a deployment. The signal is by default the signal of the invocation. */
   callOptions(signal?: AbortSignal): DeploymentCallOptions;
-  /** What the host holds for the guest's helpers. */
+  /** Counts characters that the host holds for the guest's helpers. */
   readonly held: HeldChars;
-  /** Counts so many milliseconds as computed by the guest. */
+  /** Adds milliseconds to the computing time of the guest. */
   charge(ms: number): void;
-  /** Sends one streamed value, as JSON. */
+  /** Sends one streamed value, which is JSON. */
   write(chunk: string): Promise<void>;
   keep(resource: Resource): number;
   get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K };
 }
 
-/** How the calls of some capabilities are done. */
+/** Functions that answer calls, by the name of the call. */
 export type CallsOf<O extends HostOperation> = {
   readonly [K in O]: (scope: CapabilityScope, ...args: HostCalls[K]['args']) => Promise<HostCalls[K]['value']>;
 };

@@ -1,4 +1,4 @@
-/** A deployment's stream of values as a guest reads it: in batches, as JSON. */
+/** A stream of a deployment, read by a guest in batches of JSON. */
 export class ValueStream {
   readonly #iterator: AsyncIterator<readonly unknown[]>;
   readonly #abort: AbortController;
@@ -8,12 +8,12 @@ export class ValueStream {
     this.#abort = abort;
   }
 
-  /** All values made since the last call, at least one; empty at the end. */
+  /** Returns all values since the last call, at least one, as JSON. Returns an empty list at the end. */
   async next(): Promise<string[]> {
     return (await this.nextValues()).map((each) => JSON.stringify(each ?? null));
   }
 
-  /** The same, not as JSON. */
+  /** Returns the same values as objects. */
   async nextValues(): Promise<readonly unknown[]> {
     for (;;) {
       const { done, value } = await this.#iterator.next();
@@ -22,9 +22,9 @@ export class ValueStream {
     }
   }
 
-  /** Stops the deployment's work on it. */
+  /** Stops the stream in the deployment. */
   close(): void {
     this.#abort.abort();
-    void Promise.resolve(this.#iterator.return?.()).catch(() => {}); // it ends by the abort; nobody waits for it
+    void Promise.resolve(this.#iterator.return?.()).catch(() => {}); // the abort ends it, and nobody waits
   }
 }

@@ -2,7 +2,7 @@ import { AanaError, type ErrorKind, toErrorRecord } from '../../../core/errors.t
 import { boundedJson, type JsonBounds } from '../../../core/json/bounded-json.ts';
 import type { WitError } from '../../invocation/protocol.ts';
 
-/** Each kind as guests see it: the world has not all of them. */
+/** The kinds for guests, because the world does not have all kinds. */
 const guestKinds: Readonly<Record<ErrorKind, WitError['kind']>> = {
   'invalid-input': 'invalid-input',
   'bad-request': 'bad-request',
@@ -20,18 +20,18 @@ const guestKinds: Readonly<Record<ErrorKind, WitError['kind']>> = {
 };
 const kinds: ReadonlySet<ErrorKind> = new Set(Object.values(guestKinds));
 
-/** Of an error's data; deployments and other plugins' helpers write them. */
+/** Bounds for the data of an error, because deployments and helpers write them. */
 const dataBounds: JsonBounds = { maxDepth: 256, maxElements: 100_000, maxChars: 1024 * 1024 };
 
-/** A host error as a guest gets it. */
+/** Returns the record of a host error for a guest. */
 export function toWitError(thrown: unknown): WitError {
   const { kind, name, message, data } = toErrorRecord(thrown);
   return { kind: guestKinds[kind], name, message, data: boundedJson(data, dataBounds) };
 }
 
 /**
- * A guest's error as the host throws it. What does not fit the record is made to. Whether a guest meant an `internal`
- * one, nobody can tell; the SDK means its own.
+ * Returns the host error for a guest's record. Invalid values in the record are replaced. An `internal` error counts as
+ * unexpected, except `OutputError` of the SDK, because the host cannot tell whether the guest meant it.
  */
 export function fromWitError({ kind, name, message, data }: WitError): AanaError {
   const known = kinds.has(kind) ? kind : 'internal';

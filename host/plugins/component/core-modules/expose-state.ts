@@ -3,9 +3,9 @@ import { kind, nameBytes, section, Sections } from './sections.ts';
 import { Reader, unsigned } from './wasm-binary.ts';
 
 /**
- * The core module with every memory and every variable that it defines among its exports, as `aana:memory:0` and so on.
- * A guest's state is saved and restored through exports, and compilers keep some of it to themselves: the stack
- * pointer, or where WASI's adapter has its memory.
+ * Returns the core module with all of its memories and variables among its exports, as `aana:memory:0` and so on. The
+ * host saves and restores a guest's state through exports, and compilers do not export some of it, such as the stack
+ * pointer or the pointer to the memory of WASI's adapter.
  */
 export function exposeState(module: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);

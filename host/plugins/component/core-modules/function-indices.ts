@@ -2,11 +2,11 @@ import { op, readInstruction, skipType } from './instructions.ts';
 import { kind, readLimits, section, type Sections } from './sections.ts';
 import { Reader, unsigned, Writer } from './wasm-binary.ts';
 
-/** The new number of a function. */
+/** Returns the new number of a function. */
 export type Renumber = (index: number) => number;
 
 /**
- * Gives functions other numbers everywhere but in the code: where they are exported, started, and kept in tables and
+ * Gives functions new numbers everywhere except in the code: in exports, in the start section, in tables and in
  * variables.
  */
 export function renumberFunctions(sections: Sections, renumber: Renumber): void {
@@ -54,9 +54,7 @@ export function renumberFunctions(sections: Sections, renumber: Renumber): void 
   );
 }
 
-/**
- * In the flags of a segment: it is for no table at once, it names its table (or is declared only), it has expressions.
- */
+/** Flags of a segment: it is not active, it names its table (or is declared only), it has expressions. */
 const segment = { isNotActive: 1, hasTable: 2, hasExpressions: 4 } as const;
 
 /** Copies a segment of a table. */
@@ -69,7 +67,7 @@ function copySegment(reader: Reader, body: Uint8Array, writer: Writer, renumber:
   }
   if (flags & (segment.isNotActive | segment.hasTable)) {
     const start = reader.offset;
-    skipType(reader); // or the kind of the elements, one byte as well
+    skipType(reader); // or the kind of the elements, which is one byte as well
     writer.copy(body.subarray(start, reader.offset));
   }
   each(reader, writer, () => {
@@ -89,7 +87,7 @@ function copyConstant(reader: Reader, body: Uint8Array, writer: Writer, renumber
   }
 }
 
-/** Copies a count and applies `copyOne` so many times. */
+/** Copies a count and applies `copyOne` that many times. */
 function each(reader: Reader, writer: Writer, copyOne: () => void): void {
   const count = reader.unsigned();
   writer.unsigned(count);

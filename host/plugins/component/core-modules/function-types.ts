@@ -4,7 +4,7 @@ import { Reader } from './wasm-binary.ts';
 
 const form = { recursive: 0x4e, finalSubtype: 0x4f, subtype: 0x50, array: 0x5e, struct: 0x5f, function: 0x60 } as const;
 
-/** How many parameters each type has that a module defines; undefined for one that is no function's. */
+/** Returns the number of parameters of each type that a module defines. Undefined for types that are not functions. */
 export function parameterCounts(sections: Sections): (number | undefined)[] {
   const counts: (number | undefined)[] = [];
   const body = sections.body(section.type);
@@ -18,7 +18,7 @@ export function parameterCounts(sections: Sections): (number | undefined)[] {
   return counts;
 }
 
-/** The types of the functions that a module defines, in order. */
+/** Returns the types of the functions that a module defines, in order. */
 export function functionTypes(sections: Sections): number[] {
   const body = sections.body(section.function);
   if (body === undefined) return [];
@@ -57,5 +57,5 @@ function skipTypes(reader: Reader): number {
 
 function skipField(reader: Reader): void {
   skipType(reader);
-  reader.skip(1); // whether it can be changed
+  reader.skip(1); // whether it is mutable
 }

@@ -2,7 +2,7 @@ import { op, prefixOf, readInstruction, skipType } from './instructions.ts';
 import { section, Sections } from './sections.ts';
 import { Reader } from './wasm-binary.ts';
 
-/** Changes what an instance's exports do not show: a table's entries and which segments are left. */
+/** Instructions that change state that exports do not show: entries of tables and dropped segments. */
 const changesHiddenState: ReadonlyMap<number, string> = new Map([
   [op.tableSet, 'table.set'],
   [op.tableGrow, 'table.grow'],
@@ -12,20 +12,20 @@ const changesHiddenState: ReadonlyMap<number, string> = new Map([
   [op.elemDrop, 'elem.drop'],
   [op.dataDrop, 'data.drop'],
 ]);
-/** Make an object of the garbage collector: struct.new, array.new and their kin. */
+/** Instructions that create an object of the garbage collector: struct.new, array.new and their kin. */
 const makesObject: ReadonlySet<number> = new Set([
   0xfb_0000, 0xfb_0001, 0xfb_0006, 0xfb_0007, 0xfb_0008, 0xfb_0009, 0xfb_000a,
 ]);
 const objects = 0xfb;
-/** Types of variables whose value can be read and written from outside: numbers, functions, and objects of the host. */
+/** Types of variables that can be read and written from outside: numbers, functions, and objects of the host. */
 const restorableTypes: ReadonlySet<number> = new Set([0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f]);
 const numberTypes: ReadonlySet<number> = new Set([0x7f, 0x7e, 0x7d, 0x7c, 0x7b]);
 const functionType = 0x60;
 
 /**
- * What a core module does to its state that bringing back memories and variables does not undo, by the name of the
- * instruction; undefined when there is nothing. Throws a RangeError when it keeps state where no limit holds: objects
- * of the garbage collector lie in the heap of the host's own engine, and one that does not fit there ends the process.
+ * Returns the name of an instruction that changes state which restoring memories and variables does not undo. Returns
+ * undefined when the module has none. Throws a RangeError when the module keeps state without a limit: objects of the
+ * garbage collector lie in the heap of the host's engine, and an object that does not fit there ends the process.
  */
 export function hiddenState(module: Uint8Array): string | undefined {
   const sections = new Sections(module);
@@ -69,8 +69,8 @@ function hiddenVariable(sections: Sections): string | undefined {
 }
 
 /**
- * Exceptions are objects, too: a guest that puts each into the next one fills the heap. With numbers alone it can only
- * hold as many as a table has entries.
+ * Throws when an exception can carry references. Exceptions are objects, so a guest that puts each one into the next
+ * fills the heap. A guest holds no more exceptions with numbers only than its tables have entries.
  */
 function refuseReferencesInExceptions(sections: Sections): void {
   if (sections.count(section.tag) === 0) return;

@@ -5,25 +5,30 @@ import { pageBytes, tableEntryBytes } from './memory-cap.ts';
 import { kind, nameBytes, section, Sections } from './sections.ts';
 import { Reader, signed, unsigned, Writer } from './wasm-binary.ts';
 
-/** What a core module calls in the host besides the imports of its own, as it imports them from {@link hookModule}. */
+/**
+ * Functions of the host that a core module calls in addition to its own imports. The module imports them from {@link
+ * hookModule}.
+ */
 export interface Hooks {
   /**
-   * Called before a memory or a table grows by so many pages or entries, with the bytes of one. Returns how many it may
-   * grow by: `delta`, or -1 for none.
+   * Called before a memory or a table grows by `delta` pages or entries of `bytesEach` bytes. Returns `delta`, or -1 to
+   * refuse.
    */
   grow(delta: number, bytesEach: number): number;
-  /** Called now and then while a module with `calls` computes. Returns 1 when it must trap, else 0. */
+  /**
+   * Called from time to time while a module with `calls` computes. Returns 1 when the module must trap, otherwise 0.
+   */
   isOver(): number;
 }
 
 export const hookModule = 'aana:hooks';
-/** Where the shared memory has the number that is odd when the guest on the thread must trap. */
+/** The cell of the shared memory whose number is odd when the guest on the thread must trap. */
 export const stopCell = 2;
 
 /**
- * How a module finds out that it must trap. `cell`: it reads the number at {@link stopCell} of a memory that the host's
- * threads share, and traps when that is odd. `calls`: it calls `isOver` now and then, which costs several times as
- * much, for a library that gives a module no memories. `never`: it does not.
+ * How a module notices that it must trap. `cell`: it reads the number at {@link stopCell} of a memory that the host's
+ * threads share, and traps when the number is odd. `calls`: it calls `isOver` from time to time, which costs several
+ * times as much, for a library that gives a module no memories. `never`: it does not.
  */
 export type Interrupts = 'cell' | 'calls' | 'never';
 
@@ -33,46 +38,48 @@ export interface HookOptions {
 
 /**
  * Steps between two calls of `isOver`. A step is a pass through the head of a loop, a call of a function, or {@link
- * straightBytes} of code: microseconds at most, and a nanosecond as a rule, so that a call comes every tenth of a
- * millisecond and costs a thousandth.
+ * straightBytes} of code. It takes microseconds at most and usually a nanosecond, so a call happens every tenth of a
+ * millisecond and costs a thousandth of the time.
  */
 const stepsBetweenLooks = 1 << 16;
 /**
- * A function counts its loops' passes in a local variable, which lies in a register, and pays for so many at a time. A
- * power of two.
+ * Passes through loops that a function counts in a local variable before it updates the shared count, because a local
+ * variable lies in a register. A power of two.
  */
 const passesAtOnce = 32;
 /** Bytes of code without a branch back after which a step is counted. */
 const straightBytes = 1024;
 /**
- * A call counts as so many bytes of its caller. A function that is no longer, calls none and has no loop counts no step
- * of its own.
+ * Bytes of the caller that a call counts as. A function that is no longer than this, calls nothing and has no loop
+ * counts no step.
  */
 const callBytes = 128;
-/** A fill or copy of more bytes or entries than this asks `isOver` at once: it takes as long as many steps. */
+/**
+ * A fill or copy of more bytes or entries than this calls `isOver` immediately, because it takes as long as many steps.
+ */
 const longRun = 1 << 15;
 
 const i32 = 0x7f;
 const functionType = 0x60;
 const noResult = 0x40;
-/** How a load says that it is of a number of 32 bits, and of which memory. */
+/** The immediates of a load of 32 bits from a given memory. */
 const alignedInMemory = 0x42;
 
-/** The numbers of what is added to a module. */
+/** The indices of the parts that are added to a module. */
 interface Added {
   readonly grow: number;
   readonly look: number;
   readonly spend: number;
-  /** The variable with the steps that are left. */
+  /** The variable with the remaining steps. */
   readonly steps: number;
-  /** The memory with the cell: it comes after the module's own. */
+  /** The memory with the cell. It comes after the module's own memories. */
   readonly memory: number;
   renumber(index: number): number;
 }
 
 /**
- * The core module with what {@link Hooks} need. With `cell` it is not whole yet: `importMemories` gives it the memory
- * that it reads. Throws a RangeError when it has instructions that are not known.
+ * Returns the core module with {@link Hooks}. With `cell` it is incomplete: `importMemories` adds the memory that it
+ * reads. Throws a RangeError for unknown instructions.
  */
 export function addHooks(module: Uint8Array<ArrayBuffer>, { interrupts }: HookOptions): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);
@@ -141,7 +148,7 @@ export function addHooks(module: Uint8Array<ArrayBuffer>, { interrupts }: HookOp
   return sections.bytes();
 }
 
-/** Asks whether the guest is over; there are steps again when it is not. */
+/** Calls `isOver` and renews the steps when the guest may go on. */
 function lookFunction(isOver: number, { steps }: Added): Uint8Array {
   return Uint8Array.from([
     ...[0, op.call, ...unsigned(isOver), op.if, noResult, op.unreachable, op.end],
@@ -149,7 +156,7 @@ function lookFunction(isOver: number, { steps }: Added): Uint8Array {
   ]);
 }
 
-/** Pays for the next passes through loops. */
+/** Takes the steps for the next passes through loops. */
 function spendFunction({ steps, look }: Added): Uint8Array {
   return Uint8Array.from([
     ...[
@@ -178,7 +185,7 @@ function spendFunction({ steps, look }: Added): Uint8Array {
   ]);
 }
 
-/** Instructions that take as long as their last operand says. */
+/** Instructions whose duration depends on their last operand. */
 const longInstructions: ReadonlySet<number> = new Set([
   op.memoryInit,
   op.memoryCopy,
@@ -197,7 +204,7 @@ const directCalls: ReadonlySet<number> = new Set([op.call, op.returnCall, op.ref
 
 type Change = 'renumber' | 'loop' | 'straight' | 'long' | 'grow-memory' | 'grow-table';
 
-/** One function's code, with the hooks' calls in it. */
+/** Rewrites the code of one function with the calls of the hooks. */
 class FunctionBody {
   readonly #code: Uint8Array;
   readonly #added: Added;
@@ -207,7 +214,7 @@ class FunctionBody {
   readonly #groupCount: number;
   readonly #groupsStart: number;
   readonly #start: number;
-  /** The first local variable that is added: counts passes, or keeps an operand. */
+  /** The first added local variable. It counts passes or keeps an operand. */
   readonly #local: number;
   #isLeaf = true;
   #hasLoop = false;
@@ -314,7 +321,7 @@ class FunctionBody {
     else this.#pay(this.#hasLoop ? passesAtOnce : 1);
   }
 
-  /** Traps when the number in the cell is odd. Without a call in it, a loop keeps its variables in registers. */
+  /** Adds a trap for an odd number in the cell. Without a call in it, a loop keeps its variables in registers. */
   #readCell(): void {
     this.#writer.push(
       op.i32Const,
@@ -327,7 +334,7 @@ class FunctionBody {
     this.#writer.push(op.i32Const, 1, op.i32And, op.if, noResult, op.unreachable, op.end);
   }
 
-  /** Takes steps from those that are left, and looks when there are none. */
+  /** Takes steps, and calls `isOver` when none remain. */
   #pay(steps: number): void {
     const left = unsigned(this.#added.steps);
     this.#writer.push(op.globalGet, ...left, op.i32Const, ...signed(steps), op.i32Sub, op.globalSet, ...left);
@@ -364,7 +371,7 @@ class FunctionBody {
     this.#writer.push(op.i32Const, 0, op.localSet, ...passes, op.call, ...unsigned(this.#added.spend), op.end);
   }
 
-  /** The operand that says how long it takes is the last one. */
+  /** Adds a check before an instruction whose last operand decides about its duration. */
   #lookBeforeLongRun(): void {
     const operand = unsigned(this.#local + 1);
     this.#writer.push(

@@ -7,9 +7,9 @@ const hasMaximum = 1;
 const isShared = 2;
 
 /**
- * Completes a module whose hooks read a cell. The memories that it defines become imports, which keep their numbers, so
- * that the one with the cell can come after them. Names say what to make: `memory:0:2:64` is the first one, with 2
- * pages and at most 64.
+ * Completes a module whose hooks read a cell. The memories of the module become imports and keep their indices, so that
+ * the memory with the cell can come after them. The name of an import says what to create: `memory:0:2:64` is the first
+ * memory, with 2 pages and at most 64.
  */
 export function importMemories(module: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);
@@ -46,10 +46,7 @@ interface MemoryImport {
 
 const known = new WeakMap<WebAssembly.Module, readonly MemoryImport[]>();
 
-/**
- * The memories that an instance of a module gets by the names of {@link importMemories}: new ones, and the thread's
- * `cell`.
- */
+/** Returns the memories for the imports of {@link importMemories}: new ones, and the memory with the thread's cell. */
 export function hookMemories(module: WebAssembly.Module, cell: WebAssembly.Memory): Record<string, WebAssembly.Memory> {
   let imports = known.get(module);
   if (!imports) known.set(module, (imports = memoryImports(module)));

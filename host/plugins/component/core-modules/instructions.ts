@@ -1,6 +1,6 @@
 import type { Reader } from './wasm-binary.ts';
 
-/** Instructions that this package looks for. Those with a prefix are the prefix times 65536, plus their own number. */
+/** Codes of instructions. An instruction with a prefix has the prefix times 65536 plus its own number. */
 export const op = {
   unreachable: 0x00,
   loop: 0x03,
@@ -38,14 +38,14 @@ export const op = {
   tableFill: 0xfc_0011,
 } as const;
 
-/** The prefix of an instruction's code, 0 when it has none. */
+/** Returns the prefix of an instruction's code, 0 for none. */
 export const prefixOf = (code: number): number => code >>> 16;
 
 const hasMemoryIndex = 0x40;
 
 /**
- * Reads the next instruction, whose immediates it passes over, and returns its code. Throws a RangeError for an
- * instruction that it does not know: what follows could not be told apart from its immediates.
+ * Reads the next instruction, skips its immediates and returns its code. Throws a RangeError for an unknown
+ * instruction, because the length of its immediates is unknown.
  */
 export function readInstruction(reader: Reader): number {
   const code = reader.byte();
@@ -134,16 +134,13 @@ export function readInstruction(reader: Reader): number {
   }
 }
 
-/**
- * Passes over the type of a value or of a block: a number's or vector's, a reference with the type that it refers to,
- * or an index.
- */
+/** Skips the type of a value or of a block: a number or vector, a reference with its type, or an index. */
 export function skipType(reader: Reader): void {
   const type = reader.byte();
   if (type === 0x63 || type === 0x64 || (type & 0x80) !== 0) reader.skipNumber();
 }
 
-/** Objects of the garbage collector. */
+/** Skips the immediates of instructions of the garbage collector. */
 function readObjectInstruction(reader: Reader): number {
   const number = reader.unsigned();
   if (number <= 1 || number === 6 || number === 7 || (number >= 11 && number <= 14) || number === 16)
@@ -186,7 +183,7 @@ function readAtomicInstruction(reader: Reader): number {
   return 0xfe_0000 + number;
 }
 
-/** Where in a memory: alignment, the memory's index if it is not the first one, and an offset. */
+/** Skips the place in a memory: alignment, the memory's index if it is not the first one, and an offset. */
 function skipPlace(reader: Reader): void {
   if (reader.unsigned() & hasMemoryIndex) reader.skipNumber();
   reader.skipNumber();

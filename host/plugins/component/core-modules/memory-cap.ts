@@ -3,22 +3,25 @@ import { readLimits, section, Sections } from './sections.ts';
 import { Reader, unsigned } from './wasm-binary.ts';
 
 export const pageBytes = 65_536;
-/** What V8 keeps for an entry of a table. */
+/** Bytes that V8 uses for an entry of a table. */
 export const tableEntryBytes = 16;
-/** Each memory takes gigabytes of addresses, however small it is. A component of TypeScript has two. */
+/**
+ * Maximum number of memories. Each memory reserves gigabytes of addresses, however small it is. A component of
+ * TypeScript has two.
+ */
 const maxMemories = 4;
 const flag = { hasMaximum: 1, isShared: 2 } as const;
 
-/** What one instance of some modules begins with. */
+/** The initial size of one instance. */
 export interface InitialMemory {
   readonly memories: number;
-  /** Of memories and tables. */
+  /** Bytes of memories and tables. */
   readonly bytes: number;
 }
 
 /**
- * The memories and tables that a core module defines. Throws a RangeError for a memory that several threads could
- * share, or one of 64 bits.
+ * Returns the initial size of the memories and tables that a core module defines. Throws a RangeError for a shared
+ * memory or a memory of 64 bits.
  */
 export function initialMemory(module: Uint8Array): InitialMemory {
   const sections = new Sections(module);
@@ -52,8 +55,8 @@ export function initialMemory(module: Uint8Array): InitialMemory {
 }
 
 /**
- * What one instance of all of these modules begins with. Throws a RangeError when that is more than the limit, or too
- * many memories.
+ * Returns the bytes of a new instance of these modules. Throws a RangeError when they are over the limit, or when there
+ * are too many memories.
  */
 export function checkInitialMemory(modules: readonly InitialMemory[], maxBytes: number): number {
   const memories = modules.reduce((total, each) => total + each.memories, 0);
@@ -64,9 +67,9 @@ export function checkInitialMemory(modules: readonly InitialMemory[], maxBytes: 
 }
 
 /**
- * The core module with a maximum on each memory that it defines, so that the engine reserves no more. What an
- * instance's memories and tables have in all is counted where they grow (`hooks.ts`). Throws a RangeError when a memory
- * is larger than that from the start.
+ * Returns the core module with a maximum on each memory that it defines, so that the engine reserves no more. The hooks
+ * count the total of an instance where it grows (`hooks.ts`). Throws a RangeError when a memory begins above the
+ * maximum.
  */
 export function capMemory(module: Uint8Array<ArrayBuffer>, maxBytes: number): Uint8Array<ArrayBuffer> {
   const sections = new Sections(module);

@@ -3,21 +3,24 @@ import { hiddenState } from './hidden-state.ts';
 import { addHooks, type HookOptions } from './hooks.ts';
 import { type InitialMemory, initialMemory } from './memory-cap.ts';
 
-/** What is known of a core module besides its code. */
+/** Facts about a core module. */
 export interface ModuleFacts {
   readonly initial: InitialMemory;
-  /** What it does to its state that cannot be undone, by the name of the instruction; null when there is nothing. */
+  /** The name of an instruction that changes state which cannot be restored; null when there is none. */
   readonly hiddenState: string | null;
 }
 
 export interface PreparedModule extends ModuleFacts {
-  /** The code with the host's hooks, and with its state among its exports. */
+  /** The code with the host's hooks and with its state among its exports. */
   readonly code: Uint8Array<ArrayBuffer>;
 }
 
-/** Makes a core module of a plugin ready for the cache. Throws a RangeError when the plugin cannot have it. */
+/**
+ * Returns a core module of a plugin in the form for the cache. Throws a RangeError for a module that plugins cannot
+ * have.
+ */
 export function prepareModule(module: Uint8Array<ArrayBuffer>, options: HookOptions): PreparedModule {
-  // Code that names a memory which the module does not have could name the host's afterwards.
+  // Refuses code that uses a memory that the module lacks, because that index could later be the host's memory.
   if (options.interrupts === 'cell' && !WebAssembly.validate(module))
     throw new RangeError('it is not valid WebAssembly, or newer than this Node');
   return {

@@ -1,10 +1,7 @@
 import { concat, Reader, unsigned } from './wasm-binary.ts';
 import { skipType } from './instructions.ts';
 
-/**
- * Numbers of sections. Tables, memories, tags and variables are those that a module defines, beside those that it
- * imports.
- */
+/** Numbers of sections. Tables, memories, tags and variables are the ones that a module defines, without imports. */
 export const section = {
   custom: 0,
   type: 1,
@@ -23,20 +20,17 @@ export const section = {
 } as const;
 export const kind = { function: 0, table: 1, memory: 2, global: 3, tag: 4 } as const;
 
-/** The order in which sections stand. Custom ones stand anywhere. */
+/** The order of sections. Custom sections can stand anywhere. */
 const order: readonly number[] = [
   ...[section.type, section.import, section.function, section.table, section.memory, section.tag, section.global],
   ...[section.export, section.start, section.element, section.dataCount, section.code, section.data],
 ];
 const headerBytes = 8; // magic and version
 
-/**
- * How many functions, tables and so on a module imports. They come before those that it defines in the numbers of each
- * kind.
- */
+/** The number of functions, tables and so on that a module imports. Imports come first in the indices of each kind. */
 export type ImportCounts = { readonly [K in keyof typeof kind]: number };
 
-/** The sections of a core module, to be looked at and changed. A malformed module is a RangeError. */
+/** The sections of a core module, for reading and changing. Throws a RangeError for a malformed module. */
 export class Sections {
   readonly #header: Uint8Array;
   readonly #sections: { readonly id: number; body: Uint8Array }[] = [];
@@ -53,12 +47,12 @@ export class Sections {
     }
   }
 
-  /** The content of a section, or undefined when there is none. */
+  /** Returns the content of a section, or undefined when it is missing. */
   body(id: number): Uint8Array | undefined {
     return this.#sections.find((each) => each.id === id)?.body;
   }
 
-  /** Replaces what is in a section; makes it when there is none. */
+  /** Sets the content of a section, and adds the section when it is missing. */
   put(id: number, body: Uint8Array): void {
     const known = this.#sections.find((each) => each.id === id);
     if (known) {
@@ -71,13 +65,13 @@ export class Sections {
     this.#sections.splice(next < 0 ? this.#sections.length : next, 0, { id, body });
   }
 
-  /** How many entries a section has. */
+  /** Returns the number of entries of a section. */
   count(id: number): number {
     const body = this.body(id);
     return body === undefined ? 0 : new Reader(body, 0).unsigned();
   }
 
-  /** Adds entries at the end of a section. Returns the number of the first one within the section. */
+  /** Adds entries at the end of a section. Returns the index of the first one within the section. */
   append(id: number, entries: readonly (readonly number[])[]): number {
     const body = this.body(id) ?? Uint8Array.of(0);
     const reader = new Reader(body, 0);
@@ -93,7 +87,7 @@ export class Sections {
     return count;
   }
 
-  /** Takes the custom sections out: names of functions and places in the code are wrong once the code is another. */
+  /** Removes the custom sections, because names and positions in them are wrong after the code has changed. */
   dropCustom(): void {
     for (let n = this.#sections.length - 1; n >= 0; n--)
       if (this.#sections[n]!.id === section.custom) this.#sections.splice(n, 1);
@@ -112,7 +106,7 @@ export class Sections {
     return counts;
   }
 
-  /** The whole module. */
+  /** Returns the whole module. */
   bytes(): Uint8Array<ArrayBuffer> {
     return concat(
       this.#header,
@@ -121,13 +115,13 @@ export class Sections {
   }
 }
 
-/** The bytes of a name. */
+/** Returns the bytes of a name. */
 export function nameBytes(text: string): number[] {
   const bytes = new TextEncoder().encode(text);
   return [...unsigned(bytes.length), ...bytes];
 }
 
-/** The limits of a memory or a table: a flag says whether there is a maximum, another one whether threads share it. */
+/** Reads the limits of a memory or a table. Flags say whether there is a maximum and whether threads share it. */
 export interface Limits {
   readonly flags: number;
   readonly minimum: number;
@@ -142,7 +136,7 @@ export function readLimits(reader: Reader): Limits {
   return { flags, minimum, maximum: flags & hasMaximum ? reader.unsigned() : undefined };
 }
 
-/** Passes over what is imported, after its two names. Returns its kind. */
+/** Skips the description of an import, after its two names. Returns its kind. */
 function skipImport(reader: Reader): keyof ImportCounts {
   const what = reader.byte();
   switch (what) {

@@ -18,7 +18,7 @@ export class Reader {
     return byte;
   }
 
-  /** An unsigned LEB128 number of at most 32 bits. */
+  /** Reads an unsigned LEB128 number of at most 32 bits. */
   unsigned(): number {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
@@ -29,24 +29,24 @@ export class Reader {
     throw new RangeError('it has a malformed number');
   }
 
-  /** Passes over bytes. */
+  /** Skips bytes. */
   skip(count: number): void {
     this.offset += count;
     if (this.offset > this.#bytes.length) throw new RangeError('it ends in the middle of a section');
   }
 
-  /** Passes over a LEB128 number of any size and sign. */
+  /** Skips a LEB128 number of any size and sign. */
   skipNumber(): void {
     while (this.byte() >= 0x80);
   }
 
-  /** Passes over a name. */
+  /** Skips a name. */
   skipName(): void {
     this.skip(this.unsigned());
   }
 }
 
-/** The LEB128 bytes of a number of at most 32 bits. */
+/** Returns the LEB128 bytes of a number of at most 32 bits. */
 export function unsigned(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -55,7 +55,7 @@ export function unsigned(value: number): number[] {
   return bytes;
 }
 
-/** The LEB128 bytes of a signed number of at most 32 bits. */
+/** Returns the LEB128 bytes of a signed number of at most 32 bits. */
 export function signed(value: number): number[] {
   const bytes: number[] = [];
   for (let rest = value; ;) {
@@ -101,7 +101,7 @@ export class Writer {
     this.#length += bytes.length;
   }
 
-  /** What was written so far; writing more may change it. */
+  /** The bytes so far. Later writes may change them. */
   written(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
   }

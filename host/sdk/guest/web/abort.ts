@@ -28,7 +28,7 @@ export class Event {
     this.isStopped = true;
   }
 
-  stopPropagation(): void {} // an event has one target here
+  stopPropagation(): void {} // an event has only one target here
 }
 
 export class EventTarget {

@@ -1,5 +1,6 @@
 /**
- * `crypto.getRandomValues` and `crypto.randomUUID` over the host's randomness, in components whose code names `crypto`.
+ * `crypto.getRandomValues` and `crypto.randomUUID` with random bytes from the host, for components whose code names
+ * `crypto`.
  */
 import { bytes as hostBytes } from 'aana:host/random@0.1.0';
 import { mustRun } from '../running.ts';

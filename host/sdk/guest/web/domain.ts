@@ -1,7 +1,7 @@
 /**
- * Stands for `tr46` inside `whatwg-url`: international domain names without that package's tables, which are larger
- * than the rest of the component. Letters are lowered and composed as the language does; names that only the tables
- * would refuse are accepted.
+ * Replaces `tr46` in `whatwg-url`: international domain names without that package's tables, which are larger than the
+ * rest of the component. Letters are lowered and composed by the language. Names that only the tables would refuse are
+ * accepted.
  */
 import { toASCII as toPunycode, toUnicode as fromPunycode } from 'punycode/punycode.es6.js';
 
@@ -13,7 +13,7 @@ const mapped = (domain: string): string =>
     .replaceAll(/[\u3002\uff0e\uff61]/g, '.')
     .replaceAll('\u00ad', '');
 
-/** The name as it is looked up, or null when it is none. */
+/** Returns the name for the look-up, or null when it is invalid. */
 export function toASCII(domain: string): string | null {
   try {
     return toPunycode(mapped(domain));

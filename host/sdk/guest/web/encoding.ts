@@ -1,7 +1,7 @@
 /** `TextEncoder` and `TextDecoder` for UTF-8, in components whose code names them. */
 
 const REPLACEMENT = 0xfffd;
-/** What the first byte of a character begins with, by the number of its bytes. */
+/** The leading bits of the first byte of a character, by the number of its bytes. */
 const FIRST_BYTE = [0, 0, 0xc0, 0xe0, 0xf0];
 
 export class TextEncoder {
@@ -55,10 +55,10 @@ export class TextDecoder {
   readonly encoding = 'utf-8';
   readonly fatal: boolean;
   readonly ignoreBOM: boolean;
-  /** Bits of the character that has begun, and how many bytes of it are still to come. */
+  /** The bits of an incomplete character, and the number of its missing bytes. */
   #code = 0;
   #missing = 0;
-  /** What the next byte of the character may be: excludes overlong forms, surrogates and what is beyond Unicode. */
+  /** The range of the next byte of the character. It excludes overlong forms, surrogates and codes beyond Unicode. */
   #lower = 0x80;
   #upper = 0xbf;
   #isAtStart = true;
@@ -94,7 +94,7 @@ export class TextDecoder {
       else if (byte < this.#lower || byte > this.#upper) {
         this.#reset();
         this.#malformed(put);
-        at--; // it may begin a character
+        at--; // this byte may begin a character
       } else {
         this.#lower = 0x80;
         this.#upper = 0xbf;

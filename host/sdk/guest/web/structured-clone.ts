@@ -1,6 +1,6 @@
 /**
- * `structuredClone`, in components whose code names it: data, with its cycles; functions and handles of the host cannot
- * be cloned.
+ * `structuredClone` for components whose code names it. It clones data with cycles. It cannot clone functions and
+ * handles of the host.
  */
 declare const DOMException: new (message: string, name: string) => Error;
 
@@ -41,7 +41,7 @@ function cloneOf(value: unknown, seen: Map<object, unknown>): unknown {
   return withProperties(value, keep({}), seen);
 }
 
-/** Holes stay holes. */
+/** Clones an array. Holes stay holes. */
 function ofLength(length: number): unknown[] {
   const array: unknown[] = [];
   array.length = length;

@@ -1,5 +1,5 @@
 /**
- * `URL` and `URLSearchParams`, in components whose code names them: the reference implementation, with `domain.ts` in
+ * `URL` and `URLSearchParams` for components whose code names them: the reference implementation, with `domain.ts` in
  * place of its tables.
  */
 export { URL, URLSearchParams } from 'whatwg-url';
