@@ -107,7 +107,7 @@ Routers('refuses in one sentence what is taken', () => {
       ),
     /^router own: the path \/api\/ready is the host's own$/,
   );
-  assert.throws(() => app.registerRouter('none', {} as never), /^router none: it is no router of @koa\/router$/);
+  assert.throws(() => app.registerRouter('none', {} as never), /^router none: it is not a router of @koa\/router$/);
 });
 
 Routers('a GET route beside an endpoint of the same path is no conflict', async () => {
@@ -181,7 +181,7 @@ Routers('below a prefix its paths are its own, and its documentation leads there
   assert.match(paths['/hello']?.post['x-codeSamples'][0]?.source ?? '', `${outer.url}/ai/hello`);
   assert.match(await (await fetch(`${outer.url}/ai/docs/init.js`)).text(), "url: 'openapi.json'");
   assert.ok(outer.seen.includes('POST /ai/hello 200'));
-  assert.throws(() => app.middleware({ prefix: 'ai/' }), /"ai\/" is no prefix such as "\/ai"/);
+  assert.throws(() => app.middleware({ prefix: 'ai/' }), /expected a path prefix such as "\/ai", got "ai\/"/);
 });
 
 Routers('a router of another application mounts it as well', async () => {

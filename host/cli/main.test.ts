@@ -54,7 +54,7 @@ const WRONG: [title: string, args: string[], message: RegExp][] = [
   [
     'a host that is no address of the machine',
     ['serve', '--host', '192.0.2.1', '--port', '0'],
-    /^error: 192\.0\.2\.1 is not an address of this machine: choose another with --host\n$/,
+    /^error: 192\.0\.2\.1 is not an address of this machine: choose another address with --host\n$/,
   ],
   [
     'a folder for temporary files that is none',

@@ -1,10 +1,10 @@
-/** Characters of a client's own value that an error gives back. */
+/** Most characters of a client's value that an error repeats whole. */
 const MOST_CHARACTERS = 1000;
 const SHOWN_CHARACTERS = 200;
 
 /**
- * A value of an input as an error shows it to the client who sent it: whole when it is small, else the beginning of its
- * JSON.
+ * Returns a value of an input as an error shows it to the client that sent it: a small value whole, else the beginning
+ * of its JSON.
  */
 export function echoed(value: unknown): unknown {
   if (charactersOf(value, MOST_CHARACTERS) <= MOST_CHARACTERS) return value;
@@ -12,7 +12,7 @@ export function echoed(value: unknown): unknown {
   return `${text.slice(0, SHOWN_CHARACTERS)}…`;
 }
 
-/** About how long the JSON of a value is; does not look on once it is longer than `most`. */
+/** Returns the approximate length of the JSON of a value. Stops counting above `most`. */
 function charactersOf(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
@@ -25,7 +25,7 @@ function charactersOf(value: unknown, most: number): number {
   return sum;
 }
 
-/** The first characters of a value's JSON, without making all of it. */
+/** Returns the first characters of the JSON of a value, without making all of it. */
 function beginningOf(value: unknown): string {
   let left = SHOWN_CHARACTERS;
   return JSON.stringify(value, (_, inner: unknown) => {

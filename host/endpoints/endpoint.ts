@@ -8,18 +8,18 @@ import { echoed } from './echo.ts';
 
 export type { UploadedFile };
 
-/** One run of an endpoint, as its implementation sees it. */
+/** One run of an endpoint, for its implementation. */
 export interface EndpointRun extends RequestContext {
   readonly input: unknown;
   readonly requestId: string;
   readonly userId: string | null;
-  /** Milliseconds that the run may take; the signal aborts then. */
+  /** Time limit of the run in milliseconds. The signal aborts after it. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly files: ReadonlyMap<string, UploadedFile>;
-  /** Sends one JSON text to the client; resolves when the client has room for more. Streaming endpoints only. */
+  /** Sends one JSON text to the client. Resolves when the client has room for more. Only for streaming endpoints. */
   readonly write: (chunk: string) => Promise<void>;
-  /** Hears how far the run is, from 0 to 1, where somebody wants to know. */
+  /** Called with the progress of the run, from 0 to 1, if somebody watches it. */
   readonly onProgress?: (fraction: number) => void;
 }
 
@@ -40,30 +40,33 @@ export interface ServedOptions extends Pick<
 
 /** An endpoint that can be invoked: from a plugin, or from host code of an embedding program. */
 export interface ServedEndpoint extends EndpointDescription, ServedOptions {
-  /** Name of the plugin it comes from. */
+  /** Name of the plugin that it comes from. */
   readonly plugin?: string;
-  /** Names of the deployments that each run calls; a run begins with a place at each of them. */
+  /** Names of the deployments that each run calls. A run begins with a place at each of them. */
   readonly deployments?: readonly string[];
   /**
-   * What must be done once before the first run; further calls give the same promise. Runs wait for it by themselves.
+   * Prepares the endpoint before its first run. Further calls return the same promise. Runs wait for it by themselves.
    */
   initialize?(): Promise<void>;
-  /** Gives the input as the run shall see it, or throws a `ValidationError`. */
+  /** Returns the input for the run. Throws `ValidationError`. */
   validate(input: unknown): unknown;
-  /** Gives the output as JSON; a streaming endpoint writes instead, and what it gives is dropped. */
+  /** Returns the output as JSON. A streaming endpoint writes its values instead, and its return value is ignored. */
   run(invocation: EndpointRun): Promise<string>;
 }
 
-/** More than anybody reads; a request of a few megabytes could have a million. */
+/** Limit of the entries in one error, because a request of a few megabytes could have a million mistakes. */
 const MOST_ENTRIES = 100;
 
-/** The input does not match: one entry for each thing that is wrong, with the value there when it is small. */
+/**
+ * Returns the error for an input that does not match. It has one entry for each mismatch, with the value there if it is
+ * small.
+ */
 export function validationError(entries: readonly ValidationEntry[]): AanaError {
   const data = entries.slice(0, MOST_ENTRIES).map((entry) => ({ ...entry, input: echoed(entry.input) }));
   return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data });
 }
 
-/** The input cannot be checked in the time that there is for it. */
+/** Returns the error for an input that takes too much work to check. */
 export function tooComplex(): AanaError {
   return validationError([
     {
@@ -75,9 +78,9 @@ export function tooComplex(): AanaError {
   ]);
 }
 
-/** Parses an input, or throws the `ValidationError` that says what is wrong with it. */
+/** Parses an input. Throws `ValidationError` with every mismatch. */
 export function parseInput<T extends z.core.$ZodType>(schema: T, input: unknown): z.core.output<T> {
-  const result = z.safeParse(schema, input); // with `reportInput` it would cost several times as much
+  const result = z.safeParse(schema, input); // the option `reportInput` multiplies the cost
   if (result.success) return result.data;
   const issues = result.error.issues.map((issue) => ({ ...issue }));
   throw validationError(validationEntries(issues, input));

@@ -4,9 +4,9 @@ import { certainBranchesOf } from './schema-choice.ts';
 import { isObject, listOf, mentions, visitPlaces } from './schema-places.ts';
 
 /**
- * Checks the rules of a schema by which exactly one of several keys is given, such as the sources of a media. JSON
- * Schema has no words for them that lead to one sentence; without this check a component would find out, after the
- * files that its input names were looked for.
+ * Checks the rules of a schema that allow exactly one of several keys, such as the sources of a media. JSON Schema
+ * cannot express such a rule with one clear error. Without this check the component would find the error, after the
+ * host has looked for the files that the input names.
  */
 export function checkExactlyOne(schema: object, input: unknown): void {
   if (!mentions(schema, EXACTLY_ONE)) return;
@@ -22,7 +22,7 @@ export function checkExactlyOne(schema: object, input: unknown): void {
   if (wrong.length > 0) throw validationError(wrong);
 }
 
-/** As the original says it. */
+/** The message of the original. */
 function exactlyOneMessage(keys: readonly string[]): string {
   const quoted = keys.map((key) => `'${key}'`);
   return `Exactly one of ${quoted.slice(0, -1).join(', ')}, or ${quoted.at(-1)} must be provided.`;

@@ -9,8 +9,8 @@ export interface FileReference {
 }
 
 /**
- * The strings of `input` at places that the schema marks as names of uploaded files. `input` matches the schema. Throws
- * `ValidationError` when that is too much work.
+ * Returns the strings of `input` at places that the schema marks as names of uploaded files. `input` matches the
+ * schema. Throws `ValidationError` if the search takes too much work.
  */
 export function findFileReferences(schema: object, input: unknown): FileReference[] {
   if (!mentions(schema, FILE_REFERENCE)) return [];
@@ -22,11 +22,11 @@ export function findFileReferences(schema: object, input: unknown): FileReferenc
   return found;
 }
 
-/** Names of the top-level keys of an input under which a file can be named. */
+/** Returns the top-level keys of an input under which a file can be named. */
 export function fileKeys(schema: object): string[] {
   const root = schema as Schema;
   const properties = isObject(root['properties']) ? root['properties'] : {};
-  /** Schemas that lead to no file. */
+  /** Schemas that are known to lead to no file. */
   const plain = new Set<Schema>();
   return Object.keys(properties).filter((key) => leadsToFile(root, properties[key], plain));
 }

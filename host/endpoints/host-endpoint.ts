@@ -7,29 +7,32 @@ import { parseInput, type ServedEndpoint, type ServedOptions, type UploadedFile 
 import { checkOutput } from './output-check.ts';
 
 /**
- * What a host function gets besides its input. Pass it on as the options of a call of a deployment (`handle.chat({ … },
- * context)`): the call then ends with the request and is queued as the work of its user.
+ * The second argument of a host function. It can be passed as the options of a call of a deployment (`handle.chat({ …
+ * }, context)`). The call then ends with the request and is queued as work of its user.
  */
 export interface HostEndpointContext extends RequestContext {
   readonly requestId: string;
-  /** Whose API key the request came with; null where nobody is asked for one. */
+  /** The user whose API key the request came with; null if API keys are off. */
   readonly userId: string | null;
-  /** Aborts when the client goes away or the time is up. The run is then over, whatever the function still does. */
+  /** Aborts when the client leaves or the time is up. The run has then ended, even if the function continues. */
   readonly signal: AbortSignal;
-  /** Uploaded file parts by field name; they go with the request. */
+  /** Uploaded file parts by field name. They are deleted with the request. */
   readonly files: ReadonlyMap<string, UploadedFile>;
   /**
-   * The places at the deployments that the endpoint declares; a call with this context as its options takes its place.
+   * The places at the deployments that the endpoint declares. A call with this context as its options takes its place.
    */
   readonly places: KeptPlaces;
-  /** Tells how far the run is, from 0 to 1; who watches a task sees it. */
+  /** Reports the progress of the run, from 0 to 1. Watchers of a task see it. */
   readonly progress: (fraction: number) => void;
 }
 
-/** What a host function gives: its output, or an async generator of the values that are streamed. */
+/** The result of a host function: its output, or an async generator of the streamed values. */
 export type HostEndpointResult<Output> = Promise<Output> | AsyncGenerator<Output, void, undefined>;
 
-/** An endpoint made of a function of the embedding program. An async generator streams what it yields. */
+/**
+ * A definition of an endpoint whose code is a function of the embedding program. An async generator streams the values
+ * that it yields.
+ */
 export interface HostEndpointDefinition<
   I extends z.core.$ZodType = z.core.$ZodType,
   O extends z.core.$ZodType = z.core.$ZodType,
@@ -37,18 +40,18 @@ export interface HostEndpointDefinition<
   extends ServedOptions, Pick<ServedEndpoint, 'summary' | 'deployments'> {
   readonly description?: string;
   /**
-   * An object schema: its keys are the parameters. A string marked with `.meta({ 'x-aana-file': true })` names an
-   * uploaded file.
+   * An object schema. Its keys are the parameters. A string with `.meta({ 'x-aana-file': true })` names an uploaded
+   * file.
    */
   readonly input: I;
-  /** Schema of the output, or of one streamed value; what does not match it fails the request. */
+  /** Schema of the output, or of one streamed value. A value that does not match it fails the request. */
   readonly output: O;
-  /** Whether `run` gives an async generator. Default: whether it is declared as one. */
+  /** Whether `run` returns an async generator. Default: whether `run` is declared as one. */
   readonly streaming?: boolean;
   /** Runs once, before the first run. */
   readonly initialize?: () => Promise<void>;
   readonly run: (input: z.core.output<I>, context: HostEndpointContext) => HostEndpointResult<z.core.output<O>>;
-  /** Keeps a place at one of `deployments`, which without it are declared only. */
+  /** Keeps a place at one of `deployments`. Default: no places are kept. */
   readonly reserve?: KeptPlacesOptions['reserve'];
 }
 
@@ -107,7 +110,7 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
         throw new AanaError(
           'EndpointError',
           'internal',
-          `endpoint ${name}: it is to stream, but run does not give an async generator`,
+          `endpoint ${name}: it is declared as streaming, but run does not return an async generator`,
         );
       for await (const value of untilAborted(result, signal)) await write(jsonOf(value));
       return 'null';
@@ -117,18 +120,21 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
 
 const noPlace: KeptPlacesOptions['reserve'] = () => ({ release: () => {} });
 
-/** The values of a generator until the signal aborts, also of one that does not look at it and is left behind. */
+/** Yields the values of a generator until the signal aborts, even if the generator ignores the signal. */
 async function* untilAborted<T>(values: AsyncGenerator<T, void>, signal: AbortSignal): AsyncGenerator<T, void> {
   try {
     for (let next = await raceAbort(values.next(), signal); !next.done; next = await raceAbort(values.next(), signal))
       yield next.value;
   } finally {
-    const ended = values.return().catch(() => {}); // what it was ended for is said already
+    const ended = values.return().catch(() => {}); // the first error has been reported
     if (!signal.aborted) await ended;
   }
 }
 
-/** A failure reads as the endpoint's; it is the answer of every request, for there is no second try. */
+/**
+ * Runs the initialization. A failure becomes an error of the endpoint. It is the answer to every request, because there
+ * is no second attempt.
+ */
 async function begin(name: string, initialize: (() => Promise<void>) | undefined): Promise<void> {
   try {
     await initialize?.();
@@ -144,6 +150,8 @@ function schemaOf(schema: z.core.$ZodType, io: 'input' | 'output', name: string)
   try {
     return z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   } catch (cause) {
-    throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${io} is no schema of zod 4`, { cause });
+    throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${io} is not a schema of zod 4`, {
+      cause,
+    });
   }
 }

@@ -7,22 +7,22 @@ import { findFileReferences } from './file-references.ts';
 
 export interface InvokeOptions extends RequestContext {
   readonly requestId: string;
-  /** The run ends after this time, and its work is wanted until then unless `deadlineAt` is earlier. */
+  /** The run ends after this time. Its deadline is the earlier one of this time and `deadlineAt`. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly files?: ReadonlyMap<string, UploadedFile>;
-  /** Takes each streamed JSON text; needed for streaming endpoints. */
+  /** Takes each streamed JSON text. Required for streaming endpoints. */
   readonly write?: (chunk: string) => Promise<void>;
-  /** Hears how far a run is: a fraction from 0 to 1. */
+  /** Called with the progress of the run, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
 }
 
 const NO_FILES: ReadonlyMap<string, UploadedFile> = new Map();
 
 /**
- * Runs an endpoint: checks the input, then the file parts it names, then runs. Gives the output as JSON; a streaming
- * endpoint has written all of it when this resolves. Rejects with `ValidationError` or `UploadedFileNotFound` before
- * anything ran, with `TimeoutError` when the time is up.
+ * Runs an endpoint: checks the input, checks the file parts that the input names, and starts the run. Returns the
+ * output as JSON. A streaming endpoint has written all values when this resolves. Rejects with `ValidationError` or
+ * `UploadedFileNotFound` before the run starts, and with `TimeoutError` when the time is up.
  */
 export async function invoke(endpoint: ServedEndpoint, input: unknown, options: InvokeOptions): Promise<string> {
   const files = options.files ?? NO_FILES;
@@ -32,7 +32,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
     throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
   options.signal.throwIfAborted();
 
-  // Not AbortSignal.any: it costs a few per cent of a small request.
+  // AbortSignal.any costs a few per cent of a small request.
   const ending = new AbortController();
   const onAbort = (): void => ending.abort(options.signal.reason);
   options.signal.addEventListener('abort', onAbort, { once: true });
@@ -64,7 +64,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
   }
 }
 
-/** The input as a run gets it. Throws `ValidationError` or `UploadedFileNotFound`. */
+/** Returns the input for a run. Throws `ValidationError` or `UploadedFileNotFound`. */
 export function checkInput(
   endpoint: ServedEndpoint,
   input: unknown,
@@ -76,7 +76,7 @@ export function checkInput(
   return accepted;
 }
 
-/** Every file that the input names was uploaded, and every uploaded file is named. */
+/** Throws unless every file that the input names was uploaded, and the input names every uploaded file. */
 function checkFiles(endpoint: ServedEndpoint, input: unknown, files: ReadonlyMap<string, UploadedFile>): void {
   const references = findFileReferences(endpoint.inputSchema, input);
   const absent = references.filter(({ name }) => !files.has(name));

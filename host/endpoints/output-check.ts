@@ -4,16 +4,16 @@ import { compileJsonSchema, type JsonSchemaCheck, TooComplex } from '../json-sch
 import { type SchemaIssue, validationEntries } from '../schemas/index.ts';
 import { tooComplex, validationError } from './endpoint.ts';
 
-/** Where an output differs from its schema, and how; never with what. */
+/** A place where an output differs from its schema. It never has the value. */
 interface Place {
   readonly loc: readonly (string | number)[];
   readonly type: string;
 }
 
-/** Enough to see what is wrong with an endpoint. */
+/** These are enough to find the fault of an endpoint. */
 const MOST_PLACES = 5;
 
-/** An endpoint's own fault: the log names the places, the answer does not. */
+/** Returns the error for a fault of the endpoint itself. Only the log names the places. */
 export function outputError(endpoint: string, places: readonly Place[]): AanaError {
   const output = places.slice(0, MOST_PLACES).map(({ loc, type }) => ({ loc, type }));
   return new AanaError('OutputError', 'internal', `endpoint ${endpoint}: its output does not match its schema`, {
@@ -21,13 +21,16 @@ export function outputError(endpoint: string, places: readonly Place[]): AanaErr
   });
 }
 
-/** Throws an `OutputError` when a value of host code does not match. */
+/** Throws `OutputError` if a value of host code does not match its schema. */
 export function checkOutput(endpoint: string, schema: z.core.$ZodType, value: unknown): void {
   const result = z.safeParse(schema, value);
   if (!result.success) throw outputError(endpoint, placesOf(result.error.issues, value));
 }
 
-/** Checks outputs that come as JSON; undefined where the schema allows everything. Throws when it cannot be used. */
+/**
+ * Returns a check of outputs in JSON, or undefined if the schema allows everything. Throws `EndpointError` if the
+ * schema cannot be used.
+ */
 export function outputCheck(endpoint: string, schema: object): ((json: string) => void) | undefined {
   const { $schema: _, $defs: __, ...rules } = schema as Record<string, unknown>;
   if (Object.keys(rules).length === 0) return undefined;
@@ -48,7 +51,7 @@ function placesIn(compiled: JsonSchemaCheck, value: unknown): readonly Place[] {
   }
 }
 
-/** Throws a `ValidationError` when an input does not match a component's schema, or takes too much work to check. */
+/** Throws `ValidationError` if an input does not match the schema of a component, or takes too much work to check. */
 export function checkComponentInput(compiled: JsonSchemaCheck, input: unknown): void {
   let issues: readonly SchemaIssue[];
   try {
@@ -60,7 +63,7 @@ export function checkComponentInput(compiled: JsonSchemaCheck, input: unknown): 
 }
 
 /**
- * A JSON Schema of a component. Throws `EndpointError`, naming the place and the keyword, when it has what cannot be
+ * Compiles a JSON Schema of a component. Throws `EndpointError` with the place and the keyword if a keyword cannot be
  * checked in bounded time.
  */
 export function compileSchema(endpoint: string, io: 'input' | 'output', schema: object): JsonSchemaCheck {
@@ -77,8 +80,8 @@ export function compileSchema(endpoint: string, io: 'input' | 'output', schema: 
 }
 
 /**
- * The `OutputError` of a component's SDK with its places in the log alone, as if it had been found here; any other
- * error as it is.
+ * Returns an `OutputError` of a component's SDK as if the host had found it: the places are only in the log. Returns
+ * any other error unchanged.
  */
 export function fromComponent(endpoint: string, thrown: unknown): unknown {
   if (!(thrown instanceof AanaError) || thrown.name !== 'OutputError' || !Array.isArray(thrown.data)) return thrown;

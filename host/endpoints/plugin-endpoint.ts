@@ -4,7 +4,7 @@ import { type RequestContext, requestContextOf } from '../core/request-context.t
 import type { EndpointRun, ServedEndpoint, ServedOptions, UploadedFile } from './endpoint.ts';
 import { checkComponentInput, compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
-/** What is used of a loaded plugin. */
+/** The part of a loaded plugin that its endpoints use. */
 export interface EndpointSource {
   readonly name: string;
   readonly endpoints: readonly EndpointDescription[];
@@ -26,16 +26,16 @@ export interface EndpointSource {
 export interface ChosenEndpoint extends ServedOptions {
   /** The plugin's folder or component file. */
   readonly source: string;
-  /** Its name in the component. Default: the same name, or the only one that there is. */
+  /** Its name in the component. Default: the same name, or the only endpoint of the component. */
   readonly endpoint?: string | undefined;
-  /** Default: what the component says. */
+  /** Default: the summary in the component. */
   readonly summary?: string | undefined;
   readonly description?: string | undefined;
 }
 
 /**
- * The endpoints of a loaded plugin. What they take is checked here, before an instance of the component is taken, and
- * what they give, before a client gets it.
+ * Returns the endpoints of a loaded plugin. Their inputs are checked before an instance of the component is taken, and
+ * their outputs before a client gets them.
  */
 export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
   return plugin.endpoints.map((info) => pluginEndpoint(plugin, info));
@@ -49,7 +49,7 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
           try {
             check(chunk);
           } catch (error) {
-            return Promise.reject(error); // an async function would cost each chunk two turns
+            return Promise.reject(error); // an async function costs two turns of the event loop for each chunk
           }
           return write(chunk);
         }
@@ -101,8 +101,8 @@ export function chosenFrom(
 }
 
 /**
- * Gives the input unchanged when it matches; the component fills its own defaults. Throws when the schema itself cannot
- * be used.
+ * Returns a check of inputs, which returns an input unchanged if it matches. The component fills in its own defaults.
+ * Throws `EndpointError` if the schema itself cannot be used.
  */
 function jsonSchemaValidator(endpoint: string, schema: object): (input: unknown) => unknown {
   const compiled = compileSchema(endpoint, 'input', schema);

@@ -4,7 +4,7 @@ import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints }
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
-/** Paths of the host itself, with all below them. */
+/** Paths of the host itself. Every path below them is its own, too. */
 const RESERVED = [
   '/api',
   '/docs',
@@ -18,7 +18,7 @@ const RESERVED = [
   '/readyz',
 ];
 
-/** Where a loaded plugin comes from, and whether all of its endpoints are served or only chosen ones. */
+/** The origin of a loaded plugin, and whether all of its endpoints are served or only the chosen ones. */
 export interface PluginOrigin {
   readonly source: string;
   readonly isWhole: boolean;
@@ -29,30 +29,33 @@ type Names = Pick<ServedEndpoint, 'name' | 'path'>;
 /** The endpoints that are served, by name and by path. */
 export class EndpointRegistry {
   readonly #byName = new Map<string, ServedEndpoint>();
-  /** Endpoints of components under names of the application's own; they are served once their component is loaded. */
+  /**
+   * Endpoints of components under names that the application has chosen. They are served after their component is
+   * loaded.
+   */
   readonly #chosen = new Map<string, ChosenEndpoint>();
-  /** Endpoints of plugins that were taken away; a reload does not bring them back. */
+  /** Endpoints of plugins that were removed. A reload does not add them again. */
   readonly #removed = new Set<string>();
   readonly #ownerOf: (path: string) => string | undefined;
   #version = 0;
 
-  /** `ownerOf` tells who has a path besides endpoints: `router pages`. */
+  /** `ownerOf` returns the owner of a path that no endpoint has, such as `router pages`. */
   constructor({ ownerOf = () => undefined }: { readonly ownerOf?: (path: string) => string | undefined } = {}) {
     this.#ownerOf = ownerOf;
   }
 
-  /** Grows with each change of the endpoints that are served. */
+  /** A number that grows with each change of the served endpoints. */
   get version(): number {
     return this.#version;
   }
 
-  /** Refuses a name or path that is taken, is the host's own, or is not well formed. */
+  /** Serves an endpoint. Throws `EndpointError` if its name or path is taken, reserved for the host, or malformed. */
   add(endpoint: ServedEndpoint): void {
     this.#check(endpoint);
     this.#serve(endpoint);
   }
 
-  /** Keeps a name and a path for an endpoint of a component that is to be loaded. Refuses what `add` refuses. */
+  /** Reserves a name and a path for an endpoint of a component that is not loaded yet. Throws as `add` does. */
   choose(chosen: ChosenEndpoint): void {
     this.#check(chosen);
     this.#chosen.set(chosen.name, chosen);
@@ -63,7 +66,10 @@ export class EndpointRegistry {
     return [...this.#chosen.values()].some((one) => one.source === source);
   }
 
-  /** Adds the endpoints of a plugin, or none: all, under their own names, or those that were chosen. */
+  /**
+   * Adds the endpoints of a plugin: all under their own names, or the chosen ones. If one of them is refused, adds
+   * none.
+   */
   addPlugin(plugin: EndpointSource, { source, isWhole }: PluginOrigin = { source: '', isWhole: true }): void {
     const all = pluginEndpoints(plugin);
     const given = [...this.#chosen.values()]
@@ -87,8 +93,8 @@ export class EndpointRegistry {
   }
 
   /**
-   * Puts a plugin's endpoints in place of those of `previous`, all at once; leaves everything as it was when one of
-   * them is refused.
+   * Replaces the endpoints of `previous` with the endpoints of a plugin, all at once. If one of them is refused,
+   * nothing changes.
    */
   replacePlugin(previous: string | undefined, plugin: EndpointSource, origin?: PluginOrigin): void {
     const before = [...this.#byName];
@@ -102,7 +108,7 @@ export class EndpointRegistry {
     }
   }
 
-  /** Takes an endpoint away for good. Gives what it was; silent when there is none of that name. */
+  /** Removes an endpoint for good. Returns its source, or undefined if no endpoint has this name. */
   remove(name: string): { readonly source: string | undefined } | undefined {
     const served = this.#byName.get(name);
     const chosen = this.#chosen.get(name);
@@ -126,12 +132,12 @@ export class EndpointRegistry {
     return this.#byName.get(name);
   }
 
-  /** In the order of registration. */
+  /** Returns the endpoints in the order of registration. */
   list(): ServedEndpoint[] {
     return [...this.#byName.values()];
   }
 
-  /** The names and paths that are taken, also by what is not loaded yet. */
+  /** Returns the names and paths that are taken, also by endpoints that are not loaded yet. */
   taken(): Names[] {
     return [...this.#byName.values(), ...this.#chosen.values()].map(({ name, path }) => ({ name, path }));
   }
@@ -146,7 +152,7 @@ export class EndpointRegistry {
     this.#version += 1;
   }
 
-  /** With `isKept`, name and path were kept for this endpoint. */
+  /** `isKept`: name and path were reserved for this endpoint. */
   #check({ name, path }: Names, isKept = false): void {
     if (!NAME.test(name))
       throw endpointError(`endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
@@ -161,12 +167,12 @@ export class EndpointRegistry {
   }
 }
 
-/** Whether the host answers at this path itself. */
+/** Whether a path belongs to the host itself. */
 export function isOwnPath(path: string): boolean {
   return RESERVED.some((reserved) => path === reserved || path.startsWith(`${reserved}/`));
 }
 
-/** An endpoint under the name, path and words that the application gives it. */
+/** Returns an endpoint with the name, the path and the texts that the application gives it. */
 function named(
   found: ServedEndpoint,
   { source: _source, endpoint: _endpoint, summary, description, ...given }: ChosenEndpoint,

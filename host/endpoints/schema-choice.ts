@@ -2,15 +2,18 @@ import { valueAt } from '../core/json/json-pointer.ts';
 import { EXACTLY_ONE } from '../schemas/index.ts';
 import { type Follow, isObject, listOf, type Schema } from './schema-places.ts';
 
-/** Counts steps, and throws when there are too many. */
+/** Counts steps. Throws if there are too many. */
 type Spend = (steps: number) => void;
 
 /** The keywords of unions. */
 const UNIONS = ['anyOf', 'oneOf'] as const;
-/** References that are followed to find what a branch says itself. */
+/** The most references to follow from a branch to its own keywords. */
 const MAX_REFERENCES = 32;
 
-/** Gives every schema that a value of the whole schema does match: of a union the branch that alone can match it. */
+/**
+ * Returns every schema that a value of the whole schema certainly matches. Of a union, this is the only branch that can
+ * match the value.
+ */
 export const certainBranchesOf: Follow = Object.assign(
   (root: Schema, schema: Schema, value: unknown, spend: Spend): unknown[] => {
     const reference = typeof schema['$ref'] === 'string' ? [valueAt(root, schema['$ref'])] : [];
@@ -24,8 +27,8 @@ export const certainBranchesOf: Follow = Object.assign(
 );
 
 /**
- * Returns the branch that a value must match; of several that have the same rule for exactly one of their keys, only
- * that rule.
+ * Returns the branch of a union that a value must match. If several branches are possible and have the same rule for
+ * exactly one of their keys, returns only this rule.
  */
 function certainOf(root: Schema, branches: readonly unknown[], value: unknown, spend: Spend): readonly unknown[] {
   const possible = branches.length > 1 ? possibleBranches(root, branches, value, spend) : branches;
@@ -42,9 +45,9 @@ function ruleOf(root: Schema, branch: unknown): unknown {
 }
 
 /**
- * Returns the branches of a union that a value can match: those whose `type`, `const`, `enum`, required and unknown
- * keys do not exclude it, for the value and for what stands under its keys. A value that matches the union matches one
- * of these, so one that is left alone is the one that it matches.
+ * Returns the branches of a union that a value can match. `type`, `const`, `enum`, required keys and unknown keys can
+ * exclude a branch, for the value and for the values under its keys. A value that matches the union matches one of the
+ * returned branches. So if only one is left, the value matches that one.
  */
 function possibleBranches(root: Schema, branches: readonly unknown[], value: unknown, spend: Spend): unknown[] {
   return branches.filter((branch) => canMatch(root, branch, value, spend, true));
@@ -59,7 +62,7 @@ function canMatch(root: Schema, branch: unknown, value: unknown, spend: Spend, l
     if (count === MAX_REFERENCES) return true;
     schema = valueAt(root, schema['$ref']);
   }
-  if (!isObject(schema)) return true; // nothing is known of it
+  if (!isObject(schema)) return true; // not a schema: it excludes nothing
   if (!matchesItself(schema, value)) return false;
   return !looksInside || !isObject(value) || matchesKeys(root, schema, value, spend);
 }

@@ -4,23 +4,23 @@ import { tooComplex } from './endpoint.ts';
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Gives the schemas that one leads to for the same value; `spend` takes the steps that this takes besides. */
+/** Returns the schemas that one schema applies to the same value. `spend` counts the additional steps of this. */
 export interface Follow {
   (root: Schema, schema: Schema, value: unknown, spend: (steps: number) => void): unknown[];
-  /** Whether the value decides to which schemas one leads. Default: it never does. */
+  /** Whether the result depends on the value. Default: it never does. */
   readonly dependsOnValue?: (schema: Schema) => boolean;
 }
 
 /**
- * Schemas looked at for all places of an input: a schema of a stranger can apply thousands of others to each element of
- * a long list.
+ * Limit of the schemas that are visited for all places of an input. A schema of a component can apply thousands of
+ * other schemas to each element of a long list.
  */
 const MAX_VISITS = 500_000;
 
 /**
- * Visits each place of a value with the schemas that `follow` finds for it. Each place is visited once, whatever
- * references and branches lead to it: the work grows with the sizes of the value and the schema, and not with the
- * number of ways through the schema. Throws `ValidationError` when that is too much work all the same.
+ * Visits each place of a value with the schemas that `follow` finds for it. Each place is visited once, even if several
+ * references and branches lead to it. So the work grows with the sizes of the value and the schema, and not with the
+ * number of ways through the schema. Throws `ValidationError` if it is still too much work.
  */
 export function visitPlaces(
   schema: object,
@@ -38,7 +38,7 @@ export function visitPlaces(
     const before = known.get(one);
     if (before) return before;
     const all = reached(one, (next) => follow(schema as Schema, next, value, spend));
-    if (follow.dependsOnValue && all.some(follow.dependsOnValue)) spend(all.length); // found again for each value
+    if (follow.dependsOnValue && all.some(follow.dependsOnValue)) spend(all.length); // these are searched again for each value
     else known.set(one, all);
     return all;
   };
@@ -60,7 +60,7 @@ export function visitPlaces(
 
 const mentioned = new WeakMap<object, Map<string, boolean>>();
 
-/** Whether a schema has a keyword anywhere: most have none of ours, and nothing is looked for in their inputs. */
+/** Whether a schema has a keyword anywhere. Most schemas have none of ours, so their inputs are not searched. */
 export function mentions(schema: object, keyword: string): boolean {
   const known = mentioned.get(schema) ?? new Map<string, boolean>();
   mentioned.set(schema, known);
@@ -69,13 +69,13 @@ export function mentions(schema: object, keyword: string): boolean {
   return is;
 }
 
-/** Every schema that may apply to the same value: a reference, and all branches. */
+/** Returns every schema that may apply to the same value: a reference, and all branches. */
 export function branchesOf(root: Schema, schema: Schema): unknown[] {
   const branches = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => listOf(schema[keyword]));
   return typeof schema['$ref'] === 'string' ? [valueAt(root, schema['$ref']), ...branches] : branches;
 }
 
-/** A schema, and all that `nextOf` leads to from it. */
+/** Returns a schema and all schemas that `nextOf` leads to from it. */
 function reached(schema: Schema, nextOf: (schema: Schema) => readonly unknown[]): readonly Schema[] {
   const all = new Set<Schema>();
   const waiting: unknown[] = [schema];

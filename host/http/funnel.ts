@@ -9,7 +9,10 @@ import { placeInTrace, takeRequestId, traceparentOf } from './request/request-co
 import type { BeginRequest } from './request/request-telemetry.ts';
 import { statusOfThrown } from './response/status.ts';
 
-/** Where every error of a request ends: logged once, answered with its status and the four keys. */
+/**
+ * Runs the work for a request. Every error ends here: it is logged once, and answered with its status and the four
+ * keys.
+ */
 export async function funnel(
   ctx: Context,
   next: () => Promise<unknown>,
@@ -59,7 +62,7 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   const answered = statusOfThrown(error, options.compatStatus);
   ctx.state['failedStatus'] = answered;
   if (ctx.headerSent || ctx.res.destroyed) return;
-  const { headers } = error as { headers?: unknown }; // of HttpError, and of what `ctx.throw` throws
+  const { headers } = error as { headers?: unknown }; // an HttpError and an error of `ctx.throw` have headers
   if (typeof headers === 'object' && headers !== null) ctx.set(headers as Record<string, string>);
   if (status === 503 && !ctx.response.get('retry-after')) ctx.set('retry-after', String(retryAfterS(error)));
   if (!ctx.req.complete) dropRest(ctx);
@@ -68,24 +71,24 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   ctx.body = errorJson(error, showsInside(ctx, options.includeStacktrace), options.compatStatus);
 }
 
-/** What the error says, in whole seconds, or the usual. */
+/** Returns the wait of the error, or the usual one, in whole seconds. */
 function retryAfterS(error: unknown): number {
   const { retry_after_s: wait } = (toErrorRecord(error).data ?? {}) as { readonly retry_after_s?: unknown };
   return typeof wait === 'number' && wait >= 1 && wait <= MAX_RETRY_AFTER_S ? Math.ceil(wait) : RETRY_AFTER_S;
 }
 
 /**
- * What a client is told to wait: most of what is unavailable (a full queue, a replica or plugin that starts again) is
- * there soon.
+ * The usual wait of clients. Most unavailable things, such as a full queue or a replica or plugin that restarts, are
+ * back soon.
  */
 const RETRY_AFTER_S = 1;
 const MAX_RETRY_AFTER_S = 86_400;
 const LINGER_MS = 2000;
 
 /**
- * Lets a client that is still sending read the answer: what it sends is dropped for a while, then the connection ends.
- * With `connection: close` Node would end it at once, and the client would see a reset in place of the answer; so the
- * answer goes out as if the connection stayed, also to a client that asked for its end.
+ * Lets a client that is still sending read the answer. The rest of its request is dropped for a while, then the
+ * connection ends. With `connection: close` Node would end the connection at once, and the client would see a reset
+ * instead of the answer. So the answer says that the connection stays open, even if the client asked for its end.
  */
 function dropRest({ req, res }: Context): void {
   const ends = !res.shouldKeepAlive;

@@ -14,19 +14,22 @@ import { requestRecorder } from './request/request-telemetry.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
 import { systemRoutes } from './routes/system-routes.ts';
 
-/** The HTTP face of the application. It translates between HTTP and `invoke`, and decides nothing. */
+/** The HTTP side of the application. It translates between HTTP and `invoke`, and decides nothing. */
 export interface HttpFace {
   /**
-   * For a server of one's own: answers every request. With `listensAt`, the address that this server listens on,
-   * requests for names that are not the server's are refused; without it, and in another application, only where
-   * `allowedHosts` says which names there are.
+   * Returns a handler for a server of its own, which answers every request. `listensAt` is the address of this server.
+   * With it, requests for names that are not names of the server are refused. Without it, and in another application,
+   * they are refused only if `allowedHosts` is set.
    */
   callback(options?: { readonly listensAt?: string }): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
-  /** For another Koa application: answers what there is below `prefix`, and leaves the rest to what comes next. */
+  /**
+   * Returns middleware for another Koa application. It answers existing paths below `prefix`, and passes other requests
+   * on.
+   */
   middleware(prefix?: string): AppMiddleware;
 }
 
-/** Koa middleware for whichever context the other application has, without the types of Koa. */
+/** Koa middleware for any context of the other application, without the types of Koa. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
 
@@ -47,7 +50,11 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));
       if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix))
-        throw new AanaError('RouterError', 'invalid-input', `${JSON.stringify(prefix)} is no prefix such as "/ai"`);
+        throw new AanaError(
+          'RouterError',
+          'invalid-input',
+          `expected a path prefix such as "/ai", got ${JSON.stringify(prefix)}`,
+        );
       return async (ctx: Context, next) => {
         const { path } = ctx;
         const inner = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
@@ -77,13 +84,13 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
   if (system.match(ctx.path, ctx.method).route) return enter(system.routes(), ctx);
   const layers = system.match(ctx.path, 'GET').path;
-  const exact = layers.filter(({ path }) => path === ctx.path); // `/tasks/count` is no task
+  const exact = layers.filter(({ path }) => path === ctx.path); // `/tasks/count` is not the path of a task
   const own = (exact.length > 0 ? exact : layers).flatMap((layer) => layer.methods);
   if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());
-  if (isOwnPath(ctx.path)) throw nothingAt(ctx.path); // routes with parameters match below the host's own paths, too
-  // Routes do not see preflights, which any page can cause, nor OPTIONS of callers without a key.
+  if (isOwnPath(ctx.path)) throw nothingAt(ctx.path); // routes of the application with parameters can match paths of the host
+  // Routes do not see preflights, because any page can cause them, nor OPTIONS of callers without a key.
   const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
-  // Which paths there are is known when all plugins are loaded.
+  // The paths are known only after all plugins are loaded.
   if (!isDeployed() && (route || ctx.method === 'POST'))
     throw new AanaError(
       'NotReady',
@@ -97,15 +104,15 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
 }
 
 async function enter(route: (ctx: never, next: () => Promise<void>) => unknown, ctx: Context): Promise<void> {
-  letBodyCome(ctx); // how routes read it is their own
+  letBodyCome(ctx); // routes read the body themselves
   await route(ctx as never, async () => {});
 }
 
-/** Tells which methods a path takes: to OPTIONS as the answer, to any other one as the reason of its refusal. */
+/** Reports the methods of a path: as the answer to OPTIONS, and as the error for any other method. */
 function refuseMethod(ctx: Context, methods: readonly string[]): void {
   const allow = methods.join(', ');
   if (ctx.method !== 'OPTIONS')
-    throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take ${ctx.method}: it takes ${allow}`, {
+    throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not accept ${ctx.method}; it accepts ${allow}`, {
       headers: { allow },
     });
   ctx.set('allow', allow);

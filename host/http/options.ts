@@ -15,41 +15,44 @@ export interface HttpAppOptions {
   readonly version: string;
   readonly registry: EndpointRegistry;
   readonly routers: RouterSet;
-  /** Put over what the OpenAPI document says in general: `description`, `servers`, `tags` … */
+  /** Members that replace those of the OpenAPI document: `description`, `servers`, `tags` … */
   readonly openapi?: OpenApiOptions['params'];
   readonly status: () => AppStatus;
-  /** What `/api/ready` answers. */
+  /** The answer of `/api/ready`. */
   readonly isReady: () => boolean;
-  /** Whether the start is over; until then endpoints answer 503. */
+  /** Whether the start is over. Until then endpoints answer 503. */
   readonly isDeployed: () => boolean;
   readonly limits: BodyLimits & { readonly invocation_timeout_s: number; readonly stream_keep_alive_s: number };
   readonly includeStacktrace: boolean;
-  /** Whose statuses errors have. Default: `none`, their own. */
+  /** The statuses of errors. Default: `none`, our own. */
   readonly compatStatus?: CompatStatus | undefined;
-  /** Pages of which origins may use the API. Default: its own alone. */
+  /** Origins whose pages may call the API. Default: same origin. */
   readonly cors?: CorsOptions | undefined;
-  /** Whose `X-Forwarded-…` headers are believed: addresses, networks, `loopback`, `unix`. Default: nobody's. */
+  /** Proxies whose `X-Forwarded-…` headers are trusted: addresses, networks, `loopback`, `unix`. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Names under which browsers may use the server, besides those that it has by itself. Default: none. */
+  /** Names under which browsers may use the server, in addition to its own. Default: none. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** How long browsers are told to use HTTPS alone, in seconds. Default: they are not told. */
+  /** Time for which browsers must use HTTPS, in seconds. Default: browsers are not told to. */
   readonly hstsMaxAgeS?: number | undefined;
-  /** Gives the file of Redoc's bundle, fetched first where it is not here; without it there is no `/redoc`. */
+  /** Returns the file of Redoc's bundle, and fetches it first if necessary. Without it there is no `/redoc`. */
   readonly redocBundle?: (() => Promise<string>) | undefined;
-  /** Takes deferred requests; without it there are none. */
+  /** The queue of deferred requests. Without it, requests cannot be deferred. */
   readonly tasks?: TaskQueue | undefined;
-  /** Without them nobody is asked for a key. */
+  /** The API keys. Without them, callers need no key. */
   readonly apiKeys?: ApiKeys | undefined;
-  /** Whether admins see what tasks of other users say, and whole URLs of their webhooks. Default: false. */
+  /** Whether admins see the contents of other users' tasks, and whole URLs of their webhooks. Default: false. */
   readonly adminsSeeContents?: boolean | undefined;
   readonly rateLimits?: RateLimits | undefined;
-  /** Tells of tasks; absent without them. */
+  /** The webhooks, if there are tasks. */
   readonly webhooks?: Webhooks | undefined;
-  /** Where uploads go: a folder that exists, or a function that makes one. */
+  /** Folder of uploads: one that exists, or a function that makes one and returns it. */
   readonly tempDir: string | (() => Promise<string>);
-  /** The folder that ids of uploads are below, as deployments know it; `tempDir` lies in it. Default: `tempDir`. */
+  /**
+   * The folder that ids of uploads are relative to. Deployments use the same one, and `tempDir` is inside of it.
+   * Default: `tempDir`.
+   */
   readonly artifactsDir?: string | undefined;
   readonly log: Logger;
-  /** Where requests are reported. Default: nowhere. */
+  /** Receives reports about requests. Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
 }

@@ -1,27 +1,27 @@
-/** A request as the samples make it. */
+/** The request of the samples. */
 export interface SampleRequest {
   readonly url: string;
   readonly body: unknown;
   /** Names of the file parts that the body names. */
   readonly files: readonly string[];
   readonly isStream: boolean;
-  /** Whether the server wants an API key: it is read from the variable AANA_API_KEY. */
+  /** Whether the server needs an API key. The samples read it from the variable AANA_API_KEY. */
   readonly hasKey: boolean;
 }
 
-/** An entry of `x-codeSamples`, as Redoc and other pages show it. */
+/** An entry of `x-codeSamples`, which Redoc and other pages show. */
 export interface CodeSample {
   readonly lang: string;
   readonly label: string;
   readonly source: string;
 }
 
-/** The file of a sample, beside which it is run. */
+/** Returns the name of a file that the sample uploads from the current folder. */
 export function sampleFile(part: string): string {
   return `${part}.mp4`;
 }
 
-/** How a request is made with curl, in TypeScript (which is plain JavaScript, too) and in Python. */
+/** Returns the request for curl, in TypeScript (which is also valid JavaScript) and in Python. */
 export function codeSamples(request: SampleRequest): CodeSample[] {
   return [
     { lang: 'Shell', label: 'curl', source: curl(request) },
@@ -96,7 +96,7 @@ function jsQuoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }
 
-/** JSON with Python's names of its constants; strings of JSON are strings of Python. */
+/** Returns JSON with the constants of Python. JSON strings are valid Python strings. */
 function pythonLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';

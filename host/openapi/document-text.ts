@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto';
 
-/** A document as it is sent. */
+/** A document in the form in which it is sent. */
 export interface DocumentText {
   readonly body: Buffer;
   readonly etag: string;
 }
 
 export interface OpenApiTextOptions {
-  /** Makes the document for a server at this address, such as `http://127.0.0.1:8000`, mounted below a path. */
+  /** Builds the document for a server at this address, such as `http://127.0.0.1:8000`, mounted below a path. */
   readonly build: (origin: string, mountPath: string) => object;
-  /** Another number after each change of what the document is made of. */
+  /** Returns a different number after each change of the endpoints. */
   readonly version: () => number;
 }
 
 /**
- * Stands in the documents that are kept in place of the server's address, which each client chooses by its `Host`. In
- * brackets for addresses of IPv6, which are quoted otherwise.
+ * Placeholder in the stored documents for the address of the server, because each client chooses the address by its
+ * `Host`. The one in brackets is for IPv6 addresses, which code samples quote differently.
  */
 const STAND_IN = 'http://aana-host.invalid';
 const STAND_IN_IPV6 = 'http://[aana-host.invalid]';
-/** An address that can be put into the texts of a document as it is. */
+/** An address that needs no escapes in the texts of a document. */
 const PLAIN_ORIGIN = /^https?:\/\/(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
 const MOST_KEPT = 8;
 
 /**
- * The OpenAPI document as text. It is made once for each change of the endpoints: a request costs a look-up, or putting
- * an address in.
+ * The OpenAPI document as text. It is built once for each change of the endpoints. A request costs a look-up, or the
+ * replacement of the address.
  */
 export class OpenApiText {
   readonly #options: OpenApiTextOptions;
@@ -58,7 +58,7 @@ export class OpenApiText {
   }
 }
 
-/** What is kept under a key, or is made now; the oldest makes room. */
+/** Returns the value under a key, or makes it. The oldest value is removed if the map is full. */
 function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
   const known = map.get(key);
   if (known !== undefined) return known;

@@ -18,27 +18,27 @@ export interface OpenApiOptions {
   readonly version: string;
   /** Address of the server, for the code samples. */
   readonly baseUrl: string;
-  /** Where the application is mounted in another one. */
+  /** Path under which the application is mounted in another one. */
   readonly mountPath?: string;
-  /** Said by the application: members of `info`, and of the document. */
+  /** Members of `info` and of the document that the application sets. */
   readonly params?: OpenApiParams | undefined;
   /** Whether requests can be deferred. */
   readonly hasTasks?: boolean;
   /** Whether there are webhooks. */
   readonly hasWebhooks?: boolean;
-  /** Whether callers show an API key. */
+  /** Whether callers need an API key. */
   readonly hasKeys?: boolean;
 }
 
 /**
- * `title`, `version`, `description`, `contact` and other members of `info`; `servers`, `tags` and other members of the
- * document.
+ * `title`, `version`, `description`, `contact` and other members of `info`, and `servers`, `tags` and other members of
+ * the document.
  */
 export type OpenApiParams = Readonly<
   Partial<oas31.InfoObject> & Pick<oas31.OpenAPIObject, 'servers' | 'tags' | 'externalDocs' | 'security'>
 >;
 
-/** The OpenAPI 3.1 document of the registered endpoints and the host's own routes. */
+/** Returns the OpenAPI 3.1 document of the registered endpoints and the routes of the host. */
 export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: OpenApiOptions): oas31.OpenAPIObject {
   const { servers, tags, externalDocs, security, ...info } = options.params ?? {};
   const mount = options.mountPath ?? '';
@@ -88,14 +88,14 @@ function routesOf({ hasTasks, hasWebhooks, hasKeys }: OpenApiOptions): RouteDefi
 
 const OWN_TAGS: readonly oas31.TagObject[] = [
   { name: 'app', description: 'Endpoints of the application.' },
-  { name: 'tasks', description: 'Requests that are answered later.' },
-  { name: 'webhooks', description: 'Who is told what becomes of tasks.' },
+  { name: 'tasks', description: 'Requests that are stored and run later.' },
+  { name: 'webhooks', description: 'Addresses that receive the events of tasks.' },
   { name: 'system', description: 'The state of the server.' },
   { name: 'admin', description: 'Tasks and webhooks of all users, for admins.' },
   { name: 'keys', description: 'API keys, for admins.' },
 ];
 
-/** Every tag that an operation has: those of the application first, as it describes them, the host's own last. */
+/** Returns every tag of an operation: first the tags that the application describes, last the tags of the host. */
 function allTags(
   paths: oas31.PathsObject,
   given: readonly oas31.TagObject[],

@@ -14,21 +14,22 @@ export interface EndpointOperationOptions {
   readonly baseUrl: string;
   /** Whether requests can be deferred. */
   readonly hasTasks: boolean;
-  /** Whether a caller shows an API key. */
+  /** Whether callers need an API key. */
   readonly hasKeys: boolean;
 }
 
 /**
- * Tells programs that read the document, such as our generator of clients, what an operation does besides its schemas.
+ * Facts about an operation that its schemas do not have, for programs that read the document, such as our generator of
+ * clients.
  */
 export interface EndpointExtension {
   readonly streaming: boolean;
   readonly defer: DeferOption;
-  /** The output, or one streamed value, also where the answer is the id of a task. */
+  /** The output, or one streamed value, even if the answer is the id of a task. */
   readonly output: oas31.ReferenceObject;
 }
 
-/** The operation of an endpoint; its schemas are added to the components. */
+/** Returns the operation of an endpoint, and adds its schemas to the components. */
 export function endpointOperation(
   endpoint: ServedEndpoint,
   schemas: SchemaComponents,
@@ -50,7 +51,7 @@ export function endpointOperation(
     responses: {
       '200':
         defer === 'always'
-          ? jsonResponse('The request was kept as a task.', TASK_ID)
+          ? jsonResponse('The request is stored as a task.', TASK_ID)
           : successResponse(endpoint, output, defer),
       ...failures(...ENDPOINT_FAILURES, ...(defer === 'never' ? [] : ([409] as const))),
     },
@@ -73,7 +74,7 @@ function deferParameters(defer: Exclude<DeferOption, 'never'>): oas31.ParameterO
 const BINARY: oas31.SchemaObject = {
   type: 'string',
   format: 'binary',
-  description: 'An uploaded file; the input names it by the name of this part.',
+  description: 'An uploaded file. The input refers to it by the name of this part.',
 };
 
 function requestContent(
@@ -85,7 +86,7 @@ function requestContent(
   const takesFiles = Object.keys(files).length > 0;
   const encoding = { body: { contentType: 'application/json' } };
   const plain = exampleOf(endpoint, false);
-  const field = { ...input, ...(upload && { examples: [upload.value] }) }; // Swagger UI fills its form in with what stands here
+  const field = { ...input, ...(upload && { examples: [upload.value] }) }; // Swagger UI fills in its form with the examples
   return {
     'multipart/form-data': {
       schema: {
@@ -110,7 +111,7 @@ interface Example {
   readonly value: unknown;
 }
 
-/** An input that the endpoint takes: no example is better than one that it refuses. */
+/** Returns an example that the endpoint accepts. No example is better than one that the endpoint refuses. */
 function exampleOf(endpoint: ServedEndpoint, files: boolean): Example | undefined {
   try {
     const value = schemaExample(endpoint.inputSchema, { files });
@@ -131,7 +132,7 @@ function samplesOf(
   return codeSamples({ url: `${baseUrl}${path}`, body, files: exampleFiles(inputSchema), isStream, hasKey: hasKeys });
 }
 
-/** Names of the file parts that the example of a schema refers to. */
+/** Returns the names of the file parts that the example of a schema refers to. */
 export function exampleFiles(schema: object): string[] {
   return [...new Set(findFileReferences(schema, schemaExample(schema)).map(({ name }) => name))];
 }
@@ -146,11 +147,11 @@ function successResponse(
   defer: EndpointExtension['defer'],
 ): oas31.ResponseObject {
   const schema = defer === 'optional' ? { anyOf: [output, TASK_ID] } : output;
-  const description = defer === 'optional' ? ' With `defer=true`, the id of the task.' : '';
+  const description = defer === 'optional' ? ' With `defer=true`: the id of the task.' : '';
   if (!streaming) return jsonResponse(`The answer.${description}`, schema);
   const value: oas31.MediaTypeObject = { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } };
   return {
-    description: `Values, each as it is made: JSON texts with nothing between them, or, where \`Accept\` says so, a line each or server-sent events. An error after the first one is the last, with the four keys of an error.${description}`,
+    description: `A stream of values: concatenated JSON texts, or lines or server-sent events if \`Accept\` asks for them. An error after the first value ends the stream, with the four keys of an error.${description}`,
     content: {
       'application/json-seq': value,
       'application/x-ndjson': value,

@@ -36,7 +36,7 @@ type Json = Record<string, unknown>;
 function simplify(json: Json): void {
   if (json['minimum'] === Number.MIN_SAFE_INTEGER) delete json['minimum'];
   if (json['maximum'] === Number.MAX_SAFE_INTEGER) delete json['maximum'];
-  if (json['format'] !== undefined) delete json['pattern']; // says the same at length
+  if (json['format'] !== undefined) delete json['pattern']; // the format says the same
   // Regular expressions of other languages lack classes of Unicode.
   if (typeof json['pattern'] === 'string' && json['pattern'].includes('\\p{')) delete json['pattern'];
   if (json['type'] === 'object') {

@@ -3,35 +3,35 @@ import type { oas31 } from 'openapi3-ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 const PREFIX = '#/components/schemas/';
-/** What names a schema inside of its own document, where the component's name does. */
+/** Keywords that name a schema in its own document. In a component the component has the name. */
 const OWN_NAMES = new Set(['$schema', '$id', 'id']);
 
-/** `transcribe_video` as the original names models: `TranscribeVideo`. */
+/** Returns a name in the style of the original for models: `TranscribeVideo` for `transcribe_video`. */
 export function pascalCase(name: string): string {
   return name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9]?)/g, (_, first: string) => first.toUpperCase());
 }
 
 /**
  * The schemas of a document's components. Each JSON Schema that is added becomes a component, and so does each of its
- * definitions: under its own name where that is free or stands for the same schema already.
+ * definitions. A definition keeps its name if the name is free or already has the same schema.
  */
 export class SchemaComponents {
   readonly #add: (name: string, schema: oas31.SchemaObject) => void;
-  /** What stands under a name: the schema as it was given, with the definitions that it leads to. */
+  /** The schema under each name as it was given, with the definitions that it leads to. */
   readonly #taken = new Map<string, string>();
 
   constructor(add: (name: string, schema: oas31.SchemaObject) => void) {
     this.#add = add;
   }
 
-  /** A component that is ready: its references lead to components. */
+  /** Adds a component whose references already lead to components. */
   put(name: string, schema: oas31.SchemaObject): oas31.ReferenceObject {
     this.#taken.set(name, JSON.stringify(schema));
     this.#add(name, schema);
     return { $ref: `${PREFIX}${name}` };
   }
 
-  /** A JSON Schema by itself, with definitions and references of its own. */
+  /** Adds a JSON Schema that has its own definitions and references. */
   add(wanted: string, schema: object): oas31.ReferenceObject {
     const { $defs, ...root } = schema as Schema;
     const definitions = isSchema($defs) ? ($defs as Record<string, Schema>) : {};
@@ -60,7 +60,7 @@ export class SchemaComponents {
     for (let n = 2; ; n++) if (isFree(`${wanted.at(-1)}${n}`)) return `${wanted.at(-1)}${n}`;
   }
 
-  /** False when the same schema stands there already. */
+  /** Returns false if the name already has the same schema. */
   #reserve(name: string, text: string): boolean {
     const isNew = !this.#taken.has(name);
     this.#taken.set(name, text);
@@ -68,7 +68,7 @@ export class SchemaComponents {
   }
 }
 
-/** A definition with those that it leads to, as text to compare. */
+/** Returns a definition and all definitions that it leads to, as text to compare. */
 function reachable(key: string, definitions: Readonly<Record<string, Schema>>): string {
   const seen = new Set<string>();
   const visit = (at: string): void => {

@@ -3,20 +3,18 @@ import { matchesPattern } from '../json-schema/index.ts';
 type Schema = Readonly<Record<string, unknown>>;
 
 export interface ExampleOptions {
-  /**
-   * Whether a media may be given as an uploaded file, which works everywhere; else its address is given. Default: true.
-   */
+  /** Whether the example gives a media as an uploaded file, which works everywhere, or as a URL. Default: true. */
   readonly files?: boolean;
 }
 
-/** An example is for people: it has at most so many values, and so many characters in its texts. */
+/** Limits of an example, because people read it: number of values, and number of characters in its texts. */
 const MOST_VALUES = 1000;
 const MOST_CHARACTERS = 10_000;
 
 /**
- * A small value that fits a schema, for documentation: given examples and defaults first, else one made from the type.
- * A file is named like the top-level key that it stands under. Undefined where a value would not be small, or the
- * schema makes no sense; the work is limited in any case, because a component says its schemas itself.
+ * Returns a small value that fits a schema, for the documentation. Given examples and defaults come first, then a value
+ * made from the type. A file has the name of the top-level key above it. Returns undefined if the value would not be
+ * small or the schema makes no sense. The work is limited, because the author of a component writes its schemas.
  */
 export function schemaExample(schema: object, { files = true }: ExampleOptions = {}): unknown {
   try {
@@ -26,19 +24,19 @@ export function schemaExample(schema: object, { files = true }: ExampleOptions =
   }
 }
 
-/** What is left of the limits. */
+/** The rest of the limits. */
 class Room {
   #values = MOST_VALUES;
   #characters = MOST_CHARACTERS;
 
-  /** Throws when so much more is over a limit. */
+  /** Throws if this exceeds a limit. */
   take(values: number, characters = 0): void {
     this.#values -= values;
     this.#characters -= characters;
     if (!(this.#values >= 0 && this.#characters >= 0)) throw new Error('the example would not be small');
   }
 
-  /** Makes a value that will stand `count` times. */
+  /** Makes a value that will be repeated `count` times. */
   repeat<T>(count: number, make: () => T): T {
     const [values, characters] = [this.#values, this.#characters];
     const made = make();
@@ -49,7 +47,7 @@ class Room {
 
 interface At {
   readonly root: Schema;
-  /** What a file part is called here. */
+  /** Name of a file part at this place. */
   readonly file: string;
   readonly files: boolean;
   readonly room: Room;
@@ -77,7 +75,7 @@ function exampleOf(at: At, schema: Schema, depth: number): unknown {
   return exampleOfType(at, schema, depth);
 }
 
-/** What the author of the schema says. */
+/** Returns the value that the author of the schema gives. */
 function givenValue(schema: Schema): unknown {
   const { default: value, const: constant, examples, example, enum: values } = schema as Record<string, unknown>;
   if (value !== undefined) return value;
@@ -107,7 +105,8 @@ function exampleOfType(at: At, schema: Schema, depth: number): unknown {
 }
 
 /**
- * Required keys, and a file reference where there is one: of several ways to give a media, uploading works everywhere.
+ * Returns an object with the required keys and with a file reference if there is one. Of several ways to give a media,
+ * an upload works everywhere.
  */
 function exampleObject(at: At, schema: Schema, depth: number): Record<string, unknown> {
   const properties = isSchema(schema['properties']) ? (schema['properties'] as Record<string, Schema>) : {};
@@ -136,10 +135,7 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && /^https?:/.test(value);
 }
 
-/**
- * Keys that may be left out, with the values that they have then: where nothing is required, they tell what can be
- * said.
- */
+/** Returns the optional keys that have defaults. If no key is required, they show the options of the input. */
 function telling(entries: readonly (readonly [string, Schema])[]): Record<string, unknown> {
   return Object.fromEntries(
     entries.flatMap(([key, { default: value }]) => (value === undefined ? [] : [[key, value]])),
@@ -172,7 +168,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   url: 'https://example.com',
   uuid: '6f2c1c5e-4b0e-4f0e-9d7c-0b8f2f6f1f57',
 };
-/** What patterns that people write take, most telling first. */
+/** Texts that match common patterns, the most telling ones first. */
 const CANDIDATES = [
   'string',
   'https://example.com',
@@ -214,7 +210,7 @@ function exampleNumber(schema: Schema, isInteger: boolean): number {
   return [0, up, between, least + 1, down, most - 1].find((value) => Number.isFinite(value) && isAllowed(value)) ?? 0;
 }
 
-/** One schema that says what all of them say. */
+/** Returns one schema that combines all parts. */
 function merged(root: Schema, schema: Schema, parts: readonly Schema[]): Schema {
   const { allOf: _all, ...own } = schema;
   const whole = parts.map((part) => (typeof part['$ref'] === 'string' ? resolve(root, part['$ref']) : part));

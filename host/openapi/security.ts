@@ -10,19 +10,19 @@ export interface Guards {
   readonly hasRateLimits: boolean;
 }
 
-/** How requests show an API key: one of these is enough. */
+/** Schemes of an API key. A request needs one of them. */
 const SCHEMES: Readonly<Record<string, oas31.SecuritySchemeObject>> = {
   ApiKeyAuth: { type: 'apiKey', in: 'header', name: 'x-api-key' },
   BearerAuth: { type: 'http', scheme: 'bearer', description: 'The API key.' },
 };
 
 /**
- * How the guard of API keys refuses: no known key, no right, too many unknown keys of one address, and no access to the
- * database of keys.
+ * Statuses of the guard of API keys: no known key, no right, too many unknown keys from one address, and no access to
+ * the database of keys.
  */
 const KEY_REFUSALS = [401, 403, 429, 503] as const satisfies readonly ErrorStatus[];
 
-/** Adds to a document what the guards ask for, and the statuses with which they refuse requests. */
+/** Adds the requirements of the guards to a document, and the statuses with which they refuse requests. */
 export function withGuards(
   document: oas31.OpenAPIObject,
   { isOpen, checksHost, hasApiKeys, hasRateLimits }: Guards,
@@ -33,7 +33,7 @@ export function withGuards(
   ]);
 
   function guard(operation: oas31.OperationObject, method: string, needsNoKey: boolean): oas31.OperationObject {
-    const refusesPages = method !== 'get'; // pages of other origins may read and not send
+    const refusesPages = method !== 'get'; // pages of other origins may only read
     const statuses: readonly ErrorStatus[] = [
       ...(checksHost ? [421 as const] : []),
       ...(needsNoKey

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
 
 /**
- * A file that one process made and another one reads. Processes name it by `id` and not by a path, so that a reader may
- * fetch it from another machine. `id` is unguessable and tells its maker where the file lies; `sha256` is that of all
- * its bytes, in hexadecimal.
+ * A file that one process made and another one reads. Processes name it by `id` and not by a path, so that a reader can
+ * fetch it from another machine. `id` cannot be guessed, and its maker finds the file by it. `sha256` is the SHA-256 of
+ * all bytes, in hexadecimal.
  */
 export const Artifact = z.strictObject({
   id: z.string().check(z.regex(/^[\w-]+(\/[\w-][\w.-]*)+$/), z.maxLength(512)),

@@ -37,7 +37,7 @@ export type AsrTranscriptionInfo = z.infer<typeof AsrTranscriptionInfo>;
 export const AsrTranscription = z.strictObject({ text: z.string().check(z.describe('The full text.')) });
 export type AsrTranscription = z.infer<typeof AsrTranscription>;
 
-/** What `transcribe` returns, and `/video/transcribe` answers. */
+/** The result of `transcribe` and of `/video/transcribe`. */
 export const AsrOutput = z.strictObject({
   segments: z.array(AsrSegment),
   transcription_info: AsrTranscriptionInfo,
@@ -49,38 +49,41 @@ const temperature = z.number().check(z.minimum(0), z.maximum(1));
 
 export const WhisperParams = z.strictObject({
   language: z.optional(
-    z.nullable(z.string().check(z.describe('Language code such as "en"; found from the speech when absent.'))),
+    z.nullable(z.string().check(z.describe('Language code such as "en". Default: detected from the speech.'))),
   ),
-  beam_size: z._default(z.int().check(z.minimum(1), z.maximum(8), z.describe('Beams of the search; 1 is greedy.')), 1),
+  beam_size: z._default(
+    z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of beams of the search; 1 is greedy.')),
+    1,
+  ),
   best_of: z._default(
-    z.int().check(z.minimum(1), z.maximum(8), z.describe('Candidates when the temperature is above 0.')),
+    z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of candidates if the temperature is above 0.')),
     5,
   ),
   temperature: z._default(
     z
       .union([temperature, z.array(temperature).check(z.minLength(1))])
-      .check(z.describe('Sampling temperature, or the temperatures to fall back through.')),
+      .check(z.describe('Sampling temperature, or a list of temperatures that are tried in turn.')),
     [0, 0.2, 0.4, 0.6, 0.8, 1],
   ),
   without_timestamps: z._default(
-    z.boolean().check(z.describe('Leave the times of segments to the windows of speech.')),
+    z.boolean().check(z.describe('Take the times of segments from the windows of speech.')),
     false,
   ),
   word_timestamps: z._default(z.boolean().check(z.describe('Times of each word.')), false),
-  vad_filter: z._default(z.boolean().check(z.describe('Transcribe only where voice activity was found.')), true),
+  vad_filter: z._default(z.boolean().check(z.describe('Transcribe only the parts with voice activity.')), true),
   channels: z._default(
     z
       .enum(['mix', 'separate'])
-      .check(z.describe('"separate" transcribes each channel by itself and names it in `speaker`.')),
+      .check(z.describe('"separate" transcribes each channel on its own and names the channel in `speaker`.')),
     'mix',
   ),
 });
 export type WhisperParams = z.infer<typeof WhisperParams>;
 
 /**
- * Decoded audio on its way to a replica, by file so that samples never cross a socket. Each channel is one artifact of
- * raw little-endian 32-bit floats in [−1, 1], mono, 16 kHz. No channels, or artifacts of 0 bytes: a media without an
- * audio track.
+ * Decoded audio for a replica, in files, so that samples never cross a socket. Each channel is one artifact of raw
+ * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. A media without an audio track has no channels, or artifacts of
+ * 0 bytes.
  */
 export const AudioReference = z.strictObject({
   channels: z.array(z.strictObject({ artifact: Artifact, samples: z.int().check(z.minimum(0)) })),

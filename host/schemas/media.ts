@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 
 /**
- * Marks a string whose value is the field name of an uploaded file part; the HTTP layer resolves it. In JSON Schema:
+ * Marks a string whose value is the field name of an uploaded file part. `http/` finds the file. In JSON Schema:
  * `"x-aana-file": true`.
  */
 export const FILE_REFERENCE = 'x-aana-file';
 
 /**
- * Marks an object of which exactly one of the listed keys is given; null is as if it were not there. In JSON Schema:
+ * Marks an object that has exactly one of the listed keys. A key with null counts as absent. In JSON Schema:
  * `"x-aana-exactly-one": ["path", "url"]`.
  */
 export const EXACTLY_ONE = 'x-aana-exactly-one';
@@ -26,7 +26,7 @@ const mediaInput = (noun: string) =>
   z
     .strictObject({
       path: z.optional(
-        z.nullable(z.string().check(z.describe('Path on the server, under a directory that the operator allows.'))),
+        z.nullable(z.string().check(z.describe('Path on the server, in a directory that the operator allows.'))),
       ),
       url: z.optional(
         z.nullable(
@@ -34,7 +34,7 @@ const mediaInput = (noun: string) =>
             .string()
             .check(
               z.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/\S+$/, 'must be an absolute http or https URL'),
-              z.describe(`Address of the ${noun}: http or https.`),
+              z.describe(`URL of the ${noun}: http or https.`),
             ),
         ),
       ),
@@ -57,10 +57,10 @@ const mediaInput = (noun: string) =>
       z.meta({ [EXACTLY_ONE]: SOURCES }),
     );
 
-/** A video by exactly one of a URL, a path on the server, or an uploaded file part. */
+/** A video, given by exactly one of a URL, a path on the server, or an uploaded file part. */
 export const VideoInput = mediaInput('video');
 export type VideoInput = z.infer<typeof VideoInput>;
 
-/** An image by exactly one of a URL, a path on the server, or an uploaded file part. */
+/** An image, given by exactly one of a URL, a path on the server, or an uploaded file part. */
 export const ImageInput = mediaInput('image');
 export type ImageInput = z.infer<typeof ImageInput>;

@@ -1,16 +1,16 @@
-/** One thing that is wrong with an input, as clients see it in `data` of a `ValidationError`. */
+/** One mismatch of an input, as clients see it in `data` of a `ValidationError`. */
 export interface ValidationEntry {
-  /** What is wrong, in a word for programs: `missing`, `extra_forbidden`, `string_type`, `greater_than_equal`, … */
+  /** The kind of the mismatch, for programs: `missing`, `extra_forbidden`, `string_type`, `greater_than_equal`, … */
   readonly type: string;
   /** Path from the root of the input. */
   readonly loc: readonly (string | number)[];
   /** One sentence for people. */
   readonly msg: string;
-  /** The value at `loc`; for a missing key the object that lacks it. */
+  /** The value at `loc`. For a missing key, the object without the key. */
   readonly input: unknown;
 }
 
-/** What is read of a schema issue; zod's issues fit. */
+/** The part of a schema issue that this file reads. Issues of zod fit. */
 export interface SchemaIssue {
   readonly code?: string | undefined;
   readonly path: readonly PropertyKey[];
@@ -19,14 +19,14 @@ export interface SchemaIssue {
 }
 
 /**
- * The issues of a failed parse of `input` as entries for clients: with the types and messages of pydantic for JSON, and
- * as many of them.
+ * Returns the issues of a failed parse of `input` as entries for clients, with the types, the messages and the number
+ * of entries that pydantic would give for JSON.
  */
 export function validationEntries(issues: readonly SchemaIssue[], input: unknown): ValidationEntry[] {
   return firstOfEach(issues.flatMap((issue) => entriesOf(issue, input)));
 }
 
-/** One sentence for a `ValidationError`: how many things are wrong, and the first of them. */
+/** Returns one sentence about all entries: the first one, and the number of the others. */
 export function validationMessage(entries: readonly ValidationEntry[]): string {
   const first = entries[0];
   if (!first) return 'the input is not valid';
@@ -35,7 +35,7 @@ export function validationMessage(entries: readonly ValidationEntry[]): string {
   return `${where}${first.msg}${more}`;
 }
 
-/** zod's words when nobody wrote a message of their own; with and without its English locale. */
+/** Default messages of zod, with and without its English locale. */
 const DEFAULT_MESSAGE = /^(Invalid|Too (big|small)|Unrecognized)\b/;
 
 const TYPES: Readonly<Record<string, readonly [type: string, msg: string]>> = {
@@ -51,7 +51,7 @@ const TYPES: Readonly<Record<string, readonly [type: string, msg: string]>> = {
 };
 
 /**
- * Rules for one text or number, in the order in which pydantic looks at them; it tells of the first that does not hold.
+ * Rules for one text or number in the order in which pydantic checks them. It reports the first rule that is broken.
  */
 const RULES: readonly string[] = [
   'string_too_long',
@@ -65,8 +65,8 @@ const RULES: readonly string[] = [
 ];
 
 /**
- * Leaves out what pydantic does not tell: all but the first rule that a text or a number breaks, and what is wrong
- * inside of a list that is too long.
+ * Leaves out entries that pydantic does not report: all but the first broken rule of a text or number, and mismatches
+ * inside a list that is too long.
  */
 function firstOfEach(entries: readonly ValidationEntry[]): ValidationEntry[] {
   if (entries.length < 2) return [...entries];
@@ -133,8 +133,8 @@ function entriesOf(issue: SchemaIssue, input: unknown): ValidationEntry[] {
 }
 
 /**
- * The entries of the branches that came closest: those whose outermost type fits, else all; a branch of `null` alone
- * says nothing.
+ * Returns the entries of the closest branches: the branches whose outermost type fits, else all. A branch that is only
+ * `null` is ignored.
  */
 function entriesOfUnion(
   issue: SchemaIssue,
@@ -194,14 +194,14 @@ function characters(count: string): string {
   return count === '1' ? '1 character' : `${count} characters`;
 }
 
-/** `'a', 'b' or 'c'`. */
+/** Returns a list such as `'a', 'b' or 'c'`. */
 function either(values: readonly unknown[]): string {
   const quoted = values.map((value) => (typeof value === 'string' ? `'${value}'` : String(value)));
   const last = quoted.pop() ?? 'nothing';
   return quoted.length > 0 ? `${quoted.join(', ')} or ${last}` : last;
 }
 
-/** `/^a$/i` as `^a$`. */
+/** Returns `^a$` for `/^a$/i`. */
 function patternText(pattern: unknown): string {
   return String(pattern).replace(/^\/(.*)\/[a-z]*$/s, '$1');
 }

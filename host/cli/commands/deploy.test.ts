@@ -296,7 +296,7 @@ Deploy('a port in use is one sentence, with exit code 2', async () => {
     [code, err],
     [
       2,
-      `error: port ${port} on 127.0.0.1 is already in use: stop the program that has it, or choose another with --port\n`,
+      `error: port ${port} on 127.0.0.1 is already in use: stop the program that uses it, or choose another port with --port\n`,
     ],
   );
 });

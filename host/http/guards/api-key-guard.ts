@@ -8,12 +8,12 @@ import type { Guard } from './guards.ts';
 import { isOpenPath } from './open-paths.ts';
 import { refusalToRun } from './run-rights.ts';
 
-/** Lets through who has an API key, for what the key is for, and says who that is. */
+/** Admits callers with an API key that allows the path, and stores the caller in the context. */
 export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard {
   return async (ctx, next) => {
     setCaller(ctx);
     const key = keyIn(ctx);
-    // What is asked by OPTIONS without a key is answered by the host; no route of the application sees it.
+    // The host answers OPTIONS without a key. No route of the application sees it.
     if (isOpenPath(ctx.path) || isPreflight(ctx) || (ctx.method === 'OPTIONS' && key === undefined)) return next();
     if (!apiKeys.isOpen)
       throw new AanaError(
@@ -38,17 +38,21 @@ export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard
     const refusal = refusalToRun(caller, ctx.path, registry.find(ctx.path));
     if (refusal) throw refusal;
     if (scopeOfPath(ctx.path) === 'admin' && !caller.isAdmin)
-      throw new AccessError('AdminOnlyAccess', 'denied', `${ctx.path} is for admins: it needs an API key of one`);
+      throw new AccessError(
+        'AdminOnlyAccess',
+        'denied',
+        `${ctx.path} is only for admins: it needs an API key of an admin`,
+      );
     return next();
   };
 }
 
-/** Whether a caller has shown a key that is known. Without keys everybody may do everything. */
+/** Whether a caller has shown a known key. Without API keys every caller counts. */
 export function isAuthenticated(ctx: Context, apiKeys: ApiKeys | undefined): boolean {
   return apiKeys === undefined || callerOf(ctx).keyId !== null;
 }
 
-/** `x-api-key`, else the bearer of `Authorization`. */
+/** Returns the API key of a request: `x-api-key`, else the bearer of `Authorization`. */
 export function keyIn(ctx: Context): string | undefined {
   const key = ctx.get('x-api-key').trim();
   if (key !== '') return key;

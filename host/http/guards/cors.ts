@@ -11,7 +11,7 @@ export interface CorsOptions {
   readonly allow_headers: readonly string[];
 }
 
-/** No page of another origin. */
+/** Settings that allow no page of another origin. */
 export const CLOSED: CorsOptions = {
   allow_origins: [],
   allow_origin_regex: null,
@@ -20,18 +20,18 @@ export const CLOSED: CorsOptions = {
   allow_headers: ['*'],
 };
 
-/** Headers of answers that pages may read, besides those that they always may. */
+/** Headers of answers that pages may read in addition to the usual ones. */
 const EXPOSED = 'x-request-id, retry-after, location, ratelimit, ratelimit-policy';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
-/** As long as the original has browsers remember what a preflight was answered, in seconds. */
+/** Time for which browsers remember the answer to a preflight, in seconds, as in the original. */
 const MAX_AGE_S = 600;
 const LONGEST_ORIGIN = 300;
 const READING = new Set(['GET', 'HEAD']);
 
 /**
- * Pages of other origins: those that are allowed get the headers that let them read answers, errors too; preflights are
- * answered here. Of others, requests that change or compute something are refused, for a browser would send a form to
- * this server from any page.
+ * Handles requests from pages of other origins. Allowed origins get headers that let their pages read answers,
+ * including errors, and an answer to each preflight. Requests of other origins that change or compute something are
+ * refused, because a browser sends a form to this server from any page.
  */
 export function cors(options: CorsOptions): Guard {
   const isOpen = options.allow_origins.includes('*');
@@ -45,7 +45,7 @@ export function cors(options: CorsOptions): Guard {
   const allowedMethods = options.allow_methods.includes('*') ? METHODS : options.allow_methods.join(', ');
 
   return async (ctx, next) => {
-    if (ctx.res.hasHeader('access-control-allow-origin')) return next(); // the application around this one has decided
+    if (ctx.res.hasHeader('access-control-allow-origin')) return next(); // the application around this one has already decided
     if (isConfigured && !isOpen) ctx.vary('Origin');
     const origin = ctx.get('origin');
     if (origin === '' || !isAllowed(origin)) {
@@ -70,7 +70,10 @@ export function cors(options: CorsOptions): Guard {
   };
 }
 
-/** Whether a browser asks what a page may send. Such a request is answered by the host, and reaches no route. */
+/**
+ * Whether a request is a preflight, with which a browser asks what a page may send. The host answers it, and no route
+ * sees it.
+ */
 export function isPreflight(ctx: Context): boolean {
   return ctx.method === 'OPTIONS' && ctx.get('origin') !== '' && ctx.get('access-control-request-method') !== '';
 }

@@ -2,13 +2,13 @@ import type { Context } from 'koa';
 import { HttpError } from '../response/error-body.ts';
 
 const LONGEST_ORIGIN = 300;
-/** Every browser begins its `User-Agent` like this; curl and the libraries of programming languages do not. */
+/** Every browser starts its `User-Agent` with this. curl and the libraries of programming languages do not. */
 const BROWSER = /^Mozilla\//;
 
 /**
- * Whether a page of another origin sends the request. Browsers say so in `Sec-Fetch-Site`. Older ones, and those that
- * speak plain HTTP to another machine, do not: then `Origin` is compared with the name of this server, which a proxy
- * may have changed.
+ * Whether a page of another origin sends the request. `Sec-Fetch-Site` has the answer. Old browsers do not send it, and
+ * no browser sends it over plain HTTP to another machine. Then `Origin` is compared with the name of this server, which
+ * a proxy may have changed.
  */
 export function isForeignPage(ctx: Context): boolean {
   const site = ctx.get('sec-fetch-site');
@@ -18,9 +18,9 @@ export function isForeignPage(ctx: Context): boolean {
 }
 
 /**
- * Refuses a GET request that a page of another origin has caused: for routes that change something. Such a request
- * needs no script (an image is enough) and carries no `Origin`. Where the browser does not send `Sec-Fetch-Site`
- * either, only its `Referer` can show that it is one of this server's own pages. Programs that are no browsers pass.
+ * Refuses a GET request from a page of another origin. It is for routes that change something. Such a request needs no
+ * script, because an image is enough, and has no `Origin`. If the browser does not send `Sec-Fetch-Site` either, only
+ * its `Referer` can show that the page belongs to this server. Programs that are not browsers pass.
  */
 export function refuseForeignGet(ctx: Context, instead: string): void {
   if (ctx.res.hasHeader('access-control-allow-origin')) return; // an origin that the configuration allows
@@ -32,7 +32,7 @@ export function refuseForeignGet(ctx: Context, instead: string): void {
     throw new HttpError(
       'OriginNotAllowed',
       403,
-      `${ctx.path} changes something: a browser may ask for it from a page of this server alone; ${instead}`,
+      `${ctx.path} changes data: a browser may request it only from a page of this server; ${instead}`,
     );
 }
 
@@ -41,11 +41,11 @@ export function originNotAllowed(origin: string): HttpError {
   return new HttpError(
     'OriginNotAllowed',
     403,
-    `pages of ${pages} may not use this server: allow the origin with cors.allow_origins; where it is this server behind a proxy, name the proxy in trusted_proxies`,
+    `pages of ${pages} may not use this server: allow the origin with cors.allow_origins; if it is this server behind a proxy, add the proxy to trusted_proxies`,
   );
 }
 
-/** Whether an origin, or an address below it, is that of this server. */
+/** Whether an origin, or an address below it, belongs to this server. */
 function isOwnOrigin(ctx: Context, url: string): boolean {
   return /^https?:\/\/([^/]*)/.exec(url)?.[1]?.toLowerCase() === ctx.host.toLowerCase();
 }

@@ -2,19 +2,19 @@ import ipaddr from 'ipaddr.js';
 import type { Context } from 'koa';
 import type { Guard } from './guards.ts';
 
-/** What a trusted proxy says of the request that it took. */
+/** Facts about a request from a trusted proxy. */
 export interface Forwarded {
   /** Address of the client. */
   readonly ip: string;
   readonly protocol: 'http' | 'https' | undefined;
   readonly host: string | undefined;
-  /** Below which path the proxy has the application: `/ai`, or nothing. */
+  /** Path below which the proxy serves the application, such as `/ai`, or an empty text. */
   readonly prefix: string;
 }
 
 type Peer = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Whether an address, or `unix`, is one of these proxies. */
+/** Returns a function that tells whether an address, or `unix`, belongs to these proxies. */
 export function trustOf(proxies: readonly string[]): (peer: string) => boolean {
   const networks = proxies.filter((name) => name !== 'unix').flatMap(networksOf);
   const trustsSockets = proxies.includes('unix');
@@ -28,16 +28,16 @@ export function trustOf(proxies: readonly string[]): (peer: string) => boolean {
   };
 }
 
-/** Who connects to a Unix socket has no address. */
+/** Stands for clients of a Unix socket, which have no address. */
 export const UNIX = 'unix';
 
 const HOST = /^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i;
 const PREFIX = /^(\/[\w~-][\w.~-]*)+$/;
 
 /**
- * What the headers of a request say, when `peer` is trusted to have set them; else undefined. The client is the last
- * address of `X-Forwarded-For` that is no trusted proxy: those before it came with the request and can be anything. Of
- * the other headers the last value counts. What is not what it should be is as if it were not there.
+ * Returns the facts in the headers of a request if `peer` is a trusted proxy; else undefined. The client is the last
+ * address of `X-Forwarded-For` that is not a trusted proxy, because a client can send any addresses before it. Of the
+ * other headers the last value counts. A malformed value counts as absent.
  */
 export function forwardedFrom(
   peer: string,
@@ -64,7 +64,7 @@ export function forwardedFrom(
   };
 }
 
-/** Has `ctx.ip`, `ctx.protocol` and `ctx.host`, and what follows from them, say what trusted proxies have said. */
+/** Sets `ctx.ip`, `ctx.protocol`, `ctx.host` and the values derived from them to the facts from trusted proxies. */
 export function trustProxies(proxies: readonly string[]): Guard {
   const isTrusted = trustOf(proxies);
   return (ctx, next) => {
@@ -74,12 +74,12 @@ export function trustProxies(proxies: readonly string[]): Guard {
   };
 }
 
-/** Where proxies have the application: `/ai`, or nothing. */
+/** Returns the path below which proxies serve the application, such as `/ai`, or an empty text. */
 export function forwardedPrefix(ctx: Context): string {
   return (ctx.state['forwardedPrefix'] as string | undefined) ?? '';
 }
 
-/** Koa knows to trust everybody or nobody; its getters are covered by what is true of this request. */
+/** Overrides the getters of Koa for this request, because Koa can only trust every sender or none. */
 function applyTo(ctx: Context, { ip, protocol, host, prefix }: Forwarded): void {
   const define = (name: 'ip' | 'protocol' | 'host', value: string | undefined): void => {
     if (value !== undefined) Object.defineProperty(ctx.request, name, { value, configurable: true, writable: true });
@@ -97,13 +97,13 @@ function networksOf(name: string): [Peer, number][] {
   return [[address, address.kind() === 'ipv4' ? 32 : 128]];
 }
 
-/** An address; an IPv4 one also where it is written as IPv6. */
+/** Parses an address. An IPv4 address in the form of IPv6 becomes IPv4. */
 function parse(text: string): Peer | undefined {
   if (!ipaddr.isValid(text)) return undefined;
   return ipaddr.process(text);
 }
 
-/** The address in an entry of `X-Forwarded-For`; some proxies add the port. */
+/** Returns the address in an entry of `X-Forwarded-For`. Some proxies add the port. */
 function addressIn(entry: string): string | undefined {
   const bare = /^\[(.*)\](?::\d+)?$/.exec(entry)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(entry)?.[1] ?? entry;
   return ipaddr.IPv4.isValidFourPartDecimal(bare) || ipaddr.IPv6.isValid(bare) ? parse(bare)?.toString() : undefined;

@@ -7,11 +7,11 @@ import type { HttpAppOptions } from '../options.ts';
 import { rateLimitGuard } from './rate-limit-guard.ts';
 import { securityHeaders } from './security-headers.ts';
 
-/** What a request passes on its way in: it throws to refuse, and calls `next` once otherwise. */
+/** A check of incoming requests. It throws to refuse a request, and else calls `next` once. */
 export type Guard = (ctx: Context, next: () => Promise<void>) => Promise<void>;
 
 /**
- * The guards of an application, the first one outermost. `listensAt`: the address of its own server, where there is
+ * Returns the guards of an application, the outermost first. `listensAt` is the address of its own server, if it has
  * one.
  */
 export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly Guard[] {
@@ -35,7 +35,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
   ];
 }
 
-/** Leads a request through all guards to `last`. */
+/** Passes a request through all guards to `last`. */
 export function passGuards(guards: readonly Guard[], ctx: Context, last: () => Promise<void>): Promise<void> {
   const [guard, ...rest] = guards;
   return guard ? guard(ctx, () => passGuards(rest, ctx, last)) : last();

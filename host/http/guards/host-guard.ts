@@ -7,9 +7,7 @@ import type { Guard } from './guards.ts';
 import { socketPath } from '../server/listening.ts';
 
 export interface HostGuardOptions {
-  /**
-   * Names that were configured: `aana.example.org`, `.example.org` for that name and all below it, `*` for every name.
-   */
+  /** Configured names: `aana.example.org`, `.example.org` for this name and all names below it, `*` for every name. */
   readonly allowedHosts: readonly string[];
   /** The address that the server listens on, or `unix:/path` of a socket. */
   readonly listensAt: string | undefined;
@@ -17,19 +15,20 @@ export interface HostGuardOptions {
   readonly hasApiKeys: boolean;
 }
 
-/** A name without a dot. It is looked up in the local network alone: nobody can own it on the internet. */
+/** Matches a name without a dot. Only the local network knows such names, so nobody can own one on the internet. */
 const LOCAL_NAME = /^[a-z][a-z0-9_-]*$/;
 const LONGEST_SHOWN = 100;
 
 /**
- * Refuses requests whose `Host` is not a name of this server. A browser lets a page read answers of the name that it
- * came from; the owner of that name can change its address to this server's while the page is open (DNS rebinding). The
- * page then sends the foreign name, which is all that tells its requests from those of the server's own pages.
+ * Refuses requests whose `Host` is not a name of this server. A browser lets a page read answers from the name that the
+ * page came from. The owner of this name can point it to the address of this server while the page is open (DNS
+ * rebinding). Requests of that page have the foreign name, and nothing else distinguishes them from requests of the
+ * pages of this server.
  *
  * An address always passes, because it leads to the server without a look-up. Without `allowedHosts` the check is left
- * out where a page gains nothing: over HTTPS, because the certificate is for other names, and where API keys are asked
- * for, because the page has none. What a trusted proxy says of name and protocol counts; yet where the proxy is on this
- * machine, a page in a browser on this machine can say the same, all but `Host`.
+ * out if a page gains nothing: over HTTPS, because the certificate is for other names, and with API keys, because the
+ * page has none. The name and the protocol from a trusted proxy are used. But if the proxy is on this machine, a page
+ * in a browser on this machine can send the same headers as the proxy, except `Host`.
  */
 export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOptions): Guard {
   const isOwnName = ownNames(listensAt);
@@ -44,7 +43,7 @@ export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOpti
     const isEncrypted = 'encrypted' in ctx.req.socket || (ctx.protocol === 'https' && !mayBeBrowser);
     if (!isConfigured && (hasApiKeys || isEncrypted)) return next();
     checked.add(ctx.req);
-    const wrong = [...(mayBeBrowser ? [ctx.get('host')] : []), ctx.host].map(nameOf).find((name) => !isAllowed(name)); // no name: no browser
+    const wrong = [...(mayBeBrowser ? [ctx.get('host')] : []), ctx.host].map(nameOf).find((name) => !isAllowed(name)); // browsers always send a name
     if (wrong !== undefined) throw notAllowed(wrong);
     return next();
   };
@@ -52,15 +51,15 @@ export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOpti
 
 const checked = new WeakSet<IncomingMessage>();
 
-/** Whether the host guard has looked at the name in this request. A server answers 421 only where it does. */
+/** Whether the host guard has checked the name in this request. Only servers that check it answer 421. */
 export function hasCheckedHost({ req }: Context): boolean {
   return checked.has(req);
 }
 
-/** The address of a connection from this machine. */
+/** Matches the address of a connection from this machine. */
 const LOOPBACK = /^(::ffff:)?127\.|^::1$/;
 
-/** The name in a `Host`, without the port. */
+/** Returns the name in a `Host`, without the port. */
 function nameOf(header: string): string {
   const host = header.toLowerCase();
   const bracketed = /^\[([\da-f:.]+)\](:\d*)?$/.exec(host)?.[1];
@@ -82,7 +81,10 @@ function ownNames(listensAt: string | undefined): (name: string) => boolean {
     (takesLocalNames && LOCAL_NAME.test(name));
 }
 
-/** Whether nobody but programs of this machine can connect. A socket has a proxy in front of it, which others reach. */
+/**
+ * Whether only programs on this machine can connect. A socket does not count, because other machines reach the proxy in
+ * front of it.
+ */
 function isLoopback(address: string): boolean {
   return socketPath(address) === undefined && /^(127\.|::1$|localhost$)/i.test(address);
 }

@@ -2,15 +2,15 @@ import { DOCS_PATHS } from '../pages/docs-page.ts';
 import { REDOC_PATHS } from '../pages/redoc-page.ts';
 
 /**
- * What tells whether the host is up. It needs no key and counts for no limit, since balancers and supervisors ask for
- * it.
+ * Paths that tell whether the host is up. They need no key and have no rate limit, because load balancers and
+ * supervisors request them.
  */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/api/ready', '/readyz', '/livez']);
 
-/** These are whole paths, so that no other route is open because it looks like one of them. */
+/** Whole paths, so that a similar path does not open another route. */
 const DOCUMENTATION_PATHS: ReadonlySet<string> = new Set(['/openapi.json', ...DOCS_PATHS, ...REDOC_PATHS]);
 
-/** Whether a path needs no API key, as in the original: documentation, and whether the host is up. */
+/** Whether a path needs no API key, as in the original: the documentation and the health checks. */
 export function isOpenPath(path: string): boolean {
   return HEALTH_PATHS.has(path) || DOCUMENTATION_PATHS.has(path);
 }

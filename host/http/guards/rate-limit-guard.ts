@@ -23,7 +23,7 @@ function countDocumentation(ctx: Context, limits: RateLimits): void {
     throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
 }
 
-/** Sets the headers of the IETF's draft "RateLimit header fields for HTTP". */
+/** Sets the headers of the IETF draft "RateLimit header fields for HTTP". */
 function countRequest(ctx: Context, limits: RateLimits): void {
   const verdicts = limits.take({ keyId: callerOf(ctx).keyId, address: ctx.ip }, ctx.path);
   if (verdicts.length === 0) return;

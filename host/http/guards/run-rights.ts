@@ -3,8 +3,8 @@ import type { ServedEndpoint } from '../../endpoints/index.ts';
 import type { Caller } from './caller.ts';
 
 /**
- * Returns why a caller may not run what is at a path, now or as a task: `InsufficientScope`, `AdminOnlyAccess` or
- * `InactiveSubscription`; undefined when the caller may, as everybody where no key is asked for.
+ * Returns the reason why a caller may not run the endpoint at a path, now or as a task: `InsufficientScope`,
+ * `AdminOnlyAccess` or `InactiveSubscription`. Returns undefined if the caller may run it, and always without API keys.
  */
 export function refusalToRun(
   { keyId, scopes, isAdmin, hasSubscription }: Caller,
@@ -16,12 +16,12 @@ export function refusalToRun(
     return new AccessError(
       'InsufficientScope',
       'denied',
-      `the API key is not for ${path}: its scopes are ${scopes?.join(', ')}`,
+      `the API key does not allow ${path}: its scopes are ${scopes?.join(', ')}`,
       { 'www-authenticate': 'Bearer error="insufficient_scope"' },
     );
   }
   if (endpoint?.adminRequired === true && !isAdmin)
-    return new AccessError('AdminOnlyAccess', 'denied', `${path} is for admins: it needs an API key of one`);
+    return new AccessError('AdminOnlyAccess', 'denied', `${path} is only for admins: it needs an API key of an admin`);
   if (endpoint?.activeSubscriptionRequired === true && !hasSubscription)
     return new AccessError('InactiveSubscription', 'denied', `${path} needs an active subscription`);
   return undefined;

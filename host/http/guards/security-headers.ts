@@ -1,17 +1,17 @@
 import type { Guard } from './guards.ts';
 
-/** Harmless to every answer; a page that needs another one sets it itself. */
+/** Headers that fit every answer. A page that needs another value sets it itself. */
 const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
   'content-security-policy': "frame-ancestors 'none'",
-  'referrer-policy': 'same-origin', // with none, browsers also keep the origin of this server's own forms to themselves
+  'referrer-policy': 'same-origin', // with no-referrer, browsers also hide the origin of forms of this server
   'cross-origin-resource-policy': 'same-origin',
 };
 
 /**
- * Browsers take answers for what they say they are, in no frame of other pages, and tell no other server where they
- * came from; `hstsMaxAgeS` has them use HTTPS alone for so long.
+ * Sets headers so that browsers do not guess content types, show no answer in frames of other pages, and tell no other
+ * server the address of a page. With `hstsMaxAgeS` browsers use only HTTPS for this time.
  */
 export function securityHeaders(hstsMaxAgeS: number): Guard {
   const headers = { ...HEADERS, ...(hstsMaxAgeS > 0 && { 'strict-transport-security': `max-age=${hstsMaxAgeS}` }) };

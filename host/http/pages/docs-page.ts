@@ -5,7 +5,7 @@ import type { Router } from '@koa/router';
 import { remembered } from '../../core/remembered.ts';
 import { asset, serveAsset, servePage } from './static-page.ts';
 
-/** How long a file that could not be read is not tried again. */
+/** Time after which a file that could not be read is tried again. */
 const FAILURE_MS = 1000;
 
 const ASSETS: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-/** Every path that `docsRoutes` adds. */
+/** All paths that `docsRoutes` adds. */
 export const DOCS_PATHS: readonly string[] = [
   '/docs',
   '/docs/init.js',
@@ -33,7 +33,10 @@ const init = (hasKeys: boolean): string => `window.ui = SwaggerUIBundle({
 });
 `;
 
-/** `/docs`: the interactive documentation of `/openapi.json`. With `hasKeys` it takes an API key to send along. */
+/**
+ * Adds `/docs`, the interactive documentation of `/openapi.json`. With `hasKeys` it accepts an API key and sends it
+ * with requests.
+ */
 export function docsRoutes(router: Router, title: string, hasKeys: boolean): void {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   router.get('/docs', (ctx) =>

@@ -7,17 +7,17 @@ import { asset, serveAsset, servePage } from './static-page.ts';
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 const INIT = "Redoc.init('openapi.json', { hideDownloadButton: false }, document.getElementById('redoc'));\n";
 
-/** The one thing that the bundle loads from elsewhere: a logo under the menu. */
+/** The only file that the bundle loads from another server: a logo under the menu. */
 const LOGO = 'https://cdn.redoc.ly/redoc/logo-mini.svg';
 const NOTHING = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=';
 
-/** How long a bundle that could not be had is not tried again. */
+/** Time after which a bundle that could not be fetched is tried again. */
 const FAILURE_MS = 1000;
 
-/** Every path that `redocRoutes` adds. */
+/** All paths that `redocRoutes` adds. */
 export const REDOC_PATHS: readonly string[] = ['/redoc', '/redoc/init.js', '/redoc/redoc.standalone.js'];
 
-/** `/redoc`: the documentation of `/openapi.json` to be read. `bundle` gives the file of Redoc's own bundle. */
+/** Adds `/redoc`, the documentation of `/openapi.json` for readers. `bundle` returns the file of Redoc's own bundle. */
 export function redocRoutes(router: Router, title: string, bundle: () => Promise<string>): void {
   const found = async (): Promise<string> => {
     try {
@@ -27,7 +27,7 @@ export function redocRoutes(router: Router, title: string, bundle: () => Promise
       throw new AanaError(
         'RedocNotFound',
         'unavailable',
-        `Redoc is not on this machine and cannot be fetched: ${reason}; \`aana-host setup\` fetches it, and /docs needs nothing`,
+        `Redoc is not on this machine and cannot be fetched: ${reason}; run \`aana-host setup\`, or use /docs, which needs no download`,
         { cause },
       );
     }

@@ -3,9 +3,9 @@ import type { Context } from 'koa';
 
 export interface StaticPage {
   readonly title: string;
-  /** Sources that its content security policy names besides its own server: directives of their own. */
+  /** Additional directives of its content security policy, for sources besides its own server. */
   readonly policy: string;
-  /** Addresses relative to the page's own, so that it works wherever the application is mounted. */
+  /** Addresses relative to the page, so that it works wherever the application is mounted. */
   readonly styles: readonly string[];
   readonly scripts: readonly string[];
   readonly icon: string;
@@ -13,7 +13,7 @@ export interface StaticPage {
   readonly id: string;
 }
 
-/** Everything comes from this server, nothing is inline, and no other page shows it. */
+/** Everything comes from this server, nothing is inline, and no other page may show the page in a frame. */
 const POLICY =
   "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -36,7 +36,7 @@ ${scripts.map((src) => `<script src="${src}"></script>\n`).join('')}</body>
 `;
 }
 
-/** What a page is made of, read once; browsers keep it for an hour, and then ask whether it has changed. */
+/** A file of a page, read once. Browsers keep it for an hour and then ask whether it has changed. */
 export interface Asset {
   readonly type: string;
   readonly content: Buffer;
@@ -55,8 +55,8 @@ export function serveAsset(ctx: Context, { type, content, etag }: Asset): void {
 }
 
 /**
- * Sends a body, or 304 to a client that has this one already. Also to one that sends `cache-control: no-cache`, as
- * `fetch` of Node does beside `if-none-match`.
+ * Sends a body, or 304 to a client that already has it. A client with `cache-control: no-cache` gets 304 too, because
+ * `fetch` of Node sends this header with `if-none-match`.
  */
 export function serveUnchanged(ctx: Context, etag: string, body: Buffer): void {
   ctx.set('etag', etag);

@@ -2,7 +2,10 @@ import { AanaError } from '../../core/errors.ts';
 import { jsonShape } from '../../core/json/json-shape.ts';
 import { validationError } from '../../endpoints/index.ts';
 
-/** Parses the JSON input of a request; what is not JSON or nests deeper than `maxDepth` is a `ValidationError`. */
+/**
+ * Parses the JSON input of a request. Throws `ValidationError` if the text is not JSON or is nested deeper than
+ * `maxDepth`.
+ */
 export function parseJson(text: string, maxDepth: number): unknown {
   if (jsonShape(text).depth > maxDepth) {
     throw validationError([
@@ -23,8 +26,8 @@ export function parseJson(text: string, maxDepth: number): unknown {
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The text of bytes; a byte-order mark is left out. What is not UTF-8 is a `ValidationError`, not a text that differs
- * from what was sent.
+ * Returns the text of bytes without a byte-order mark. Throws `ValidationError` if they are not UTF-8, because a
+ * replacement would change the input.
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   try {
@@ -37,7 +40,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
-/** Half of a surrogate pair is no character: it has no UTF-8, and components take nothing else. */
+/** Refuses half of a surrogate pair. It is not a character: it has no UTF-8, and components accept only UTF-8. */
 function refuseLoneSurrogates(value: unknown, loc: readonly (string | number)[]): void {
   const refuse = (): never => {
     throw validationError([

@@ -7,14 +7,14 @@ import type { HttpAppOptions } from '../options.ts';
 const HIDDEN = '…';
 const OWN_KEY = new RegExp(`${API_KEY_PREFIX}[0-9A-Za-z]+`, 'g');
 const SHORTEST_KEY = 16;
-/** Answers to requests that reached nothing, or not what they meant. */
+/** Statuses of requests that reached nothing, or not the intended thing. */
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 404, 405, 422, 429]);
 
 /**
- * Hides API keys in what the log says of a request: somebody puts one into a path sooner or later. Those that begin
- * like ours are known by that, and so is the one that the request shows. Others look like anything; where keys are
- * asked for, each long part of a path that was refused may be one, unless it is the id of a task or part of an
- * endpoint's path.
+ * Returns a function that hides API keys in log lines about a request, because clients put keys into paths by mistake.
+ * It hides the key that the request shows, and texts that begin like the keys of this package. Other keys can look like
+ * anything. So with API keys it also hides each long part of the path of a refused request, unless the part is the id
+ * of a task or belongs to the path of an endpoint.
  */
 export function keyHider(
   ctx: Context,

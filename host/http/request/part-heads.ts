@@ -2,10 +2,10 @@ import { multipart, type PluginFunction } from 'formidable';
 import { AanaError } from '../../core/errors.ts';
 import { tooLarge } from './json.ts';
 
-/** More than any client needs for the name and type of a part. */
+/** Limit of the headers of a part. No client needs more for the name and the type of a part. */
 const HEAD_BYTES = 8 * 1024;
 
-/** What formidable's parser tells of the bytes that it reads. */
+/** An event of formidable's parser about the bytes that it reads. */
 interface ParserEvent {
   name: string;
   readonly start?: number;
@@ -19,9 +19,9 @@ interface Form {
 }
 
 /**
- * formidable's reader of forms, with limits on the headers of a part and on the number of parts. It has none of its own
- * for headers, keeps them in memory, and searches them in time that grows with the square of their length: a header of
- * a megabyte would keep the whole host busy for minutes. It counts files when all are on the disk.
+ * formidable's reader of forms, with limits on the headers of a part and on the number of parts. formidable has no
+ * limit on headers. It keeps them in memory and searches them in time that grows with the square of their length, so a
+ * header of a megabyte would block the whole host for minutes. It counts files only after all of them are on the disk.
  */
 export function multipartWithLimits(maxParts: number): PluginFunction {
   return function (this: unknown, formidable, options) {
@@ -48,12 +48,12 @@ export function multipartWithLimits(maxParts: number): PluginFunction {
             data: { limit: maxParts },
           }),
         );
-      if (isOver) event.name = ''; // nobody reads on
+      if (isOver) event.name = ''; // no listener reads further
     });
   };
 }
 
-/** What formidable tells of a part before it reads it. */
+/** The head of a part, before formidable reads the part. */
 export interface PartHead {
   name: string | null;
   originalFilename: string | null;
@@ -62,7 +62,8 @@ export interface PartHead {
 }
 
 /**
- * formidable takes a part for a file by its content type; what makes it one is a file name, and `body` is never one.
+ * Marks a part as a file if it has a file name, because formidable decides by the content type. The part `body` is
+ * never a file.
  */
 export function classify(part: PartHead): void {
   part.originalFilename ??= extendedName(part.headers?.['content-disposition'] ?? '');
@@ -71,8 +72,8 @@ export function classify(part: PartHead): void {
 }
 
 /**
- * The name in `filename*=UTF-8''…`, which some clients send alone for a name that is not ASCII; empty when it cannot be
- * read.
+ * Returns the name in `filename*=UTF-8''…`, which some clients send alone if the name is not ASCII. Returns an empty
+ * text if it cannot be decoded.
  */
 function extendedName(disposition: string): string | null {
   const [, encoded] = /;\s*filename\*=utf-8'[\w-]*'([^\s;]*)/i.exec(disposition) ?? [];

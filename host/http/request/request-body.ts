@@ -27,16 +27,16 @@ export interface RequestBody extends AsyncDisposable {
   readonly files: ReadonlyMap<string, UploadedFile>;
 }
 
-/** Room for the boundaries and headers of parts, and for the escapes of an urlencoded form. */
+/** Space for the boundaries and headers of parts, and for the escapes of an urlencoded form. */
 const FRAMING_BYTES = 64 * 1024;
-/** Parts besides files, so that those which should not be there are named. */
+/** Limit of the parts besides files, so that errors can name the unexpected ones. */
 const OTHER_PARTS = 16;
-/** A form of at most so many bytes is read before it is parsed. */
+/** A form of at most this size is read before it is parsed. */
 const SMALL_FORM_BYTES = 64 * 1024;
 
 /**
- * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or the JSON by
- * itself. Files are streamed to `tempDir` and go when the body is disposed, or when reading fails.
+ * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or only the JSON.
+ * Files are streamed to `tempDir`. They are deleted when the body is disposed, or when reading fails.
  */
 export async function readBody(
   ctx: Context,
@@ -45,7 +45,7 @@ export async function readBody(
   artifactsDir?: string,
 ): Promise<RequestBody> {
   const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
-  if (type === null) throw missingBody(); // no body at all
+  if (type === null) throw missingBody(); // the request has no body
   if (type === false && ctx.get('content-type') !== '') {
     throw new HttpError(
       'UnsupportedMediaType',
@@ -73,21 +73,21 @@ export async function readBody(
   return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
 }
 
-/** What would be read as something else than it is. */
+/** Refuses encodings in which the text would be misread. */
 function checkEncodings(ctx: Context): void {
   const encoding = ctx.get('content-encoding').trim().toLowerCase();
   if (encoding !== '' && encoding !== 'identity')
     throw new HttpError(
       'UnsupportedMediaType',
       415,
-      `content encoding ${JSON.stringify(encoding)} is not taken: send the request as it is`,
+      `content encoding ${JSON.stringify(encoding)} is not supported: send the request without encoding`,
     );
   const { charset } = ctx.request;
   if (charset !== '' && !/^(utf-?8|us-ascii)$/i.test(charset))
-    throw new HttpError('UnsupportedMediaType', 415, `charset ${JSON.stringify(charset)} is not taken: send UTF-8`);
+    throw new HttpError('UnsupportedMediaType', 415, `charset ${JSON.stringify(charset)} is not supported: send UTF-8`);
 }
 
-/** The whole request. What is over the limit is left where it is, for an answer to be sent first. */
+/** Reads the whole request. If it exceeds the limit, the rest stays unread, so that an answer can be sent first. */
 function readAll(req: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -147,7 +147,7 @@ async function readMultipart(ctx: Context, limits: BodyLimits, folders: UploadFo
 
 async function parseMultipart(ctx: Context, limits: BodyLimits, folders: UploadFolders): Promise<RequestBody> {
   const gone = whenGone(ctx);
-  gone.catch(() => {}); // seen in the race below
+  gone.catch(() => {}); // the race below handles it
   const tempDir = await folderOf(folders).catch((error: unknown) => {
     throw fromFormidable(error, limits);
   });
@@ -174,13 +174,13 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, folders: UploadF
         allowEmptyFiles: true,
         enabledPlugins: [multipartWithLimits(limits.max_files + OTHER_PARTS)],
         minFileSize: 0,
-        hashAlgorithm: 'sha256', // of what streams to the disk: it is never read again for this
+        hashAlgorithm: 'sha256', // computed while the file streams to the disk, so that it is not read again
         onPart: (part, handle) => {
           const head = part as unknown as PartHead;
           names.push(head.name ?? '');
           classify(head);
           part.on('data', (data: Buffer) => framing.account(data.length));
-          if (part.name === 'body') part.on('data', (data: Buffer) => json.push(data)); // formidable's own text has lost what is not UTF-8
+          if (part.name === 'body') part.on('data', (data: Buffer) => json.push(data)); // the text from formidable has lost bytes that are not UTF-8
           handle(part);
         },
       },
@@ -204,9 +204,9 @@ async function parseMultipart(ctx: Context, limits: BodyLimits, folders: UploadF
 }
 
 interface UploadFolders {
-  /** A folder that exists, or a function that makes one. */
+  /** A folder that exists, or a function that makes one and returns it. */
   readonly tempDir: string | (() => Promise<string>);
-  /** The folder that ids of uploads are below. Default: `tempDir`. */
+  /** The folder that ids of uploads are relative to. Default: `tempDir`. */
   readonly artifactsDir?: string | undefined;
 }
 
@@ -214,7 +214,7 @@ async function folderOf({ tempDir }: UploadFolders): Promise<string> {
   return typeof tempDir === 'string' ? tempDir : tempDir();
 }
 
-/** Rejects when the connection closes before the request is complete; formidable misses that while it prepares. */
+/** Rejects when the connection closes before the request is complete. formidable misses this while it prepares. */
 function whenGone({ req }: Context): Promise<never> {
   return new Promise((_, reject) => {
     const onClose = (): void => {
@@ -230,22 +230,22 @@ function goneError(): AanaError {
 }
 
 const FRAMING_CHECK_MS = 25;
-/** More than what the buffers between the socket and the parts can hold. */
+/** Limit above the bytes that can be in buffers between the socket and the parts. */
 const FRAMING_SLACK_BYTES = 4 * 1024 * 1024;
 
 /**
- * formidable reads what stands before the first part and after the last one without end; a request whose bytes do not
- * end up in parts is ended.
+ * Ends a request that has too many bytes outside of its parts. formidable reads without limit before the first part and
+ * after the last one.
  */
 function limitFraming(req: IncomingMessage, limit: number): Disposable & { account(bytes: number): void } {
   const start = req.socket.bytesRead;
   let accounted = 0;
   const timer = setInterval(() => {
     if (req.socket.bytesRead - start - accounted > limit)
-      req.destroy(tooLarge('the form has too much besides its parts', limit));
+      req.destroy(tooLarge('the form has too many bytes outside of its parts', limit));
   }, FRAMING_CHECK_MS);
   return {
-    // base64 makes three bytes of four
+    // base64 encodes three bytes as four
     account: (bytes) => void (accounted += Math.ceil((bytes * 4) / 3)),
     [Symbol.dispose]: () => clearInterval(timer),
   };
@@ -275,10 +275,10 @@ async function uploadedFiles(
   const files = new Map<string, UploadedFile>();
   for (const [name, part] of Object.entries(parts)) {
     const { filepath: path, originalFilename, mimetype, size: bytes, hash } = [part].flat()[0] as FormidableFile;
-    // formidable takes a file for stored, and tells the size that was sent, also when the last writes have failed.
+    // formidable counts a file as stored, and reports the sent size, even if the last writes have failed.
     const artifact = await artifactOf(artifactsDir, path, hash).catch(() => undefined);
     if (artifact?.bytes !== bytes) throw storageFull();
-    const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send the path
+    const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send a path
     files.set(name, {
       path,
       artifact,
@@ -297,8 +297,8 @@ function storageFull(cause?: unknown): AanaError {
 }
 
 /**
- * Refuses a form that has other fields than `body`, or lacks that: with everything that is wrong, so that a misspelt
- * field shows what it should have been.
+ * Refuses a form that lacks `body` or has other fields. The error lists all of them, so that it shows a misspelt field
+ * next to the missing one.
  */
 function checkFields(unknown: readonly string[], hasBody: boolean): void {
   const wrong = [...(hasBody ? [] : [MISSING_BODY]), ...unknown.map(unknownField)];
@@ -320,7 +320,7 @@ function unknownField(name: string): { type: string; loc: string[]; msg: string;
   return {
     type: 'extra_forbidden',
     loc: [name],
-    msg: 'The form has the field "body" and file parts, nothing else',
+    msg: 'The form can only have the field "body" and file parts',
     input: null,
   };
 }
@@ -336,7 +336,7 @@ function duplicateParts(names: readonly string[]): AanaError {
   );
 }
 
-/** formidable's codes (its `FormidableError.js`) as our errors. */
+/** Translates an error of formidable by its code (see its `FormidableError.js`). */
 function fromFormidable(error: unknown, limits: BodyLimits): unknown {
   if (error instanceof AanaError || !(error instanceof Error)) return error;
   const { code, httpCode } = error as Error & { code?: unknown; httpCode?: number };

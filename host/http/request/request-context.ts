@@ -5,7 +5,7 @@ import { validTraceparent } from '../../core/request-context.ts';
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** The client's `x-request-id` when it is harmless in logs and headers, else a new one; the answer carries it. */
+/** Returns the client's `x-request-id` if it is safe in logs and headers, else a new id. The answer has it too. */
 export function takeRequestId(ctx: Context): string {
   const given = ctx.get('x-request-id');
   const id = REQUEST_ID.test(given) ? given : newId();
@@ -13,17 +13,17 @@ export function takeRequestId(ctx: Context): string {
   return id;
 }
 
-/** A key of `ctx.state` that another application around this one does not use. */
+/** A key of `ctx.state` that no other application around this one uses. */
 const PLACE: unique symbol = Symbol('place in the trace');
 
-/** Says where in a distributed trace the work for this request is. */
+/** Sets the place of the request's work in a distributed trace. */
 export function placeInTrace(ctx: Context, traceparent: string | undefined): void {
   stateOf(ctx)[PLACE] = traceparent;
 }
 
 /**
- * Returns where in a distributed trace the work for this request is: as {@link placeInTrace} said, else the header
- * where that is valid.
+ * Returns the place of the request's work in a distributed trace: the one from {@link placeInTrace}, else the header if
+ * it is valid.
  */
 export function traceparentOf(ctx: Context): string | undefined {
   const state = stateOf(ctx);

@@ -2,20 +2,23 @@ import type { Context } from 'koa';
 import { noTelemetry } from '../../core/telemetry.ts';
 import type { HttpAppOptions } from '../options.ts';
 
-/** One request that is being answered. */
+/** Telemetry of one request. */
 export interface RequestRecord {
-  /** The place in the trace of what is done for the request. */
+  /** The place of the request's work in the trace. */
   readonly traceparent: string | undefined;
-  /** `status` is that of the answer, `ms` the time that it took, `error` what the request failed with. */
+  /**
+   * Reports the end. `status` is the status of the answer, `ms` its duration in milliseconds, `error` the error of a
+   * failed request.
+   */
   end(answer: { readonly status: number; readonly ms: number; readonly error?: unknown }): void;
 }
 
-/** Begins to report a request; `parent` is the `traceparent` that it came with. */
+/** Begins the report of a request. `parent` is the `traceparent` of the request. */
 export type BeginRequest = (ctx: Context, parent: string | undefined) => RequestRecord;
 
 /**
- * Returns what reports requests, in the names of OpenTelemetry's conventions for HTTP servers. A route is the path of
- * an endpoint: other paths have no name, since anybody can make them up.
+ * Returns the function that reports requests, with the names of OpenTelemetry's conventions for HTTP servers. A route
+ * is the path of an endpoint. Other paths are not reported, because clients can invent any number of them.
  */
 export function requestRecorder({
   telemetry = noTelemetry,

@@ -7,7 +7,7 @@ export interface HttpErrorOptions {
   readonly data?: unknown;
 }
 
-/** An error that is HTTP's own and has no kind: 405, 415. */
+/** An error that only HTTP has and that has no kind, such as 405 and 415. */
 export class HttpError extends AanaError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -21,10 +21,10 @@ export class HttpError extends AanaError {
   }
 }
 
-/** Whose statuses errors have: their own, or those of the original system, for clients that were written against it. */
+/** The statuses of errors: `none` for our own, or those of the original system for clients that were written for it. */
 export type CompatStatus = 'none' | 'original';
 
-/** All that the original answers with there. */
+/** The whole message of the original for these errors. */
 const ORIGINAL_DETAIL: Readonly<Record<string, string>> = {
   NotFound: 'Not Found',
   MethodNotAllowed: 'Method Not Allowed',
@@ -36,14 +36,14 @@ export function errorBody(record: ErrorRecord, includeStacktrace: boolean): Erro
   return { error: record.name, message: publicMessage(record), data: withoutLines(record.data), stacktrace: null };
 }
 
-/** What a replica printed is for its operator. */
+/** Leaves out the output of a replica, which is only for the operator. */
 function withoutLines(data: unknown): unknown {
   if (typeof data !== 'object' || data === null || !('last_lines' in data)) return data;
   const { last_lines: _lines, ...rest } = data;
   return rest;
 }
 
-/** The body as JSON; data that has no JSON form is left out rather than failing the answer. */
+/** Returns the body as JSON. Data without a JSON form is left out. */
 export function errorJson(thrown: unknown, includeStacktrace: boolean, compatStatus: CompatStatus = 'none'): string {
   const detail =
     thrown instanceof HttpError

@@ -1,13 +1,13 @@
 import type { ErrorKind } from '../../core/errors.ts';
 
-/** An error that this package throws, as clients can rely on it. */
+/** An error that this package throws, for clients that rely on it. */
 export interface CataloguedError {
   /** The value of `error`. */
   readonly name: string;
-  /** Each kind that it is thrown with, or a status where it is HTTP's own. */
+  /** Every kind of the error, or its status if only HTTP has it. */
   readonly as: readonly (ErrorKind | number)[];
   readonly when: string;
-  /** Keys of `data`; for a list, those of its entries. Empty: `data` is `{}`. */
+  /** Keys of `data`, or of its entries if it is a list. Empty if `data` is `{}`. */
   readonly data: string;
   /** Its status with `compat_status: original`. */
   readonly original: number;
@@ -26,161 +26,151 @@ function one(
 
 const ENTRIES = 'list of type, loc, msg, input';
 
-/**
- * Errors that a request can be answered with. `docs/errors.md` is made of this; a test compares it with the sources.
- */
+/** Errors of requests. `docs/errors.md` is made from this list, and a test compares it with the sources. */
 export const REQUEST_ERRORS: readonly CataloguedError[] = [
   // The request itself.
   one(
     'ValidationError',
     ['invalid-input', 422],
-    'The input does not match its schema, or a part, field, header or query parameter is missing, doubled or unknown.',
+    'The input does not match its schema, or a part, field, header or query parameter is missing, repeated or unknown.',
     { data: ENTRIES, original: 422 },
   ),
   one('UploadedFileNotFound', 'invalid-input', 'The input names a file part that was not uploaded.', {
     data: `${ENTRIES}; content`,
   }),
   one('MalformedRequest', ['bad-request', 400], 'The request is not HTTP, or its form cannot be read.'),
-  one('HttpsExpected', 400, 'Plain HTTP was spoken to a port that speaks HTTPS.'),
+  one('HttpsExpected', 400, 'A client used plain HTTP on a port that speaks HTTPS.'),
   one(
     'OriginNotAllowed',
     403,
-    'The request comes from a page of another origin, which `cors` does not allow, or would change something by GET.',
+    'The request comes from a page of another origin, and `cors` does not allow it, or it would change data with GET.',
     { original: 403 },
   ),
-  one(
-    'HostNotAllowed',
-    421,
-    'The name in the header `host` is not one of the server; `allowed_hosts` has more of them.',
-    { original: 421 },
-  ),
-  one('NotFound', 404, 'There is nothing at this path.', { original: 404 }),
-  one('MethodNotAllowed', 405, 'The path does not take this method; the header `allow` has those that it takes.', {
+  one('HostNotAllowed', 421, 'The name in the header `host` is not a name of the server. `allowed_hosts` adds names.', {
+    original: 421,
+  }),
+  one('NotFound', 404, 'No route has this path.', { original: 404 }),
+  one('MethodNotAllowed', 405, 'The path does not accept this method. The header `allow` lists the accepted ones.', {
     original: 405,
   }),
   one('RequestTimeout', 408, 'The request took too long to arrive.', { original: 408 }),
   one(
     'RequestTooLarge',
     ['too-large', 431],
-    'The request, a file, a field, the number of files or the head is over a limit.',
+    'The request, a file, a field, the number of files or the head exceeds a limit.',
     { data: 'limit', original: 413 },
   ),
-  one('UnsupportedMediaType', 415, 'The content type, charset or content encoding is not taken.', { original: 415 }),
-  one('ExpectationFailed', 417, 'The header `expect` has something else than `100-continue`.', { original: 417 }),
-  one('CancelledError', 'cancelled', 'The client closed the connection; only the log has it.', { original: 499 }),
-  one('RedocNotFound', 'unavailable', 'The bundle of Redoc cannot be had.', { original: 503 }),
-  // Who asks.
+  one('UnsupportedMediaType', 415, 'The content type, charset or content encoding is not supported.', {
+    original: 415,
+  }),
+  one('ExpectationFailed', 417, 'The header `expect` has another value than `100-continue`.', { original: 417 }),
+  one('CancelledError', 'cancelled', 'The client closed the connection. Only the log shows this error.', {
+    original: 499,
+  }),
+  one('RedocNotFound', 'unavailable', 'The bundle of Redoc is missing and cannot be fetched.', { original: 503 }),
+  // The caller.
   one('ApiKeyNotProvided', 'unauthenticated', 'The request has no API key.', { data: 'message' }),
-  one('ApiKeyNotFound', 'unauthenticated', 'The API key is not known, or mistyped.', { data: 'message' }),
+  one('ApiKeyNotFound', 'unauthenticated', 'The API key is unknown or mistyped.', { data: 'message' }),
   one('ApiKeyExpired', 'unauthenticated', 'The API key has expired.', { data: 'message' }),
   one('ApiKeyValidationFailed', 'unavailable', 'API keys cannot be checked, because the database does not answer.', {
     data: 'message',
   }),
-  one('InsufficientScope', 'denied', 'The API key is not for this path.', { data: 'message' }),
-  one('AdminOnlyAccess', 'denied', 'The path is for API keys of admins.', { data: 'message' }),
+  one('InsufficientScope', 'denied', 'The scopes of the API key do not allow this path.', { data: 'message' }),
+  one('AdminOnlyAccess', 'denied', 'The path is only for API keys of admins.', { data: 'message' }),
   one('InactiveSubscription', 'denied', 'The path needs an active subscription.', { data: 'message' }),
   one(
     'TooManyRequestsException',
     'rate-limited',
-    'Too many requests in a while; `Retry-After` says how long to wait.',
+    'The caller exceeded a rate limit. `Retry-After` has the time to wait.',
     { data: 'rate_limit, rate_duration' },
   ),
   // The application.
   one('NotReady', 'unavailable', 'The application is starting.', { original: 503 }),
   one('ShuttingDown', 'unavailable', 'The application is shutting down.', { original: 503 }),
-  one('RuntimeError', 400, 'A request is to be deferred, but the task queue is switched off.'),
+  one('RuntimeError', 400, 'The request asks to become a task, but the task queue is off.'),
   one('TimeoutError', 'deadline-exceeded', 'The run took longer than `limits.invocation_timeout_s`.'),
-  one(
-    'OutputError',
-    'internal',
-    'The endpoint gave something that does not match its schema; the log names the place.',
-  ),
+  one('OutputError', 'internal', 'The output of the endpoint does not match its schema. The log names the place.'),
   one(
     'EndpointError',
     ['unavailable', 'internal', 'conflict', 'invalid-input'],
-    'The endpoint could not be initialized, or is declared wrongly.',
+    'The endpoint could not be initialized, or its declaration is wrong.',
   ),
   one(
     'StorageFull',
     ['unavailable', 'too-large'],
-    'An upload does not fit on the disk of the server, or a plugin stores more than it may.',
+    'An upload does not fit on the disk of the server, or a plugin exceeds its limit of stored data.',
   ),
   one('DiskFullException', 'unavailable', 'Decoded media does not fit on the disk of the server.', {
     data: 'directory',
   }),
   // Tasks and stored things.
-  one('NotFoundException', ['not-found', 404], 'There is no such task, or other stored thing.', {
+  one('NotFoundException', ['not-found', 404], 'No such task or other stored object exists.', {
     data: 'table, id',
     original: 404,
   }),
-  one('TaskIsActive', 'bad-request', 'A task that is assigned or runs cannot be deleted.', { data: 'id' }),
+  one('TaskIsActive', 'bad-request', 'An assigned or running task cannot be deleted.', { data: 'id' }),
   one('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried.', { data: 'id' }),
   one('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', { data: 'id' }),
-  one('TooManyTasks', 'rate-limited', 'As many tasks of the user wait as may.', { data: 'max_waiting' }),
+  one('TooManyTasks', 'rate-limited', 'The user has too many waiting tasks.', { data: 'max_waiting' }),
   one(
     'TaskStorageFull',
     'rate-limited',
-    'Tasks of the user keep as many bytes of uploads and results as may be kept, or would with this one.',
+    "The uploads and results of the user's tasks would exceed the limit of stored bytes.",
     { data: 'max_bytes, used_bytes' },
   ),
-  one(
-    'TooManyWatchers',
-    'rate-limited',
-    'The user reads the events of as many tasks as may be read at the same time.',
-    { data: 'max_watchers' },
-  ),
+  one('TooManyWatchers', 'rate-limited', 'The user watches too many tasks at the same time.', { data: 'max_watchers' }),
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
-  one('UploadedFileLost', 'internal', 'A file that was uploaded for a task is gone, or was changed.', {
+  one('UploadedFileLost', 'internal', 'A file that was uploaded for a task is missing or was changed.', {
     data: 'content',
   }),
-  one('ResultNotStored', 'internal', 'A task was done, but the database refused its result.'),
-  one('EndpointNotFoundException', 'unavailable', 'The endpoint of a task is not there just now.'),
+  one('ResultNotStored', 'internal', 'A task completed, but the database refused its result.'),
+  one('EndpointNotFoundException', 'unavailable', 'The endpoint of a task is not registered at the moment.'),
   one(
     'DatabaseException',
     ['unavailable', 'internal', 'invalid-input'],
-    'The database does not answer, or refuses; with 422 a text that it cannot keep, such as one with U+0000.',
+    'The database does not answer, or refuses a statement. With 422: a text that it cannot store, such as one with U+0000.',
     { data: 'message' },
   ),
-  one('MediaIdAlreadyExistsException', 'conflict', 'There is a media of this id already.', { data: 'table, id' }),
-  one('InvalidWebhookEventType', 'bad-request', 'There is no such event.', { data: 'event_type' }),
-  one('TooManyWebhooks', 'conflict', 'There are as many webhooks as a user may have.', { data: 'max_webhooks' }),
+  one('MediaIdAlreadyExistsException', 'conflict', 'A media with this id already exists.', { data: 'table, id' }),
+  one('InvalidWebhookEventType', 'bad-request', 'No such event exists.', { data: 'event_type' }),
+  one('TooManyWebhooks', 'conflict', 'The user has too many webhooks.', { data: 'max_webhooks' }),
   one('WebhookDisabled', 'conflict', 'A delivery of a disabled webhook cannot be sent again.', { data: 'id' }),
-  one('DeliveryIsActive', 'conflict', 'The delivery is being sent right now.', { data: 'id' }),
-  one('ApiKeyAlreadyExists', 'conflict', 'There is an API key of this id already.', { data: 'key_id' }),
+  one('DeliveryIsActive', 'conflict', 'The delivery is being sent at the moment.', { data: 'id' }),
+  one('ApiKeyAlreadyExists', 'conflict', 'An API key with this id already exists.', { data: 'key_id' }),
   // Media.
   one(
     'DownloadException',
     ['bad-request', 'unavailable'],
-    'A URL cannot be fetched; or a model, which is missing, cannot.',
+    'A URL cannot be fetched, or a missing model cannot be downloaded.',
     { data: 'url' },
   ),
   one('PrivateAddressException', 'denied', 'A URL leads to a private, local or metadata address.', { data: 'url' }),
-  one('PathNotAllowedException', 'denied', 'A path is outside of `media.allow_paths`.', { data: 'path' }),
-  one('FileNotFoundError', 'bad-request', 'There is no file at a path, or none that can be read.', { data: 'path' }),
-  one('MediaTooLargeException', 'too-large', 'A URL has more bytes than `media.max_bytes`.', {
+  one('PathNotAllowedException', 'denied', 'The path is outside of `media.allow_paths`.', { data: 'path' }),
+  one('FileNotFoundError', 'bad-request', 'The path has no file, or no readable file.', { data: 'path' }),
+  one('MediaTooLargeException', 'too-large', 'The media at a URL has more bytes than `media.max_bytes`.', {
     data: 'url, max_bytes',
   }),
   one('MediaTooLongException', 'too-large', 'The media is longer than `media.max_duration_s`.', {
     data: 'video, max_duration',
   }),
-  one('VideoReadingException', 'bad-request', 'The file is no video that can be read.', { data: 'video, message' }),
-  one('AudioReadingException', ['bad-request', 'internal'], 'The file has no audio that can be read.', {
+  one('VideoReadingException', 'bad-request', 'The file is not a readable video.', { data: 'video, message' }),
+  one('AudioReadingException', ['bad-request', 'internal'], 'The file has no readable audio.', {
     data: 'audio, message',
   }),
-  one('ImageReadingException', 'bad-request', 'The file is no image that can be read.', { data: 'image, message' }),
-  one('ImageTooLargeException', 'too-large', 'The image has more pixels than are decoded.', {
+  one('ImageReadingException', 'bad-request', 'The file is not a readable image.', { data: 'image, message' }),
+  one('ImageTooLargeException', 'too-large', 'The image has more pixels than the limit.', {
     data: 'image, max_pixels',
   }),
   // Deployments.
   one('InferenceException', 'internal', 'The engine failed.', { data: 'model_name' }),
-  one('PromptTooLongException', 'bad-request', 'The prompt has more tokens than the model takes.', {
+  one('PromptTooLongException', 'bad-request', 'The prompt has more tokens than the model accepts.', {
     data: 'prompt_len, max_len',
   }),
-  one('EmptyPrompt', 'bad-request', 'The prompt is empty, and the model cannot begin by itself.', {
+  one('EmptyPrompt', 'bad-request', 'The prompt is empty, and the model cannot start without one.', {
     data: 'model_name',
   }),
   one('InvalidPrompt', 'bad-request', 'The model cannot read the prompt.', { data: 'model_name' }),
-  one('SlowReader', 'bad-request', 'Nobody took anything of the answer for a minute, so the model gave it up.', {
+  one('SlowReader', 'bad-request', 'The client read nothing of the answer for a minute, so the model stopped.', {
     data: 'model_name',
   }),
   one(
@@ -190,173 +180,183 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     { data: 'model_name' },
   ),
   one('EngineFull', 'unavailable', "The model's memory had no room for the request.", { data: 'model_name' }),
-  one('ChatTemplateException', 'bad-request', "The model's chat template does not take the dialog.", {
+  one('ChatTemplateException', 'bad-request', "The model's chat template does not accept the dialog.", {
     data: 'model_name',
   }),
-  one('InvalidOutput', 'internal', 'A deployment gave something that does not match its schema.'),
-  one('DeploymentFull', 'unavailable', 'Too many calls wait for a replica; `Retry-After` says when there is room.', {
-    data: 'deployment, max_queued_requests, retry_after_s',
-  }),
+  one('InvalidOutput', 'internal', 'The output of a deployment does not match its schema.'),
+  one(
+    'DeploymentFull',
+    'unavailable',
+    'Too many calls wait for a replica. `Retry-After` has the time until there is room.',
+    {
+      data: 'deployment, max_queued_requests, retry_after_s',
+    },
+  ),
   one(
     'DeploymentOverloaded',
     'unavailable',
-    'The calls before this one take longer than there is time for it; `Retry-After` says when to come back.',
+    'The calls before this one take longer than its deadline allows. `Retry-After` has the estimated wait.',
     { data: 'deployment, estimated_wait_s, retry_after_s' },
   ),
   one('DeploymentStopped', 'unavailable', 'The deployment is shutting down.', { data: 'deployment' }),
   one('DeploymentNotStarted', 'unavailable', 'The deployment is not started.', { data: 'deployment' }),
-  one('FailedDeployment', 'unavailable', 'The deployment could not start, and was given up.', {
+  one('FailedDeployment', 'unavailable', 'The deployment could not start, and the host stopped trying.', {
     data: 'deployment, last_lines',
   }),
-  one('InsufficientResources', 'unavailable', 'There is no room for a replica, or for a model on the disk.', {
-    data: 'deployment',
-  }),
+  one(
+    'InsufficientResources',
+    'unavailable',
+    'The devices have no room for a replica, or the disk has no room for a model.',
+    {
+      data: 'deployment',
+    },
+  ),
   one(
     'PoisonousCallError',
     'bad-request',
-    'Two replicas were lost while they worked on this call. It is suspected of that and refused for ten minutes, whoever asks.',
+    'Two replicas were lost while they worked on this call. The call is suspected as the cause and refused for ten minutes, for every caller.',
     { data: 'deployment, method, replicas, refused_for_s' },
   ),
   one(
     'DeploymentUnavailable',
     'unavailable',
-    'No replica serves, because none of them starts just now; `Retry-After` says when the next one is tried.',
+    'No replica serves, because none can start at the moment. `Retry-After` has the time until the next attempt.',
     { data: 'deployment, retry_after_s' },
   ),
   one(
     'ReplicaLostError',
     'unavailable',
-    'The replica at work was lost, or ended when its calls took longer than they may (`planned`), and the call could not be repeated.',
+    'The replica was lost during the call, or was ended because its calls exceeded their time (`planned`), and the call could not be repeated.',
     { data: 'deployment, replica, signal, planned' },
   ),
-  one('ArtifactNotFound', 'internal', 'Decoded audio that a deployment was to read is not there.', { data: 'id' }),
-  one('ReplicaNotReady', 'unavailable', 'The replica does not take calls yet.'),
-  one('DeploymentNotFound', 'not-found', 'There is no deployment of this name.'),
+  one('ArtifactNotFound', 'internal', 'Decoded audio for a deployment is missing.', { data: 'id' }),
+  one('ReplicaNotReady', 'unavailable', 'The replica does not accept calls yet.'),
+  one('DeploymentNotFound', 'not-found', 'No deployment has this name.'),
   one('MethodNotFound', ['not-found', 'bad-request'], 'The deployment has no such method, or it does not stream.'),
-  one('NotAStream', 'internal', 'A method that does not stream was called as one that does.'),
+  one('NotAStream', 'internal', 'A method that does not stream was called as a streaming method.'),
   one('MessageTooLarge', 'too-large', 'The arguments or the answer of a call are too large for a replica.'),
   // Plugins.
-  one('PluginTrapError', 'plugin-failed', 'The plugin crashed, or used more memory than it may.', {
+  one('PluginTrapError', 'plugin-failed', 'The plugin crashed, or exceeded its memory limit.', {
     data: 'plugin, endpoint',
   }),
-  one('PluginUnavailable', 'unavailable', 'The plugin has too many requests waiting, or is being replaced.'),
-  one('InvocationTimeout', 'deadline-exceeded', 'The plugin was not done in time, or computed for too long.', {
+  one('PluginUnavailable', 'unavailable', 'The plugin has too many waiting requests, or is being replaced.'),
+  one('InvocationTimeout', 'deadline-exceeded', 'The plugin exceeded its time limit or its limit of computing time.', {
     data: 'deadline_ms, cpu_ms, cpu_slice_ms',
   }),
   one(
     'OutputTooLarge',
     'too-large',
-    'The answer of the plugin is over `plugin_limits.output_bytes` or has over 2 million values or 256 levels of nesting, or its error has too much data.',
+    'The answer of the plugin exceeds `plugin_limits.output_bytes`, 2 million values or 256 levels of nesting, or its error has too much data.',
     { data: 'limit' },
   ),
-  one('TooManyHostCalls', 'too-large', 'The plugin called the host more often than it may.', { data: 'limit' }),
-  one('TooManyHandles', 'too-large', 'The plugin holds more media, streams and helpers than it may.', {
+  one('TooManyHostCalls', 'too-large', 'The plugin exceeded its limit of calls of the host.', { data: 'limit' }),
+  one('TooManyHandles', 'too-large', 'The plugin exceeded its limit of open media, streams and helpers.', {
     data: 'limit',
   }),
   one(
     'ArgumentsTooLarge',
     'too-large',
-    'The arguments of a call of the plugin are too large, too many or nested over 256 levels deep.',
+    'The arguments of a call by the plugin are too large, too many, or nested deeper than 256 levels.',
     { data: 'limit' },
   ),
   one(
     'HeldTooMuch',
     'too-large',
-    'Inputs and results of helpers of the plugin, which it has not dropped, are too large together.',
+    'The inputs and results of the helpers that the plugin holds are together too large.',
     { data: 'limit' },
   ),
-  one('ValueTooLarge', 'too-large', 'A value that the plugin stores is too large.', { data: 'bytes, limit' }),
-  one('ResponseTooLarge', 'too-large', 'The answer to a request of the plugin is too large.', { data: 'max_bytes' }),
+  one('ValueTooLarge', 'too-large', 'A value that the plugin wants to store is too large.', { data: 'bytes, limit' }),
+  one('ResponseTooLarge', 'too-large', 'The answer to a request by the plugin is too large.', { data: 'max_bytes' }),
   one('CapabilityDenied', 'denied', 'The plugin uses a capability that it was not granted.', { data: 'capability' }),
   one('DeploymentDenied', 'denied', 'The plugin calls a deployment that it was not granted.', { data: 'deployment' }),
-  one('HostDenied', 'denied', 'The plugin asks a host that it was not granted.', { data: 'host' }),
-  one('NestedHelper', 'denied', 'A helper of the plugin starts a helper.'),
-  one(
-    'InvalidArguments',
-    ['invalid-input', 'denied'],
-    'The plugin calls the host with arguments that cannot be taken.',
-  ),
+  one('HostDenied', 'denied', 'The plugin sends a request to a host that it was not granted.', { data: 'host' }),
+  one('NestedHelper', 'denied', 'A helper of the plugin tries to start a helper.'),
+  one('InvalidArguments', ['invalid-input', 'denied'], 'The plugin calls the host with invalid arguments.'),
   one('InvalidHandle', 'bad-request', 'The plugin uses a handle that it does not hold.'),
-  one('InvalidKey', 'invalid-input', 'The plugin stores under a key that is empty or too long.'),
-  one('InvalidRequest', 'invalid-input', 'The plugin makes a request that cannot be sent.'),
-  one('NotStreaming', 'bad-request', 'The plugin streams where its endpoint does not.'),
+  one('InvalidKey', 'invalid-input', 'The plugin uses a storage key that is empty or too long.'),
+  one('InvalidRequest', 'invalid-input', 'The plugin makes an invalid request.'),
+  one('NotStreaming', 'bad-request', 'The plugin writes a stream, but its endpoint does not stream.'),
 ];
 
-/** Errors that only programs, commands and the operator meet. */
+/** Errors that only programs, commands and the operator see. */
 export const PROGRAM_ERRORS: readonly CataloguedError[] = [
-  one('AlreadyConnected', 'conflict', 'The application listens, or is attached, already.'),
-  one('AlreadyDeployed', 'conflict', 'The application was deployed, or shut down, before.'),
+  one('AlreadyConnected', 'conflict', 'The application already listens or is already attached.'),
+  one('AlreadyDeployed', 'conflict', 'The application was already deployed or shut down.'),
   one(
     'ApplicationInReplica',
     'internal',
     'The module of a deployment class starts an application when it is imported.',
   ),
   one('ArchiveError', 'internal', 'A fetched package cannot be unpacked.'),
-  one('ClientFileError', 'invalid-input', 'The generated client cannot be written there.'),
-  one('CommandNotFound', 'internal', 'A program that is needed is not there.', { data: 'command' }),
-  one('ConfigError', 'invalid-input', 'The configuration is wrong; the message names the key.'),
-  one('ConnectionClosed', 'unavailable', 'The connection to the running application was closed here.'),
+  one('ClientFileError', 'invalid-input', 'The generated client cannot be written to this path.'),
+  one('CommandNotFound', 'internal', 'A required program is missing.', { data: 'command' }),
+  one('ConfigError', 'invalid-input', 'The configuration is wrong. The message names the key.'),
+  one('ConnectionClosed', 'unavailable', 'This process closed the connection to the running application.'),
   one('ConnectionLost', 'unavailable', 'The connection to the running application broke.', { data: 'url' }),
-  one('ControlProtocolError', 'bad-request', 'An attached process sends what is not understood.'),
-  one('DemoError', 'internal', 'The demonstration could not go on.'),
+  one('ControlProtocolError', 'bad-request', 'An attached process sent an invalid message.'),
+  one('DemoError', 'internal', 'The demonstration cannot continue.'),
   one('DeploymentBusy', 'conflict', 'The deployment is starting, changing or stopping.'),
-  one('DeploymentClassError', 'invalid-input', 'A deployment class is declared wrongly.', { data: 'class' }),
-  one('DeploymentExists', 'conflict', 'The name of a deployment is taken.'),
+  one('DeploymentClassError', 'invalid-input', 'The declaration of a deployment class is wrong.', { data: 'class' }),
+  one('DeploymentExists', 'conflict', 'Another deployment has this name.'),
   one('DeploymentImportError', 'internal', 'A replica cannot import the deployment class.'),
-  one('DeploymentRunning', 'conflict', 'The deployment runs already.'),
-  one('DeploymentTypeChanged', 'conflict', 'A deployment cannot become one of another class.'),
-  one('DeploymentTypeError', 'bad-request', 'A handle was asked for with another class than the deployment has.'),
+  one('DeploymentRunning', 'conflict', 'The deployment already runs.'),
+  one('DeploymentTypeChanged', 'conflict', 'The class of a deployment cannot change.'),
+  one('DeploymentTypeError', 'bad-request', 'A handle was requested with a class that the deployment does not have.'),
   one('DocumentError', 'invalid-input', 'The OpenAPI document cannot be read.'),
-  one('EngineEnded', 'internal', 'The engine of a replica ended by itself; the replica is replaced.'),
+  one('EngineEnded', 'internal', 'The engine of a replica ended unexpectedly. The replica is replaced.'),
   one('FfmpegNotFound', 'invalid-input', 'The configured ffmpeg does not run.'),
   one('ImportError', 'invalid-input', 'A module or application cannot be imported.'),
-  one('InvalidInput', 'invalid-input', 'A model cannot be imported or removed like this.'),
-  one('InvalidModelId', 'invalid-input', 'This is no id for a model.', { data: 'id' }),
-  one('ListenError', ['unavailable', 'invalid-input'], 'The address to listen on cannot be had.'),
+  one('InvalidInput', 'invalid-input', 'The arguments for importing or removing a model are wrong.'),
+  one('InvalidModelId', 'invalid-input', 'The text is not a valid id of a model.', { data: 'id' }),
+  one('ListenError', ['unavailable', 'invalid-input'], 'The address to listen on is not available.'),
   one(
     'TlsError',
     'invalid-input',
     'The certificate of the server, its key or the authorities of clients cannot be used.',
   ),
   one('MigrationError', 'conflict', 'The database cannot be brought up to date.'),
-  one('MissingBuildTool', 'internal', 'A tool that the native build needs is not there.'),
-  one('ModelDamaged', 'internal', 'The file of a model is not what it was.', { data: 'id, file' }),
-  one('ModelExists', 'conflict', 'There is a model of this id already.', { data: 'id' }),
-  one('ModelFormatError', 'bad-request', 'The file is no model that can be read.', { data: 'file' }),
-  one('ModelNotFound', ['not-found', 'internal'], 'There is no such model.', { data: 'id' }),
+  one('MissingBuildTool', 'internal', 'A tool that the native build needs is missing.'),
+  one('ModelDamaged', 'internal', 'The file of a model has changed.', { data: 'id, file' }),
+  one('ModelExists', 'conflict', 'A model with this id already exists.', { data: 'id' }),
+  one('ModelFormatError', 'bad-request', 'The file is not a readable model.', { data: 'file' }),
+  one('ModelNotFound', ['not-found', 'internal'], 'No such model exists.', { data: 'id' }),
   one('NativeBuildFailed', 'internal', 'The native addon could not be built.'),
-  one('NewPluginRefused', 'invalid-input', 'A plugin cannot be made there.'),
-  one('NotReconfigurable', 'conflict', 'The deployment cannot take another configuration while it runs.'),
-  one('NotRunning', 'unavailable', 'No application runs that could be attached to.', { data: 'url' }),
-  one('OtherVersion', 'conflict', 'The running application is of another version.'),
-  one('NoWebhookSecret', 'internal', 'A webhook has no secret to be signed with; the log of its deliveries has it.'),
+  one('NewPluginRefused', 'invalid-input', 'A plugin cannot be made in this folder.'),
+  one('NotReconfigurable', 'conflict', 'The configuration of the deployment cannot change while it runs.'),
+  one('NotRunning', 'unavailable', 'No application runs to which the process can attach.', { data: 'url' }),
+  one('OtherVersion', 'conflict', 'The running application has another version.'),
+  one(
+    'NoWebhookSecret',
+    'internal',
+    'A webhook has no secret for its signature. The log of its deliveries shows this error.',
+  ),
   one('PluginLoadError', 'internal', 'A plugin cannot be loaded.', { data: 'plugin' }),
-  one('PluginNotFound', 'not-found', 'There is no such plugin.'),
-  one('ProcessMemoryTooLarge', 'internal', 'A child process took too much memory.'),
+  one('PluginNotFound', 'not-found', 'No such plugin exists.'),
+  one('ProcessMemoryTooLarge', 'internal', 'A child process used too much memory.'),
   one('ProcessOutputTooLarge', 'internal', 'A child process wrote too much.'),
   one('ProcessTimeout', 'deadline-exceeded', 'A child process ran for too long.'),
-  one('ReplicaProtocolError', 'internal', 'A replica sends what is not understood.'),
+  one('ReplicaProtocolError', 'internal', 'A replica sent an invalid message.'),
   one(
     'ReconfigureTimeout',
     'deadline-exceeded',
-    'A replica made no progress with a changed configuration for `start_timeout_s`; it is replaced.',
+    'A replica made no progress with a changed configuration for `start_timeout_s`. It is replaced.',
   ),
   one('ReplicaStartError', 'internal', 'A replica could not be started.'),
   one(
     'RouterError',
     ['conflict', 'invalid-input'],
-    'A router, or the prefix that the application is mounted under, cannot be taken.',
+    'A router, or the prefix under which the application is mounted, is refused.',
   ),
-  one('SeveralRunning', 'conflict', 'Several applications run, and none was named.', { data: 'urls' }),
+  one('SeveralRunning', 'conflict', 'Several applications run, and the command names none of them.', { data: 'urls' }),
   one('YtDlpNotFound', 'invalid-input', 'The configured yt-dlp does not run.'),
-  one('TypeError', 'invalid-input', 'What a module exports is no application.'),
+  one('TypeError', 'invalid-input', 'The module exports no application.'),
 ];
 
 const ORIGINAL_STATUS: ReadonlyMap<string, number> = new Map(
   [...REQUEST_ERRORS, ...PROGRAM_ERRORS].map(({ name, original }) => [name, original]),
 );
 
-/** The status that the original system gives an error: 400 for all but a few, also for those that it does not know. */
+/** Returns the status of an error in the original system: 400 for most errors, also for unknown ones. */
 export function originalStatusOf(name: string): number {
   return ORIGINAL_STATUS.get(name) ?? 400;
 }

@@ -2,7 +2,7 @@ import { AanaError, type ErrorKind, toErrorRecord } from '../../core/errors.ts';
 import { type CompatStatus, HttpError } from './error-body.ts';
 import { originalStatusOf } from './error-catalogue.ts';
 
-/** The one place where errors get their HTTP status. */
+/** The HTTP status of each kind of error. No other place defines statuses. */
 const STATUS: Readonly<Record<ErrorKind, number>> = {
   'invalid-input': 422,
   'bad-request': 400,
@@ -23,7 +23,7 @@ export function statusOf(kind: ErrorKind): number {
   return STATUS[kind];
 }
 
-/** The status of whatever was thrown. What a router of the application threw with a status of its own keeps it. */
+/** Returns the status of anything that was thrown. An error of a router of the application keeps its own status. */
 export function statusOfThrown(thrown: unknown, compat: CompatStatus = 'none'): number {
   const given = thrownStatus(thrown);
   const { name, kind } = toErrorRecord(thrown);
@@ -32,7 +32,7 @@ export function statusOfThrown(thrown: unknown, compat: CompatStatus = 'none'): 
   return given ?? STATUS[kind];
 }
 
-/** The error that a handler has thrown with `ctx.throw` or `http-errors`: its status, where it has one. */
+/** Returns the status of an error that a handler has thrown with `ctx.throw` or `http-errors`. */
 function thrownStatus(error: unknown): number | undefined {
   if (error instanceof AanaError && !(error instanceof HttpError)) return undefined;
   const { status } = (error ?? {}) as { status?: unknown };

@@ -1,36 +1,36 @@
 import type { Context } from 'koa';
 import { EVENT_KEEP_ALIVE, serverSentEvent } from './server-sent-events.ts';
 
-/** How JSON texts become the bytes of a streamed answer. */
+/** A format of streamed answers: it turns JSON texts into bytes. */
 export interface StreamFormat {
-  /** Content types that a client can ask for it with. */
+  /** Content types with which a client can ask for the format. */
   readonly types: readonly string[];
-  /** The bytes of the n-th JSON text, counted from 1. */
+  /** Returns the bytes of the n-th JSON text, counted from 1. */
   value(json: string, n: number): string;
-  /** The bytes of an error, which is the last thing sent. */
+  /** Returns the bytes of an error, which ends the stream. */
   error(json: string, n: number): string;
-  /** What is sent when all is well and there is no more. */
+  /** Bytes at the end of a stream without an error. */
   end(n: number): string;
-  /** What can be sent between two values without being one, so that nobody on the way takes the connection for dead. */
+  /** Bytes that can be sent between two values and are not a value, so that no proxy closes a silent connection. */
   readonly keepAlive: string | undefined;
 }
 
-/** JSON texts with nothing between them, as the original sends them. */
+/** JSON texts with nothing between them, as in the original. */
 const CONCATENATED: StreamFormat = {
   types: ['application/json-seq'],
   value: (json) => json,
   error: (json) => json,
   end: () => '',
-  keepAlive: undefined, // clients of the original take each chunk of HTTP for an object
+  keepAlive: undefined, // clients of the original read each chunk of HTTP as an object
 };
 
-/** One JSON text a line. */
+/** One JSON text per line. */
 const LINES: StreamFormat = {
   types: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
   value: (json) => `${oneLine(json)}\n`,
   error: (json) => `${json}\n`,
   end: () => '',
-  keepAlive: ' ', // space before a JSON text is part of it; an empty line, which others send, is an error to many readers
+  keepAlive: ' ', // belongs to the next JSON text; many readers treat an empty line, which other servers send, as an error
 };
 
 /** Server-sent events. */
@@ -44,12 +44,12 @@ const EVENTS: StreamFormat = {
 
 const FORMATS: readonly StreamFormat[] = [CONCATENATED, LINES, EVENTS];
 
-/** Every content type that streams can have, the one without a wish first. */
+/** Every content type of streams. The first one is the default. */
 export const STREAM_TYPES: readonly string[] = FORMATS.flatMap(({ types }) => types);
 
 /**
- * The format that the client likes best by its `accept`, and the name that it has for it. Who accepts none of them gets
- * the first one all the same: clients of the original ask for `application/json`, and get it too.
+ * Returns the format that the client prefers by its `accept`, and the name that the client uses for it. A client that
+ * accepts none of them gets the first one, because clients of the original ask for `application/json`.
  */
 export function streamFormatFor(ctx: Context): { readonly format: StreamFormat; readonly type: string } {
   const accept = ctx.get('accept');
@@ -58,7 +58,7 @@ export function streamFormatFor(ctx: Context): { readonly format: StreamFormat; 
   return { type, format: FORMATS.find(({ types }) => types.includes(type)) ?? CONCATENATED };
 }
 
-/** JSON has line ends only where a space would do. */
+/** Replaces line ends with spaces. JSON has line ends only between its tokens. */
 function oneLine(json: string): string {
   return /[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, ' ') : json;
 }

@@ -5,13 +5,13 @@ import { StreamedAnswer } from './streamed-answer.ts';
 
 export interface JsonStreamOptions {
   readonly signal: AbortSignal;
-  /** Silence after which a sign of life is sent, where the format has one. */
+  /** Time of silence after which a keep-alive is sent, if the format has one. */
   readonly keepAliveMs: number;
 }
 
 /**
- * The answer of a streaming endpoint: JSON texts in the format that the client asks for, each a chunk of HTTP of its
- * own. Nothing is sent before the first one, so an earlier error can still be an ordinary answer.
+ * The answer of a streaming endpoint: JSON texts in the format that the client asks for, each as a chunk of HTTP.
+ * Nothing is sent before the first one, so an earlier error gets an ordinary answer.
  */
 export class JsonStream {
   readonly #ctx: Context;
@@ -29,8 +29,8 @@ export class JsonStream {
   }
 
   /**
-   * Sends one JSON text. Resolves when the client has room for more; rejects with the signal's reason when the client
-   * has gone.
+   * Sends one JSON text. Resolves when the client has room for more. Rejects with the reason of the signal if the
+   * client has left.
    */
   readonly write = async (json: string): Promise<void> => {
     const { signal } = this.#options;
@@ -44,7 +44,7 @@ export class JsonStream {
     answer.end(format.end(this.#count + 1));
   }
 
-  /** Ends a stream that has begun with the error as its last object. */
+  /** Ends a stream that has begun, with the error as its last value. */
   fail(thrown: unknown, includeStacktrace: boolean): void {
     const { format, answer } = this.#begin();
     answer.end(format.error(errorJson(thrown, includeStacktrace), this.#count + 1));

@@ -4,14 +4,14 @@ import { raceAbort } from '../../core/abort.ts';
 
 export interface StreamedAnswerOptions {
   readonly type: string;
-  /** Text that is sent after `keepAliveMs` of silence, so that no proxy takes the connection for dead. */
+  /** Text that is sent after `keepAliveMs` of silence, so that no proxy closes the connection. */
   readonly keepAlive: string | undefined;
   readonly keepAliveMs: number;
 }
 
 /**
- * An answer with status 200 whose body is sent in parts, each a chunk of HTTP. Koa leaves the response alone once this
- * exists.
+ * An answer with status 200 whose body is sent in parts, each as a chunk of HTTP. Koa no longer handles the response
+ * after this object is made.
  */
 export class StreamedAnswer {
   readonly #res: ServerResponse;
@@ -32,13 +32,14 @@ export class StreamedAnswer {
     res.once('close', () => clearInterval(this.#keepAlive));
   }
 
-  /** Sends the status and the headers now instead of with the first part. */
+  /** Sends the status and the headers before the first part. */
   sendHead(): void {
     this.#res.flushHeaders();
   }
 
   /**
-   * Sends one part. Resolves when the client has room for more; rejects with the signal's reason when that comes first.
+   * Sends one part. Resolves when the client has room for more. Rejects with the reason of the signal if it aborts
+   * first.
    */
   async write(text: string, signal: AbortSignal): Promise<void> {
     this.#keepAlive?.refresh();
@@ -51,7 +52,7 @@ export class StreamedAnswer {
   }
 }
 
-/** Resolves at the next `drain`, and also when the connection is gone: the signal tells that. */
+/** Resolves at the next `drain`, and when the connection closes. In the second case the signal aborts too. */
 function drained(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

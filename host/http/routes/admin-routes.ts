@@ -19,18 +19,18 @@ import { webhookInfo } from './webhook-routes.ts';
 export interface AdminRoutesOptions {
   readonly tasks: TaskQueue | undefined;
   readonly webhooks: Webhooks | undefined;
-  /** Whether admins see what tasks of other users say, and whole URLs of their webhooks. */
+  /** Whether admins see the contents of other users' tasks, and whole URLs of their webhooks. */
   readonly showsContents: boolean;
   readonly includeStacktrace: boolean;
   readonly log: Logger;
 }
 
-/** What admins see and end of what belongs to users; the guard lets nobody else come here. */
+/** Adds the routes with which admins list and end tasks and webhooks of all users. The guard refuses other callers. */
 export function adminRoutes(
   router: Router,
   { tasks, webhooks, showsContents, includeStacktrace, log }: AdminRoutesOptions,
 ): void {
-  /** Says in the log who ended what, because its user did not. */
+  /** Logs the admin who ended something, because it was not its user. */
   const note = (ctx: Context, message: string, fields: object): void =>
     log.info(message, { ...fields, admin: callerOf(ctx).userId, key: callerOf(ctx).keyId });
   if (tasks) {
@@ -79,7 +79,7 @@ export function adminRoutes(
   }
 }
 
-/** A task without what its user said and got. */
+/** Returns a task without its input and its result. */
 function withoutContents(task: TaskRecord | ListedTask): Omit<Task, 'data' | 'result' | 'omitted'> {
   const {
     data: _data,

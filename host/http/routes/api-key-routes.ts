@@ -9,7 +9,7 @@ import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
 import { serveRoute } from './serve-route.ts';
 
-/** What admins make, see and revoke keys with; the guard lets nobody else come here. */
+/** Adds the routes with which admins make, see and revoke keys. The guard refuses other callers. */
 export function apiKeyRoutes(
   router: Router,
   apiKeys: ApiKeys,
@@ -25,7 +25,7 @@ export function apiKeyRoutes(
       throw new HttpError(
         'ValidationError',
         422,
-        'this is an API key, not the key_id that names it: it stood in a URL, so revoke it',
+        'this is an API key, not a key_id: revoke it, because it was part of a URL',
       );
   };
   serveRoute(router, KEY_ROUTES.create, async ({ ctx }) => {

@@ -12,18 +12,17 @@ const deferOf = queryReader(DeferQuery);
 const taskOptionsOf = queryReader(TaskQuery);
 const Headers = z.object({ header: z.object({ 'idempotency-key': IdempotencyKey.optional() }) });
 
-/** Whether a request is to become a task, by its query and what the endpoint allows. */
+/** Whether a request becomes a task, by its query and the option of the endpoint. */
 export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEndpoint): boolean {
   const { defer } = deferOf(ctx);
-  if (deferOption !== 'never') taskOptionsOf(ctx); // refused also where they would not be used
+  if (deferOption !== 'never') taskOptionsOf(ctx); // wrong values are refused even if nothing uses them
   return deferOption === 'always' || (deferOption === 'optional' && defer);
 }
 
 /**
- * Refuses a request that is to become a task, before its body is read: with a 422 when it asks for more than the
- * operator lets its user have, with `TooManyTasks` when the user has as many tasks waiting as may, and with
- * `TaskStorageFull` when there is no room for what it says that it brings. A repeated request is answered whatever
- * waits.
+ * Refuses a request that would become a task, before its body is read. Throws a 422 if it asks for more than the
+ * operator allows its user, `TooManyTasks` if the user has too many waiting tasks, and `TaskStorageFull` if the
+ * announced body does not fit. A repeated request passes in any case, because it gets the id of an existing task.
  */
 export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<void> {
   const { userId, isAdmin } = callerOf(ctx);
@@ -42,7 +41,7 @@ export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<voi
   if (ctx.get('idempotency-key') === '') await tasks.requireRoom(userId, { bytes: ctx.request.length ?? 1 });
 }
 
-/** Keeps a request as a task and answers with its id. */
+/** Stores a request as a task and answers with the id of the task. */
 export async function deferRequest(
   ctx: Context,
   endpoint: ServedEndpoint,

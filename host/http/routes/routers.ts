@@ -3,9 +3,9 @@ import { AanaError } from '../../core/errors.ts';
 import { isOwnPath } from '../../endpoints/index.ts';
 import { forwardedPrefix } from '../guards/forwarded.ts';
 
-/** A router of `@koa/router`, of whichever copy or version. */
+/** A router of `@koa/router`, of any copy or version. */
 export interface RouterLike {
-  // Koa's own type would make its types a dependency of everyone's code.
+  // With Koa's own type, every program would depend on the types of Koa.
   routes(): (ctx: never, next: () => Promise<unknown>) => unknown;
   match(path: string, method: string): { readonly path: readonly RouteLike[]; readonly route: boolean };
   readonly stack: readonly RouteLike[];
@@ -13,7 +13,7 @@ export interface RouterLike {
 
 interface RouteLike {
   readonly path: string | RegExp;
-  /** Empty for middleware, which is no route. */
+  /** Empty for middleware, which is not a route. */
   readonly methods: readonly string[];
 }
 
@@ -23,14 +23,17 @@ interface Registered {
   readonly handle: Middleware;
 }
 
-/** Routers of the application, by name, in the order of registration. */
+/** The routers of the application by name, in the order of registration. */
 export class RouterSet {
   readonly #routers = new Map<string, Registered>();
 
-  /** Refuses a name that is taken, and routes that are the host's own, or another router's, or those of `endpoints`. */
+  /**
+   * Adds a router. Throws `RouterError` if its name is taken, or if one of its routes belongs to the host, to another
+   * router or to one of `endpoints`.
+   */
   add(name: string, router: RouterLike, endpoints: readonly { readonly name: string; readonly path: string }[]): void {
-    if (typeof name !== 'string' || name === '') throw routerError('a router has a name');
-    if (!isRouter(router)) throw routerError(`router ${name}: it is no router of @koa/router`);
+    if (typeof name !== 'string' || name === '') throw routerError('a router needs a name');
+    if (!isRouter(router)) throw routerError(`router ${name}: it is not a router of @koa/router`);
     if (this.#routers.has(name)) throw routerError(`router ${name}: the name is already registered`);
     const taken = endpoints.find(({ path }) => router.match(path, 'POST').route);
     if (taken) throw routerError(`router ${name}: the path ${taken.path} already belongs to endpoint ${taken.name}`);
@@ -48,7 +51,7 @@ export class RouterSet {
     this.#routers.set(name, { name, router, handle: router.routes() as Middleware });
   }
 
-  /** Silent when there is none of that name. */
+  /** Removes a router. Does nothing if no router has this name. */
   remove(name: string): void {
     this.#routers.delete(name);
   }
@@ -57,18 +60,18 @@ export class RouterSet {
     return [...this.#routers.keys()];
   }
 
-  /** Who takes POST requests at this path: `router pages`. */
+  /** Returns the owner of POST requests at this path, such as `router pages`. */
   ownerOf(path: string): string | undefined {
     const found = this.#find(path, 'POST');
     return found && `router ${found.name}`;
   }
 
-  /** The router that has a route for this request. */
+  /** Returns the handler of the router that has a route for this request. */
   find(path: string, method: string): Middleware | undefined {
     return this.#find(path, method)?.handle;
   }
 
-  /** Methods that routers take at this path; empty where there is nothing. */
+  /** Returns the methods that routers accept at this path; none if no route matches. */
   methodsAt(path: string): string[] {
     return [
       ...new Set(
@@ -93,9 +96,12 @@ function routerError(message: string): AanaError {
   return new AanaError('RouterError', 'conflict', message);
 }
 
-/** Where the application is mounted in another one, or behind a proxy: `/ai`, or nothing. */
+/**
+ * Returns the path under which the application is mounted in another one or behind a proxy, such as `/ai`, or an empty
+ * text.
+ */
 export function mountPath(ctx: Context): string {
   const [path = ''] = ctx.originalUrl.split('?');
-  const isPath = path.startsWith('/'); // a client can send a whole URL, as to a proxy
+  const isPath = path.startsWith('/'); // a client can send a whole URL, as it does to a proxy
   return forwardedPrefix(ctx) + (isPath && path.endsWith(ctx.path) ? path.slice(0, -ctx.path.length) : '');
 }

@@ -9,20 +9,20 @@ import { abortOnClose, traceparentOf } from '../request/request-context.ts';
 import { JsonStream } from '../response/stream.ts';
 import { admitDeferred, deferRequest, isDeferred } from './deferral.ts';
 
-/** Runs an endpoint for a request, or keeps the request as a task. */
+/** Runs an endpoint for a request, or stores the request as a task. */
 export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {
   const signal = abortOnClose(ctx);
   const isForLater = isDeferred(ctx, found);
   await found.admit?.({ defer: isForLater });
   if (isForLater && options.tasks) await admitDeferred(ctx, options.tasks);
   await using body = await readBody(ctx, options.limits, options.tempDir, options.artifactsDir);
-  // While the body arrived, a newer version may have taken this one's place. From here to its start nothing comes in
-  // between.
+  // A newer version of the endpoint may have replaced this one while the body arrived. From here to the start of the
+  // run, nothing else can replace it.
   const endpoint = options.registry.find(found.path);
   if (!endpoint) throw nothingAt(found.path);
   if (isDeferred(ctx, endpoint)) {
     if (!options.tasks) throw new HttpError('RuntimeError', 400, 'Task queue is not enabled.');
-    return await deferRequest(ctx, endpoint, options.tasks, body); // its files are moved away before they go
+    return await deferRequest(ctx, endpoint, options.tasks, body); // it moves the files away before the body is disposed
   }
   const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });
   try {

@@ -44,7 +44,7 @@ export function serveRoute<Route extends RouteDefinition>(
     const params = Object.fromEntries(names.map((name) => [name, parameterOf(name, ctx.params[name] ?? '')]));
     const query = readQuery(ctx);
     if (status !== 200) ctx.status = status;
-    const body = await handle({ ctx, params, query } as unknown as RouteRequest<Route>); // typed by the route's texts
+    const body = await handle({ ctx, params, query } as unknown as RouteRequest<Route>); // the definition of the route decides the types
     if (body !== undefined) ctx.body = body;
   });
 }
@@ -55,7 +55,7 @@ const TABLES: Readonly<Partial<Record<Parameter, Table>>> = {
   delivery_id: 'webhook_deliveries',
 };
 
-/** An id that is malformed names nothing. */
+/** Returns the value of a path parameter. A malformed id names nothing, so it throws a 404. */
 function parameterOf(name: Parameter, text: string): string {
   const result = PATH_PARAMETERS[name].safeParse(text);
   if (result.success) return result.data;

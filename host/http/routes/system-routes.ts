@@ -15,7 +15,7 @@ import { serveUnchanged } from '../pages/static-page.ts';
 import { taskRoutes } from './task-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
-/** The host's own routes. */
+/** Returns the router with the host's own routes. */
 export function systemRoutes(options: HttpAppOptions): Router {
   const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
     options;
@@ -55,14 +55,14 @@ export function systemRoutes(options: HttpAppOptions): Router {
         });
       },
     });
-  const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // one application can have servers of both kinds
+  const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // an application can have servers of both kinds
   router.get('/openapi.json', (ctx) => {
     const { body, etag } = (hasCheckedHost(ctx) ? checkingHost : takingEveryHost).at(
       `${ctx.protocol}://${ctx.host}`,
       mountPath(ctx),
     );
     ctx.type = 'application/json';
-    ctx.set('cache-control', 'no-cache'); // asked for each time, sent when it has changed
+    ctx.set('cache-control', 'no-cache'); // browsers ask each time, and get it only if it has changed
     serveUnchanged(ctx, etag, body);
   });
   docsRoutes(router, title, apiKeys !== undefined);

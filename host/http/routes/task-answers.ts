@@ -2,7 +2,7 @@ import type { Attempt, Task, TaskCounts } from '../../openapi/index.ts';
 import type { AttemptRecord, ListedTask, TaskRecord, TaskStatus } from '../../tasks/index.ts';
 import { isoTime, isoTimeOrNull } from './iso-time.ts';
 
-/** A task as clients see it: the keys of the original, and ours. */
+/** Returns a task for clients: the keys of the original, and ours. */
 export function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boolean): Task {
   return {
     id: task.id,
@@ -25,7 +25,10 @@ export function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boole
   };
 }
 
-/** A host is `<machine>/<pid>/<id>`; users see the last part, which tells processes apart and nothing else. */
+/**
+ * Returns an attempt for clients. A host is `<machine>/<pid>/<id>`. Users see only the last part, which distinguishes
+ * processes.
+ */
 export function attemptInfo(
   { lease_token: attempt, host: owner, started_at: startedAt, ended_at: endedAt, outcome, error }: AttemptRecord,
   { showsHost, includeStacktrace }: { readonly showsHost: boolean; readonly includeStacktrace: boolean },
@@ -41,7 +44,7 @@ export function attemptInfo(
   };
 }
 
-/** An error as it is stored, without its stack where that is not shown. */
+/** Returns a stored error, without its stack unless stacks are shown. */
 function errorInfo(json: string | null, includeStacktrace: boolean): Record<string, unknown> | null {
   if (json === null) return null;
   const error = JSON.parse(json) as Record<string, unknown>;

@@ -20,10 +20,10 @@ export interface TaskRoutesOptions {
   readonly includeStacktrace: boolean;
 }
 
-/** How often a client that watches a quiet task hears that the connection is there. */
+/** Interval of signs of life to a client that watches a quiet task. */
 const KEEP_ALIVE_MS = 15_000;
 
-/** The routes of the original for tasks, and `cancel` and `events`. */
+/** Adds the routes of the original for tasks, and `cancel` and `events`. */
 export function taskRoutes(router: Router, { tasks, registry, includeStacktrace }: TaskRoutesOptions): void {
   const show = (ctx: Context, task: TaskRecord | ListedTask): Task =>
     taskInfo(task, showsInside(ctx, includeStacktrace));
@@ -43,10 +43,10 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
   );
   serveRoute(router, TASK_ROUTES.deleteLegacy, async ({ ctx, params }) => {
     if (ctx.method === 'HEAD')
-      throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not take HEAD: it takes GET`, {
+      throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not accept HEAD; it accepts GET`, {
         headers: { allow: 'GET' },
-      }); // it would delete without saying so
-    refuseForeignGet(ctx, 'programs send DELETE /tasks/{id}');
+      }); // a HEAD request must not delete anything
+    refuseForeignGet(ctx, 'programs can send DELETE /tasks/{id}');
     return { task_id: (await withDetail(tasks.delete(params.task_id, userOf(ctx)))).id };
   });
   serveRoute(router, TASK_ROUTES.get, async ({ ctx, params }) =>
@@ -77,8 +77,8 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
 }
 
 /**
- * Paths of the endpoints that a caller may run: a key must not run by a retry what it may not run by a request.
- * Undefined where nobody is asked for a key.
+ * Returns the paths of the endpoints that a caller may run, because a retry must not run an endpoint that a request may
+ * not run. Returns undefined if API keys are off.
  */
 function runnablePaths(ctx: Context, registry: EndpointRegistry): readonly string[] | undefined {
   const caller = callerOf(ctx);
@@ -89,7 +89,7 @@ function runnablePaths(ctx: Context, registry: EndpointRegistry): readonly strin
     .map(({ path }) => path);
 }
 
-/** Sends server-sent events until the task has ended or the client goes away. */
+/** Sends server-sent events until the task has ended or the client leaves. */
 async function sendEvents(ctx: Context, events: AsyncIterable<TaskEvent>, signal: AbortSignal): Promise<void> {
   const answer = new StreamedAnswer(ctx, {
     type: 'text/event-stream',
@@ -100,8 +100,7 @@ async function sendEvents(ctx: Context, events: AsyncIterable<TaskEvent>, signal
   try {
     for await (const { id, event, data } of events) await answer.write(serverSentEvent(id, event, data), signal);
   } catch {
-    // The client asks again from the last event that it has, both when its connection ended and when the database was
-    // away for a while.
+    // The client continues from its last event, both if its connection ended and if the database was away for a while.
   } finally {
     answer.end();
   }
@@ -111,7 +110,7 @@ function userOf(ctx: Context): string | null {
   return callerOf(ctx).userId;
 }
 
-/** The event after which a browser wants to continue when it connects again. */
+/** Returns the event after which a browser continues when it connects again. */
 function lastEventOf(ctx: Context): number | undefined {
   const text = ctx.get('last-event-id');
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;

@@ -16,11 +16,11 @@ export interface WebhookRoutesOptions extends Pick<HttpAppOptions, 'limits' | 't
   readonly webhooks: Webhooks;
 }
 
-/** The routes of the original for webhooks, and the log of deliveries. */
+/** Adds the routes of the original for webhooks, and the log of deliveries. */
 export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: WebhookRoutesOptions): void {
   const inputOf = async <T extends z.ZodType>(ctx: Context, schema: T): Promise<z.output<T>> => {
     if (ctx.is('application/json', '+json') === false)
-      throw new HttpError('UnsupportedMediaType', 415, 'send a JSON object, with the content type application/json');
+      throw new HttpError('UnsupportedMediaType', 415, 'send a JSON object with the content type application/json');
     await using body = await readBody(ctx, limits, tempDir);
     return parseInput(schema, body.input);
   };
@@ -57,7 +57,7 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
   );
 }
 
-/** The keys of the original, and whether it is disabled and why. */
+/** Returns a webhook for clients: the keys of the original, and whether and why it is disabled. */
 export function webhookInfo({
   id,
   url,

@@ -114,8 +114,8 @@ if (hasOpenssl) {
     await using at = await serve(filesOf(folder, 'now'), log);
     const broken: readonly [file: string, content: Buffer | string, reason: RegExp][] = [
       ['now.key', folder.read('other.key'), /now\.key is not the key of the certificate .*now\.pem/],
-      ['now.pem', 'nothing', /now\.pem is no certificate in PEM/],
-      ['now.key', 'nothing', /now\.key is no private key in PEM|now\.pem is no certificate/],
+      ['now.pem', 'nothing', /now\.pem is not a certificate in PEM/],
+      ['now.key', 'nothing', /now\.key is not a private key in PEM|now\.pem is not a certificate/],
     ];
     for (const [file, content, reason] of broken) {
       lines.length = 0;
@@ -123,7 +123,7 @@ if (hasOpenssl) {
       await eventually(() => lines.length > 0, 'it is told');
       await new Promise((resolve) => setTimeout(resolve, 5 * LOOK_MS));
       assert.is(lines.length, 1);
-      assert.match(lines[0] ?? '', /the certificate stays the one that it was/);
+      assert.match(lines[0] ?? '', /new certificate refused, the old one stays/);
       assert.match(lines[0] ?? '', reason);
       assert.is(await nameShown(at.port), 'now');
     }
@@ -159,12 +159,12 @@ if (hasOpenssl) {
     const cases: readonly [Partial<CertificateFiles>, RegExp][] = [
       [{ cert: folder.file('none') }, /none cannot be read: ENOENT$/],
       [{ cert: folder.path }, /cannot be read: EISDIR$/],
-      [{ cert: folder.file('broken') }, /broken is no certificate in PEM: /],
-      [{ cert: key }, /good\.key is no certificate in PEM: /],
-      [{ key: cert }, /good\.pem is no private key in PEM without a passphrase: /],
-      [{ key: folder.file('locked') }, /locked is no private key in PEM without a passphrase: /],
+      [{ cert: folder.file('broken') }, /broken is not a certificate in PEM: /],
+      [{ cert: key }, /good\.key is not a certificate in PEM: /],
+      [{ key: cert }, /good\.pem is not a private key in PEM without a passphrase: /],
+      [{ key: folder.file('locked') }, /locked is not a private key in PEM without a passphrase: /],
       [{ key: folder.file('other.key') }, /other\.key is not the key of the certificate .*good\.pem: /],
-      [{ clientCa: folder.file('broken') }, /broken holds no certificates in PEM: /],
+      [{ clientCa: folder.file('broken') }, /broken has no certificates in PEM: /],
     ];
     for (const [files, reason] of cases) {
       const error = await Certificate.open({ cert, key, minVersion: 'TLSv1.2', ...files }, silentLogger).catch(

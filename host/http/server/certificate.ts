@@ -4,18 +4,18 @@ import { createSecureContext, type SecureContextOptions, type SecureVersion } fr
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 
-/** Where a server's certificate lies. */
+/** Files of the certificate of a server. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
-  /** Authorities whose certificates clients must show. */
+  /** Authorities that sign the certificates of clients. With it, clients must show one. */
   readonly clientCa?: string | undefined;
   readonly minVersion: SecureVersion;
-  /** How often the files are looked at, in milliseconds. Default: 2000. */
+  /** Interval of the checks for changed files, in milliseconds. Default: 2000. */
   readonly lookMs?: number | undefined;
 }
 
-/** What `node:https` takes. */
+/** Options for `node:https`. */
 export type CertificateOptions = SecureContextOptions & {
   readonly requestCert: boolean;
   readonly rejectUnauthorized: boolean;
@@ -24,8 +24,8 @@ export type CertificateOptions = SecureContextOptions & {
 const LOOK_MS = 2000;
 
 /**
- * The certificate of a server, which is read again when its files change. The last good certificate stays in use when
- * the new files cannot be used.
+ * The certificate of a server. It is read again when its files change. If the new files cannot be used, the last good
+ * certificate stays in use.
  */
 export class Certificate {
   readonly #files: CertificateFiles;
@@ -33,7 +33,7 @@ export class Certificate {
   #options: CertificateOptions;
   #onChange: (options: CertificateOptions) => void = () => {};
   #timer: NodeJS.Timeout | undefined;
-  /** The state of the files when they were read last, and when they were looked at last. */
+  /** State of the files at the last attempt to read them, and at the last check. */
   #tried: string;
   #seen: string;
   #isLooking = false;
@@ -46,7 +46,7 @@ export class Certificate {
     this.#tried = this.#seen = state;
   }
 
-  /** Throws `TlsError` with one sentence that names the file that cannot be used. */
+  /** Reads the certificate. Throws `TlsError` that names the file that cannot be used. */
   static async open(files: CertificateFiles, log: Logger): Promise<Certificate> {
     const state = await stateOf(files);
     const options = await readCertificate(files);
@@ -54,14 +54,14 @@ export class Certificate {
     return new Certificate(files, log, state, options);
   }
 
-  /** The newest that could be used. */
+  /** The newest certificate that can be used. */
   get options(): CertificateOptions {
     return this.#options;
   }
 
   /**
-   * Looks for changes from now on, until `close`; the process does not wait for that. What has changed is read when it
-   * was the same twice, so that no half of it is.
+   * Checks for changes until `close`, without keeping the process alive. Changed files are read when two checks in a
+   * row find the same state, because a file may be half written.
    */
   watch(onChange: (options: CertificateOptions) => void): void {
     this.#onChange = onChange;
@@ -69,7 +69,7 @@ export class Certificate {
     this.#timer.unref();
   }
 
-  /** Reads it again; what is wrong with it is logged. */
+  /** Reads the certificate again. A failure is logged. */
   reload(): Promise<void> {
     this.#reading = this.#reading.then(() => this.#read());
     return this.#reading;
@@ -98,14 +98,17 @@ export class Certificate {
       this.#log.info('certificate read', { file: this.#files.cert, until: endOf(options) });
       warnOfEnd(options, this.#files, this.#log);
     } catch (error) {
-      this.#log.error('the certificate stays the one that it was', {
+      this.#log.error('new certificate refused, the old one stays', {
         reason: error instanceof Error ? error.message : String(error),
       });
     }
   }
 }
 
-/** Throws `TlsError` when a file cannot be read, is not what it should be, or the key is another certificate's. */
+/**
+ * Reads and checks the files. Throws `TlsError` if a file cannot be read, has other contents, or the key belongs to
+ * another certificate.
+ */
 async function readCertificate({ cert, key, clientCa, minVersion }: CertificateFiles): Promise<CertificateOptions> {
   const options = {
     cert: await pem(cert),
@@ -113,14 +116,14 @@ async function readCertificate({ cert, key, clientCa, minVersion }: CertificateF
     ...(clientCa !== undefined && { ca: await pem(clientCa) }),
     minVersion,
   };
-  check(`${cert} is no certificate in PEM`, () => new X509Certificate(options.cert));
-  check(`${key} is no private key in PEM without a passphrase`, () =>
+  check(`${cert} is not a certificate in PEM`, () => new X509Certificate(options.cert));
+  check(`${key} is not a private key in PEM without a passphrase`, () =>
     createSecureContext({ key: options.key, minVersion }),
   );
   check(`${key} is not the key of the certificate ${cert}`, () =>
     createSecureContext({ cert: options.cert, key: options.key, minVersion }),
   );
-  if (options.ca) check(`${clientCa} holds no certificates in PEM`, () => new X509Certificate(options.ca as Buffer));
+  if (options.ca) check(`${clientCa} has no certificates in PEM`, () => new X509Certificate(options.ca as Buffer));
   return { ...options, requestCert: clientCa !== undefined, rejectUnauthorized: clientCa !== undefined };
 }
 
@@ -141,11 +144,11 @@ function check(complaint: string, attempt: () => unknown): void {
 }
 
 function tlsError(complaint: string, cause: NodeJS.ErrnoException & { readonly reason?: string }): AanaError {
-  const reason = cause.reason ?? (cause.code?.startsWith('ERR_') === false ? cause.code : cause.message); // OpenSSL's word, the system's, or Node's
+  const reason = cause.reason ?? (cause.code?.startsWith('ERR_') === false ? cause.code : cause.message); // the reason of OpenSSL, of the system, or of Node
   return new AanaError('TlsError', 'invalid-input', `${complaint}: ${reason}`, { cause });
 }
 
-/** Changes whenever one of the files does, also where a link leads elsewhere. */
+/** Returns a text that changes whenever one of the files changes, also if a link has another target. */
 async function stateOf({ cert, key, clientCa }: CertificateFiles): Promise<string> {
   const one = async (file: string): Promise<string> => {
     const found = await stat(file).catch(() => undefined);

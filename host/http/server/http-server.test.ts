@@ -30,7 +30,7 @@ Server('says in one sentence that its port is taken', async () => {
   assert.is((error as Error).name, 'ListenError');
   assert.is(
     (error as Error).message,
-    `port ${first.port} on 127.0.0.1 is already in use: stop the program that has it, or choose another with --port`,
+    `port ${first.port} on 127.0.0.1 is already in use: stop the program that uses it, or choose another port with --port`,
   );
 });
 

@@ -13,34 +13,34 @@ export interface HttpServerLimits {
   readonly header_timeout_s: number;
   readonly request_timeout_s: number;
   readonly keep_alive_timeout_s: number;
-  /** Default: Node's, 16 KiB. */
+  /** Default: 16 KiB, the default of Node. */
   readonly max_header_bytes?: number | undefined;
-  /** Default: as many as the system gives. */
+  /** Default: no limit besides the one of the system. */
   readonly max_connections?: number | undefined;
 }
 
 export interface HttpServerOptions {
-  /** With it the server speaks HTTPS. */
+  /** Makes the server speak HTTPS. */
   readonly certificate?: Certificate | undefined;
   readonly log?: Logger | undefined;
 }
 
-/** Where a server listens. */
+/** The place where a server listens. */
 export interface ListeningAt {
   /** `http://127.0.0.1:8000`, `https://…`, or `unix:/run/aana/http.sock`. */
   readonly url: string;
-  /** The address as it was given, or that of the socket, `unix:/…`. */
+  /** The given address, or `unix:/…` for a socket. */
   readonly host: string;
-  /** 0 for a socket. */
+  /** Port number; 0 for a socket. */
   readonly port: number;
 }
 
 type RequestListener = (req: IncomingMessage, res: ServerResponse) => void;
 
 const LINGER_MS = 2000;
-/** How long a closing server waits for a request that may be on the way on a new connection. */
+/** Time that a closing server waits for the first request of a new connection. */
 const FIRST_REQUEST_MS = 500;
-/** Connections over the limit are told of once in this time. */
+/** Interval of log lines about connections over the limit. */
 const DROP_LOG_MS = 10_000;
 
 /** The listening socket of the host. */
@@ -48,7 +48,7 @@ export class HttpServer {
   readonly #server: Server | HttpsServer;
   readonly #certificate: Certificate | undefined;
   readonly #tlsPort: TlsPort | undefined;
-  /** Connections without a request so far, such as those that browsers open in advance. */
+  /** Connections without a request yet. Browsers open such connections in advance. */
   readonly #unused = new Set<Socket>();
   #closing: Promise<void> | undefined;
 
@@ -64,7 +64,7 @@ export class HttpServer {
       connectionsCheckingInterval: 1000,
       ...(limits.max_header_bytes !== undefined && { maxHeaderSize: limits.max_header_bytes }),
       noDelay: true,
-      requireHostHeader: false, // refused here, with the four keys
+      requireHostHeader: false, // this class refuses such requests, with the four keys of an error
     };
     const onRequest: RequestListener = (req, res) => {
       this.#unused.delete(req.socket);
@@ -96,17 +96,22 @@ export class HttpServer {
         socket,
         '417 Expectation Failed',
         'ExpectationFailed',
-        `what the request expects, ${JSON.stringify(headers.expect)}, is not known`,
+        `the expectation ${JSON.stringify(headers.expect)} is not supported`,
       ),
     );
     this.#server.on('connect', (_, socket: Socket) =>
-      refuse(socket, '405 Method Not Allowed', 'MethodNotAllowed', 'this server is no proxy: CONNECT is not taken'),
+      refuse(
+        socket,
+        '405 Method Not Allowed',
+        'MethodNotAllowed',
+        'this server is not a proxy: it does not accept CONNECT',
+      ),
     );
   }
 
   /**
-   * A server that speaks HTTPS where there are files of a certificate. Throws `TlsError` naming the one that cannot be
-   * used.
+   * Returns a server. It speaks HTTPS if there are files of a certificate. Throws `TlsError` that names the file that
+   * cannot be used.
    */
   static async open(
     callback: RequestListener,
@@ -116,7 +121,7 @@ export class HttpServer {
     return new HttpServer(callback, limits, { log, certificate: files && (await Certificate.open(files, log)) });
   }
 
-  /** Resolves with the real port. Rejects with one sentence when the address cannot be had. */
+  /** Listens on a port and returns the real one. Rejects with `ListenError` if the address is not available. */
   async listen(host: string, port: number): Promise<ListeningAt> {
     await listenOnPort(this.#server, host, port);
     const bound = (this.#server.address() as AddressInfo).port;
@@ -124,7 +129,7 @@ export class HttpServer {
     return { host, port: bound, url: `${this.#certificate ? 'https' : 'http'}://${name}:${bound}` };
   }
 
-  /** On a Unix socket of this mode. Rejects with one sentence when the path cannot be had. */
+  /** Listens on a Unix socket of this mode. Rejects with `ListenError` if the path is not available. */
   async listenOnSocket(path: string, mode: number): Promise<ListeningAt> {
     if (this.#certificate)
       throw new AanaError(
@@ -137,22 +142,23 @@ export class HttpServer {
   }
 
   /**
-   * Reads the certificate again, where there is one; connections stay. What is wrong with it is logged, and the one
-   * that was there stays.
+   * Reads the certificate again, if there is one. Connections stay open. If it cannot be used, the failure is logged
+   * and the old one stays.
    */
   async reloadCertificate(): Promise<void> {
     await this.#certificate?.reload();
   }
 
   /**
-   * Accepts nothing new, lets running requests finish for `graceMs`, then ends their connections. May be called twice.
+   * Accepts no new connections, waits up to `graceMs` for running requests, then ends their connections. May be called
+   * twice.
    */
   close(graceMs: number): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
   }
 
-  /** Ends all connections at once. */
+  /** Ends all connections immediately. */
   destroy(): void {
     this.#certificate?.close();
     this.#server.close();
@@ -170,7 +176,7 @@ export class HttpServer {
     const startedAt = performance.now();
     const deadline = startedAt + graceMs;
     while (!over.signal.aborted && performance.now() < deadline) {
-      this.#server.closeIdleConnections(); // a stream that has just ended leaves an idle one
+      this.#server.closeIdleConnections(); // a stream that has just ended leaves an idle connection
       if (performance.now() - startedAt > FIRST_REQUEST_MS) for (const socket of this.#unused) socket.destroy();
       await delay(Math.min(50, Math.max(1, deadline - performance.now())), over.signal).catch(() => {});
     }
@@ -193,8 +199,8 @@ export class HttpServer {
 }
 
 /**
- * A request that is not HTTP, too slow or with too large a head never reaches the application; it still gets the four
- * keys.
+ * Answers a request that is not HTTP, is too slow or has too large a head. It never reaches the application, but its
+ * answer has the four keys of an error.
  */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -210,18 +216,18 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   refuse(socket, status, name, message);
 }
 
-/** Answers who speaks plain HTTP to a server that speaks HTTPS, and lets the client read it. */
+/** Answers plain HTTP on a port that speaks HTTPS, so that the client can read the reason. */
 function refusePlain(socket: Socket): void {
-  refuse(socket, '400 Bad Request', 'HttpsExpected', 'this port speaks HTTPS: use https:// in place of http://');
+  refuse(socket, '400 Bad Request', 'HttpsExpected', 'this port speaks HTTPS: use https:// instead of http://');
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** Answers on the bare socket and ends the connection. */
+/** Writes an answer to the socket itself and ends the connection. */
 function refuse(socket: Socket, status: string, error: string, message: string): void {
   const body = JSON.stringify({ error, message, data: {}, stacktrace: null });
-  socket.on('error', () => {}); // the client has gone
+  socket.on('error', () => {}); // the client has left
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   );

@@ -71,7 +71,7 @@ Listening('leaves alone what is no socket, and a socket on which somebody answer
   writeFileSync(file, 'mine');
   assert.is(
     await refusal(file),
-    `ListenError: ${file} is there and is no socket: remove it, or choose another path with --listen`,
+    `ListenError: ${file} exists and is not a socket: remove it, or choose another path with --listen`,
   );
   assert.is(statSync(file).size, 4);
   const path = join(at.path, 'http.sock');
@@ -90,7 +90,7 @@ Listening('says in one sentence what is wrong with a path', async () => {
   const missing = join(at.path, 'none', 'http.sock');
   assert.is(
     await refusal(missing),
-    `ListenError: the folder of ${missing} is not there: make it, or choose another path with --listen`,
+    `ListenError: the folder of ${missing} does not exist: create it, or choose another path with --listen`,
   );
   const long = join(at.path, 'x'.repeat(120));
   assert.match(await refusal(long), /^ListenError: the path of a Unix socket has at most 103 bytes, .* has \d+$/);

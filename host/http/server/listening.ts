@@ -4,12 +4,12 @@ import { dirname } from 'node:path';
 import { AanaError } from '../../core/errors.ts';
 import { LONGEST_SOCKET_PATH } from '../../core/unix-socket.ts';
 
-/** The path of a socket that is written as `unix:/run/aana/http.sock`; undefined for other addresses. */
+/** Returns the path of a socket that is written as `unix:/run/aana/http.sock`; undefined for other addresses. */
 export function socketPath(address: string): string | undefined {
   return address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
 }
 
-/** Listens on a port. Rejects with one sentence when the address cannot be had. */
+/** Listens on a port. Rejects with `ListenError` if the address is not available. */
 export function listenOnPort(server: Server, host: string, port: number): Promise<void> {
   return listening(
     server,
@@ -19,8 +19,8 @@ export function listenOnPort(server: Server, host: string, port: number): Promis
 }
 
 /**
- * Listens on a Unix socket of this mode. One that an ended server left is removed first: a socket on which nobody
- * answers. It goes with the server. Rejects with one sentence when the path cannot be had.
+ * Listens on a Unix socket of this mode. Removes a stale socket first: one that no server answers. The socket is
+ * removed with the server. Rejects with `ListenError` if the path is not available.
  */
 export async function listenOnSocket(server: Server, path: string, mode: number): Promise<void> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH)
@@ -30,11 +30,11 @@ export async function listenOnSocket(server: Server, path: string, mode: number)
     );
   if (!existsSync(dirname(path)))
     throw listenError(
-      `the folder of ${path} is not there: make it, or choose another path with --listen`,
+      `the folder of ${path} does not exist: create it, or choose another path with --listen`,
       'invalid-input',
     );
   await removeStale(path);
-  // The socket is made by `listen` itself, before anything else can run: at no time can others connect than may.
+  // `listen` makes the socket before anything else can run. So at no time can users connect that the mode excludes.
   const listen = (): void => {
     const before = process.umask(0o777 & ~mode);
     try {
@@ -71,7 +71,7 @@ async function removeStale(path: string): Promise<void> {
   if (!there) return;
   if (!there.isSocket())
     throw listenError(
-      `${path} is there and is no socket: remove it, or choose another path with --listen`,
+      `${path} exists and is not a socket: remove it, or choose another path with --listen`,
       'invalid-input',
     );
   const code = await answer(path);
@@ -80,7 +80,7 @@ async function removeStale(path: string): Promise<void> {
     throw socketError(path, Object.assign(new Error(code ?? 'in use'), { code: code ?? 'EADDRINUSE' }));
 }
 
-/** Why nobody answers on a socket; undefined when somebody does. */
+/** Returns the reason why no server answers on a socket; undefined if one does. */
 function answer(path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = connect(path, () => {
@@ -93,10 +93,10 @@ function answer(path: string): Promise<string | undefined> {
 
 function portError(host: string, port: number, error: NodeJS.ErrnoException): AanaError {
   const reasons: Record<string, string> = {
-    EADDRINUSE: `port ${port} on ${host} is already in use: stop the program that has it, or choose another with --port`,
-    EACCES: `port ${port} on ${host} may not be used by this user: choose one above 1023 with --port`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine: choose another with --host`,
-    ENOTFOUND: `the host name ${host} is not known: choose another with --host`,
+    EADDRINUSE: `port ${port} on ${host} is already in use: stop the program that uses it, or choose another port with --port`,
+    EACCES: `port ${port} on ${host} is not allowed for this user: choose a port above 1023 with --port`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine: choose another address with --host`,
+    ENOTFOUND: `the host name ${host} is not known: choose another name with --host`,
   };
   const isWrong = error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND';
   return listenError(
@@ -109,7 +109,7 @@ function portError(host: string, port: number, error: NodeJS.ErrnoException): Aa
 function socketError(path: string, error: NodeJS.ErrnoException): AanaError {
   const reasons: Record<string, string> = {
     EADDRINUSE: `another program listens on ${path}: stop it, or choose another path with --listen`,
-    EACCES: `${path} may not be used by this user: choose another path with --listen`,
+    EACCES: `${path} is not allowed for this user: choose another path with --listen`,
   };
   return listenError(
     reasons[error.code ?? ''] ?? `cannot listen on ${path}: ${error.message}`,

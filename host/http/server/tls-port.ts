@@ -6,9 +6,9 @@ import type { TLSSocket } from 'node:tls';
 const HANDSHAKE = 0x16;
 
 /**
- * Connections of an HTTPS server before they are encrypted. Who speaks plain HTTP is told so by `refuse` instead of
- * seeing the connection break; who says nothing in time is cut off, and all of them end with `close`, which Node's
- * server, knowing encrypted ones only, would wait for.
+ * Connections of an HTTPS server before they are encrypted. `refuse` answers clients that speak plain HTTP, so that
+ * they see a reason instead of a broken connection. A client that sends nothing in time is cut off. `close` ends all of
+ * them, because Node's server knows only encrypted connections and would wait for the others.
  */
 export class TlsPort {
   readonly #open = new Map<string, Socket>();
@@ -28,18 +28,18 @@ export class TlsPort {
       socket.once('readable', () => {
         clearTimeout(timer);
         const first = socket.read(1) as Buffer | null;
-        if (!first) return giveUp(); // it has ended
+        if (!first) return giveUp(); // the connection has ended
         socket.unshift(first);
         socket.off('error', giveUp);
         if (first[0] === HANDSHAKE) for (const listener of encrypt) listener.call(server, socket);
         else refuse(socket);
       });
     });
-    server.on('tlsClientError', (_, socket) => socket.destroy()); // nothing can be answered before there is a key
+    server.on('tlsClientError', (_, socket) => socket.destroy()); // without a key nothing can be answered
     server.on('secureConnection', (socket: TLSSocket) => this.#open.delete(nameOf(socket)));
   }
 
-  /** Ends those that are not encrypted yet. */
+  /** Ends the connections that are not encrypted yet. */
   close(): void {
     for (const socket of this.#open.values()) socket.destroy();
   }
@@ -53,7 +53,10 @@ export class TlsPort {
   }
 }
 
-/** Node does not tell which connection an encrypted one is over; both have the same other end. */
+/**
+ * Returns the address of the other end, because Node offers no other link between an encrypted connection and the one
+ * below it.
+ */
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

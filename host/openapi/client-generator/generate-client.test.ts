@@ -100,8 +100,8 @@ Generate('other routes take their parameters and bodies, and those that answer n
 
 Generate('a document that is not ours is refused by name', async () => {
   for (const [document, reason] of [
-    [null, /no OpenAPI 3\.1/],
-    [{ openapi: '3.0.0' }, /no OpenAPI 3\.1/],
+    [null, /not an OpenAPI 3\.1/],
+    [{ openapi: '3.0.0' }, /not an OpenAPI 3\.1/],
     [documentOf({ '/x': { get: { operationId: 'x' } } }), /no endpoint of aana-host/],
   ] as const) {
     const error = await generateClient(document, { baseUrl: 'http://h' }).catch((thrown: unknown) => thrown);

@@ -10,20 +10,20 @@ import {
   readDocument,
 } from './read-document.ts';
 
-/** What the runtime declares, and what its declarations are made of: a schema of such a name gets another one. */
+/** Names that the runtime declares or uses. A schema with such a name gets another one. */
 const RESERVED =
   /^(Client|Api|ClientOptions|CallOptions|DeferOptions|FileInput|ValidationEntry|ErrorBody|ApiError|TaskStatus|TaskInfo|TaskEvent|TaskHandle|ServerSentEvent|Error|Blob|File|Record|Promise|Set|Map|Array|Object|String|Number|Boolean|Symbol|Function|Headers|Response|FormData|URLSearchParams|AbortSignal|AsyncGenerator|Readonly|Partial|TextDecoder|TypeError|JSON|ENDED|RECONNECT_MS|RECONNECTS)$/;
 const RESERVED_METHODS = ['constructor', 'task', 'then'];
 
 export interface GenerateOptions {
-  /** Address that the client has by itself. */
+  /** Default address of the client. */
   readonly baseUrl: string;
 }
 
 /**
- * One TypeScript file with a client of the server that an OpenAPI document of ours describes: a method for each
- * endpoint, and all that they need. The same document gives the same text. Throws `DocumentError` when it is no such
- * document.
+ * Returns one TypeScript file with a client of the server that an OpenAPI document of ours describes: a method for each
+ * endpoint, with all declarations that they need. The same document gives the same text. Throws `DocumentError` for any
+ * other document.
  */
 export async function generateClient(document: unknown, { baseUrl }: GenerateOptions): Promise<string> {
   const api = readDocument(document);
@@ -38,7 +38,8 @@ export async function generateClient(document: unknown, { baseUrl }: GenerateOpt
 }
 
 /**
- * What every client is made of besides its types. The files import nothing but each other, so they can stand in one.
+ * The part of a client that is the same for every server. These files import only each other, so they can be joined
+ * into one.
  */
 async function runtime(): Promise<string[]> {
   const files = ['api', 'errors', 'streams'].map((name) =>
@@ -75,7 +76,7 @@ function clientClass(api: ApiDocument, baseUrl: string, nameOf: NameOf): string 
   ].join('\n');
 }
 
-/** Each method's name, unique, in the order of the document; endpoints that can be deferred have two. */
+/** Returns a unique name for each method, in the order of the document. An endpoint that can be deferred has two. */
 function namedMethods({
   operations,
 }: ApiDocument): [name: string, operation: EndpointOperation | PlainOperation, isDeferred: boolean][] {
@@ -99,7 +100,7 @@ function namedMethods({
 
 interface EndpointMethodOptions {
   readonly isDeferred: boolean;
-  /** Whether every key of the input can be left out. */
+  /** Whether every key of the input is optional. */
   readonly isOptional: boolean;
   readonly nameOf: NameOf;
 }
@@ -120,7 +121,7 @@ function endpointMethod(
   const call = isDeferred ? 'defer' : isStreaming ? 'stream' : 'call';
   return [
     ...comment(
-      isDeferred && defer === 'optional' ? `${description}\n\nIt is kept as a task, and answered later.` : description,
+      isDeferred && defer === 'optional' ? `${description}\n\nIt is stored as a task and runs later.` : description,
       '  ',
     ),
     `  ${name}(input: ${given}${isOptional ? ' = {}' : ''}, options?: ${isDeferred ? 'DeferOptions' : 'CallOptions'}): ${answer} {`,
@@ -161,7 +162,7 @@ function parameterLines({ name, schema, description, isRequired }: Parameter, na
   ];
 }
 
-/** `'/tasks/' + encodeURIComponent(parameters['task_id'])` */
+/** Returns an expression such as `'/tasks/' + encodeURIComponent(parameters['task_id'])`. */
 function pathText(path: string, parameters: readonly Parameter[]): string {
   const isKnown = (name: string): boolean => parameters.some((one) => one.in === 'path' && one.name === name);
   const parts = path.split(/(\{[^}]*\})/).filter((part) => part !== '');
@@ -184,7 +185,7 @@ function declaration(name: string, schema: unknown, nameOf: NameOf): string {
   ].join('\n');
 }
 
-/** References to the schemas that methods use, and those that these use. */
+/** Returns references to the schemas that methods use, and to the schemas inside of them. */
 function usedSchemas({ operations, schemas }: ApiDocument): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (value: unknown): void => {
@@ -203,7 +204,7 @@ function usedSchemas({ operations, schemas }: ApiDocument): ReadonlySet<string> 
   return found;
 }
 
-/** A name of TypeScript for each schema. */
+/** Returns a TypeScript name for each schema. */
 function typeNames({ schemas }: ApiDocument): Map<string, string> {
   const taken = new Set<string>();
   return new Map(

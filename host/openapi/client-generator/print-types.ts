@@ -1,20 +1,20 @@
-/** A JSON Schema as it stands in an OpenAPI document: references lead to components. */
+/** A JSON Schema in an OpenAPI document. Its references lead to components. */
 export type Schema = Readonly<Record<string, unknown>> | boolean;
 
 export interface PrintOptions {
-  /** The TypeScript name of what a reference leads to. */
+  /** Returns the TypeScript name of the target of a reference. */
   readonly nameOf: (reference: string) => string;
-  /** Spaces before lines that follow the first. */
+  /** Spaces before all lines but the first. */
   readonly indent?: string;
 }
 
-/** Deeper than anybody writes by hand. */
+/** Limit of the nesting, which no schema written by hand reaches. */
 const DEEPEST = 64;
 const FILE = 'x-aana-file';
 
 /**
- * The TypeScript type of the values that a schema takes. What TypeScript cannot say, such as bounds and patterns, is
- * left out.
+ * Returns the TypeScript type of the values that a schema allows. Facts that TypeScript cannot express, such as bounds
+ * and patterns, are left out.
  */
 export function printType(schema: unknown, options: PrintOptions): string {
   return typeOf(schema, options, 0);
@@ -37,7 +37,7 @@ function typeOf(schema: unknown, options: PrintOptions, depth: number): string {
   return more.length === 0 ? first : [first, ...more].map(grouped).join(' & ');
 }
 
-/** What a schema says by itself, besides its branches. */
+/** Returns the types in a schema itself, without its branches. */
 function own(schema: Readonly<Record<string, unknown>>, options: PrintOptions, depth: number): string[] {
   if ('const' in schema) return [literal(schema['const'])];
   if (Array.isArray(schema['enum'])) return [union(schema['enum'].map(literal))];
@@ -99,7 +99,10 @@ function objectType(schema: Readonly<Record<string, unknown>>, options: PrintOpt
   return ['{', ...lines, `${options.indent ?? ''}}`].join('\n');
 }
 
-/** Of a schema or, where a key may be null, of its one other branch; with the default. */
+/**
+ * Returns the description of a schema with its default. If the schema is a union of null and one branch, returns the
+ * description of the branch.
+ */
 function descriptionOf(schema: Readonly<Record<string, unknown>>): string {
   const branches = list(schema['anyOf']).filter((one) => isObject(one) && one['type'] !== 'null');
   const [only] = branches.length === 1 ? branches : [];
@@ -108,7 +111,7 @@ function descriptionOf(schema: Readonly<Record<string, unknown>>): string {
   return [typeof text === 'string' ? text : '', value].filter((part) => part !== '').join(' ');
 }
 
-/** A comment for the declaration below it; no lines when there is nothing to say. */
+/** Returns the lines of a comment for the declaration below it; none if the text is empty. */
 export function comment(text: string, indent = ''): string[] {
   const lines = text
     .trim()
@@ -140,7 +143,7 @@ function union(types: readonly string[]): string {
     : different.map((type) => (different.length > 1 && type.includes(' & ') ? grouped(type) : type)).join(' | ');
 }
 
-/** In parentheses where it stands beside an operator. */
+/** Adds parentheses to a type that has an operator. */
 function grouped(type: string): string {
   return /^[\w$.]+(?:\[\])*$|^\{[^]*\}$|^'[^']*'$/.test(type) && !/\} [|&] /.test(type) ? type : `(${type})`;
 }

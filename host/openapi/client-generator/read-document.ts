@@ -4,7 +4,7 @@ import { valueAt } from '../../core/json/json-pointer.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A schema that a document has under a name. */
+/** A named schema of a document. */
 export interface NamedSchema {
   readonly reference: string;
   readonly name: string;
@@ -26,7 +26,7 @@ interface Described {
   readonly description: string;
 }
 
-/** An endpoint of the application: a POST with the input as JSON or a form. */
+/** An endpoint of the application: a POST with the input as JSON or as a form. */
 export interface EndpointOperation extends Described {
   readonly kind: 'endpoint';
   readonly input: unknown;
@@ -35,12 +35,12 @@ export interface EndpointOperation extends Described {
   readonly defer: DeferOption;
 }
 
-/** Another route that answers JSON. */
+/** Another route, with an answer in JSON. */
 export interface PlainOperation extends Described {
   readonly kind: 'plain';
   readonly method: string;
   readonly parameters: readonly Parameter[];
-  /** Undefined where nothing is sent. */
+  /** Undefined if the request has no body. */
   readonly body: unknown;
   readonly answer: unknown;
 }
@@ -52,10 +52,12 @@ export interface ApiDocument {
   readonly operations: readonly (EndpointOperation | PlainOperation)[];
 }
 
-/** What a client needs of an OpenAPI document of ours. Throws `DocumentError` when it is none. */
+/**
+ * Returns the parts of an OpenAPI document of ours that a client needs. Throws `DocumentError` for any other document.
+ */
 export function readDocument(document: unknown): ApiDocument {
   if (!isObject(document) || typeof document['openapi'] !== 'string' || !document['openapi'].startsWith('3.1')) {
-    throw documentError('it is no OpenAPI 3.1 document, such as /openapi.json of a server');
+    throw documentError('it is not an OpenAPI 3.1 document such as the /openapi.json of a server');
   }
   const info = objectAt(document, 'info');
   const schemas = Object.entries(objectAt(objectAt(document, 'components'), 'schemas'));
@@ -109,7 +111,7 @@ function operationsOf(path: string, item: Json, document: Json): (EndpointOperat
       isObject(resolved(answer, document)) &&
       'content' in (resolved(answer, document) as Json)
     )
-      return []; // no JSON: a stream of events
+      return []; // a stream of events
     const parameters = [...listAt(item, 'parameters'), ...listAt(operation, 'parameters')].flatMap((one) =>
       parameterOf(resolved(one, document)),
     );
@@ -141,7 +143,7 @@ function parameterOf(parameter: unknown): Parameter[] {
   ];
 }
 
-/** The schema of the JSON in a body or an answer. */
+/** Returns the schema of the JSON in a body or an answer. */
 function jsonOf(given: unknown, document: Json): unknown {
   const content = objectAt(objectAt({ given: resolved(given, document) }, 'given'), 'content');
   return isObject(content['application/json']) ? (content['application/json']['schema'] ?? true) : undefined;

@@ -9,7 +9,7 @@ export const Time: z.ZodString = z.string().meta({ format: 'date-time' });
 /** A point in time, or null where nothing has happened yet. */
 export const TimeOrNull: z.ZodNullable<z.ZodString> = Time.nullable();
 
-/** Paths of endpoints and names of errors: texts that the database can look for. */
+/** Returns the schema of a text to search for: the path of an endpoint, or the name of an error. */
 export function searchText(description: string) {
   const error = 'Input should be a text of 1 to 255 characters';
   return z
@@ -21,7 +21,7 @@ export function searchText(description: string) {
     .describe(description);
 }
 
-/** Returns one of several words in a query. */
+/** Returns the schema of a parameter that is one of several words. */
 export function choice<const Words extends readonly string[]>(words: Words) {
   return z.enum(words, `Input should be one of ${words.join(', ')}`).optional();
 }

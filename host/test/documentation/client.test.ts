@@ -190,7 +190,7 @@ Client('explains mistakes in its arguments', async () => {
     [['--url', `${varied.url}/nothing`], /\/nothing\/openapi\.json was answered with 404/],
     [['--openapi', 'absent.json'], /--openapi: absent\.json cannot be read/],
     [['--openapi', 'clip.mp4'], /clip\.mp4 is no JSON/],
-    [['--openapi', 'other.json'], /no client can be made: it is no OpenAPI 3\.1 document/],
+    [['--openapi', 'other.json'], /no client can be made: it is not an OpenAPI 3\.1 document/],
     [['--openapi', 'openapi.json', '--out', 'no/folder/x.ts'], /no\/folder\/x\.ts cannot be written/],
   ] as const) {
     const { code, stderr } = await run(CLI, 'client', ...args);

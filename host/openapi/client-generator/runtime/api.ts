@@ -2,36 +2,36 @@ import { ApiError, type ErrorBody, errorOf, isErrorBody } from './errors.ts';
 import { jsonValues, type ServerSentEvent, serverSentEvents } from './streams.ts';
 
 export interface ClientOptions {
-  /** Address of the server. Default: that which the client was generated from. */
+  /** Address of the server. Default: the address that the client was generated with. */
   readonly baseUrl?: string | undefined;
   /** Sent with every request. */
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Default: that of the platform. */
+  /** Default: the `fetch` of the platform. */
   readonly fetch?: typeof fetch | undefined;
 }
 
 export interface CallOptions {
-  /** Ends the request, and the work that the server does for it. */
+  /** Ends the request and the work of the server for it. */
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Files that the input names by texts: by these names. A `Blob` or `File` can stand in the input itself, too. */
+  /** Files by the names that the input uses for them. A `Blob` or `File` can also be a value in the input itself. */
   readonly files?: Readonly<Record<string, Blob>> | undefined;
 }
 
 export interface DeferOptions extends CallOptions {
-  /** Higher ones first, from -1000 to 1000. */
+  /** From -1000 to 1000. Tasks with a higher number run first. */
   readonly priority?: number | undefined;
-  /** Seconds for one attempt. */
+  /** Time for one attempt, in seconds. */
   readonly executionTimeout?: number | undefined;
-  /** The same key with the same request gives the same task. */
+  /** A repeated request with the same key gets the same task. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** A file: a `Blob` or `File`, or the name of one in `files` of the call's options. */
+/** A file: a `Blob` or `File`, or its name in the option `files` of the call. */
 export type FileInput = Blob | string;
 
-/** A file of this machine's disk (Node ≥ 20.16), read as it is sent. */
+/** Returns a file on the disk of this machine (Node ≥ 20.16). It is read while it is sent. */
 export async function openFile(path: string, name: string = path.replace(/^.*[\\/]/, '')): Promise<File> {
   const { process } = globalThis as unknown as {
     process?: { getBuiltinModule?(id: string): { openAsBlob(path: string): Promise<Blob> } };
@@ -43,13 +43,13 @@ export async function openFile(path: string, name: string = path.replace(/^.*[\\
 
 export type TaskStatus = 'created' | 'assigned' | 'running' | 'completed' | 'failed' | 'not_finished' | 'cancelled';
 
-/** A request that is answered later. */
+/** A request that is stored and runs later. */
 export interface TaskInfo<Result = unknown> {
   readonly id: string;
   readonly endpoint: string;
   readonly data: unknown;
   readonly status: TaskStatus;
-  /** Null until it has ended. */
+  /** Null until the task has ended. */
   readonly result: Result | ErrorBody | null;
   /** Per cent. */
   readonly progress: number;
@@ -65,7 +65,7 @@ const ENDED = new Set(['completed', 'failed', 'cancelled']);
 const RECONNECT_MS = 1000;
 const RECONNECTS = 5;
 
-/** A task of the server. It goes on when this process ends: keep its `id`. */
+/** A task of the server. It continues after the end of this process, so keep its `id`. */
 export class TaskHandle<Result> {
   readonly id: string;
   readonly #api: Api;
@@ -79,7 +79,7 @@ export class TaskHandle<Result> {
     return this.#api.request('GET', `/tasks/${this.id}`, options);
   }
 
-  /** Its result, when it has ended. Throws what it failed with as an `ApiError`. */
+  /** Waits for the end of the task and returns its result. Throws the error of a failed task as an `ApiError`. */
   async wait(options?: CallOptions): Promise<Result> {
     for await (const _ of this.events(options));
     const { status, result } = await this.get(options);
@@ -94,8 +94,8 @@ export class TaskHandle<Result> {
   }
 
   /**
-   * What happens to it, from its beginning or after an event, until it has ended; connects again where the connection
-   * is lost.
+   * Yields the events of the task, from its beginning or after an event, until it has ended. Connects again if the
+   * connection is lost.
    */
   async *events({ after = 0, ...options }: CallOptions & { readonly after?: number } = {}): AsyncGenerator<
     TaskEvent,
@@ -114,7 +114,7 @@ export class TaskHandle<Result> {
           yield event;
           if (ENDED.has(event.event)) return;
         }
-        // A task that had ended before `after` has no more events.
+        // A task that ended before `after` has no more events.
         if (ENDED.has((await this.get(options)).status)) return;
       } catch (error) {
         if (options.signal?.aborted || (error instanceof ApiError && error.status < 500) || failures >= RECONNECTS)
@@ -128,7 +128,7 @@ export class TaskHandle<Result> {
     return this.#api.request('POST', `/tasks/${this.id}/cancel`, options);
   }
 
-  /** New attempts for a task that failed. */
+  /** Gives a failed task new attempts. */
   retry(options?: CallOptions): Promise<TaskInfo<Result>> {
     return this.#api.request('POST', `/tasks/${this.id}/retry`, options);
   }
@@ -138,7 +138,7 @@ export class TaskHandle<Result> {
   }
 }
 
-/** Requests of a server; the client's methods are made of these. */
+/** Sends requests to a server. The methods of the client use it. */
 export class Api {
   readonly #options: ClientOptions & { readonly baseUrl: string };
 
@@ -146,7 +146,7 @@ export class Api {
     this.#options = { ...options, baseUrl: options.baseUrl.replace(/\/+$/, '') };
   }
 
-  /** The answer's JSON; undefined where it has none. */
+  /** Returns the JSON of the answer, or undefined if it has none. */
   async request<T>(method: string, path: string, options?: CallOptions, body?: unknown): Promise<T> {
     const content = body === undefined ? undefined : JSON.stringify(body);
     const response = await this.fetch(
@@ -164,7 +164,7 @@ export class Api {
     return (await (await this.#post(path, input, options)).json()) as T;
   }
 
-  /** Values as they are made. Leaving the loop ends the work. */
+  /** Yields values when the server sends them. Leaving the loop ends the work of the server. */
   async *stream<T>(path: string, input: unknown, options?: CallOptions): AsyncGenerator<T, void, undefined> {
     const response = await this.#post(path, input, {
       ...options,
@@ -194,7 +194,7 @@ export class Api {
     return new TaskHandle(this, encodeURIComponent(id));
   }
 
-  /** Throws `ApiError` where the answer is an error. */
+  /** Throws `ApiError` if the answer is an error. */
   async fetch(
     method: string,
     path: string,
@@ -224,7 +224,7 @@ export class Api {
   }
 }
 
-/** A query with its question mark; empty when there is nothing in it. */
+/** Returns a query with its question mark, or an empty text. */
 export function queryOf(values: Readonly<Record<string, string | number | boolean | null | undefined>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values))
@@ -232,7 +232,7 @@ export function queryOf(values: Readonly<Record<string, string | number | boolea
   return `${query}` === '' ? '' : `?${query}`;
 }
 
-/** The input with a name in place of each file; the files are added to `files` under these names. */
+/** Returns the input with a name for each file, and adds the files to `files` under these names. */
 function withFileNames(value: unknown, files: Map<string, Blob>): unknown {
   if (value instanceof Blob) {
     const known = [...files].find(([, file]) => file === value)?.[0];

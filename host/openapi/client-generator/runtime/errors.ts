@@ -1,4 +1,4 @@
-/** One thing that is wrong with an input. */
+/** One mismatch of an input. */
 export interface ValidationEntry {
   readonly type: string;
   /** Path from the root of the input. */
@@ -15,18 +15,18 @@ export interface ErrorBody {
   readonly stacktrace: string | null;
 }
 
-/** A request that failed, as the server says it. */
+/** A failed request, as the server reports it. */
 export class ApiError extends Error implements ErrorBody {
   override readonly name = 'ApiError';
-  /** HTTP status; 200 when a stream failed after its beginning, or a task. */
+  /** HTTP status. It is 200 for a task that failed, and for a stream that failed after its first value. */
   readonly status: number;
-  /** Class of the error, to be matched on: `ValidationError`, `DownloadException` … */
+  /** Class of the error, for comparisons: `ValidationError`, `DownloadException` … */
   readonly error: string;
   readonly data: unknown;
   readonly stacktrace: string | null;
-  /** What the server's log calls the request. */
+  /** Id of the request in the log of the server. */
   readonly requestId: string | null;
-  /** Seconds after which another try may work, where the server says it. */
+  /** Seconds after which another attempt may succeed, if the server has sent them. */
   readonly retryAfter: number | null;
 
   constructor(status: number, body: ErrorBody, headers: Headers = new Headers()) {
@@ -40,7 +40,7 @@ export class ApiError extends Error implements ErrorBody {
     this.retryAfter = Number.isFinite(seconds) ? seconds : null;
   }
 
-  /** What is wrong with the input, in an answer with status 422; else nothing. */
+  /** The mismatches of the input, in an answer with status 422; else empty. */
   get validation(): readonly ValidationEntry[] {
     return this.status === 422 && Array.isArray(this.data) ? (this.data as ValidationEntry[]) : [];
   }
@@ -52,13 +52,16 @@ export function isErrorBody(value: unknown): value is ErrorBody {
   return typeof error === 'string' && typeof message === 'string' && 'data' in value && 'stacktrace' in value;
 }
 
-/** The error of an answer; one that did not come from the server itself, such as a proxy's, is told by its status. */
+/**
+ * Returns the error in an answer. An answer that is not from the server itself, such as the one of a proxy, gets an
+ * error with its status.
+ */
 export function errorOf({ status, statusText }: Response, text: string): ErrorBody {
   try {
     const body: unknown = JSON.parse(text);
     if (isErrorBody(body)) return body;
   } catch {
-    // no JSON
+    // not JSON
   }
   return {
     error: 'HttpError',

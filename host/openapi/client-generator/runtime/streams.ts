@@ -1,6 +1,6 @@
 import { ApiError } from './errors.ts';
 
-/** What arrives, as text. */
+/** Yields the bytes of a body as text. */
 async function* textOf({ body }: Response): AsyncGenerator<string, void, undefined> {
   if (!body) return;
   const reader = body.getReader();
@@ -10,15 +10,15 @@ async function* textOf({ body }: Response): AsyncGenerator<string, void, undefin
       yield decoder.decode(read.value, { stream: true });
     yield decoder.decode();
   } finally {
-    await reader.cancel().catch(() => {}); // of no effect at the end
+    await reader.cancel().catch(() => {}); // has no effect after the end
   }
 }
 
-/** JSON values one after the other, with or without whitespace between them. */
+/** Yields the JSON values of a text that has them in sequence, with or without whitespace between them. */
 export async function* jsonValues(response: Response): AsyncGenerator<unknown, void, undefined> {
   let text = '';
   let at = 0;
-  let start = -1; // of the value that is being read
+  let start = -1; // of the current value
   let depth = 0;
   let inString = false;
   for await (const chunk of textOf(response)) {
@@ -64,7 +64,7 @@ export async function* jsonValues(response: Response): AsyncGenerator<unknown, v
     );
 }
 
-/** One event; `data` is parsed. */
+/** Returns one event. `data` is parsed. */
 export interface ServerSentEvent {
   readonly id: number;
   readonly event: string;
