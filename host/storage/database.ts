@@ -1,60 +1,62 @@
-/** Databases that there is an adapter for. */
+/** Databases with an adapter. */
 export type Dialect = 'sqlite' | 'postgresql';
 
 /**
- * What a statement can be given. Booleans come back as 0 and 1 from SQLite; JSON and times are texts and numbers
- * (milliseconds since 1970) in both.
+ * A parameter of a statement. SQLite returns booleans as 0 and 1. JSON is a text and a time is a number (milliseconds
+ * since 1970) in both databases.
  */
 export type Value = string | number | boolean | Uint8Array | null;
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** One statement as each database wants it. Values are written `$1`, `$2`, …; each of them must occur. */
+/** One statement in the SQL of each database. Values are written `$1`, `$2`, …; each value must occur. */
 export type Statement = Readonly<Record<Dialect, string>>;
 
 /**
- * A connection while it is lent: nobody else's statements run on it. Its own run in the order in which they are issued,
- * so that those that need nothing of each other can be issued together.
+ * A connection while it is lent to one piece of work. Statements run in the order in which they are issued, so
+ * independent statements can be issued together.
  */
 export interface Connection {
   readonly dialect: Dialect;
-  /** Milliseconds since 1970 by the clock that all hosts of this database share. */
+  /** Returns milliseconds since 1970 by the clock that all hosts of this database share. */
   now(): number;
-  /** The rows of one statement. Throws `DatabaseException`. */
+  /** Runs a statement and returns its rows. Throws `DatabaseException`. */
   query<R extends object = Row>(statement: Statement | string, values?: readonly Value[]): Promise<R[]>;
-  /** Several statements without values, as a migration has them. */
+  /** Runs several statements without values, such as a migration. */
   script(sql: string): Promise<void>;
-  /** Tells the listeners of all hosts, once the transaction is committed. SQLite reaches those of this process. */
+  /**
+   * Notifies the listeners of all hosts when the transaction is committed. SQLite notifies the listeners of this
+   * process.
+   */
   notify(message: string): Promise<void>;
 }
 
 export interface WriteOptions {
-  /**
-   * Goes before writes that wait, on a connection of its own where the database has several writers. Default: false.
-   */
+  /** Runs before waiting writes, on a separate connection if the database has several writers. Default: false. */
   readonly isUrgent?: boolean;
-  /** Statements may take any time, as those of migrations do. Default: false. */
+  /** Statements may take any time, for example in migrations. Default: false. */
   readonly isUnlimited?: boolean;
 }
 
 /** A database with a pool of connections. */
 export interface Database extends AsyncDisposable {
   readonly dialect: Dialect;
-  /** Where it is, for messages; without a password. */
+  /** The address for messages, without a password. */
   readonly address: string;
   now(): number;
-  /** Lends a connection for reading; each statement sees what was committed before it. */
+  /** Lends a connection for reading. Each statement sees the transactions that were committed before it. */
   read<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * Runs `work` in a transaction on a connection of its own: committed when it resolves, as if it had never been when
-   * it rejects. Only when the connection is lost while it is committed nobody knows: `UnknownOutcomeError` says so.
+   * Runs `work` in a transaction on a separate connection. The transaction is committed when `work` resolves, and
+   * rolled back when it rejects. Throws `UnknownOutcomeError` when the connection is lost during the commit, because
+   * the outcome is then unknown.
    */
   write<T>(work: (connection: Connection) => Promise<T>, options?: WriteOptions): Promise<T>;
   /**
-   * Hears what transactions notify of; an empty message says that some may have been missed. Gives a function that ends
-   * this.
+   * Calls `listener` with the notifications of transactions. An empty message says that some may have been missed.
+   * Returns a function that ends the subscription.
    */
   listen(listener: (message: string) => void): () => void;
-  /** Waits for what is running. May be called twice; use afterwards throws `DatabaseException`. */
+  /** Closes the database after running work. May be called twice. Later use throws `DatabaseException`. */
   close(): Promise<void>;
 }

@@ -1,13 +1,13 @@
 import { AanaError, type ErrorKind } from '../core/errors.ts';
 
-/** `unavailable` when trying again may work, `internal` otherwise. */
+/** Returns an error of the database. `kind` is `unavailable` when another try may succeed, else `internal`. */
 export function databaseError(message: string, kind: ErrorKind, cause?: unknown): AanaError {
   return new AanaError('DatabaseException', kind, message, { data: { message }, cause });
 }
 
 /**
- * The connection was lost between COMMIT and its answer: the transaction may have been committed, or may be within the
- * next moments, or not.
+ * The connection was lost between COMMIT and its answer. The transaction may be committed, may still become committed,
+ * or not.
  */
 export class UnknownOutcomeError extends AanaError {
   constructor(message: string, cause?: unknown) {
@@ -15,7 +15,7 @@ export class UnknownOutcomeError extends AanaError {
   }
 }
 
-/** Whether a write that failed may have been committed all the same. */
+/** Returns whether a failed write may be committed nevertheless. */
 export function mayBeCommitted(error: unknown): boolean {
   return error instanceof UnknownOutcomeError;
 }
@@ -26,13 +26,16 @@ export function notFound(table: string, id: string): AanaError {
   });
 }
 
-/** PostgreSQL cannot keep the character U+0000; it is refused everywhere, so that what works here works there. */
+/**
+ * Returns a text without U+0000, and throws for one with it. PostgreSQL cannot store this character, so all databases
+ * refuse it.
+ */
 export function checkText(what: string, text: string): string {
   if (text.includes('\0'))
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      `${what} has the character U+0000, which a database cannot keep`,
+      `${what} has the character U+0000, which databases cannot store`,
     );
   return text;
 }

@@ -2,8 +2,8 @@ import type { Connection, Dialect, Row, Statement, Value } from './database.ts';
 import { databaseError } from './errors.ts';
 
 /**
- * A connection until it is given back. Work that goes on although it has failed, as the rest of a `Promise.all` does,
- * ends at its next statement: otherwise it would run in the transaction that has the connection by then.
+ * A connection until it is given back. Work that continues after its transaction has failed, such as the rest of a
+ * `Promise.all`, fails at its next statement. Otherwise it would run in the next transaction on this connection.
  */
 export class LentConnection implements Connection {
   readonly dialect: Dialect;
@@ -15,7 +15,7 @@ export class LentConnection implements Connection {
     this.#connection = connection;
   }
 
-  /** Lends it for as long as `work` takes. */
+  /** Lends the connection for as long as `work` runs. */
   static async for<T>(connection: Connection, work: (lent: Connection) => Promise<T>): Promise<T> {
     const lent = new LentConnection(connection);
     try {

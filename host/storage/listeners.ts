@@ -2,7 +2,7 @@ import type { Logger } from '../core/log/logger.ts';
 
 export type Listener = (message: string) => void;
 
-/** Who is told what transactions notify of. */
+/** The listeners to notifications of transactions. */
 export class Listeners {
   readonly #listeners = new Set<Listener>();
   readonly #log: Logger | undefined;

@@ -10,7 +10,7 @@ import type { Connection, Database, Dialect } from './database.ts';
  * `0001-<name>.postgresql.sql`.
  */
 export interface MigrationSource {
-  /** Whose migrations these are: numbers are counted for each scope apart. */
+  /** The owner of the migrations. Each scope has numbers of its own. */
   readonly scope: string;
   readonly folder: string;
 }
@@ -23,7 +23,7 @@ export interface AppliedMigration {
 
 interface Migration extends AppliedMigration {
   readonly sql: string;
-  /** SHA-256 of the text, with line feeds alone. */
+  /** The SHA-256 of the text with LF line ends. */
   readonly checksum: string;
 }
 
@@ -34,7 +34,7 @@ export const HOST_MIGRATIONS: MigrationSource = {
 };
 
 const FILE = /^(\d{4})-([a-z0-9-]+?)(?:\.(sqlite|postgresql))?\.sql$/;
-/** Any number: the same in every host, so that two that migrate at once wait for each other. */
+/** A number that is the same in every host, so that two hosts that migrate at once wait for each other. */
 const ADVISORY_LOCK = 4_161_616_173;
 
 const TABLE = `create table if not exists aana_migrations (
@@ -47,9 +47,9 @@ const TABLE = `create table if not exists aana_migrations (
 )`;
 
 /**
- * Brings the database up to date: applies what is missing of each source, in the order of the numbers, all of it in one
- * transaction. Gives what was applied. Throws `MigrationError` when the database has what the folder lacks, or another
- * text for a number: migrations go forward only.
+ * Applies the missing migrations of each source in the order of their numbers, all in one transaction. Returns the
+ * applied migrations. Throws `MigrationError` when the database has a migration that the folder lacks, or another text
+ * for a number. Migrations only go forward.
  */
 export async function migrate(
   database: Database,
@@ -85,11 +85,11 @@ async function missingOf(connection: Connection, scope: string, wanted: readonly
     const label = `migration ${number} (${name}) of ${scope}`;
     if (!file)
       throw migrationError(
-        `the database has ${label}, which is not here: it was brought up to date by a newer version; use that, or another database`,
+        `the database has ${label}, which this version lacks, because a newer version has migrated it; use the newer version or another database`,
       );
     if (file.checksum !== checksum)
       throw migrationError(
-        `${label} was changed after it was applied; take the change back, and add a migration with the next number`,
+        `${label} was changed after it was applied; undo the change and add a migration with the next number`,
       );
   }
   const last = applied.at(-1)?.number ?? 0;
@@ -97,7 +97,7 @@ async function missingOf(connection: Connection, scope: string, wanted: readonly
   const late = missing.find(({ number }) => number < last);
   if (late)
     throw migrationError(
-      `migration ${late.number} (${late.name}) of ${scope} comes before ${last}, which is applied already; give it the next number`,
+      `migration ${late.number} (${late.name}) of ${scope} comes before ${last}, which is already applied; give it the next number`,
     );
   return missing;
 }
@@ -107,7 +107,7 @@ async function apply(connection: Connection, { scope, number, name, sql, checksu
     await connection.script(sql);
   } catch (error) {
     throw migrationError(
-      `migration ${number} (${name}) of ${scope} failed, and nothing was changed: ${(error as Error).message}`,
+      `migration ${number} (${name}) of ${scope} failed, and the database was not changed: ${(error as Error).message}`,
       error,
     );
   }
@@ -127,7 +127,7 @@ async function readMigrations({ scope, folder }: MigrationSource, dialect: Diale
     if (!match) {
       if (file.endsWith('.sql'))
         throw migrationError(
-          `${join(folder, file)}: a migration is called 0001-<name>.sql, 0001-<name>.sqlite.sql or 0001-<name>.postgresql.sql`,
+          `${join(folder, file)}: the name of a migration is 0001-<name>.sql, 0001-<name>.sqlite.sql or 0001-<name>.postgresql.sql`,
         );
       continue;
     }
@@ -135,7 +135,7 @@ async function readMigrations({ scope, folder }: MigrationSource, dialect: Diale
     if (only !== undefined && only !== dialect) continue;
     const twin = found.find((one) => one.number === Number(number));
     if (twin)
-      throw migrationError(`${join(folder, file)}: ${scope} has the migration ${twin.name} of this number, too`);
+      throw migrationError(`${join(folder, file)}: ${scope} also has the migration ${twin.name} with this number`);
     const sql = (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n');
     found.push({ scope, number: Number(number), name, sql, checksum: createHash('sha256').update(sql).digest('hex') });
   }

@@ -1,11 +1,11 @@
 import type { Storage } from './storage.ts';
 
-/** The storage of plugins, for one user or for everybody; each call is a transaction of its own. */
+/** The storage of plugins for one user or for all callers. Each call is a separate transaction. */
 export class PluginStorage {
   readonly #storage: Storage;
   readonly #userId: string | null;
 
-  /** `userId`: whose values are meant; null is nobody in particular. */
+  /** `userId` is the owner of the values; null is no user. */
   constructor(storage: Storage, userId: string | null = null) {
     this.#storage = storage;
     this.#userId = userId;
@@ -30,7 +30,7 @@ export class PluginStorage {
     return this.#storage.read(({ pluginValues }) => pluginValues.list(this.#namespace(plugin), options));
   }
 
-  /** A name of a plugin has no slash, so that no plugin and user have the namespace of another plugin or user. */
+  /** Returns the namespace of a plugin and user. Names of plugins have no slash, so namespaces are different. */
   #namespace(plugin: string): string {
     return this.#userId === null ? plugin : `${plugin}/${this.#userId}`;
   }

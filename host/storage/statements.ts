@@ -9,8 +9,9 @@ const HEADING = /^-- statement: ([a-z][A-Za-z0-9]*)(?: \((sqlite|postgresql)\))?
 const COMMENT = /^--.*$/gm;
 
 /**
- * The statements of `sql/<file>.sql`, by name: each begins with a line `-- statement: <name>`, or with `-- statement:
- * <name> (sqlite)` and `(postgresql)` where the databases differ. Throws when the file has others than `names`.
+ * Returns the statements of `sql/<file>.sql` by name. Each begins with a line `-- statement: <name>`, or `-- statement:
+ * <name> (sqlite)` and `(postgresql)` where the databases differ. Throws when the file has other statements than
+ * `names`.
  */
 export function loadStatements<Name extends string>(
   file: string,

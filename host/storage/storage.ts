@@ -7,7 +7,7 @@ import { type TlsConfig, tlsOptions } from './postgres/tls.ts';
 import { Repositories } from './repositories/index.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 
-/** Which database, in the words of the setting `DB_CONFIG`. */
+/** The database, described like the setting `DB_CONFIG`. */
 export interface StorageConfig {
   readonly datastore_type: 'sqlite' | 'postgresql';
   readonly datastore_config: {
@@ -18,7 +18,7 @@ export interface StorageConfig {
     readonly password: string | null;
     readonly database: string;
   } & TlsConfig;
-  /** Connections that are kept, and how many more there may be. */
+  /** Connections that are kept open. `max_overflow` is the number of further connections under load. */
   readonly pool_size: number;
   readonly max_overflow: number;
   /** Seconds. */
@@ -30,13 +30,13 @@ export interface StorageConfig {
 export interface StorageOptions {
   readonly config: StorageConfig;
   readonly log: Logger;
-  /** The file of the `sqlite3` module, made when it is needed. */
+  /** Returns the file of the `sqlite3` module, which is built when it is needed. */
   readonly sqliteModule: () => Promise<string>;
-  /** Migrations of the application, besides those of the host. */
+  /** Migrations of the application, after the migrations of the host. */
   readonly migrations?: readonly MigrationSource[] | undefined;
 }
 
-/** What the host keeps: opened when it is first used, and brought up to date then. */
+/** The database of the host. It is opened and migrated when it is first used. */
 export class Storage implements AsyncDisposable {
   readonly #options: StorageOptions;
   #opened: Promise<Database> | undefined;
@@ -46,14 +46,14 @@ export class Storage implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Opens the database and applies what migrations are missing; gives those that this call applied. */
+  /** Opens the database and applies missing migrations. Returns the migrations that this call applied. */
   async migrate(): Promise<readonly AppliedMigration[]> {
     if (this.#closed) throw databaseError('the database is closed', 'unavailable');
     let applied: readonly AppliedMigration[] = [];
     if (!this.#opened) {
       const opened = this.#open((found) => (applied = found));
       this.#opened = opened;
-      opened.catch(() => (this.#opened = undefined)); // another try may work
+      opened.catch(() => (this.#opened = undefined)); // the next call tries again
     }
     await this.#opened;
     return applied;
@@ -64,7 +64,7 @@ export class Storage implements AsyncDisposable {
     return (await this.#database()).read((connection) => work(new Repositories(connection)));
   }
 
-  /** One transaction; see {@link Database.write}. */
+  /** Runs one transaction; see {@link Database.write}. */
   async write<T>(work: (repositories: Repositories) => Promise<T>, options?: WriteOptions): Promise<T> {
     return (await this.#database()).write((connection) => work(new Repositories(connection)), options);
   }
@@ -74,17 +74,17 @@ export class Storage implements AsyncDisposable {
     return (await this.#database()).listen(listener);
   }
 
-  /** Milliseconds since 1970 by the clock that all hosts of this database share. */
+  /** Returns milliseconds since 1970 by the clock that all hosts of this database share. */
   async now(): Promise<number> {
     return (await this.#database()).now();
   }
 
-  /** Waits for what is running. May be called twice. */
+  /** Closes the database after running work. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#opened?.then(
       (database) => database.close(),
-      () => {}, // it was never open
+      () => {}, // it never opened
     );
   }
 
@@ -114,7 +114,7 @@ export class Storage implements AsyncDisposable {
   }
 }
 
-/** Opens the database that the configuration names; the tables in it are as they were left. */
+/** Opens the database of the configuration without migrations. */
 export async function openDatabase({
   config,
   log,
@@ -147,5 +147,5 @@ export async function openDatabase({
   });
 }
 
-/** Each reads in one of libuv's threads, of which there are four. */
+/** Most connections that read. Each uses one of the four threads of libuv. */
 const SQLITE_READERS = 3;

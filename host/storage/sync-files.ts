@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Resolves when the content of a file is on the disk. */
+/** Syncs the content of a file to the disk. */
 export async function syncFile(path: string): Promise<void> {
   const file = await open(path, 'r+');
   try {
@@ -11,7 +11,10 @@ export async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Resolves when the names in a folder are on the disk. Windows keeps them by itself, and opens no folders. */
+/**
+ * Syncs the names in a folder to the disk. On Windows this does nothing, because Windows opens no folders and syncs
+ * names itself.
+ */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await open(path, 'r');
@@ -23,8 +26,7 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * As {@link syncFolder}, for a folder and those that it lies in, up to the one that `made` was made in; `made` is what
- * `mkdir` gives.
+ * Syncs a folder and its parents like {@link syncFolder}, up to the parent of `made`. `made` is the result of `mkdir`.
  */
 export async function syncMadeFolders(path: string, made: string | undefined): Promise<void> {
   const top = made === undefined ? path : dirname(made);

@@ -11,7 +11,7 @@ import {
 
 const States = suite('the statuses of a task');
 
-/** What each transition leads to from created, assigned, running, completed, failed, not_finished, cancelled. */
+/** The results of each transition from created, assigned, running, completed, failed, not_finished, cancelled. */
 const TABLE: Readonly<Record<TaskTransition, readonly (TaskStatus | undefined)[]>> = {
   claim: ['running', undefined, undefined, undefined, undefined, 'running', undefined],
   complete: [undefined, undefined, 'completed', undefined, undefined, undefined, undefined],

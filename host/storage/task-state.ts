@@ -1,9 +1,11 @@
 /**
+ * - The statuses of a task.
+ *
  * - `created`: waits for its first attempt
  * - `assigned`: a host has it and has not begun. A claim leads to `running` at once; only an event has this name, and
  *   tasks that a host of an earlier version has claimed
  * - `running`: its endpoint runs
- * - `not_finished`: an attempt was lost or failed for a while; another one is due
+ * - `not_finished`: an attempt was lost or failed with an error that may pass; another one is due
  * - `completed`, `failed`, `cancelled`: ended
  */
 export const TASK_STATUSES = [
@@ -18,9 +20,9 @@ export const TASK_STATUSES = [
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /**
- * `claim`: a host takes it and its endpoint begins. `complete`: it has its result. `fail`: no other attempt would help,
- * or none is left. `release`: this attempt is over, another one may come. `cancel`: it is not wanted any more. `retry`:
- * somebody asks for new attempts.
+ * The changes of a status. `claim`: a host claims the task and its endpoint begins. `complete`: the attempt has a
+ * result. `fail`: another attempt would not help, or none is left. `release`: this attempt is over and another one may
+ * follow. `cancel`: a user cancels the task. `retry`: a user requests new attempts.
  */
 export type TaskTransition = 'claim' | 'complete' | 'fail' | 'release' | 'cancel' | 'retry';
 
@@ -34,17 +36,17 @@ const TRANSITIONS: Readonly<Record<TaskStatus, Readonly<Partial<Record<TaskTrans
   cancelled: {},
 };
 
-/** The status after a transition; undefined where there is none from `status`. */
+/** Returns the status after a transition; undefined if `status` has no such transition. */
 export function nextTaskStatus(status: TaskStatus, transition: TaskTransition): TaskStatus | undefined {
   return TRANSITIONS[status][transition];
 }
 
-/** Statuses that a transition can be made from. */
+/** Returns the statuses that have this transition. */
 export function statusesBefore(transition: TaskTransition): readonly TaskStatus[] {
   return TASK_STATUSES.filter((status) => TRANSITIONS[status][transition] !== undefined);
 }
 
-/** Whether nothing happens to it any more by itself. */
+/** Returns whether a task with this status has ended. */
 export function hasEnded(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }

@@ -5,8 +5,8 @@ const FIRST_WAIT_MS = 100;
 const MOST_WAIT_MS = 2000;
 
 /**
- * Runs a write again while the database is away. A write whose commit nobody knows of is run again, too, so it must
- * find what it has written before. Rejects with any other failure, and with the last one once `signal` has aborted.
+ * Repeats a write while the database is away. A write whose commit is unknown is repeated, too, so it must find its own
+ * earlier effect. Rejects with any other failure, and with the last failure after `signal` has aborted.
  */
 export async function whileUnavailable<T>(write: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(MOST_WAIT_MS, waitMs * 2)) {
@@ -14,7 +14,8 @@ export async function whileUnavailable<T>(write: () => Promise<T>, signal: Abort
       return await write();
     } catch (error) {
       if (signal.aborted || toErrorRecord(error).kind !== 'unavailable') throw error;
-      await delay(waitMs / 2 + (Math.random() * waitMs) / 2, signal).catch(() => {}); // by chance, so that not all come back at once
+      // A random wait, so that not all writers return at once.
+      await delay(waitMs / 2 + (Math.random() * waitMs) / 2, signal).catch(() => {});
       if (signal.aborted) throw error;
     }
   }

@@ -114,7 +114,7 @@ Tenants('leave a worker to each other, and have a backlog that is bounded', asyn
   const full = await defer('ann');
   assertRefused(full, 429, 'TooManyTasks');
   assert.equal(full.body.data, { max_waiting: 3 });
-  assert.match(full.body.message, /3 tasks of this user wait already/);
+  assert.match(full.body.message, /3 tasks of this user already wait/);
   const { body } = await defer('bob', '&priority=-1000');
   await until('bob', body.task_id, 'running');
   assert.is((await ask('GET', '/tasks/count', 'ann')).body.running, 1, 'one worker of two is left to others');
@@ -170,7 +170,7 @@ Tenants('keep so many bytes of uploads and results, whatever another one keeps',
   assert.ok(most === 100_000 && used > 120_000 && used < 130_000, JSON.stringify(full.body.data));
   assert.match(
     full.body.message,
-    /may keep 100000 \(task_queue\.maximum_stored_bytes_per_user\); delete tasks that have ended/,
+    /may keep at most 100000 \(task_queue\.maximum_stored_bytes_per_user\); delete ended tasks/,
   );
   assert.equal(await ask('GET', '/tasks/count', 'keeper').then(({ body }) => body), { failed: 1, total: 1 });
   for (const user of ['bob', 'free']) assert.is((await keep(user, {}, 60_000)).status, 200, user);

@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
 
 /**
- * A socket that keeps what is written once it is corked until the end of this turn of the event loop: `pg` corks it for
- * each statement alone, and each would be a system call.
+ * A socket that collects writes, once it is corked, until the end of this turn of the event loop. `pg` corks it for
+ * each statement, and each statement would be a system call.
  */
 export function batchingSocket(): Socket {
   const socket = new Socket();

@@ -12,22 +12,21 @@ export interface NotificationsOptions {
   readonly listeners: Listeners;
   readonly connectionTimeoutMs: number;
   readonly log: Logger;
-  /** Ends it when it aborts. */
+  /** Ends the subscription when it aborts. */
   readonly signal: AbortSignal;
 }
 
 const HEAR_AGAIN_MS = 1000;
 /**
- * How often the server is asked whether it is there: one that is gone without a word sends no notification, and nothing
- * else either.
+ * How often the server is checked, because a server that has disappeared without closing the connection sends nothing.
  */
 const ASK_MS = 10_000;
-/** How long a connection is waited for until it has ended. */
+/** The time for a connection to end. */
 const MOST_END_MS = 1000;
 
 /**
- * Tells the listeners what transactions notify of, on a connection of its own; opens another one when it is lost.
- * Resolves when the signal has aborted.
+ * Passes notifications of transactions to the listeners. It uses a separate connection, and opens another one when that
+ * is lost. Resolves when the signal has aborted.
  */
 export async function hearNotifications({
   servers,
@@ -51,10 +50,10 @@ export async function hearNotifications({
       client.on('notification', ({ payload = '' }) => listeners.tell(payload));
       await client.connect();
       await listen(client, servers);
-      listeners.tell(''); // what was before is not told of
+      listeners.tell(''); // earlier notifications were missed
       await askUntilLost(client, servers, AbortSignal.any([lost.signal, signal]));
     } catch (error) {
-      if (!signal.aborted) log.warn('notifications of PostgreSQL are not heard', { error });
+      if (!signal.aborted) log.warn('notifications of PostgreSQL are not received', { error });
     } finally {
       await endSoon(client);
     }
@@ -62,7 +61,7 @@ export async function hearNotifications({
   }
 }
 
-/** A replica refuses to. */
+/** Subscribes to notifications. Rejects on a replica, which allows no subscriptions. */
 async function listen(client: ServerClient, servers: Servers): Promise<void> {
   try {
     await client.query(`listen ${CHANNEL}`);
@@ -72,11 +71,11 @@ async function listen(client: ServerClient, servers: Servers): Promise<void> {
   }
 }
 
-/** Rejects when the server does not answer any more, when another one takes the writes, or when the signal aborts. */
+/** Rejects when the server no longer answers, when another server takes the writes, or when the signal aborts. */
 async function askUntilLost(client: ServerClient, servers: Servers, signal: AbortSignal): Promise<never> {
   for (;;) {
     await delay(ASK_MS, signal);
-    if (client.server !== servers.current) throw new Error('another server takes the writes now');
+    if (client.server !== servers.current) throw new Error('another server accepts the writes now');
     await client.query('select 1');
   }
 }

@@ -8,12 +8,12 @@ import { type Failure, failureOf, isUndecided } from './postgres-errors.ts';
 
 export interface ConnectionOptions {
   readonly client: Client;
-  /** For messages. */
+  /** The address for messages. */
   readonly address: string;
   readonly now: () => number;
-  /** How long the answer to a statement is waited for; 0 for ever. */
+  /** The time for the answer to a statement; 0 is no limit. */
   readonly answerTimeoutMs: number;
-  /** How long the answer to `begin` is waited for, which takes a server that is there no time. */
+  /** The time for the answer to `begin`, which a reachable server sends at once. */
   readonly beginTimeoutMs: number;
 }
 
@@ -23,17 +23,14 @@ const NOTIFY: Statement = {
   postgresql: 'select pg_notify($1, message) from json_array_elements_text(cast($2 as json)) as message',
 };
 
-/**
- * A statement with a time limit of the client's own: a server that is gone, or a network that passes nothing on, ends
- * no statement.
- */
+/** A statement with a time limit in the client, because a lost server or network ends no statement. */
 interface TimedQuery extends QueryConfig {
   readonly query_timeout: number;
 }
 
 /**
- * A connection to PostgreSQL while it is lent. Statements are sent as they are issued, without waiting for the answers
- * of those before.
+ * A connection to PostgreSQL while it is lent. Statements are sent at once, without waiting for the answers to earlier
+ * ones.
  */
 export class PostgresConnection implements Connection {
   readonly dialect = 'postgresql';
@@ -50,12 +47,12 @@ export class PostgresConnection implements Connection {
     this.#answerTimeoutMs = options.answerTimeoutMs;
   }
 
-  /** Why the connection must not be used again; undefined while it may be. */
+  /** The reason why the connection must not be used again; undefined while it may be. */
   get lost(): Error | undefined {
     return this.#lost;
   }
 
-  /** Whether the server has refused a write because it takes none. */
+  /** Whether the server has refused a write because it is read-only. */
   get isReadOnly(): boolean {
     return this.#isReadOnly;
   }
@@ -117,14 +114,14 @@ export class PostgresConnection implements Connection {
       const [{ command }] = await Promise.all([this.#sendCommit(), told]);
       if (command !== 'COMMIT')
         throw databaseError(
-          `the database ${address} rolled a transaction back, for one of its statements had failed`,
+          `the database ${address} rolled a transaction back because one of its statements had failed`,
           'internal',
         );
     } catch (error) {
       const cause = error instanceof AanaError ? error.cause : error;
       if (cause !== undefined && isUndecided(cause))
         throw new UnknownOutcomeError(
-          `the database ${address}: the connection was lost while a transaction was committed; whether it was is not known`,
+          `the database ${address}: the connection was lost during a commit; it is unknown whether the transaction was committed`,
           error,
         );
       throw error;
@@ -151,7 +148,7 @@ export class PostgresConnection implements Connection {
   }
 }
 
-/** Names of prepared statements, by their text. */
+/** The names of prepared statements by their text. */
 const names = new Map<string, string>();
 
 function nameOf(sql: string): string {

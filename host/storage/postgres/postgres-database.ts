@@ -20,26 +20,27 @@ export interface PostgresOptions {
   readonly user: string;
   readonly password: string | undefined;
   readonly database: string;
-  /** How connections are encrypted; undefined when they are not. */
+  /** The encryption of connections; undefined is none. */
   readonly tls?: TlsOptions | undefined;
   readonly connections: number;
-  /** How old a connection gets. */
+  /** The age at which a connection is replaced. */
   readonly recycleS: number;
-  /** Time for one statement; 0 for ever. */
+  /** The time for one statement; 0 is no limit. */
   readonly queryTimeoutMs: number;
-  /** Time for getting a connection, and for the first answer on it. */
+  /** The time to get a connection, and for the first answer on it. */
   readonly connectionTimeoutMs: number;
   readonly log: Logger;
 }
 
 const MOST_RUNS = 8;
 const FIRST_WAIT_MS = 20;
-/** How often the server's clock is asked for. */
+/** How often the clock of the server is read. */
 const CLOCK_AGE_MS = 60_000;
-/** After so long without traffic the system asks whether the other side is there. */
+/** The time without traffic after which the system checks whether the other side is reachable. */
 const KEEP_ALIVE_MS = 10_000;
 /**
- * The server ends a statement at its limit and says so; only one that says nothing is waited for longer, by so much.
+ * The time by which the client waits longer than the server, because the server ends a statement at its limit and
+ * answers.
  */
 const ANSWER_MARGIN_MS = 5000;
 
@@ -63,7 +64,10 @@ export class PostgresDatabase implements Database {
   #listening: Promise<void> | undefined;
   readonly #ending = new AbortController();
   readonly #pool: ServerPool;
-  /** For what must not wait behind other writes, nor long for an answer: the next try may have one. */
+  /**
+   * Connections for urgent writes. They do not wait for other writes, and not long for an answer, because the next try
+   * may succeed.
+   */
   readonly #urgent: ServerPool;
   #clock = { server: Date.now(), local: performance.now() };
   #clockTimer: NodeJS.Timeout | undefined;
@@ -104,7 +108,7 @@ export class PostgresDatabase implements Database {
     return database;
   }
 
-  /** The server's clock: hosts agree on it, and it does not jump with the clock of this machine. */
+  /** Returns the time of the server. All hosts share it, and it does not jump with the clock of this machine. */
   readonly now = (): number => Math.round(this.#clock.server + performance.now() - this.#clock.local);
 
   async read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
@@ -122,7 +126,8 @@ export class PostgresDatabase implements Database {
         );
       } catch (error) {
         if (run >= MOST_RUNS || !runsAgain(error)) throw error;
-        await delay(Math.random() * FIRST_WAIT_MS * 2 ** run); // by chance, so that the same ones do not meet again
+        // A random wait, so that the same writers do not meet again.
+        await delay(Math.random() * FIRST_WAIT_MS * 2 ** run);
       }
     }
   }
@@ -164,17 +169,20 @@ export class PostgresDatabase implements Database {
     });
   }
 
-  /** Limits what a session can do to others; refuses a server that takes no writes where there are others to go to. */
+  /**
+   * Limits the time of statements and idle transactions of a session. Rejects a read-only server if there are other
+   * servers.
+   */
   async #prepare(client: Client): Promise<void> {
     const { queryTimeoutMs, connectionTimeoutMs } = this.#options;
     const limit = Math.ceil(queryTimeoutMs);
-    // A host that stands still in a transaction holds its locks, for which other hosts wait.
+    // A host that stops in a transaction holds its locks, and other hosts wait for them.
     const settings = `set statement_timeout = ${limit}; set idle_in_transaction_session_timeout = ${limit}; show transaction_read_only`;
     const results = (await client.query({ text: settings, query_timeout: connectionTimeoutMs } as {
       text: string;
     })) as unknown as readonly { readonly rows: readonly { readonly transaction_read_only?: string }[] }[];
     if (this.#servers.areSeveral && results.at(-1)?.rows[0]?.transaction_read_only === 'on')
-      throw new Error('the server takes no writes: it is a replica');
+      throw new Error('the server accepts no writes because it is a replica');
   }
 
   async #lend<T>(pool: ServerPool, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {

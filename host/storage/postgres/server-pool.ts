@@ -4,26 +4,26 @@ import type { ServerAddress, Servers } from './servers.ts';
 
 export interface ServerPoolOptions {
   readonly servers: Servers;
-  /** Everything but the server. */
+  /** The options of connections without the server. */
   readonly client: ClientConfig;
   readonly connections: number;
-  /** How old a connection gets. */
+  /** The age at which a connection is replaced. */
   readonly recycleS: number;
   readonly connectionTimeoutMs: number;
-  /** Run on each new connection, before it is used. */
+  /** Called with each new connection before it is used. */
   readonly prepare: (client: Client) => Promise<void>;
-  /** An idle connection was lost; the pool replaces it when it needs one. */
+  /** Called when an idle connection was lost. The pool replaces it when it needs one. */
   readonly onLost: (error: Error) => void;
 }
 
-/** How long the end of connections is waited for: a server that does not answer does not end them. */
+/** The time for connections to end, because a server that does not answer does not end them. */
 const MOST_END_MS = 2000;
 
-/** A pool of connections to the server that takes writes. */
+/** A pool of connections to the server that accepts writes. */
 export class ServerPool {
   readonly #options: ServerPoolOptions;
   readonly #pool: Pool;
-  /** All connections: those of a server that is silent have to be torn down. */
+  /** All connections, because the connections to a silent server must be destroyed. */
   readonly #clients = new Set<Client>();
   readonly #empty = deferred();
 
@@ -49,7 +49,7 @@ export class ServerPool {
     this.#pool.on('error', options.onLost);
   }
 
-  /** Lends a connection to the current server, or to the next one that can be used. */
+  /** Lends a connection to the current server, or to the next usable one. */
   async connect(): Promise<PoolClient> {
     const { servers } = this.#options;
     for (let left = servers.list.length - 1; ; left -= 1) {
@@ -57,12 +57,12 @@ export class ServerPool {
       try {
         return await this.#pool.connect();
       } catch (error) {
-        if (left <= 0 || servers.current === tried) throw error; // still the current one: no connection was free
+        if (left <= 0 || servers.current === tried) throw error; // no connection to the current server was free
       }
     }
   }
 
-  /** Waits for what is running, then a moment for the server to close the connections. */
+  /** Waits for running work, and then a moment for the server to close the connections. */
   async end(): Promise<void> {
     await this.#pool.end();
     if (this.#clients.size === 0) return;
@@ -73,12 +73,12 @@ export class ServerPool {
   }
 }
 
-/** A connection to the server that is current when it is made. */
+/** A connection to the server that is the current one at its creation. */
 export interface ServerClient extends Client {
   readonly server: ServerAddress;
 }
 
-/** The class of clients that connect to the current one of `servers`, and leave it when they cannot. */
+/** Returns the class of clients that connect to the current one of `servers`, and leave it when they cannot. */
 export function clientOf(servers: Servers): new (config?: ClientConfig) => ServerClient {
   return class extends Client {
     readonly server: ServerAddress;

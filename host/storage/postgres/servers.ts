@@ -1,4 +1,4 @@
-/** Address of one PostgreSQL server; `host` may be the folder of its socket. */
+/** The address of one PostgreSQL server. `host` may be the folder of its socket. */
 export interface ServerAddress {
   readonly host: string;
   readonly port: number;
@@ -7,15 +7,15 @@ export interface ServerAddress {
 const WITH_PORT = /^(\[[^\]]+\]|[^:[\]]+):(\d{1,5})$/;
 
 /**
- * The servers that may have a database, of which one takes writes at a time: a primary and its replicas, which change
- * their roles when the primary fails. `current` is the one that new connections go to.
+ * The servers of a database: a primary and its replicas, which change their roles when the primary fails. One of them
+ * accepts writes at a time. New connections go to `current`.
  */
 export class Servers {
   readonly list: readonly ServerAddress[];
   #index = 0;
 
   /**
-   * @param hosts one address, or several with commas between them, each with a port of its own where it is not `port`:
+   * @param hosts one address, or several with commas between them, each with its port if that is not `port`:
    * `a,b:5433,[::1]:5434`
    */
   constructor(hosts: string, port: number) {
@@ -30,14 +30,14 @@ export class Servers {
     return this.list[this.#index] as ServerAddress;
   }
 
-  /** Whether there are others than the current one. */
+  /** Whether there are servers besides the current one. */
   get areSeveral(): boolean {
     return this.list.length > 1;
   }
 
   /**
-   * Called when `server` cannot be reached or takes no writes: the next one is current, unless another caller has left
-   * this one already.
+   * Called when `server` cannot be reached or accepts no writes. Makes the next server the current one, unless another
+   * caller has already done so.
    */
   leave(server: ServerAddress): void {
     if (server === this.current) this.#index = (this.#index + 1) % this.list.length;

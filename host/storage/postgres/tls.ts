@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { databaseError } from '../errors.ts';
 
-/** How connections are encrypted, in the words of libpq. */
+/** The encryption of connections, named like the options of libpq. */
 export interface TlsConfig {
   readonly ssl_mode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
   /** PEM files. */
@@ -11,7 +11,10 @@ export interface TlsConfig {
   readonly ssl_key: string | null;
 }
 
-/** Undefined when connections are not encrypted. Throws `DatabaseException` when a file cannot be read. */
+/**
+ * Returns the options of TLS; undefined when connections are not encrypted. Throws `DatabaseException` when a file
+ * cannot be read.
+ */
 export async function tlsOptions({
   ssl_mode: mode,
   ssl_root_cert: ca,

@@ -16,35 +16,35 @@ const sql = loadStatements('api-keys', [
   'remove',
 ]);
 
-/** What listeners of the database are told when keys or subscriptions have changed. */
+/** The notification that keys or subscriptions have changed. */
 export const API_KEYS_CHANGED = 'api-keys';
 
-/** What can be said of a key; the key itself is not kept. */
+/** The stored facts of a key. The key itself is not stored. */
 export interface NewApiKey {
-  /** Names the key to people. */
+  /** The name of the key for people. */
   readonly key_id: string;
   readonly user_id: string;
   readonly subscription_id: string;
   readonly is_subscription_active: boolean;
   readonly is_admin: boolean;
-  /** What the key is for; null for everything that its user may do. */
+  /** The scopes of the key; null is everything that its user may do. */
   readonly scopes: readonly string[] | null;
-  /** What this user's webhooks are signed with, in place of the common secret. */
+  /** The secret that signs messages to webhooks of this user, in place of the common secret. */
   readonly hmac_secret: string | null;
-  /** Milliseconds since 1970; null never. */
+  /** Milliseconds since 1970; null is never. */
   readonly expired_at: number | null;
 }
 
 export interface ApiKeyRecord extends NewApiKey {
   /** Milliseconds since 1970. */
   readonly created_at: number;
-  /** Milliseconds since 1970, to some minutes; null when the key was never used. */
+  /** Milliseconds since 1970, exact to some minutes; null when the key was never used. */
   readonly last_used_at: number | null;
 }
 
 export type ApiKeyChanges = Partial<Pick<NewApiKey, 'is_admin' | 'scopes' | 'hmac_secret' | 'expired_at'>>;
 
-/** Every method belongs into a transaction, which tells others of it when it is committed. */
+/** The stored API keys. Each method must run in a transaction, which notifies other hosts when it is committed. */
 export class ApiKeyRepository {
   readonly #connection: Connection;
 
@@ -52,7 +52,7 @@ export class ApiKeyRepository {
     this.#connection = connection;
   }
 
-  /** Throws `ApiKeyAlreadyExists` when the key or its `key_id` is there. */
+  /** Stores a key. Throws `ApiKeyAlreadyExists` when the key or its `key_id` exists. */
   async save(apiKey: string, record: NewApiKey): Promise<ApiKeyRecord> {
     for (const name of ['key_id', 'user_id', 'subscription_id'] as const)
       checkText(`the ${name} of an API key`, record[name]);
@@ -82,14 +82,14 @@ export class ApiKeyRepository {
       throw new AanaError(
         'ApiKeyAlreadyExists',
         'conflict',
-        `there is an API key ${JSON.stringify(keyId)}, or another one for the same secret, already`,
+        `there is already an API key ${JSON.stringify(keyId)}, or another one with the same secret`,
         { data: { key_id: keyId } },
       );
     await this.#connection.notify(API_KEYS_CHANGED);
     return { ...record, created_at: now, last_used_at: null };
   }
 
-  /** By the key as a client sends it. */
+  /** Finds a key by the text that a client sends. */
   async find(apiKey: string): Promise<ApiKeyRecord | undefined> {
     const [row] = await this.#connection.query(sql.find, [hashApiKey(apiKey)]);
     return row && fromRow(row);
@@ -102,7 +102,7 @@ export class ApiKeyRepository {
     return fromRow(row);
   }
 
-  /** The oldest first; of one user, or of everybody (null). */
+  /** Returns the keys of one user, or of all users (null), the oldest first. */
   async list(
     userId: string | null = null,
     { limit = 1_000_000, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {},
@@ -110,7 +110,7 @@ export class ApiKeyRepository {
     return (await this.#connection.query(sql.list, [userId, limit, offset])).map(fromRow);
   }
 
-  /** Gives the key as it is then. Throws `NotFoundException`. */
+  /** Changes a key and returns it. Throws `NotFoundException`. */
   async update(keyId: string, changes: ApiKeyChanges): Promise<ApiKeyRecord> {
     const {
       is_admin: isAdmin = false,
@@ -133,17 +133,17 @@ export class ApiKeyRepository {
     return fromRow(row);
   }
 
-  /** Gives how many keys it changed. */
+  /** Changes the subscription of keys. Returns the number of changed keys. */
   async setSubscription(subscriptionId: string, isActive: boolean): Promise<number> {
     const changed = (
       await this.#connection.query(sql.setSubscription, [subscriptionId, isActive, this.#connection.now()])
     ).length;
     await this.#connection.notify(API_KEYS_CHANGED);
-    if (isActive) await this.#connection.notify(TASKS_WAITING); // they may have waited for this
+    if (isActive) await this.#connection.notify(TASKS_WAITING); // tasks may have waited for the subscription
     return changed;
   }
 
-  /** Keeps that a key was used now. */
+  /** Stores that a key is used now. */
   async touch(keyId: string): Promise<void> {
     await this.#connection.query(sql.touch, [keyId, this.#connection.now()]);
   }
@@ -155,7 +155,7 @@ export class ApiKeyRepository {
   }
 }
 
-/** Keys are long and random, so a plain hash cannot be guessed back. */
+/** Returns the hash of a key. A plain hash is enough, because keys are long and random. */
 export function hashApiKey(apiKey: string): string {
   return createHash('sha256').update(apiKey).digest('hex');
 }

@@ -4,7 +4,10 @@ import { foldKept, sumOfKept } from './kept-bytes.ts';
 
 const sql = loadStatements('delivery-usage', ['sum', 'take', 'add']);
 
-/** Whether copies of results with `bytes` in all can be kept for webhooks of a user, which keep `maxBytes` at most. */
+/**
+ * Returns whether webhooks of a user, which keep at most `maxBytes`, have room for copies of results of `bytes` in
+ * total.
+ */
 export async function hasRoomForCopies(
   connection: Connection,
   userId: string,

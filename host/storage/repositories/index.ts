@@ -7,12 +7,12 @@ import { TaskRepository } from './tasks.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
 
-/** What is kept of media, of one owner. */
+/** The stored media of one owner. */
 export type MediaRepositories = Pick<Repositories, 'media' | 'videos' | 'captions' | 'transcripts'>;
 
 /**
- * The repositories on one connection: inside a transaction they all take part in it. Media are those of nobody in
- * particular; {@link Repositories.of} has those of a user.
+ * The repositories on one connection. In a transaction all of them take part. Media are the media without an owner;
+ * {@link Repositories.of} returns the media of a user.
  */
 export class Repositories {
   readonly connection: Connection;
@@ -42,7 +42,7 @@ export class Repositories {
   }
 
   /**
-   * Returns the media of a user, or of nobody in particular (null). A user keeps `maxBytes` at most; more is refused
+   * Returns the media of a user, or the media without an owner (null). A user keeps at most `maxBytes`; more is refused
    * with `StorageFull`.
    */
   of(userId: string | null, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): MediaRepositories {

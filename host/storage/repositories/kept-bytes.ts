@@ -1,24 +1,24 @@
 import type { Connection, Statement } from '../database.ts';
 
-/** The statements about a table of changes, of which the sum is what a user keeps. */
+/** The statements about a table of changes. The sum of a user's changes is the number of bytes that the user keeps. */
 export type KeptBytesStatements = Readonly<Record<'sum' | 'take' | 'add', Statement>>;
 
-/** What a user keeps. */
+/** The bytes that a user keeps. */
 export interface KeptBytes {
   readonly bytes: number;
-  /** Rows that this is the sum of. */
+  /** The number of added rows. */
   readonly rows: number;
 }
 
-/** Rows of a user that are added up each time; when there are more, one takes their place. */
+/** Most rows of a user that are added up each time. More rows are replaced with one. */
 const MOST_ROWS = 64;
 
-/** Adds up what a user keeps. Transactions of other hosts that are not committed yet do not count. */
+/** Adds up the bytes of a user. Uncommitted transactions of other hosts do not count. */
 export async function sumOfKept(connection: Connection, sql: KeptBytesStatements, userId: string): Promise<KeptBytes> {
   return (await connection.query<KeptBytes>(sql.sum, [userId]))[0] ?? { bytes: 0, rows: 0 };
 }
 
-/** Puts one row in the place of many. */
+/** Replaces many rows with one. */
 export async function foldKept(
   connection: Connection,
   sql: KeptBytesStatements,

@@ -3,24 +3,24 @@ import type { Connection } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
 
-/** The statements about media and what belongs to them. */
+/** The statements about media, captions and transcripts. */
 export const sql = loadStatements('media', [
   'find', 'insert', 'size', 'remove', 'insertVideo', 'readVideo', 'listVideos', 'insertCaption', 'readCaption', 'listCaptions', 'removeCaption',
   'insertTranscript', 'readTranscript', 'listTranscripts', 'listTranscriptInfos', 'removeTranscript', 'lockUsage', 'setUsage',
 ]); // prettier-ignore
 
-/** Nobody in particular: everybody where no keys are asked for, and what users share. */
+/** The owner without a user: of all callers when the host requires no keys, and of shared media. */
 const NOBODY = '';
-/** What a row counts besides its texts. */
+/** The bytes that a row counts besides its texts. */
 const ROW_BYTES = 256;
 
-/** Whose media repositories see, and how much that owner may keep. */
+/** The owner whose media a repository sees, and the bytes that this owner may keep. */
 export class MediaOwner {
   readonly id: string;
   readonly #connection: Connection;
   readonly #maxBytes: number;
 
-  /** `maxBytes`: of all rows of a user together; what belongs to nobody is not limited. */
+  /** `maxBytes` limits all rows of a user together. Media without an owner have no limit. */
   constructor(connection: Connection, userId: string | null, maxBytes: number = Number.MAX_SAFE_INTEGER) {
     this.#connection = connection;
     this.id = userId ?? NOBODY;
@@ -31,14 +31,14 @@ export class MediaOwner {
     return this.id === NOBODY;
   }
 
-  /** Returns the id of the row of a media, by the id under which the owner knows it; undefined when there is none. */
+  /** Returns the id of the row of a media by the id that the owner uses; undefined when there is none. */
   async find(mediaId: string): Promise<string | undefined> {
     return (await this.#connection.query<{ id: string }>(sql.find, [this.id, checkId(mediaId)]))[0]?.id;
   }
 
   /**
-   * Returns the ids of the rows of several media, by the ids under which the owner knows them. Throws
-   * `NotFoundException` when one is missing.
+   * Returns the ids of the rows of several media by the ids that the owner uses. Throws `NotFoundException` when one is
+   * missing.
    */
   async require(mediaIds: Iterable<string | null>): Promise<ReadonlyMap<string | null, string | null>> {
     const found = new Map<string | null, string | null>([[null, null]]);
@@ -52,8 +52,7 @@ export class MediaOwner {
   }
 
   /**
-   * Counts bytes that are added, or removed when they are negative. Throws `StorageFull` when the user would keep more
-   * than may be kept.
+   * Counts added bytes, or removed ones if negative. Throws `StorageFull` when the user would keep more than the limit.
    */
   async count(bytes: number): Promise<void> {
     if (this.isNobody || bytes === 0) return;
@@ -63,7 +62,7 @@ export class MediaOwner {
       throw new AanaError(
         'StorageFull',
         'too-large',
-        `a user keeps ${this.#maxBytes} bytes of videos, captions and transcripts at most; delete some media first`,
+        `a user may keep at most ${this.#maxBytes} bytes of videos, captions and transcripts; delete some media first`,
         { data: { limit: this.#maxBytes } },
       );
     }

@@ -12,15 +12,15 @@ export interface VideoRecord {
 }
 
 export interface CaptionRecord {
-  /** The media that it is of; its captions go with it. */
+  /** The media of the captions. They are removed with it. */
   readonly media_id: string | null;
   readonly model: string;
-  /** From 0 on. */
+  /** At least 0. */
   readonly frame_id: number;
   readonly caption: string;
   /** Seconds from the start of the media. */
   readonly timestamp: number;
-  /** What an application calls this kind of captions. */
+  /** The name of an application for this kind of captions. */
   readonly caption_type: string;
 }
 
@@ -28,7 +28,7 @@ export interface TranscriptRecord {
   readonly media_id: string | null;
   readonly model: string;
   readonly transcript: string;
-  /** As transcription gives them: JSON. */
+  /** The segments of a transcription, as JSON. */
   readonly segments: readonly unknown[];
   readonly language: string;
   /** From 0 to 1. */
@@ -39,16 +39,16 @@ export interface TranscriptRecord {
 /** A transcript without its texts. */
 export type TranscriptInfo = Omit<TranscriptRecord, 'transcript' | 'segments'>;
 
-/** A part of a list: the first `limit` entries after `after`, or all that there are. */
+/** A part of a list: the first `limit` entries after `after`. Default: all entries. */
 export interface Page<After> {
   readonly after?: After | undefined;
   readonly limit?: number | undefined;
 }
 
 const ALL = Number.MAX_SAFE_INTEGER;
-/** Of the column's type. */
+/** The largest number of the column's type. */
 const MAX_FRAME_ID = 2 ** 31 - 1;
-/** What the databases can keep differs above. */
+/** The databases differ in the depth that they can store above this. */
 const MAX_DEPTH = 100;
 
 type Stored<T> = T & { readonly id: number };
@@ -56,7 +56,7 @@ type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
 type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
-/** Media of any kind of one owner, by their id; what belongs to one goes with it. */
+/** Media of any kind of one owner by their id. Everything that belongs to a media is removed with it. */
 export class MediaRepository {
   readonly #connection: Connection;
   readonly #owner: MediaOwner;
@@ -70,12 +70,14 @@ export class MediaRepository {
     return (await this.#owner.find(id)) !== undefined;
   }
 
-  /** Throws `MediaIdAlreadyExistsException`, also when two do this at once, and `StorageFull`. */
+  /**
+   * Stores a media. Throws `MediaIdAlreadyExistsException`, also when two callers store it at once, and `StorageFull`.
+   */
   async create(id: string, mediaType: string): Promise<void> {
     await this.createRow(id, checkText('the media type', mediaType), rowBytes(id, mediaType));
   }
 
-  /** The same for a media that counts `bytes`; returns the id of its row. */
+  /** Stores a media that counts `bytes`. Returns the id of its row. */
   async createRow(id: string, mediaType: string, bytes: number): Promise<string> {
     const length = [...checkId(id)].length;
     if (length < 1 || length > 255)
@@ -85,7 +87,7 @@ export class MediaRepository {
         `the id of a media has 1 to 255 characters, not ${length}`,
       );
     await this.#owner.count(bytes);
-    // Ids of rows are the same for all owners, those that users choose are not.
+    // Ids of rows are unique among all owners. Ids that users choose are not.
     const [name, rowId] = this.#owner.isNobody ? [null, id] : [id, newId()];
     const [row] = await this.#connection.query<{ id: string }>(sql.insert, [
       this.#owner.id,
@@ -125,7 +127,7 @@ export class VideoRepository {
     this.#owner = owner;
   }
 
-  /** Makes an id when there is none. Throws `MediaIdAlreadyExistsException`. */
+  /** Stores a video, with a new id if it has none. Throws `MediaIdAlreadyExistsException`. */
   async save({
     media_id: id = newId(),
     ...video
@@ -148,7 +150,7 @@ export class VideoRepository {
     return videoFromRow(row);
   }
 
-  /** In the order of their ids. */
+  /** Returns the videos in the order of their ids. */
   async list({ after = '', limit = ALL }: Page<string> = {}): Promise<(VideoRecord & { readonly media_id: string })[]> {
     return (
       await this.#connection.query<VideoRecord & { id: string }>(sql.listVideos, [
@@ -169,13 +171,16 @@ export class CaptionRepository {
     this.#owner = owner;
   }
 
-  /** Throws `ValidationError` when a number is out of its range, `NotFoundException` when there is no such media. */
+  /**
+   * Stores a caption. Throws `ValidationError` when a number is out of its range, and `NotFoundException` when the
+   * media does not exist.
+   */
   async save(record: NewCaption): Promise<Stored<CaptionRecord>> {
     const [stored] = await this.saveAll([record]);
     return stored!;
   }
 
-  /** Keeps them in this order. Throws as {@link save} does. */
+  /** Stores captions in this order. Throws like {@link save}. */
   async saveAll(records: readonly NewCaption[]): Promise<Stored<CaptionRecord>[]> {
     const captions = records.map(checkedCaption);
     const rows = await this.#owner.require(captions.map(({ media_id: mediaId }) => mediaId));
@@ -209,7 +214,7 @@ export class CaptionRepository {
     return row;
   }
 
-  /** Of one media, in the order of their times. */
+  /** Returns the captions of one media in the order of their times. */
   list(
     mediaId: string,
     { after = { timestamp: -1, id: 0 }, limit = ALL }: Page<{ readonly timestamp: number; readonly id: number }> = {},
@@ -242,7 +247,8 @@ export class TranscriptRepository {
   }
 
   /**
-   * Throws `ValidationError` when the confidence is out of its range, `NotFoundException` when there is no such media.
+   * Stores a transcript. Throws `ValidationError` when the confidence is out of its range, and `NotFoundException` when
+   * the media does not exist.
    */
   async save(record: NewTranscript): Promise<Stored<TranscriptRecord>> {
     const transcript: TranscriptRecord = { media_id: null, transcript_type: 'transcript', ...record };
@@ -282,14 +288,14 @@ export class TranscriptRepository {
     return fromRow(row);
   }
 
-  /** Of one media, the oldest first. */
+  /** Returns the transcripts of one media, the oldest first. */
   async list(mediaId: string): Promise<Stored<TranscriptRecord>[]> {
     return (
       await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [this.#owner.id, checkId(mediaId)])
     ).map(fromRow);
   }
 
-  /** The same without their texts. `after` is an id. */
+  /** Returns the transcripts of one media without their texts. `after` is an id. */
   listInfos(mediaId: string, { after = 0, limit = ALL }: Page<number> = {}): Promise<Stored<TranscriptInfo>[]> {
     return this.#connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [
       this.#owner.id,
@@ -332,7 +338,7 @@ function checkedCaption(record: NewCaption): CaptionRecord {
   return caption;
 }
 
-/** Whether it can be the number of a row; a database may have no type for others. */
+/** Returns whether a number can be the id of a row. A database may have no type for other numbers. */
 const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;
 
 function isDeeper(value: unknown, depth: number): boolean {

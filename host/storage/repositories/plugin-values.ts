@@ -6,9 +6,9 @@ const sql = loadStatements('plugin-values', ['get', 'lockUsage', 'size', 'set', 
 
 export interface PluginValueLimits {
   readonly maxValueBytes: number;
-  /** Of one plugin. */
+  /** Most values of one plugin. */
   readonly maxKeys: number;
-  /** Of all values of one plugin. */
+  /** Most bytes of all values of one plugin. */
   readonly maxBytes: number;
 }
 
@@ -21,7 +21,7 @@ interface Usage {
   readonly bytes: number;
 }
 
-/** Values by key, for each plugin apart, with limits that hold also while several hosts write. */
+/** The values of each plugin by key. The limits also hold while several hosts write. */
 export class PluginValueRepository {
   readonly #connection: Connection;
   readonly #limits: PluginValueLimits;
@@ -33,10 +33,10 @@ export class PluginValueRepository {
 
   async get(plugin: string, key: string): Promise<Uint8Array | undefined> {
     const [row] = await this.#connection.query<{ value: Uint8Array }>(sql.get, [plugin, keyBytes(key)]);
-    return row && new Uint8Array(row.value); // its own memory: it goes to another thread
+    return row && new Uint8Array(row.value); // memory of its own, because it is moved to another thread
   }
 
-  /** Throws `InvalidKey`, `ValueTooLarge` or `StorageFull`; the old value is then as it was. */
+  /** Stores a value. Throws `InvalidKey`, `ValueTooLarge` or `StorageFull`; the old value then stays. */
   async set(plugin: string, key: string, value: Uint8Array): Promise<void> {
     const { maxValueBytes } = this.#limits;
     const bytes = keyBytes(key);
@@ -44,7 +44,7 @@ export class PluginValueRepository {
       throw new AanaError(
         'ValueTooLarge',
         'too-large',
-        `the value has ${value.length} bytes, ${maxValueBytes} can be stored`,
+        `the value has ${value.length} bytes, but at most ${maxValueBytes} can be stored`,
         { data: { bytes: value.length, limit: maxValueBytes } },
       );
     }
@@ -56,7 +56,7 @@ export class PluginValueRepository {
     await this.#connection.query(sql.setUsage, [plugin, after.keys, after.bytes]);
   }
 
-  /** Whether it was there. */
+  /** Removes a value. Returns whether it existed. */
   async delete(plugin: string, key: string): Promise<boolean> {
     const before = await this.#usage(plugin);
     const [removed] = await this.#connection.query<{ bytes: number }>(sql.remove, [plugin, keyBytes(key)]);
@@ -64,7 +64,7 @@ export class PluginValueRepository {
     return removed !== undefined;
   }
 
-  /** The first `limit` keys that begin with `prefix` and come after `after`, in the order of their bytes. */
+  /** Returns the first `limit` keys that begin with `prefix` and come after `after`, in the order of their bytes. */
   async list(
     plugin: string,
     {
@@ -92,11 +92,11 @@ export class PluginValueRepository {
   #check({ keys, bytes }: Usage): void {
     const { maxKeys, maxBytes } = this.#limits;
     if (keys > maxKeys)
-      throw new AanaError('StorageFull', 'too-large', `the storage holds ${maxKeys} keys at most; remove some`, {
+      throw new AanaError('StorageFull', 'too-large', `the storage holds at most ${maxKeys} keys; remove some`, {
         data: { limit: maxKeys },
       });
     if (bytes > maxBytes)
-      throw new AanaError('StorageFull', 'too-large', `the storage holds ${maxBytes} bytes at most; remove some`, {
+      throw new AanaError('StorageFull', 'too-large', `the storage holds at most ${maxBytes} bytes; remove some`, {
         data: { limit: maxBytes },
       });
   }

@@ -21,10 +21,10 @@ const sql = loadStatements('task-attempts', [
   'endAttempt',
 ]);
 
-/** As long as a text that is looked for can be. */
+/** The length of the longest text that a filter accepts. */
 const ERROR_NAME_LENGTH = 255;
 
-/** One attempt at a task: who has it says so with its token. */
+/** One attempt at a task. Its holder needs the token for each write. */
 export interface Lease {
   readonly id: string;
   readonly lease_token: number;
@@ -37,12 +37,12 @@ export interface ClaimedTask extends Lease {
   readonly data: string;
   readonly files: readonly StoredFile[];
   readonly timeout_ms: number;
-  /** Higher is sooner. */
+  /** A task with a higher priority is claimed first. */
   readonly priority: number;
   readonly user_id: string | null;
-  /** The place in a distributed trace of the request that the task comes from. */
+  /** The place of the request of the task in a distributed trace. */
   readonly traceparent: string | null;
-  /** Milliseconds from the time at which it could be taken until it was. */
+  /** Milliseconds from the due time of the task until its claim. */
   readonly waited_ms: number;
 }
 
@@ -51,8 +51,8 @@ export interface ClaimOptions extends NextTasksOptions {
 }
 
 /**
- * How an attempt ends. `release`: another one may come after `delayMs`. `expired`: its time was up, or its host was not
- * heard of.
+ * The end of an attempt. `release`: another attempt may follow after `delayMs`. `expired`: the time of the attempt was
+ * up, or its host renewed no lease.
  */
 export type Outcome =
   | { readonly kind: 'complete'; readonly result: string }
@@ -65,12 +65,12 @@ export type Outcome =
       readonly expired?: boolean;
     };
 
-/** What webhooks say of a task besides what its holder knows. */
+/** The facts about a task that messages to webhooks need besides the lease. */
 export type TaskOwner = Pick<TaskHappening, 'endpoint' | 'user_id' | 'traceparent'>;
 
-/** What an attempt has to say of itself. */
+/** Streamed values and the progress of an attempt. */
 export interface AttemptBatch {
-  /** Its number, from 1 on: one that is written twice is stored once. */
+  /** The number of the batch, counted from 1. A batch that is written twice is stored once. */
   readonly number: number;
   /** Streamed values, as JSON. */
   readonly chunks: readonly string[];
@@ -78,7 +78,10 @@ export interface AttemptBatch {
   readonly progress: number | undefined;
 }
 
-/** Attempts at tasks: hosts take tasks, say how they go, and lose those whose lease they do not keep. */
+/**
+ * Attempts at tasks: hosts claim tasks, report progress and outcomes, and lose the tasks whose leases they do not
+ * renew.
+ */
 export class TaskAttempts extends TaskLists {
   protected readonly log: TaskLog;
 
@@ -96,8 +99,8 @@ export class TaskAttempts extends TaskLists {
   }
 
   /**
-   * Tasks that `owner` has and does not know of, because the answer to {@link claim} was lost; `known` are those that
-   * it knows. Keeps their leases.
+   * Returns the tasks that `owner` has without knowing it, because the answer to {@link claim} was lost, and renews
+   * their leases. `known` are the ids of the tasks that it knows.
    */
   async adopt(owner: string, known: readonly string[], leaseMs: number): Promise<ClaimedTask[]> {
     const now = this.connection.now();
@@ -110,11 +113,11 @@ export class TaskAttempts extends TaskLists {
     const now = this.connection.now();
     const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('claim'))];
     const [row] = await this.connection.query<ClaimedRow>(sql.claim, values);
-    if (!row) return undefined; // somebody was faster
+    if (!row) return undefined; // another host was faster
     const attempt = { attempt: row.num_retries };
     await Promise.all([
       this.connection.query(sql.beginAttempt, [id, row.lease_token, owner, now]),
-      this.log.add(id, 'assigned', JSON.stringify(attempt)), // watchers are told with the next one
+      this.log.add(id, 'assigned', JSON.stringify(attempt)), // watchers are notified with the next event
       this.log.tell(id, 'running', attempt),
       this.log.tellWebhooks({
         endpoint: row.endpoint,
@@ -132,8 +135,8 @@ export class TaskAttempts extends TaskLists {
   }
 
   /**
-   * Keeps streamed values and progress as events. A batch that is stored already is not stored again. False when the
-   * task was lost: to another holder, or because it was cancelled.
+   * Stores streamed values and progress as events. A batch that is already stored is not stored again. Returns false
+   * when the attempt has lost the task: another host has it, or it was cancelled.
    */
   async report({ id, lease_token: token }: Lease, { number, chunks, progress }: AttemptBatch): Promise<boolean> {
     if (
@@ -157,8 +160,9 @@ export class TaskAttempts extends TaskLists {
   }
 
   /**
-   * Ends the attempt; true also when it has ended in this way already, false when the task was lost. Throws `TaskStorageFull` when the result would
-   * make tasks of the user keep more than `maxBytes`; copies of results for webhooks have the same limit.
+   * Ends the attempt. Returns true also when it has already ended in this way, and false when the attempt has lost the
+   * task. Throws `TaskStorageFull` when the result would make tasks of the user keep more than `maxBytes`. Copies of
+   * results for webhooks have the same limit.
    */
   async finish(
     lease: Lease,
@@ -218,7 +222,7 @@ export class TaskAttempts extends TaskLists {
     return true;
   }
 
-  /** Keeps the leases of tasks; gives those that `owner` still has, by id with their token. */
+  /** Renews the leases of tasks. Returns the tokens of the tasks that `owner` still has, by id. */
   async heartbeat(owner: string, ids: readonly string[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
     const now = this.connection.now();
     const rows = await this.connection.query<{ id: string; lease_token: number }>(sql.heartbeat, [
@@ -230,12 +234,12 @@ export class TaskAttempts extends TaskLists {
     return new Map(rows.map(({ id, lease_token: token }) => [id, token]));
   }
 
-  /** Tasks whose holder has not been heard of for the length of its lease. */
+  /** Returns the attempts whose leases have expired. */
   expired(limit: number): Promise<Lease[]> {
     return this.connection.query<Lease>(sql.expired, [this.connection.now(), limit]);
   }
 
-  /** Notes how an attempt ended; does nothing when it has ended already. */
+  /** Stores the end of an attempt. Does nothing when it has already ended. */
   protected async endAttempt(
     id: string,
     leaseToken: number,
@@ -260,7 +264,7 @@ function fromClaimedRow({
   return { ...row, files: JSON.parse(files) as StoredFile[], waited_ms: assignedAt - availableAt };
 }
 
-/** The name in an error, as a text that every database can keep and look for. */
+/** Returns the name in an error as a text that every database can store and search. */
 function errorName(json: string): string | null {
   const { error } = JSON.parse(json) as { readonly error?: unknown };
   return typeof error === 'string' ? error.replace(/[\0\p{Surrogate}]/gu, '\ufffd').slice(0, ERROR_NAME_LENGTH) : null;

@@ -11,19 +11,22 @@ const sql = loadStatements('task-claims', [
   'waitingOfUser',
 ]);
 
-/** Two hosts that take users' tasks at the same time would both count before either took, so they take turns. */
+/**
+ * Hosts claim tasks of users one after the other. Two claims at once would both count the running tasks before either
+ * takes some.
+ */
 const CLAIM_LOCK = 4_161_616_174;
 
-/** Which tasks may be taken, and by whom. */
+/** The tasks that may be claimed, and their holder. */
 export interface NextTasksOptions {
-  /** Who takes them: unique for each process. */
+  /** The holder, which is unique for each process. */
   readonly owner: string;
-  /** Paths of the endpoints that it has. */
+  /** Paths of the endpoints of the holder. */
   readonly endpoints: readonly string[];
   readonly limit: number;
   /** Most tasks of one user that run at a time, on all hosts together. */
   readonly activeOfUser: number;
-  /** Most tasks of one user that `owner` has at a time. Default: as many as it takes. */
+  /** Most tasks of one user that `owner` has at a time. Default: no limit. */
   readonly activeOfUserHere?: number | undefined;
   /** Whether tasks of users without an active subscription wait. Default: false. */
   readonly subscribersOnly?: boolean | undefined;
@@ -36,28 +39,28 @@ interface UserRow {
   readonly taken_at: number;
 }
 
-/** A user with tasks that may be taken; null is nobody. */
+/** A user with tasks that may be claimed; null is the tasks without a user. */
 interface WaitingUser {
   readonly user: string | null;
-  /** Tasks that run. */
+  /** The number of running tasks. */
   readonly active: number;
-  /** When a task was last taken: milliseconds since 1970; 0 is never. */
+  /** The time of the last claim: milliseconds since 1970; 0 is never. */
   readonly takenAt: number;
-  /** Most tasks that may be taken now. */
+  /** Most tasks that may be claimed now. */
   readonly room: number;
 }
 
 interface Share extends WaitingUser {
-  /** Tasks chosen so far. */
+  /** The number of tasks chosen so far. */
   taken: number;
-  /** Tasks that are to be chosen besides. */
+  /** The number of further tasks to choose. */
   wanted: number;
 }
 
 /**
- * Returns the ids of the tasks that are next. Each place goes to the user with the fewest running tasks; among users
- * with equally many, to the one whose turn was longest ago. Priority and age order the tasks of one user only. Tasks of
- * nobody count as those of one more user.
+ * Returns the ids of the next tasks. Each place goes to the user with the fewest running tasks, and among users with
+ * equally many to the user whose turn was longest ago. Priority and age order the tasks of one user only. Tasks without
+ * a user count as the tasks of one more user.
  */
 export async function nextTasks(connection: Connection, options: NextTasksOptions): Promise<string[]> {
   const {
@@ -119,7 +122,7 @@ async function nobody(connection: Connection): Promise<WaitingUser> {
 }
 
 /**
- * Chooses `limit` tasks of `users`, who are in the order of their turns. Users with fewer due tasks than their share
+ * Chooses `limit` tasks of `users`, which are in the order of their turns. Users with fewer due tasks than their share
  * leave the rest to others.
  */
 async function choose(

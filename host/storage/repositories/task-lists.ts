@@ -7,12 +7,10 @@ import type { AttemptRecord, ListedTask, TaskEvent, TaskFilter, TaskRecord } fro
 
 const sql = loadStatements('task-lists', ['read', 'status', 'list', 'count', 'nextDue', 'attempts', 'events']);
 
-/**
- * Inputs and results are in a list when they have so many bytes at most, as JSON: a page has up to a thousand of each.
- */
+/** Most bytes of an input or result in a list, as JSON, because a page has up to a thousand of each. */
 const LISTED_BYTES = 8192;
 
-/** Reads tasks and what happened to them. A user sees tasks of its own; null sees those of everybody. */
+/** Reads tasks and their events. A user sees only the tasks of that user; null sees all tasks. */
 export class TaskLists {
   protected readonly connection: Connection;
 
@@ -24,12 +22,12 @@ export class TaskLists {
     return (await this.connection.query<TaskRecord>(sql.read, [id, userId]))[0];
   }
 
-  /** Undefined when it is not there; costs the same however large the task is. */
+  /** Returns undefined when the task does not exist. The cost does not depend on the size of the task. */
   async status(id: string, userId: string | null): Promise<TaskStatus | undefined> {
     return (await this.connection.query<{ status: TaskStatus }>(sql.status, [id, userId]))[0]?.status;
   }
 
-  /** The newest first. */
+  /** Returns the newest tasks first. */
   async list(
     userId: string | null,
     {
@@ -66,17 +64,17 @@ export class TaskLists {
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }
 
-  /** When the first waiting task is due; it may be in the past. */
+  /** Returns the due time of the first waiting task, which may be in the past. */
   async nextDue(): Promise<number | undefined> {
     return (await this.connection.query<{ at: number | null }>(sql.nextDue))[0]?.at ?? undefined;
   }
 
-  /** In their order. */
+  /** Returns the attempts in their order. */
   attempts(id: string): Promise<AttemptRecord[]> {
     return this.connection.query<AttemptRecord>(sql.attempts, [id]);
   }
 
-  /** Those after the event `after`, in order: `limit` at most, and no more once they have `bytes`. */
+  /** Returns the events after the event `after`, in order: at most `limit`, and no further one after `bytes`. */
   events(id: string, after: number, limit: number, bytes = Number.MAX_SAFE_INTEGER): Promise<TaskEvent[]> {
     return this.connection.query<TaskEvent>(sql.events, [id, after, limit, bytes]);
   }

@@ -4,13 +4,13 @@ import { type TaskHappening, WebhookDeliveryRepository } from './webhook-deliver
 
 const sql = loadStatements('task-log', ['addEvent']);
 
-/** What listeners of the database are told when a task can be taken; of others they are told the id. */
+/** The notification that a task can be claimed. Notifications of events are the id of the task. */
 export const TASKS_WAITING = 'waiting';
 
-/** What listeners are told, with the id, besides the id itself, when a task is cancelled. */
+/** The beginning of the notification that a task was cancelled. The id of the task follows. */
 export const TASK_CANCELLED = 'cancelled ';
 
-/** Tells watchers, hosts and webhooks what happens to tasks, in the transaction in which it happens. */
+/** Stores events of tasks for watchers and webhooks, and notifies hosts, in the transaction of the event. */
 export class TaskLog {
   readonly #connection: Connection;
   readonly #deliveries: WebhookDeliveryRepository;
@@ -20,22 +20,22 @@ export class TaskLog {
     this.#deliveries = new WebhookDeliveryRepository(connection);
   }
 
-  /** Adds an event, and tells those who watch the task. */
+  /** Adds an event, and notifies the watchers of the task. */
   async tell(id: string, event: string, data: object): Promise<void> {
     await Promise.all([this.add(id, event, JSON.stringify(data)), this.#connection.notify(id)]);
   }
 
-  /** Adds an event; `data` is JSON. Nobody is told of it. */
+  /** Adds an event without a notification; `data` is JSON. */
   async add(id: string, event: string, data: string): Promise<void> {
     await this.#connection.query(sql.addEvent, [id, event, data, this.#connection.now()]);
   }
 
-  /** Tells hosts that a task can be taken. */
+  /** Notifies hosts that a task can be claimed. */
   tellHosts(): Promise<void> {
     return this.#connection.notify(TASKS_WAITING);
   }
 
-  /** Keeps a message for each webhook that is for what happened. */
+  /** Adds a message to the outbox for each webhook of this event. */
   tellWebhooks(happening: TaskHappening, limits?: { readonly maxBytes?: number | undefined }): Promise<void> {
     return this.#deliveries.add(happening, limits);
   }

@@ -1,12 +1,12 @@
 import type { TaskStatus } from '../task-state.ts';
 
 export interface StoredFile {
-  /** Name of the part of the form. */
+  /** The name of the part of the form. */
   readonly name: string;
-  /** Relative to the folder of the tasks; with `bytes` and `sha256` it is an artifact, whose id it is. */
+  /** The path relative to the folder of the tasks. It is the id of the artifact that has these `bytes` and `sha256`. */
   readonly path: string;
   readonly bytes: number;
-  /** Of all bytes, in hexadecimal. Absent in tasks of earlier versions. */
+  /** The SHA-256 of all bytes, in hexadecimal. Absent in tasks of earlier versions. */
   readonly sha256?: string | undefined;
   readonly filename?: string | undefined;
   readonly mimeType?: string | undefined;
@@ -14,19 +14,19 @@ export interface StoredFile {
 
 export interface NewTask {
   readonly id: string;
-  /** Path of the endpoint. */
+  /** The path of the endpoint. */
   readonly endpoint: string;
   /** The input, as JSON. */
   readonly data: string;
   readonly files: readonly StoredFile[];
-  /** Higher ones first. */
+  /** A task with a higher priority is claimed first. */
   readonly priority: number;
   readonly user_id: string | null;
-  /** Time for one attempt. */
+  /** The time for one attempt. */
   readonly timeout_ms: number;
   readonly max_attempts: number;
   readonly idempotency_key: string | null;
-  /** Same request, same hash. */
+  /** The hash of the request. */
   readonly request_hash: string;
   /** The place of the request in a distributed trace, as a valid `traceparent`. */
   readonly traceparent?: string | null | undefined;
@@ -35,7 +35,7 @@ export interface NewTask {
 export interface TaskRecord {
   readonly id: string;
   readonly endpoint: string;
-  /** JSON, as `result` is. */
+  /** JSON, like `result`. */
   readonly data: string;
   readonly status: TaskStatus;
   readonly result: string | null;
@@ -45,38 +45,38 @@ export interface TaskRecord {
   readonly progress: number;
   readonly priority: number;
   readonly user_id: string | null;
-  /** Attempts so far. */
+  /** The number of attempts so far. */
   readonly num_retries: number;
   readonly created_at: number;
   readonly assigned_at: number | null;
   readonly completed_at: number | null;
 }
 
-/** A task in a list: input and result are null where they are large. */
+/** A task in a list. A large input or result is null. */
 export interface ListedTask extends Omit<TaskRecord, 'data'> {
   readonly data: string | null;
-  /** Which of them were left out. */
+  /** The fields that were left out. */
   readonly omitted: readonly ('data' | 'result')[];
 }
 
-/** Which tasks are meant; what is not given does not matter. */
+/** A filter of tasks. Absent fields accept all tasks. */
 export interface TaskFilter {
   readonly endpoint?: string | undefined;
-  /** Paths of endpoints: those of others are not meant. Counts for {@link TaskRepository.retryFailed}. */
+  /** Only tasks of endpoints with these paths. Used by {@link TaskRepository.retryFailed}. */
   readonly endpoints?: readonly string[] | undefined;
   /** Name of the error that a failed task ended with. */
   readonly error?: string | undefined;
 }
 
-/** What became of one attempt. */
+/** One attempt with its outcome. */
 export interface AttemptRecord {
-  /** Its number, from 1 on; it goes on counting when a failed task gets new attempts. */
+  /** The number of the attempt, counted from 1 over the whole life of the task, also after a retry. */
   readonly lease_token: number;
-  /** Who had it. */
+  /** The holder of the attempt. */
   readonly host: string;
   readonly started_at: number;
   readonly ended_at: number | null;
-  /** The status that it left the task in, or `lost`; null while it runs. */
+  /** The status of the task after the attempt, or `lost`; null while the attempt runs. */
   readonly outcome: string | null;
   /** JSON. */
   readonly error: string | null;

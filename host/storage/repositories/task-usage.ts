@@ -5,14 +5,14 @@ import { foldKept, type KeptBytes, sumOfKept } from './kept-bytes.ts';
 
 const sql = loadStatements('task-usage', ['sum', 'take', 'add']);
 
-/** Returns what the tasks of a user keep: uploads, inputs, streamed values and results. */
+/** Returns the bytes that the tasks of a user keep: uploads, inputs, streamed values and results. */
 export function keptBytesOf(connection: Connection, userId: string): Promise<KeptBytes> {
   return sumOfKept(connection, sql, userId);
 }
 
 /**
- * Throws `TaskStorageFull` when the tasks of a user keep more than `maxBytes`: the transaction that added to them is
- * then undone.
+ * Throws `TaskStorageFull` when the tasks of a user keep more than `maxBytes`, which rolls back the transaction that
+ * added to them.
  */
 export async function limitKeptBytes(
   connection: Connection,
@@ -24,9 +24,9 @@ export async function limitKeptBytes(
   await foldKept(connection, sql, userId, kept);
 }
 
-/** Says that the tasks of a user keep so much that nothing can be added. */
+/** Returns the error that the tasks of a user have no room for more bytes. */
 export function taskStorageFull(usedBytes: number, maxBytes: number): AanaError {
-  const message = `the tasks of this user would keep ${usedBytes} bytes of uploads and results, and may keep ${maxBytes} (task_queue.maximum_stored_bytes_per_user); delete tasks that have ended, then try again`;
+  const message = `the tasks of this user would keep ${usedBytes} bytes of uploads and results, but may keep at most ${maxBytes} (task_queue.maximum_stored_bytes_per_user); delete ended tasks and try again`;
   return new AanaError('TaskStorageFull', 'rate-limited', message, {
     data: { max_bytes: maxBytes, used_bytes: usedBytes },
   });

@@ -18,21 +18,21 @@ const sql = loadStatements('tasks', [
   'prune',
 ]);
 
-/** What a user may have; undefined is as much as there is. */
+/** Limits of a user; undefined is no limit. */
 export interface EnqueueLimits {
-  /** Tasks that wait. */
+  /** Most waiting tasks. */
   readonly maxWaiting?: number | undefined;
-  /** Bytes that tasks keep: uploads, inputs, streamed values and results. */
+  /** Most bytes that tasks keep: uploads, inputs, streamed values and results. */
   readonly maxBytes?: number | undefined;
 }
 
-/** The durable queue. Every method belongs into a transaction, which tells others of it when it is committed. */
+/** The durable queue. Each method must run in a transaction, which notifies other hosts when it is committed. */
 export class TaskRepository extends TaskAttempts {
   /**
-   * Gives the id of the task: an older one's when its key is there for the same request. A task that is enqueued again
-   * is found by its id, and as new as it was. Throws `IdempotencyKeyReused` for another request, `TooManyTasks` when
-   * `maxWaiting` tasks of the user wait already, and `TaskStorageFull` when tasks of the user would keep more than
-   * `maxBytes`.
+   * Stores a task and returns its id, or the id of an older task with the same idempotency key and request. A task that
+   * is enqueued again, after an unknown commit, is found by its id and is still new. Throws `IdempotencyKeyReused` for
+   * another request, `TooManyTasks` when `maxWaiting` tasks of the user already wait, and `TaskStorageFull` when tasks
+   * of the user would keep more than `maxBytes`.
    */
   async enqueue(
     task: NewTask,
@@ -57,7 +57,7 @@ export class TaskRepository extends TaskAttempts {
       fileBytes,
       Buffer.byteLength(task.data),
     ];
-    // Issued together, the count first, so that tasks which share a transaction are counted too.
+    // Issued together, the count first, so that tasks of the same transaction count, too.
     const [waiting, inserted, kept] = await Promise.all([
       user === null || maxWaiting === undefined ? 0 : this.waiting(user, maxWaiting),
       this.connection.query(sql.insert, values),
@@ -80,7 +80,7 @@ export class TaskRepository extends TaskAttempts {
     );
   }
 
-  /** Whether it was there, of this user (of anybody: null), and not ended. */
+  /** Cancels a task. Returns whether the user (null: any user) had such a task and it had not ended. */
   async cancel(id: string, userId: string | null): Promise<boolean> {
     const now = this.connection.now();
     const [task] = await this.connection.query<TaskOwner & Pick<TaskHappening, 'lease_token' | 'num_retries'>>(
@@ -97,14 +97,14 @@ export class TaskRepository extends TaskAttempts {
     return true;
   }
 
-  /** Whether it was there and had failed. */
+  /** Gives a failed task new attempts. Returns whether the task existed and had failed. */
   async retry(id: string, userId: string | null): Promise<boolean> {
     if ((await this.connection.query(sql.retry, [id, userId, this.connection.now()])).length === 0) return false;
     await Promise.all([this.log.tell(id, 'created', {}), this.log.tellHosts()]);
     return true;
   }
 
-  /** Gives failed tasks new attempts, those that failed first, `limit` at most; gives their ids. */
+  /** Gives at most `limit` failed tasks new attempts, starting with the task that failed first. Returns their ids. */
   async retryFailed(
     userId: string | null,
     { endpoint, endpoints, error }: TaskFilter,
@@ -123,21 +123,21 @@ export class TaskRepository extends TaskAttempts {
     return rows.map(({ id }) => id);
   }
 
-  /** Whether it was there and no host had it. */
+  /** Removes a task. Returns whether the task existed and no host had it. */
   async delete(id: string, userId: string | null): Promise<boolean> {
     const isGone = (await this.connection.query(sql.remove, [id, userId])).length > 0;
     if (isGone) await this.connection.notify(id);
     return isGone;
   }
 
-  /** Removes ended tasks that are older than `before`; gives their ids. */
+  /** Removes at most `limit` tasks that ended before `before`. Returns their ids. */
   async prune(before: number, limit: number): Promise<string[]> {
     return (await this.connection.query<{ id: string }>(sql.prune, [before, limit])).map(({ id }) => id);
   }
 }
 
-/** Says that a user has so many tasks waiting that no more are taken. */
+/** Returns the error that a user has too many waiting tasks. */
 export function tooManyTasks(maxWaiting: number): AanaError {
-  const message = `${maxWaiting} tasks of this user wait already, the most that may; try again when some have run, or cancel some`;
+  const message = `${maxWaiting} tasks of this user already wait, which is the most; try again when some have run, or cancel some`;
   return new AanaError('TooManyTasks', 'rate-limited', message, { data: { max_waiting: maxWaiting } });
 }

@@ -9,22 +9,25 @@ const sql = loadStatements('webhook-deliveries', [
   'recipients', 'insert', 'waiting', 'busy', 'take', 'finish', 'giveBack', 'addAttempt', 'list', 'attempts', 'read', 'replay', 'hasten', 'prune',
 ]); // prettier-ignore
 
-/** What listeners of the database are told when there is something to send. */
+/** The notification that there is a delivery to send. */
 export const DELIVERIES_WAITING = 'deliveries';
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** Two hosts that take at a time would both count a target's deliveries before either took; they take turns. */
+/**
+ * Hosts claim deliveries one after the other. Two claims at once would both count the deliveries of a target before
+ * either takes some.
+ */
 const CLAIM_LOCK = 4_161_616_175;
-/** What is larger is not copied for each webhook, nor sent: receivers ask for the task. */
+/** Larger results are neither copied nor sent. Receivers then read the task. */
 const MOST_RESULT_BYTES = 2 * 1024 * 1024;
 
-/** What happened to a task, for whoever has a webhook for it. */
+/** An event of a task for webhooks. */
 export interface TaskHappening {
   readonly event: WebhookEvent;
   readonly task_id: string;
-  /** Of the attempt that it is about: an event comes once for each. */
+  /** The token of the attempt. Each attempt has each event at most once. */
   readonly lease_token: number;
   readonly user_id: string | null;
   readonly endpoint: string;
@@ -32,32 +35,32 @@ export interface TaskHappening {
   readonly num_retries: number;
   /** JSON. */
   readonly result: string | null;
-  /** The place in a distributed trace of the request that the task comes from. */
+  /** The place of the request of the task in a distributed trace. */
   readonly traceparent?: string | null | undefined;
 }
 
-/** A delivery that a host has taken, with all that is needed to send it. */
+/** A claimed delivery with everything that is needed to send it. */
 export interface ClaimedDelivery {
   readonly id: string;
   readonly webhook_id: string;
   readonly user_id: string | null;
   readonly url: string;
-  /** The webhook's own. */
+  /** The secret of the webhook. */
   readonly secret: string | null;
-  /** What the key was for that chose the URL; null is everything. */
+  /** The scopes of the key that set the URL; null is everything. */
   readonly scopes: readonly string[] | null;
-  /** Failed attempts of its webhook in a row, so far. */
+  /** The number of failed attempts of the webhook in a row. */
   readonly failures: number;
   readonly event: WebhookEvent;
   readonly task_id: string;
   readonly endpoint: string;
   readonly task_status: TaskStatus;
   readonly num_retries: number;
-  /** JSON; null also when it is too large. */
+  /** JSON; null also when the result is too large. */
   readonly result: string | null;
   /** See {@link TaskHappening}. */
   readonly traceparent: string | null;
-  /** Attempts that failed so far. */
+  /** The number of failed attempts so far. */
   readonly attempts: number;
   readonly lease_token: number;
 }
@@ -65,27 +68,26 @@ export interface ClaimedDelivery {
 type WaitingWebhook = Pick<ClaimedDelivery, 'user_id' | 'url' | 'secret' | 'scopes' | 'failures'>;
 
 export interface ClaimDeliveriesOptions {
-  /** Who takes them: unique for each process. */
+  /** The holder, which is unique for each process. */
   readonly owner: string;
   readonly limit: number;
-  /** Most of them that go to webhooks whose last attempt failed. */
+  /** Most deliveries of webhooks whose last attempt failed. */
   readonly limitOfFailing: number;
-  /** Most at a time to one target (scheme, host and port), of all hosts together. */
+  /** Most deliveries at a time to one target (scheme, host and port), of all hosts together. */
   readonly perTarget: number;
   readonly leaseMs: number;
-  /** Deliveries that `owner` has of each user already. Default: none. */
+  /** The number of deliveries that `owner` already has of each user. Default: none. */
   readonly activeOfUser?: ReadonlyMap<string | null, number> | undefined;
   /**
-   * Most deliveries of one user that `owner` has at a time; those of nobody are not limited. Default: as many as there
-   * are.
+   * Most deliveries of one user that `owner` has at a time. Deliveries without a user have no limit. Default: no limit.
    */
   readonly limitOfUser?: number | undefined;
 }
 
-/** How one attempt went. */
+/** The result of one attempt. */
 export interface DeliveryAttempt {
   readonly host: string;
-  /** How long it took. */
+  /** The duration of the attempt in milliseconds. */
   readonly ms: number;
   readonly responseStatus: number | null;
   readonly error: string | null;
@@ -100,7 +102,7 @@ export interface DeliveryRecord {
   readonly event: WebhookEvent;
   readonly task_id: string;
   readonly status: DeliveryStatus;
-  /** When it may be sent; while `lease_owner` has it, when that one has lost it. */
+  /** The time from which the delivery may be sent. While `lease_owner` has the delivery, the end of the lease. */
   readonly due_at: number;
   readonly lease_owner: string | null;
   readonly created_at: number;
@@ -125,8 +127,8 @@ export class WebhookDeliveryRepository {
   }
 
   /**
-   * Keeps what happened for each webhook that is for it; belongs into the transaction in which it happens. The result
-   * is left out where copies of results for webhooks of the user would take more than `maxBytes`.
+   * Adds a delivery for each webhook of the event. It must run in the transaction of the event. The result is left out
+   * if copies of results for webhooks of the user would keep more than `maxBytes`.
    */
   async add(happening: TaskHappening, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): Promise<void> {
     const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [
@@ -162,15 +164,15 @@ export class WebhookDeliveryRepository {
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 
-  /** When there is something to send, at `until` at the latest; it may be in the past. */
+  /** Returns the due time of the next delivery, if it is at most `until`. It may be in the past. */
   async nextDue(until: number): Promise<number | undefined> {
     const waiting = await this.#waiting(until);
     return waiting.length === 0 ? undefined : Math.min(...waiting.map(({ due_at: at }) => at));
   }
 
   /**
-   * Takes deliveries: of webhooks that do well first, then of users with the fewest, then the oldest. A lease that is
-   * over is as none.
+   * Claims deliveries: first of webhooks without failures, then of users with the fewest deliveries, then the oldest.
+   * An expired lease counts as none.
    */
   async claim({
     owner,
@@ -217,7 +219,7 @@ export class WebhookDeliveryRepository {
     return claimed;
   }
 
-  /** Says how an attempt went; false when the delivery was lost to another host. */
+  /** Stores the result of an attempt. Returns false when another host has the delivery. */
   async finish(
     { id, lease_token: token }: Pick<ClaimedDelivery, 'id' | 'lease_token'>,
     attempt: DeliveryAttempt,
@@ -239,13 +241,13 @@ export class WebhookDeliveryRepository {
     return true;
   }
 
-  /** It was not tried to the end: another host may have it now. */
+  /** Gives back a delivery whose attempt has no result, so that another host may claim it. */
   async giveBack({ id, lease_token: token }: Pick<ClaimedDelivery, 'id' | 'lease_token'>): Promise<void> {
     await this.#connection.query(sql.giveBack, [id, token, this.#connection.now()]);
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 
-  /** Of one webhook, the newest first. */
+  /** Returns the deliveries of one webhook, the newest first. */
   async list(
     webhookId: string,
     {
@@ -265,20 +267,20 @@ export class WebhookDeliveryRepository {
     )[0];
   }
 
-  /** Sends it once more, with all attempts. False when it is not there, or being sent. */
+  /** Makes a delivery due with all attempts. Returns false when it does not exist or is being sent. */
   async replay(webhookId: string, id: string): Promise<boolean> {
     const isThere = (await this.#connection.query(sql.replay, [webhookId, id, this.#connection.now()])).length > 0;
     if (isThere) await this.#connection.notify(DELIVERIES_WAITING);
     return isThere;
   }
 
-  /** What waits for a webhook is due now, with all attempts. */
+  /** Makes the waiting deliveries of a webhook due now, with all attempts. */
   async hasten(webhookId: string): Promise<void> {
     await this.#connection.query(sql.hasten, [webhookId, this.#connection.now()]);
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 
-  /** Removes what is older than `before`; gives how many. */
+  /** Removes at most `limit` old deliveries. Returns their number. */
   async prune(before: number, limit: number): Promise<number> {
     return (await this.#connection.query(sql.prune, [before, limit])).length;
   }
@@ -300,8 +302,8 @@ export class WebhookDeliveryRepository {
 }
 
 /**
- * Gives webhooks that do well first, and of those each time one of the user with the fewest deliveries, as `active` has
- * them at that time.
+ * Yields webhooks without failures first. Among equals, the next one belongs to the user with the fewest deliveries in
+ * `active`, which the reader updates.
  */
 function* inTurns<T extends Pick<WaitingWebhook, 'user_id' | 'failures'>>(
   waiting: readonly T[],

@@ -21,7 +21,7 @@ const sql = loadStatements('webhooks', [
   'secretOfUser',
 ]);
 
-/** Events that a webhook can be for: those of the original, and two of ours. */
+/** Events of webhooks: the events of the Python SDK and two more. */
 export const WEBHOOK_EVENTS = [
   'task.started',
   'task.completed',
@@ -33,10 +33,10 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 export interface WebhookRecord {
   readonly id: string;
-  /** Whose tasks it hears of; null where nobody is asked for a key. */
+  /** The user whose tasks it receives; null when the host requires no keys. */
   readonly user_id: string | null;
   readonly url: string;
-  /** Empty is every event. */
+  /** Its events; empty is every event. */
   readonly events: readonly WebhookEvent[];
   /** Milliseconds since 1970; null while it is enabled. */
   readonly disabled_at: number | null;
@@ -48,28 +48,28 @@ export interface NewWebhook {
   readonly url: string;
   /** Default: every event. */
   readonly events?: readonly string[] | null;
-  /** What its deliveries are signed with, in place of the user's secret and the common one. */
+  /** The secret that signs its deliveries, in place of the secret of the user and the common secret. */
   readonly secret?: string | null;
   /**
-   * What the key is for that chooses the URL; null is everything that its user may do. Results of tasks are sent within
-   * it.
+   * The scopes of the key that sets the URL; null is everything that its user may do. Only results inside these scopes
+   * are sent.
    */
   readonly scopes?: readonly string[] | null;
 }
 
-/** What is not given, or null, stays. */
+/** The changes of a webhook. Absent fields and null change nothing. */
 export interface WebhookChange {
   readonly url?: string | null | undefined;
   readonly events?: readonly string[] | null | undefined;
   readonly secret?: string | null | undefined;
   /**
-   * Counts with a new URL: who chooses where results are sent to must be allowed to read them. Default: null,
+   * Used with a new URL, because whoever sets the target of results must be allowed to read them. Default: null,
    * everything.
    */
   readonly scopes?: readonly string[] | null | undefined;
 }
 
-/** Failed attempts in a row, and the time of the first one. */
+/** The number of failed attempts in a row, and the time of the first one. */
 export interface WebhookHealth {
   readonly failures: number;
   readonly failing_since: number;
@@ -77,7 +77,7 @@ export interface WebhookHealth {
 
 type WebhookRow = Omit<WebhookRecord, 'events'> & { readonly events: string };
 
-/** Webhooks, each seen by its user alone. */
+/** The stored webhooks. Only its user sees a webhook. */
 export class WebhookRepository {
   readonly #connection: Connection;
 
@@ -113,13 +113,13 @@ export class WebhookRepository {
     return row && fromRow(row);
   }
 
-  /** The oldest first; those for one event when it is given. */
+  /** Returns the webhooks of a user, the oldest first; only the webhooks of `event` if it is given. */
   async list(userId: string | null, event?: WebhookEvent): Promise<WebhookRecord[]> {
     const all = (await this.#connection.query<WebhookRow>(sql.list, [userId])).map(fromRow);
     return event === undefined ? all : all.filter(({ events }) => wantsEvent(events, event));
   }
 
-  /** Gives nothing when there is no such webhook of this user. */
+  /** Changes a webhook. Returns undefined when the user has no such webhook. */
   async update(id: string, userId: string | null, change: WebhookChange): Promise<WebhookRecord | undefined> {
     const before = await this.read(id, userId);
     if (!before) return undefined;
@@ -141,22 +141,22 @@ export class WebhookRepository {
     return after;
   }
 
-  /** What waits for it is sent, and its failures are forgotten. */
+  /** Enables a webhook. Its waiting deliveries are sent, and its failures are forgotten. */
   async enable(id: string): Promise<void> {
     await this.#connection.query(sql.enable, [id]);
   }
 
-  /** False when it was disabled already: the first reason stays. */
+  /** Disables a webhook. Returns false when it was already disabled; the first reason then stays. */
   async disable(id: string, reason: string): Promise<boolean> {
     return (await this.#connection.query(sql.disable, [id, this.#connection.now(), reason])).length > 0;
   }
 
-  /** Whether it was there. What waits for it goes with it. */
+  /** Removes a webhook with its deliveries. Returns whether it existed. */
   async delete(id: string, userId: string | null): Promise<boolean> {
     return (await this.#connection.query(sql.remove, [id, userId])).length > 0;
   }
 
-  /** Of one user, or of everybody (null), the oldest first. */
+  /** Returns the webhooks of one user, or of all users (null), the oldest first. */
   async listAll(
     userId: string | null,
     { limit, offset }: { readonly limit: number; readonly offset: number },
@@ -164,23 +164,23 @@ export class WebhookRepository {
     return (await this.#connection.query<WebhookRow>(sql.listAll, [userId, limit, offset])).map(fromRow);
   }
 
-  /** Removes it whoever has it; gives what it was, or nothing when it was not there. */
+  /** Removes a webhook of any user. Returns it, or undefined when it did not exist. */
   async deleteAny(id: string): Promise<WebhookRecord | undefined> {
     const [row] = await this.#connection.query<WebhookRow>(sql.removeAny, [id]);
     return row && fromRow(row);
   }
 
-  /** An attempt came through. */
+  /** Called after a successful attempt. */
   async succeeded(id: string): Promise<void> {
     await this.#connection.query(sql.succeeded, [id]);
   }
 
-  /** One more failed; undefined when the webhook is gone. */
+  /** Counts a failed attempt. Returns undefined when the webhook does not exist. */
   async failed(id: string): Promise<WebhookHealth | undefined> {
     return (await this.#connection.query<WebhookHealth>(sql.failed, [id, this.#connection.now()]))[0];
   }
 
-  /** Nothing is sent to it for `ms`. */
+  /** Pauses all deliveries of a webhook for `ms`. */
   async pause(id: string, ms: number): Promise<void> {
     await this.#connection.query(sql.pause, [id, this.#connection.now() + Math.round(ms)]);
   }
@@ -194,7 +194,7 @@ export class WebhookRepository {
   }
 }
 
-/** No events are all of them. */
+/** Returns whether a webhook with these events wants `event`. An empty list is every event. */
 export function wantsEvent(events: readonly string[], event: WebhookEvent): boolean {
   return events.length === 0 || events.includes(event);
 }
@@ -209,7 +209,7 @@ function checkedEvents(events: readonly string[]): readonly WebhookEvent[] {
       throw new AanaError(
         'InvalidWebhookEventType',
         'bad-request',
-        `${JSON.stringify(event)} is no event; events are ${WEBHOOK_EVENTS.join(', ')}`,
+        `${JSON.stringify(event)} is not an event; events are ${WEBHOOK_EVENTS.join(', ')}`,
         { data: { event_type: event } },
       );
     }

@@ -10,12 +10,12 @@ from api_keys where api_key_hash = $1
 select key_id, user_id, subscription_id, is_subscription_active, is_admin, scopes, hmac_secret, expired_at, created_at, last_used_at
 from api_keys where key_id = $1
 
--- Without a user ($1) everybody's keys are meant.
+-- $1 is the user; null is all users.
 -- statement: list
 select key_id, user_id, subscription_id, is_subscription_active, is_admin, scopes, hmac_secret, expired_at, created_at, last_used_at
 from api_keys where (cast($1 as text) is null or user_id = $1) order by id limit $2 offset $3
 
--- Only what is named ($2: JSON list of columns) changes: an update of something else that comes at the same time is kept.
+-- Only the named columns ($2: a JSON list) change, so that a simultaneous update of other columns stays.
 -- statement: update (sqlite)
 update api_keys set
   is_admin = case when 'is_admin' in (select value from json_each($2)) then $3 else is_admin end,

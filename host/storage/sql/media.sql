@@ -1,4 +1,4 @@
--- $1 is whose media are meant, everywhere; $2 is the id under which the owner knows one.
+-- In all statements, $1 is the owner of the media. $2 is the id that the owner uses.
 -- statement: find
 select id from media where owner = $1 and coalesce(name, id) = $2
 
@@ -6,7 +6,7 @@ select id from media where owner = $1 and coalesce(name, id) = $2
 insert into media (owner, name, id, media_type, bytes, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $6)
 on conflict do nothing returning id
 
--- With all that belongs to it.
+-- Also removes everything that belongs to the media.
 -- statement: size
 select cast(bytes + coalesce((select sum(bytes) from caption where media_id = media.id), 0) + coalesce((select sum(bytes) from transcript where media_id = media.id), 0) as bigint) as bytes
 from media where owner = $1 and coalesce(name, id) = $2

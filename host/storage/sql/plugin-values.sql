@@ -19,7 +19,7 @@ update plugin_usage set keys = $2, bytes = $3 where plugin = $1
 -- statement: remove
 delete from plugin_values where plugin = $1 and key = $2 returning length(value) as bytes
 
--- The keys that begin with $3 ($4 bytes of it) and come after $2.
+-- The keys that begin with $3, which has $4 bytes, and come after $2.
 -- statement: list (sqlite)
 select key from plugin_values where plugin = $1 and key > $2 and key >= $3 and substr(key, 1, $4) = $3 order by key limit $5
 -- statement: list (postgresql)

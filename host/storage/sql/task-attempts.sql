@@ -9,12 +9,12 @@ update tasks set status = 'running', lease_token = lease_token + 1, lease_owner 
 where id = $1 and status in (select json_array_elements_text(cast($5 as json)))
 returning id, endpoint, user_id, data, files, lease_token, num_retries, max_attempts, timeout_ms, priority, traceparent, available_at, assigned_at
 
--- $2 is the token of the holder, who has lost the task when no row is updated. $5 is the number of the batch, from 1 on; its values have $6 bytes.
+-- $2 is the token of the holder, which has lost the task when no row is updated. $5 is the number of the batch, counted from 1. Its values have $6 bytes.
 -- statement: touch
 update tasks set updated_at = $3, progress = coalesce(cast($4 as double precision), progress), reported = $5, text_bytes = text_bytes + $6
 where id = $1 and lease_token = $2 and status = 'running' and reported = cast($5 as integer) - 1 returning id
 
--- Whether the batch $3 is stored: its transaction may have been committed although nobody could say so.
+-- Whether the batch $3 is already stored, by a transaction whose commit was unknown.
 -- statement: hasReported
 select 1 as found from tasks where id = $1 and lease_token = $2 and status = 'running' and reported = $3
 
@@ -25,11 +25,11 @@ where id = $1 and lease_token = $2 and status in (select value from json_each($9
 update tasks set status = $3, progress = $4, result = $5, result_bytes = $11, available_at = $6, completed_at = $7, updated_at = $8, error = $10, lease_owner = null, lease_expires_at = null
 where id = $1 and lease_token = $2 and status in (select json_array_elements_text(cast($9 as json))) returning endpoint, user_id, traceparent
 
--- Whether the attempt has ended in this way ($3, with the error $4) already, as with hasReported; who swept it says another error.
+-- Whether the attempt has already ended in this way ($3, with the error $4), by a transaction whose commit was unknown. A sweeper stores another error.
 -- statement: hasEnded
 select 1 as found from task_attempts where task_id = $1 and lease_token = $2 and outcome = $3 and coalesce(cast(error as text), '') = coalesce(cast($4 as text), '')
 
--- Tasks of an owner that it does not know of ($4: those that it does): the answer to its claim was lost. None that has begun.
+-- Tasks that an owner has without knowing it, because the answer to its claim was lost. $4 are the ids that it knows. Tasks that have streamed values are not among them.
 -- statement: adopt (sqlite)
 update tasks set lease_expires_at = $2, updated_at = $3
 where lease_owner = $1 and status = 'running' and reported = 0 and id not in (select value from json_each($4))

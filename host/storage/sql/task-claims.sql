@@ -1,6 +1,6 @@
--- SQLite is told which index to use, because it takes the one on `status` for the better one: most tasks have another status in its estimate.
+-- SQLite gets the index by name, because it prefers the index on `status`: by its estimate most tasks have another status.
 
--- Due ($1), for endpoints that are here ($2), of nobody: the most urgent first, then the oldest.
+-- Due tasks ($1) without a user, for endpoints of this host ($2): the most urgent first, then the oldest.
 -- statement: ofNobody (sqlite)
 select id from tasks indexed by tasks_waiting_of_nobody
 where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select value from json_each($2))
@@ -10,7 +10,7 @@ select id from tasks
 where status in ('created', 'not_finished') and user_id is null and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
 order by priority desc, seq limit $3 for update skip locked
 
--- The same of one user ($4), after the first $5.
+-- Due tasks of one user ($4), without the first $5.
 -- statement: ofUser (sqlite)
 select id from tasks indexed by tasks_waiting_of_user
 where status in ('created', 'not_finished') and user_id = $4 and available_at <= $1 and endpoint in (select value from json_each($2))
@@ -25,9 +25,10 @@ select 1 as found from tasks indexed by tasks_waiting_of_user where status in ('
 -- statement: hasWaitingUsers (postgresql)
 select 1 as found from tasks where status in ('created', 'not_finished') and user_id is not null limit 1
 
--- Users with something due who may have one more task at a time, those with the fewest first, then those whose turn was longest ago. Users are found
--- by steps along the index of what waits: the length of a backlog costs no time. `here` are those of the host $4; $5 and $6 are the most that a user
--- may have in all and here; with $7 only users whose subscription is active are meant. PostgreSQL would read whole backlogs for an "exists".
+-- Users with due tasks and room for one more task: first the users with the fewest tasks, then the users whose turn was longest ago. Users are found
+-- by steps along the index of waiting tasks, so the length of a backlog costs no time. `here` counts the tasks on the host $4. $5 and $6 are the most
+-- tasks of a user on all hosts and on this one. With $7, only users with an active subscription count. There is no "exists", because PostgreSQL would
+-- read whole backlogs for it.
 -- statement: users (sqlite)
 with recursive waiting (user_id) as (
   select min(user_id) from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id is not null
@@ -73,7 +74,7 @@ order by coalesce(held.active, 0), coalesce(taken_at, 0), waiting.user_id limit 
 -- statement: nobody
 select (select count(*) from tasks where status in ('assigned', 'running') and user_id is null) as active, coalesce((select taken_at from task_turns where user_id = ''), 0) as taken_at
 
--- The users $1 had their turn.
+-- Stores that the users $1 had their turn.
 -- statement: turn (sqlite)
 insert into task_turns (user_id, taken_at) select value, $2 from json_each($1) where true
 on conflict (user_id) do update set taken_at = excluded.taken_at

@@ -1,14 +1,14 @@
--- Without a user ($2) everybody's tasks are meant.
+-- $2 is the user; null is all users.
 -- statement: read
 select id, endpoint, data, status, result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
 from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
 
--- Whether a task is there, and how it is: without what can be large.
+-- The status of a task, without columns that can be large.
 -- statement: status
 select status from tasks where id = $1 and (cast($2 as text) is null or user_id = $2)
 
--- Those of a status ($2), an endpoint ($3), and that failed with an error of the name $4. Input and result only where they have $7 bytes at most: the
--- sizes are found without reading what is large (in PostgreSQL the size that is stored comes first, which is compressed).
+-- Tasks with a status ($2), of an endpoint ($3), and with an error of the name $4. Input and result have at most $7 bytes, or are null. Sizes are found
+-- without reading large values: PostgreSQL compares the stored, compressed size first.
 -- statement: list (sqlite)
 select id, endpoint, case when octet_length(data) <= $7 then data end as data, status, case when octet_length(result) <= $7 then result end as result,
   result is not null as has_result, error, progress, priority, user_id, num_retries, created_at, assigned_at, completed_at
@@ -25,7 +25,7 @@ order by seq desc limit $5 offset $6
 -- statement: count
 select status, count(*) as count from tasks where (cast($1 as text) is null or user_id = $1) group by status
 
--- When the next one is due that waits for its time.
+-- The due time of the next waiting task.
 -- statement: nextDue (sqlite)
 select min(available_at) as at from tasks indexed by tasks_due where status in ('created', 'not_finished')
 -- statement: nextDue (postgresql)
@@ -34,7 +34,7 @@ select min(available_at) as at from tasks where status in ('created', 'not_finis
 -- statement: attempts
 select lease_token, host, started_at, ended_at, outcome, error from task_attempts where task_id = $1 order by lease_token
 
--- $3 events at most, and no more once they have $4 bytes.
+-- At most $3 events, and no further one after $4 bytes.
 -- statement: events (sqlite)
 select id, event, data, created_at from task_events where task_id = $1 and id in (
   select id from (

@@ -20,7 +20,7 @@ where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (sele
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status = 'failed' returning id
 
--- Those that failed first, $5 at most.
+-- At most $5 tasks, starting with the task that failed first.
 -- statement: retryFailed (sqlite)
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
 where seq in (
@@ -28,7 +28,7 @@ where seq in (
     and ($6 is null or endpoint in (select value from json_each($6)))
   order by completed_at, seq limit $5
 ) and status = 'failed' returning id
--- Materialized, for a subquery with a lock may run more than once, and then take others.
+-- Materialized, because a subquery with a lock may run more than once and then choose other rows.
 -- statement: retryFailed (postgresql)
 with chosen as materialized (
   select seq from tasks
@@ -39,7 +39,7 @@ with chosen as materialized (
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
 where seq in (select seq from chosen) and status = 'failed' returning id
 
--- A task that a host has cannot be removed.
+-- A task that a host runs is not removed.
 -- statement: remove
 delete from tasks where id = $1 and (cast($2 as text) is null or user_id = $2) and status not in ('assigned', 'running') returning id
 

@@ -1,4 +1,4 @@
--- Who hears of a user's tasks ($1; null is a user, too). They cannot be removed before the end of the transaction, which would fail it.
+-- The webhooks of a user ($1; null is a user, too). They are locked, because a removal before the end of the transaction would make it fail.
 -- statement: recipients (sqlite)
 select id, events from webhooks where user_id is $1
 -- statement: recipients (postgresql)
@@ -9,8 +9,8 @@ insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endp
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'pending', $12, $12)
 on conflict (webhook_id, task_id, event, task_token) do nothing
 
--- When ($1 at the latest) each webhook has something to send, those that do well first. Webhooks are found by steps along the index of what
--- waits: neither those without anything nor the length of a queue cost time.
+-- The webhooks with a delivery due until $1, and its due time; webhooks without failures come first. Webhooks are found by steps along the index of
+-- waiting deliveries, so neither webhooks without deliveries nor long queues cost time.
 -- statement: waiting
 with recursive queues (id) as (
   select min(webhook_id) from webhook_deliveries where status = 'pending'
@@ -26,7 +26,7 @@ select id, user_id, url, secret, scopes, failures, due_at from (
 ) as waiting
 where due_at <= $1 order by case when failures = 0 then 0 else 1 end, due_at
 
--- Targets that are being sent to.
+-- Targets of deliveries that are being sent.
 -- statement: busy
 select url, count(*) as count from webhook_deliveries join webhooks on webhooks.id = webhook_id
 where lease_owner is not null and due_at > $1 group by url
@@ -38,7 +38,7 @@ where status = 'pending' and due_at <= $2 and seq in (
 )
 returning id, event, task_id, endpoint, task_status, num_retries, result, traceparent, attempts, lease_token
 
--- What its holder ($2 is its token) says of a delivery; nothing when it has lost it.
+-- $2 is the token of the holder, which has lost the delivery when no row is updated.
 -- statement: finish
 update webhook_deliveries set status = $3, attempts = attempts + 1, due_at = $4, ended_at = $5, lease_owner = null
 where id = $1 and lease_token = $2 and lease_owner is not null returning id
@@ -63,7 +63,7 @@ where delivery_id in (select json_array_elements_text(cast($1 as json))) order b
 -- statement: read
 select id, event, task_id, status, attempts, due_at, lease_owner, created_at, ended_at from webhook_deliveries where id = $2 and webhook_id = $1
 
--- One that a host has right now ends first.
+-- A delivery that a host is sending is not changed.
 -- statement: replay
 update webhook_deliveries set status = 'pending', attempts = 0, due_at = $3, ended_at = null, lease_owner = null
 where id = $2 and webhook_id = $1 and (lease_owner is null or due_at <= $3) returning id
@@ -71,7 +71,7 @@ where id = $2 and webhook_id = $1 and (lease_owner is null or due_at <= $3) retu
 -- statement: hasten
 update webhook_deliveries set attempts = 0, due_at = $2 where webhook_id = $1 and status = 'pending' and lease_owner is null
 
--- What ended long ago, and what waits for a webhook that was disabled long ago.
+-- Deliveries that ended long ago, and deliveries that wait for a webhook that was disabled long ago.
 -- statement: prune
 delete from webhook_deliveries where seq in (
   select seq from webhook_deliveries

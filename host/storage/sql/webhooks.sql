@@ -1,7 +1,7 @@
 -- statement: insert
 insert into webhooks (id, user_id, url, events, secret, scopes, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $7)
 
--- A null user is a user, too: the one that everybody is while no keys are asked for.
+-- Null is a user, too: all callers have it when the host requires no keys.
 -- statement: read (sqlite)
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where id = $1 and user_id is $2
 -- statement: read (postgresql)
@@ -12,14 +12,14 @@ select id, user_id, url, events, disabled_at, disabled_reason from webhooks wher
 -- statement: list (postgresql)
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where user_id is not distinct from $1 order by created_at, id
 
--- Without a user ($1) everybody's are meant.
+-- $1 is the user; null is all users.
 -- statement: listAll
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where (cast($1 as text) is null or user_id = $1) order by created_at, id limit $2 offset $3
 
 -- statement: removeAny
 delete from webhooks where id = $1 returning id, user_id, url, events, disabled_at, disabled_reason
 
--- The scopes ($5) are those of who chooses the URL.
+-- $5 are the scopes of the key that sets the URL.
 -- statement: update
 update webhooks set url = $2, events = $3, secret = coalesce(cast($4 as text), secret), scopes = case when url = $2 then scopes else $5 end, updated_at = $6 where id = $1
 
@@ -46,6 +46,6 @@ update webhooks set paused_until = $2 where id = $1 and paused_until < $2
 -- statement: resume
 update webhooks set paused_until = 0 where id = $1
 
--- The newest of a user's keys that has one.
+-- The secret of the newest key of the user that has one.
 -- statement: secretOfUser
 select hmac_secret as secret from api_keys where user_id = $1 and hmac_secret is not null order by id desc limit 1

@@ -1,8 +1,8 @@
 import { databaseError } from '../errors.ts';
 
 /**
- * Lends things one borrower at a time, makes them when they are first needed, and lets borrowers wait in their order,
- * but for urgent ones.
+ * Lends things to one borrower at a time and creates them when they are first needed. Borrowers wait in their order,
+ * except for urgent ones.
  */
 export class Lending<T> {
   readonly #make: () => Promise<T>;
@@ -20,7 +20,7 @@ export class Lending<T> {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** @param isUrgent whether it goes before all others that wait */
+  /** @param isUrgent whether the borrower goes before all waiting ones */
   async with<R>(work: (thing: T) => Promise<R>, isUrgent = false): Promise<R> {
     if (this.#closed) throw databaseError('the database is closed', 'unavailable');
     if (this.#lent >= this.#most) await this.#turn(isUrgent);
@@ -37,7 +37,7 @@ export class Lending<T> {
     }
   }
 
-  /** Refuses new borrowers, waits for the others, and ends everything with `end`. */
+  /** Refuses new borrowers, waits for the others, and calls `end` for each thing. */
   async close(end: (thing: T) => Promise<void>): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -60,7 +60,7 @@ export class Lending<T> {
     });
   }
 
-  /** Waits at the end of the line, so that all who waited before have had their turn. */
+  /** Waits at the end of the queue, so that all earlier borrowers have had their turn. */
   async #lastBack(): Promise<void> {
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
     const next = this.#waiting.shift();

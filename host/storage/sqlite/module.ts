@@ -1,4 +1,4 @@
-/** What is used of the `sqlite3` module; its file is built when it is first needed, so it cannot be imported. */
+/** The used part of the `sqlite3` module. Its file is built when it is first needed, so it cannot be imported. */
 export interface SqliteModule {
   readonly OPEN_READWRITE: number;
   readonly OPEN_CREATE: number;
@@ -17,7 +17,7 @@ export interface SqliteStatement {
   finalize(done: () => void): void;
 }
 
-/** `SQLITE_BUSY` and its like, as the module gives them. */
+/** Returns the code of an error of the module, such as `SQLITE_BUSY`. */
 export function sqliteCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

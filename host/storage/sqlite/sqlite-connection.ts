@@ -2,15 +2,15 @@ import type { Connection, Row, Statement, Value } from '../database.ts';
 import { databaseError } from '../errors.ts';
 import { sqliteCode, type SqliteHandle, type SqliteModule, type SqliteStatement } from './module.ts';
 
-/** Prepared statements kept by one connection; more than the repositories have. */
+/** Prepared statements that one connection keeps, which is more than the repositories have. */
 const KEPT_STATEMENTS = 300;
 
-/** One open connection; its statements run one after the other, as they were issued, in libuv's threads. */
+/** One open connection. Its statements run one after the other, in the order of their calls, in threads of libuv. */
 export class SqliteConnection implements Connection {
   readonly dialect = 'sqlite';
   readonly #handle: SqliteHandle;
   readonly #path: string;
-  /** What the running transaction notifies of. */
+  /** The notifications of the running transaction. */
   notifications: string[] = [];
   readonly #statements = new Map<string, Promise<SqliteStatement>>();
   #last: Promise<unknown> = Promise.resolve();
@@ -75,7 +75,7 @@ export class SqliteConnection implements Connection {
     await new Promise<void>((resolve) => this.#handle.close(() => resolve()));
   }
 
-  /** Runs it after what was issued before, whatever became of that. */
+  /** Calls `run` after all earlier statements, also after failed ones. */
   #next<T>(run: () => Promise<T>): Promise<T> {
     const done = this.#last.then(run);
     this.#last = done.catch(() => {});

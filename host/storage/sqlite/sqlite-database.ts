@@ -11,21 +11,21 @@ import type { SqliteModule } from './module.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 
 export interface SqliteOptions {
-  /** The database's file. A new one is for this user alone, and so is its folder. */
+  /** The file of the database. Only this user can read a new file and its folder. */
   readonly path: string;
-  /** The `sqlite3` module's file. */
+  /** The file of the `sqlite3` module. */
   readonly modulePath: string;
-  /** Connections for reading; there is one for writing besides. */
+  /** Connections for reading, besides one for writing. */
   readonly readers: number;
-  /** How long a statement waits for other processes, and a caller for a connection. */
+  /** The time that a statement waits for other processes, and a caller for a connection. */
   readonly timeoutMs: number;
   /** Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
 /**
- * SQLite in WAL mode: readers never wait for the writer. SQLite has one writer at a time, so there is one connection
- * that writes, which transactions take in turn; other processes are waited for.
+ * SQLite in WAL mode, in which readers never wait for the writer. SQLite has one writer at a time, so transactions take
+ * turns on one connection that writes, and wait for other processes.
  */
 export class SqliteDatabase implements Database {
   readonly dialect = 'sqlite';
@@ -38,7 +38,7 @@ export class SqliteDatabase implements Database {
   private constructor(module: SqliteModule, { path, readers, timeoutMs, now = Date.now }: SqliteOptions) {
     this.address = path;
     this.now = now;
-    // Committed transactions survive the death of the process, and with FULL that of the machine, too.
+    // Committed transactions survive the end of the process, and with FULL also a crash of the machine.
     const shared = `pragma busy_timeout = ${Math.round(timeoutMs)}; pragma foreign_keys = on; pragma synchronous = full;`;
     this.#writer = new Lending(
       () =>
@@ -63,7 +63,8 @@ export class SqliteDatabase implements Database {
     const module = createRequire(import.meta.url)(options.modulePath) as SqliteModule;
     const database = new SqliteDatabase(module, options);
     try {
-      await database.#writer.with((connection) => connection.query('pragma schema_version')); // it is a database, and in WAL mode from here on
+      // Fails if the file is not a database, and sets WAL mode.
+      await database.#writer.with((connection) => connection.query('pragma schema_version'));
     } catch (error) {
       await database.close();
       throw error;
@@ -88,7 +89,7 @@ export class SqliteDatabase implements Database {
       for (const message of new Set(connection.notifications)) this.#listeners.tell(message);
       return result;
     } catch (error) {
-      await connection.script('rollback').catch(() => {}); // some errors have rolled it back already
+      await connection.script('rollback').catch(() => {}); // some errors have already rolled it back
       throw error;
     }
   }
@@ -100,7 +101,7 @@ export class SqliteDatabase implements Database {
   async close(): Promise<void> {
     const end = (connection: SqliteConnection): Promise<void> => connection.close();
     await this.#readers.close(end);
-    await this.#writer.close(end); // the last connection folds the log into the file
+    await this.#writer.close(end); // the last connection writes the log into the file
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -111,9 +112,9 @@ export class SqliteDatabase implements Database {
 async function prepareFile(path: string): Promise<void> {
   try {
     const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    if (made !== undefined) await chmod(dirname(path), 0o700); // whatever the umask
+    if (made !== undefined) await chmod(dirname(path), 0o700); // independent of the umask
     await (await open(path, 'a', 0o600)).close(); // SQLite gives its other files the permissions of this one
-    await syncMadeFolders(dirname(path), made); // and syncs what is in the file, not its name
+    await syncMadeFolders(dirname(path), made); // SQLite syncs the content of the file but not its name
   } catch (error) {
     throw databaseError(
       `the database ${path} cannot be opened: ${(error as Error).message}; set another one with DB_CONFIG`,
