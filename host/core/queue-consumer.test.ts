@@ -9,7 +9,7 @@ interface Item {
   readonly at: number;
 }
 
-/** A queue in memory, with everything that its consumer did. */
+/** A queue in memory that records the calls of its consumer. */
 class Queue {
   readonly clock = new SimulatedClock();
   readonly told: string[] = [];
@@ -17,7 +17,7 @@ class Queue {
   /** Items that run, with the promises that they wait for. */
   readonly work = new Map<string, Deferred<void>>();
   readonly consumer: QueueConsumer<Item>;
-  /** Items that are claimed by nobody else. */
+  /** Items that are not claimed yet. */
   waiting: Item[] = [];
   /** Called in each claim. */
   onClaim: () => void | Promise<void> = () => {};

@@ -99,7 +99,7 @@ function faultTests(databases: TestDatabases): void {
     await told.promise;
     const before = proxy.connections;
     proxy.silence();
-    while (proxy.connections === before) await delay(50); // it has given the connection up, and made another one
+    while (proxy.connections === before) await delay(50); // until the database has given up the connection and made another one
     proxy.resume();
     told = deferred();
     await told.promise;
@@ -154,8 +154,8 @@ function faultTests(databases: TestDatabases): void {
     await direct.write((connection) =>
       connection.script(`alter database ${name} set default_transaction_read_only = off`),
     );
-    assert.is((await errorOf(insert(late, 1))).kind, 'unavailable'); // on a connection from before
-    await insert(late, 2); // which was not kept
+    assert.is((await errorOf(insert(late, 1))).kind, 'unavailable'); // on a connection from before the change
+    await insert(late, 2); // the refused connection was not kept
     assert.equal(await idsOf(database), [2]);
   });
 
@@ -242,7 +242,8 @@ function pairTests(pair: PostgresPair): void {
 }
 
 /**
- * PostgreSQL with a certificate for `localhost` that it has signed itself, and the file of that; or why there is none.
+ * Returns PostgreSQL with a self-signed certificate for `localhost` and the file of the certificate, or the reason why
+ * there is none.
  */
 async function encryptedDatabases(): Promise<{ readonly databases: TestDatabases; readonly ca: string } | string> {
   if (spawnSync('openssl', ['version']).status !== 0) return 'openssl, which makes certificates, is not installed';
