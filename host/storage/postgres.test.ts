@@ -1,10 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { skip } from '../test/skip.ts';
-import { conformance } from './fixtures/conformance.ts';
+import { adapterTests } from './fixtures/adapter.ts';
 import { postgresDatabases } from './fixtures/databases.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
+import { repositoryTests } from './fixtures/repositories.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
 
 const databases = await postgresDatabases();
@@ -53,5 +54,6 @@ if (typeof databases === 'string') {
   pluginValueTests(databases);
   taskTests(databases);
   ownerTests(databases);
-  conformance(databases);
+  repositoryTests(databases);
+  adapterTests(databases);
 }
