@@ -51,7 +51,8 @@ export async function startFileServer(): Promise<FileServer> {
     });
     const cut = result.cuts.shift();
     if (cut === undefined) response.end(part);
-    else response.write(part.subarray(0, cut), () => setTimeout(() => response.destroy(), 20));
+    // The pause lets the client read the part, because data that it has not read is lost with the connection.
+    else response.write(part.subarray(0, cut), () => setTimeout(() => response.destroy(), 200));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
