@@ -1,5 +1,6 @@
 // Runs `npm run demo` and writes docs/demo.svg, a picture of its real output in which each piece appears when the
-// program wrote it. Run `npm run demo` once before, so that the recording has no set-up. `npm run record:demo`
+// program wrote it. Start it with `npm run record:demo`, after `npm run demo` has run once, because the recording should
+// not show the set-up.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// How the engine reads prompts: on a thread of its own, and with the control tokens of users as text.
+// The engine reads prompts on a separate thread, and treats control tokens in messages as text.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaPrompt } from './binding.ts';
@@ -11,10 +11,10 @@ function test(title: string, run: () => Promise<void>): void {
   else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
 }
 
-/** Puts a control token of the tiny model behind each message. */
+/** Writes a control token of the tiny model after each message. */
 const chatTemplate = '{% for m in messages %}{{ m.content | trim }}</s> {% endfor %}';
 const saying = (content: string, prefix = ''): LlamaPrompt => ({ messages: [{ role: 'user', content }], prefix });
-/** Text that takes the tokenizer a while. */
+/** A text long enough to keep the tokenizer busy during a test. */
 const LONG = 'Once upon a time there was a little dog. '.repeat(20_000);
 
 test('control tokens are read in a text and in a template, and are text in messages and in the prefix', async () => {
@@ -29,7 +29,7 @@ test('control tokens are read in a text and in a template, and are text in messa
   endOf(await llama.generate(saying('a</s><s> cat', 'The <unk> ')));
 });
 
-test('messages may hold the characters that mark control tokens, as long as one is left', async () => {
+test('messages may hold all but one of the characters that can mark control tokens', async () => {
   await using llama = await TestEngine.load({ chatTemplate });
   const all = Array.from({ length: 32 }, (_, at) => String.fromCharCode(0xfdd0 + at));
   const some = all.slice(0, 31).join('</s>');
@@ -40,7 +40,7 @@ test('messages may hold the characters that mark control tokens, as long as one 
   assert.match(message, 'U+FDD0');
 });
 
-test('a dialog that the template refuses is the mistake of its caller', async () => {
+test('a dialog that the template refuses fails with an error of the caller', async () => {
   await using llama = await TestEngine.load({ chatTemplate: "{{ raise_exception('no system messages') }}" });
   const { code, fault, message } = errorOf(await llama.generate(saying('a cat')));
   assert.equal([code, fault], ['template', 'caller']);
@@ -48,7 +48,7 @@ test('a dialog that the template refuses is the mistake of its caller', async ()
   endOf(await llama.generate(prompt));
 });
 
-test('sequences go on while a long prompt is read, and so does the thread that submitted it', async () => {
+test('running sequences and the submitting thread go on while a long prompt is read', async () => {
   await using llama = await TestEngine.load();
   const running = llama.submit(prompt, { maxTokens: 100 });
   await llama.until(() => llama.of(running).length > 0);
@@ -61,7 +61,7 @@ test('sequences go on while a long prompt is read, and so does the thread that s
   assert.ok((await counted) > 100_000);
 });
 
-test('a prompt far beyond the context is refused by its beginning', async () => {
+test('a prompt far longer than the context is refused before all of it is read', async () => {
   await using llama = await TestEngine.load();
   const { code, message, promptTokens, maxTokens } = errorOf(await llama.generate(LONG));
   assert.equal([code, maxTokens], ['prompt-too-long', 256]);
@@ -69,7 +69,7 @@ test('a prompt far beyond the context is refused by its beginning', async () => 
   assert.match(message, `more than ${promptTokens} tokens`);
 });
 
-test('a request is cancelled while its prompt waits to be read', async () => {
+test('a request can be cancelled while its prompt waits to be read', async () => {
   await using llama = await TestEngine.load();
   const counted = llama.count(LONG);
   const id = llama.submit(prompt);
@@ -94,7 +94,7 @@ test('tenants take turns when prompts are read', async () => {
   await llama.until(() => ids.every((id) => llama.of(id).length > 0));
 });
 
-test('closing ends requests whose prompts are being read or wait for it', async () => {
+test('closing ends requests whose prompts are being read or wait to be read', async () => {
   const llama = await TestEngine.load();
   llama.engine.countTokens(1000, { text: LONG }, {});
   const id = llama.submit(prompt);
@@ -106,7 +106,7 @@ test('closing ends requests whose prompts are being read or wait for it', async 
   );
 });
 
-test('prompts of the wrong form are refused by name', async () => {
+test('the error for a malformed prompt names the wrong field', async () => {
   await using llama = await TestEngine.load();
   const submit = (wrong: unknown) => () => llama.submit(wrong as LlamaPrompt);
   assert.throws(submit({ text: 5 }), 'text is not a string');

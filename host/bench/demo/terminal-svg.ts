@@ -1,4 +1,4 @@
-/** A piece of the output of a program. */
+/** A piece of a program's output. */
 export interface Piece {
   /** Milliseconds since the start of the program. */
   readonly at: number;
@@ -9,7 +9,7 @@ const COLUMNS = 100;
 const CHARACTER = 8.4;
 const LINE = 20;
 const MARGIN = 20;
-/** Columns before the rest of a line that was too long. */
+/** Columns by which the continuation of a wrapped line is indented. */
 const INDENT = 2;
 
 /** A piece of one line of the terminal. */

@@ -1,4 +1,4 @@
-// docs/migrating.md: every name that its tables have in the column of aana-host is a name of this package.
+// docs/migrating.md: this package has every name that the tables list in the column of aana-host.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -8,7 +8,7 @@ import { isKnownName } from '../helpers/known-names.ts';
 
 const page = readFileSync(join(packageRoot, 'docs/migrating.md'), 'utf8');
 
-/** The second cells of all rows with three. */
+/** The second cell of each row with three cells. */
 const ours = [...page.matchAll(/^\|(?:[^|\n]*)\|([^|\n]*)\|(?:[^|\n]*)\|$/gm)]
   .map(([, cell = '']) => cell.trim())
   .filter((cell) => cell !== 'aana-host' && cell !== '---');
@@ -23,7 +23,7 @@ Migrating('has a name of this package or a dash in each row', () => {
   );
 });
 
-Migrating('names only what this package has', () => {
+Migrating('lists only names that this package has', () => {
   const names = [...new Set(ours.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)))];
   assert.ok(names.length > 150, `${names.length} names`);
   assert.equal(
@@ -32,7 +32,7 @@ Migrating('names only what this package has', () => {
   );
 });
 
-Migrating('would notice names that this package lacks', () => {
+Migrating('the check finds names that this package does not have', () => {
   for (const name of [
     'AanaSDK',
     'app.registerDeploy()',

@@ -23,14 +23,14 @@ import { type PublicSurface, SURFACE_FILE } from '../public-surface/surface.ts';
 
 const surface = JSON.parse(readFileSync(SURFACE_FILE, 'utf8')) as PublicSurface;
 
-/** `GET /tasks`, of `GET /tasks (query status, …): 200 …`. */
+/** Methods and paths: `GET /tasks` of the line `GET /tasks (query status, …): 200 …`. */
 const ROUTES = new Set(surface.http.map((line) => line.split(' (')[0]!));
 /** The OpenAPI document does not describe its own pages; `pages.test.ts` opens them. */
 const PAGES = new Set(['GET /docs', 'GET /redoc', 'GET /openapi.json']);
 const CONTENT_TYPES = new Set([...STREAM_TYPES, 'application/json']);
 const ERRORS = new Set(REQUEST_ERRORS.map(({ name }) => name));
 const EXPORTS = new Set(Object.values(surface.exports).flatMap(({ values, types }) => [...values, ...types]));
-/** Keys and variables. */
+/** Names of settings and of their environment variables. */
 const SETTINGS = new Set(surface.settings.flatMap((line) => line.split(' ').filter((word) => !word.startsWith('-'))));
 /** `aana-host deploy` and `aana-host deploy --port`. */
 const COMMANDS = new Set(
@@ -50,13 +50,13 @@ const METHODS: Readonly<Record<string, object>> = {
   WhisperDeployment: WhisperDeployment.methods,
   LlamaTextGenerationDeployment: LlamaTextGenerationDeployment.methods,
 };
-/** Classes whose members only their declarations show. */
+/** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {
   Endpoint: 'dist/host/application/endpoint/endpoint.d.ts',
   Deployment: 'dist/host/deployments/class/deployment.d.ts',
 };
 
-/** Whether the package has something of this name, as the documentation writes names. */
+/** Returns whether the package has this name, spelled as in the documentation. */
 export function isKnownName(name: string): boolean {
   const bare = name.replace(/\(\)$/, '');
   const [first = '', ...path] = bare.split('.');
@@ -109,7 +109,7 @@ function declares(file: string, member: string): boolean {
   );
 }
 
-/** What `ctx` of an endpoint that uses every capability has. */
+/** Returns the names of the members of `ctx` in an endpoint that uses every capability. */
 function contextMembers(): Set<string> {
   const uses: readonly Capability[] = ['storage', 'repositories', 'http', 'remote'];
   const members = new Set<string>();
