@@ -28,7 +28,7 @@ export function fromHelper(issues: Issues, value: unknown): HostError {
   return new HostError(
     'ValidationError',
     'internal',
-    `a helper was given, or gave, what its schema does not allow: ${validationMessage(entries)}`,
+    `the input or output of a helper does not match its schema: ${validationMessage(entries)}`,
   );
 }
 
@@ -41,7 +41,7 @@ export function fromEndpoint(issues: Issues, value: unknown): HostError {
   return new HostError(
     'OutputError',
     'internal',
-    `the endpoint gave what its output schema does not allow: ${validationMessage(entries)}`,
+    `the output of the endpoint does not match its schema: ${validationMessage(entries)}`,
     { data: places },
   );
 }

@@ -98,7 +98,7 @@ Endpoint('fail as internal when their output does not match', () => {
     ),
   );
   assert.is(error.kind, 'internal');
-  assert.match(error.message, /output schema.*text: Input should be a valid string/);
+  assert.match(error.message, /does not match its schema.*text: Input should be a valid string/);
 });
 
 Endpoint('pass an error of the host on unchanged', () => {

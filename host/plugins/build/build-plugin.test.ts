@@ -116,13 +116,13 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
     file: 'src/index.ts',
     text: "import { bytes } from 'aana:host/random@0.1.0';\nexport const endpoint = bytes(1);",
     message:
-      /component: its top level calls the host \(aana:host\/random@0\.1\.0#bytes\), which is there inside "run" only$/,
+      /component: its top level calls the host \(aana:host\/random@0\.1\.0#bytes\), which exists only inside "run"$/,
   },
   {
     what: 'a top level that wants random bytes',
     file: 'src/index.ts',
     text: 'import "aana-host/plugin";\nexport const endpoint = crypto.randomUUID();',
-    message: /component: Error: crypto\.randomUUID needs the host, which is there inside "run" only/,
+    message: /component: Error: crypto\.randomUUID needs the host, which exists only inside "run"/,
   },
   {
     what: 'a top level that waits for what never comes',

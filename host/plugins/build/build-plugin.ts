@@ -88,7 +88,7 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
     },
     {
       signal: options.signal,
-      onWait: () => options.log.info('plugin build waits for another', { plugin: manifest.name }),
+      onWait: () => options.log.info('plugin build waits for another process', { plugin: manifest.name }),
     },
   );
 }

@@ -41,7 +41,7 @@ function evaluationError(cause: unknown, waitsAt: string | undefined): string {
   if (waitsAt !== undefined && message.includes('blocking on a promise'))
     return `${waitsAt}: its top level waits for a promise that nothing settles: a plugin has no event loop`;
   const [, missing] = /unknown import: `(aana:host\/[^`]+)` has not been defined/.exec(message) ?? [];
-  if (missing !== undefined) return `its top level calls the host (${missing}), which is there inside "run" only`;
+  if (missing !== undefined) return `its top level calls the host (${missing}), which exists only inside "run"`;
   return message
     .replace(/^(: )?Failed to evaluate user JavaScript module: (Failed to finish JavaScript module evaluation: )?/, '')
     .trimEnd();

@@ -11,7 +11,11 @@ export const remoteCalls: CallsOf<keyof RemoteCalls> = {
     const { startHelper } = scope;
     if (!startHelper) throw new AanaError('NestedHelper', 'denied', 'a helper cannot start helpers');
     if (!helperName.test(name))
-      throw new AanaError('InvalidArguments', 'invalid-input', `"${name}" cannot be the name of a helper`);
+      throw new AanaError(
+        'InvalidArguments',
+        'invalid-input',
+        `"${name}" is not the name of a helper: a name has at most 64 letters, digits, "_" and "-", and begins with a letter`,
+      );
     const helper = heldHelper(scope.held, input, (signal) =>
       startHelper(name, input, AbortSignal.any([scope.signal, signal])),
     );

@@ -36,15 +36,14 @@ export const repositoriesCalls: CallsOf<keyof RepositoriesCalls> = {
     witCaption(await user.repositories.read(({ captions }) => captions.read(id))),
   async 'repositories.list-captions'({ user }, mediaId, after, limit) {
     if (after && (Number.isNaN(after.timestamp) || !Number.isSafeInteger(after.id)))
-      throw invalid('the place to begin after is not that of a caption');
+      throw invalid('"after" is not the place of a caption');
     const page = { limit: entries(limit), after };
     return (await user.repositories.read(({ captions }) => captions.list(idOf(mediaId), page))).map(witCaption);
   },
   'repositories.read-transcript': async ({ user }, id) =>
     witTranscript(await user.repositories.read(({ transcripts }) => transcripts.read(id))),
   async 'repositories.list-transcripts'({ user }, mediaId, after, limit) {
-    if (after !== undefined && !Number.isSafeInteger(after))
-      throw invalid('the id to begin after is not that of a transcript');
+    if (after !== undefined && !Number.isSafeInteger(after)) throw invalid('"after" is not the id of a transcript');
     const page = { limit: entries(limit), after };
     return (await user.repositories.read(({ transcripts }) => transcripts.listInfos(idOf(mediaId), page))).map(
       witTranscriptInfo,
@@ -101,7 +100,7 @@ function checkedCaptions(captions: readonly NewCaption[]): readonly NewCaption[]
     throw new AanaError(
       'ArgumentsTooLarge',
       'too-large',
-      `${captions.length} captions are too many for one call, which takes ${maxCaptions}`,
+      `a call takes at most ${maxCaptions} captions, got ${captions.length}`,
       { data: { limit: maxCaptions } },
     );
   for (const { mediaId, model, caption, captionType } of captions) {

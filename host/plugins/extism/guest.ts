@@ -78,10 +78,10 @@ export class ExtismGuest implements Guest {
       .finally(() => memory.release());
     const parsed = Endpoints.safeParse(parsedJson(output?.text() ?? 'null'));
     if (!parsed.success)
-      throw new Error(`what "describe" gives is not a list of endpoints: ${z.prettifyError(parsed.error)}`);
+      throw new Error(`"describe" does not return a list of endpoints: ${z.prettifyError(parsed.error)}`);
     for (const { name } of parsed.data) {
       if (!this.#exported.has(exportOf(name)) || name === 'describe')
-        throw new Error(`there is no exported function "${exportOf(name)}" for the endpoint "${name}"`);
+        throw new Error(`the endpoint "${name}" has no exported function "${exportOf(name)}"`);
     }
     return parsed.data.map(({ input_schema: input, output_schema: output, ...rest }) => ({
       ...rest,
@@ -141,7 +141,7 @@ export class ExtismGuest implements Guest {
       return invocation;
     };
     const { waiting, others } = hostFunctions(bridge, current, blocks, (pointer, length) => {
-      if (!memory) throw new Error('the memory is not there yet');
+      if (!memory) throw new Error('the memory does not exist yet');
       return new Uint8Array(memory.buffer, Number(pointer), length);
     });
     const suspendable =

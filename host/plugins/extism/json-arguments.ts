@@ -10,7 +10,7 @@ export function parsed<T extends z.ZodMiniType>(schema: T, json: string, what: s
     const payload: WitError = {
       kind: 'invalid-input',
       name: 'InvalidArguments',
-      message: `${what} is not as it must be: ${reason}`,
+      message: `${what} is invalid: ${reason}`,
       data: '{}',
     };
     throw Object.assign(new Error(payload.message), { payload });

@@ -153,7 +153,7 @@ Extism(
 
 Extism('a plugin that is not what its plugin.json says is refused with a sentence', async ({ refusal }) => {
   const component = Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0);
-  assert.match(await refusal(component), /is not a WebAssembly core module, as Extism plugins are$/);
+  assert.match(await refusal(component), /is not a WebAssembly core module, which an Extism plugin must be$/);
   assert.match(
     await refusal({ functions: { a: '' } }, { runtime: 'component' }),
     /is not a WebAssembly component; an Extism plugin says "runtime": "extism" in its plugin\.json$/,
@@ -174,14 +174,17 @@ Extism('a plugin that is not what its plugin.json says is refused with a sentenc
 });
 
 Extism('a wrong description is refused with a sentence', async ({ refusal }) => {
-  const cannot = /^plugin sample cannot describe itself: /;
+  const cannot = /^plugin sample cannot describe its endpoints: /;
   assert.match(await refusal({ describes: 'x' }), cannot);
   assert.match(await refusal({ describes: [{ ...endpoint('a'), paths: 1 }], functions: { a: '' } }), cannot);
   assert.match(
     await refusal({ describes: [endpoint('absent')] }),
-    /there is no exported function "absent" for the endpoint "absent"$/,
+    /the endpoint "absent" has no exported function "absent"$/,
   );
-  assert.match(await refusal({ describes: [endpoint('describe')] }), /for the endpoint "describe"$/);
+  assert.match(
+    await refusal({ describes: [endpoint('describe')] }),
+    /^plugin sample cannot describe its endpoints: the endpoint "describe" has no exported function "describe"$/,
+  );
   assert.match(await refusal({ describes: [], functions: { a: '' } }), /has no endpoint/);
   assert.match(
     await refusal({ describes: [{ ...endpoint('a'), path: 'a' }], functions: { a: '' } }),
@@ -300,7 +303,7 @@ Extism(
     for (const name of ['a', 'b', 'c']) {
       const error = (await run(plugin, name)) as { kind: string; name: string; message: string };
       assert.equal([error.kind, error.name], ['invalid-input', 'InvalidArguments']);
-      assert.match(error.message, /^the source is not as it must be: /);
+      assert.match(error.message, /^the source is invalid: /);
     }
     assert.is((await failure(run(plugin, 'd'))).name, 'PluginTrapError');
   },

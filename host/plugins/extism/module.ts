@@ -26,7 +26,7 @@ export async function readExtismModule(
   if (!coreHeader.every((byte, n) => bytes[n] === byte))
     throw pluginLoadError(
       plugin,
-      `has a module (${file}) that is not a WebAssembly core module, as Extism plugins are`,
+      `has a module (${file}) that is not a WebAssembly core module, which an Extism plugin must be`,
     );
   const digest = createHash('sha256').update(bytes).digest('hex');
   const dir = join(cacheDir, 'plugins', `${digest}-extism-${mode}-${cacheFormat}`);

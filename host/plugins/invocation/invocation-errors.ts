@@ -12,7 +12,7 @@ export function trapError(plugin: string, endpoint: string, reason: string, said
 }
 
 export function overDeadline(endpoint: string, deadlineMs: number): AanaError {
-  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} was not done within ${deadlineMs} ms`, {
+  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} did not finish within ${deadlineMs} ms`, {
     data: { deadline_ms: deadlineMs },
   });
 }

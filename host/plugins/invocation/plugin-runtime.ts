@@ -252,7 +252,11 @@ export class PluginRuntime {
     if (invocation)
       this.#end(
         invocation,
-        trapError(this.#options.name, invocation.request.endpoint, `a message of it could not be handled: ${reason}`),
+        trapError(
+          this.#options.name,
+          invocation.request.endpoint,
+          `one of its messages could not be handled: ${reason}`,
+        ),
       );
   }
 

@@ -118,7 +118,7 @@ export function checkGrants(grants: PluginGrants): void {
       throw new AanaError(
         'ConfigError',
         'invalid-input',
-        `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one, or "*" for all`,
+        `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", with ":port" for a port other than the default, or "*" for all`,
       );
     if (unknown === undefined) continue;
     throw new AanaError(

@@ -52,7 +52,7 @@ const Manifest = z.strictObject({
         .string()
         .regex(
           hostPattern,
-          'must be a host such as "api.example.org" or "*.example.org", with ":port" where it is not the usual one',
+          'must be a host such as "api.example.org" or "*.example.org", with ":port" for a port other than the default',
         ),
     )
     .default([]),
@@ -186,7 +186,7 @@ function bareManifest(file: string): PluginManifest {
       .toLowerCase()
       .match(/[a-z0-9]+/g) ?? [];
   const name = words.join('-').replace(/^[^a-z]+/, '');
-  if (name === '') throw pluginLoadError(file, 'has no name: call the file by letters');
+  if (name === '') throw pluginLoadError(file, 'has no name: its file name must contain letters');
   return {
     dir: dirname(file),
     name,

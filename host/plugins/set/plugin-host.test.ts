@@ -212,15 +212,19 @@ const descriptions: readonly { what: string; endpoints: string; reason: RegExp }
   {
     what: 'that throws',
     endpoints: "(() => { throw new Error('not today'); })()",
-    reason: /^plugin sample cannot describe itself: not today/,
+    reason: /^plugin sample cannot describe its endpoints: not today/,
   },
-  { what: 'without an endpoint', endpoints: '[]', reason: /describes itself wrongly \(has no endpoint\)$/ },
+  { what: 'without an endpoint', endpoints: '[]', reason: /describes its endpoints incorrectly \(has no endpoint\)$/ },
   {
     what: 'whose schema is not JSON',
     endpoints: `[{ ...${info}, inputSchema: 'x' }]`,
-    reason: /wrongly \(a inputSchema is not a JSON Schema object\)$/,
+    reason: /incorrectly \(a inputSchema is not a JSON Schema object\)$/,
   },
-  { what: 'whose path is none', endpoints: `[{ ...${info}, path: 'a' }]`, reason: /wrongly \(a path must be a path/ },
+  {
+    what: 'whose path is none',
+    endpoints: `[{ ...${info}, path: 'a' }]`,
+    reason: /incorrectly \(a path must be a path/,
+  },
   {
     what: 'with two endpoints of one path',
     endpoints: `[${info}, { ...${info}, name: 'b' }]`,

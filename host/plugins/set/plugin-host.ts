@@ -195,7 +195,7 @@ export class PluginHost {
       const described = await runtime.start().catch((cause: unknown) => {
         throw pluginLoadError(
           name,
-          `cannot describe itself: ${cause instanceof Error ? cause.message : String(cause)}`,
+          `cannot describe its endpoints: ${cause instanceof Error ? cause.message : String(cause)}`,
           cause,
         );
       });
@@ -289,7 +289,7 @@ function endpointsOf(plugin: string, described: readonly WitEndpoint[]): Endpoin
     const issues = parsed.error.issues.map(({ path: [index, field], message }) =>
       [described[Number(index)]?.name, field, message].filter(Boolean).map(String).join(' '),
     );
-    throw pluginLoadError(plugin, `describes itself wrongly (${issues.join('; ')})`);
+    throw pluginLoadError(plugin, `describes its endpoints incorrectly (${issues.join('; ')})`);
   }
   for (const field of ['name', 'path'] as const) {
     const values = parsed.data.map((endpoint) => endpoint[field]);

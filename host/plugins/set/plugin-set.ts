@@ -264,7 +264,7 @@ export class PluginSet {
     if (other !== undefined)
       throw pluginLoadError(
         name,
-        `is there twice, in ${source} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`,
+        `is there twice, in ${source} and in ${other}: a plugin's grants and stored values belong to its name, so neither is loaded before one is removed, or has another name in its plugin.json`,
       );
   }
 

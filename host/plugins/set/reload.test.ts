@@ -231,7 +231,7 @@ Reload(
     await writeFile(join(folders[0]!, 'plugin.json'), '{"name":"sample","version":"2.0.0"}');
     const outcomes = await context.app.reloadPlugins();
     const isThereTwice = (one: string, other: string): string =>
-      `plugin sample is there twice, in ${one} and in ${other}: its name decides what it is granted and what it has stored, so neither of them is loaded before one is removed, or has another name in its plugin.json`;
+      `plugin sample is there twice, in ${one} and in ${other}: a plugin's grants and stored values belong to its name, so neither is loaded before one is removed, or has another name in its plugin.json`;
     assert.equal(outcomes, [
       { name: 'a-first', outcome: 'failed', detail: isThereTwice(folders[0]!, folders[1]!) },
       { name: 'sample', outcome: 'failed', detail: isThereTwice(folders[1]!, folders[0]!) },

@@ -4,5 +4,5 @@ export const running = { isOn: false };
 /** Throws when a library needs the host while the component is built. */
 export function mustRun(what: string): void {
   if (!running.isOn)
-    throw new Error(`${what} needs the host, which is there inside "run" only, not while the component is built`);
+    throw new Error(`${what} needs the host, which exists only inside "run", not while the component is built`);
 }

@@ -17,7 +17,7 @@ export function withAudio(json: string, audio: readonly AudioReference[]): Recor
   if (!mayNameAudio.test(json)) return { ...args };
   const found = { args: args as unknown };
   replaceAudio(found, audio);
-  if (found.args !== args) throw invalid('the arguments are an audio, not a JSON object that has one');
+  if (found.args !== args) throw invalid('the arguments are an audio handle; pass a JSON object that contains it');
   return { ...args };
 }
 

@@ -34,7 +34,7 @@ export class HeldChars {
       throw new AanaError(
         'HeldTooMuch',
         'too-large',
-        `inputs and results of helpers that are not dropped have more than ${this.#limit} characters in all`,
+        `the inputs and results of helpers have more than ${this.#limit} characters in all: drop helpers that have ended`,
         { data: { limit: this.#limit } },
       );
     }
