@@ -10,10 +10,10 @@ export interface TimeInterval {
 export interface Word {
   /** With its leading space. */
   readonly word: string;
-  /** Name of the channel or speaker, where they are told apart. */
+  /** Name of the channel or speaker, when they are distinguished. */
   readonly speaker?: string | undefined;
   readonly timeInterval: TimeInterval;
-  /** How sure its place is, 0 to 1. */
+  /** Confidence of the time interval, 0 to 1. */
   readonly alignmentConfidence: number;
 }
 
@@ -23,11 +23,11 @@ export interface Segment {
   readonly timeInterval: TimeInterval;
   /** 0 to 1. */
   readonly confidence?: number | undefined;
-  /** How likely it holds no speech, 0 to 1. */
+  /** Probability that the segment has no speech, 0 to 1. */
   readonly noSpeechConfidence?: number | undefined;
-  /** Empty unless word timestamps were asked for. */
+  /** Empty unless word timestamps were requested. */
   readonly words: readonly Word[];
-  /** Name of the channel or speaker, where they are told apart. */
+  /** Name of the channel or speaker, when they are distinguished. */
   readonly speaker?: string | undefined;
 }
 
@@ -45,29 +45,29 @@ export interface Transcription {
   readonly segments: readonly Segment[];
 }
 
-/** What is absent is as the deployment has it by default. */
+/** Absent members have the deployment's defaults. */
 export interface Params {
-  /** Language code; found from the speech when absent. */
+  /** Language code. Detected from the speech when it is absent. */
   readonly language?: string | undefined;
-  /** Beams of the search, 1 to 8; 1 is greedy. */
+  /** Beams of the search, 1 to 8. 1 is greedy. */
   readonly beamSize?: number | undefined;
   /** Candidates when the temperature is above 0, 1 to 8. */
   readonly bestOf?: number | undefined;
-  /** Sampling temperatures to fall back through, 0 to 1 each; empty is absent. */
+  /** Sampling temperatures to try in turn, 0 to 1 each. Empty counts as absent. */
   readonly temperatures: ArrayLike<number>;
-  /** Leave the times of segments to the windows of speech. */
+  /** Whether segments have the times of the windows of speech only. */
   readonly withoutTimestamps?: boolean | undefined;
-  /** Times of each word. */
+  /** Whether to compute the times of each word. */
   readonly wordTimestamps?: boolean | undefined;
-  /** Transcribe only where voice activity was found. */
+  /** Whether to transcribe only parts with voice activity. */
   readonly vadFilter?: boolean | undefined;
-  /** `separate` transcribes each channel of audio that was taken apart, and names it as speaker. */
+  /** `separate` transcribes each channel of separated audio, and names the channel as the speaker. */
   readonly channels?: Channels | undefined;
 }
 
 /** A running transcription. */
 export interface Transcriptions extends Disposable {
-  /** What became final since the last call, at least one; empty when the stream has ended. Each has the segments that are new. */
+  /** Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only new segments. */
   next(): readonly Transcription[];
 }
 
@@ -75,7 +75,7 @@ export interface Transcriptions extends Disposable {
 export interface Asr {
   /** Transcribes. Audio of 0 seconds, or without speech, gives the language `silence` and no segments. */
   transcribe(deployment: string, audio: Audio, params: Params): Transcription;
-  /** Transcribes, and gives segments as they become final. Dropping the stream cancels it. */
+  /** Transcribes and streams segments as they become final. Dropping the stream cancels it. */
   transcribeStream(deployment: string, audio: Audio, params: Params): Transcriptions;
 }
 

@@ -3,13 +3,13 @@ import type { Audio } from './media.ts';
 
 /** A running stream of JSON values. */
 export interface Chunks extends Disposable {
-  /** The values made since the last call, at least one; empty when the stream has ended. */
+  /** Returns the values since the last call, at least one. Empty when the stream has ended. */
   next(): readonly string[];
 }
 
 /** The interface `deployments` as a guest sees it. A function that fails throws the record `error`. */
 export interface Deployments {
-  /** Calls a method. `args` is a JSON object of its parameters by name; `{"$audio": n}` in it stands for `audio[n]`. */
+  /** Calls a method. `args` is a JSON object with its parameters by name. `{"$audio": n}` in it stands for `audio[n]`. */
   call(deployment: string, method: string, args: string, audio: readonly Audio[]): string;
   /** Calls a streaming method. Dropping the stream cancels it. */
   open(deployment: string, method: string, args: string, audio: readonly Audio[]): Chunks;

@@ -7,7 +7,7 @@ export interface Info {
   readonly path: string;
   readonly summary: string;
   readonly description: string;
-  /** JSON Schema (2020-12) of the input object; its keys are the parameters. */
+  /** JSON Schema (2020-12) of the input object. Its keys are the parameters. */
   readonly inputSchema: string;
   /** JSON Schema of the output, or of one streamed value. */
   readonly outputSchema: string;
@@ -16,11 +16,11 @@ export interface Info {
 
 /** The interface `endpoint` as a guest sees it. A function that fails throws the record `error`. */
 export interface Endpoint {
-  /** The endpoints of this component; called once when it is loaded. */
+  /** Returns the endpoints of this component. Called once when it is loaded. */
   describe(): readonly Info[];
   /**
-   * Runs the endpoint `name`, or the helper when it is `helper:<name>`. `input` is a JSON object that matches its input schema (for
-   * a helper any JSON). Returns the output as JSON; a streaming endpoint writes to `output` instead and returns `null`.
+   * Runs the endpoint `name`, or a helper for `helper:<name>`. `input` is a JSON object that matches the input schema, or any JSON
+   * for a helper. Returns the output as JSON. A streaming endpoint writes to `output` and returns `null`.
    */
   run(name: string, input: string): string;
 }

@@ -6,24 +6,24 @@ export interface Request {
   readonly method: Method;
   /** Absolute, `http` or `https`. */
   readonly url: string;
-  /** Names and values; those that belong to the connection (`host`, `content-length` …) are refused. */
+  /** Names and values. Headers of the connection (`host`, `content-length` …) are refused. */
   readonly headers: readonly (readonly [string, string])[];
-  /** With `post` alone. */
+  /** Only with `post`. */
   readonly body?: Uint8Array | undefined;
 }
 
 export interface Response {
   readonly status: number;
-  /** Where the answer came from, after redirects. */
+  /** The URL of the answer, after redirects. */
   readonly url: string;
-  /** Names in lower case; a name may come again. */
+  /** Names in lower case. A name can occur several times. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Uint8Array;
 }
 
 /** The interface `http` as a guest sees it. A function that fails throws the record `error`. */
 export interface Http {
-  /** Sends a request and waits for its whole answer, whatever its status. Time, size and redirects are limited. */
+  /** Sends a request and waits for the complete answer, with any status. Time, size and redirects are limited. */
   fetch(request: Request): Response;
 }
 

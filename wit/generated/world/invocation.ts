@@ -6,12 +6,12 @@ export interface Invocation {
   requestId(): string;
   /** Milliseconds until the host ends this invocation. */
   remainingMs(): bigint;
-  /** Whether the client has gone away. */
+  /** Whether the client has gone. */
   isCancelled(): boolean;
-  /** The user whose API key the request came with; none where no key is asked for. */
+  /** The user of the request's API key. None when no API key is required. */
   user(): string | undefined;
-  /** How urgent the work is: higher is sooner, 0 for ordinary requests. */
+  /** The priority: higher is sooner, 0 for ordinary requests. */
   priority(): number;
-  /** The place in a distributed trace, as the `traceparent` header has it; none when the request is in no trace. */
+  /** The position in a distributed trace, in the form of the `traceparent` header. None when the request is in no trace. */
   traceparent(): string | undefined;
 }

@@ -1,6 +1,6 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 
-/** Who says a message. */
+/** The author of a message. */
 export type Role = 'system' | 'user' | 'assistant';
 
 export interface Message {
@@ -8,43 +8,43 @@ export interface Message {
   readonly content: string;
 }
 
-/** What is absent is as the deployment has it by default. */
+/** Absent members have the deployment's defaults. */
 export interface SamplingParams {
-  /** 0 is greedy; at most 5. */
+  /** 0 to 5. 0 is greedy. */
   readonly temperature?: number | undefined;
   /** Above 0, at most 1. */
   readonly topP?: number | undefined;
-  /** -1 is off, else at least 1. */
+  /** At least 1, or -1 for off. */
   readonly topK?: number | undefined;
   /** 0 to 1. */
   readonly minP?: number | undefined;
   /** At least 1. */
   readonly maxTokens?: number | undefined;
-  /** Above 0, at most 5; 1 is off. */
+  /** Above 0, at most 5. 1 is off. */
   readonly repetitionPenalty?: number | undefined;
-  /** A whole number, 0 to 4,294,967,295. Not a u32, of which some languages' bindings keep 31 bits. */
+  /** A whole number, 0 to 4,294,967,295. It is not a u32, because some languages' bindings keep only 31 bits of it. */
   readonly seed?: number | undefined;
-  /** Texts that end the answer, at most 16; empty is absent. */
+  /** Texts that end the answer, at most 16. Empty counts as absent. */
   readonly stop: readonly string[];
 }
 
 export interface Options {
   readonly samplingParams: SamplingParams;
-  /** Begins the answer and is part of it. */
+  /** The beginning of the answer, which is part of it. */
   readonly assistantPrefix?: string | undefined;
 }
 
 export interface TokenCount {
   readonly tokens: number;
-  /** What the model's context holds, answer included. */
+  /** The size of the model's context, including the answer. */
   readonly maxTokens: number;
 }
 
-/** An answer that is being written. */
+/** A running answer. */
 export interface TextStream extends Disposable {
-  /** The pieces of text made since the last call, at least one; empty when the answer has ended. */
+  /** Returns the pieces of text since the last call, at least one. Empty when the answer has ended. */
   next(): readonly string[];
-  /** Sends all that is left to the client, a value `{"text": …}` a piece, without entering the guest for each. */
+  /** Sends all remaining pieces to the client, each as a value `{"text": …}`, without entering the guest for each one. */
   forward(): void;
 }
 

@@ -1,6 +1,6 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 
-/** Where a video or an image comes from: exactly one of `path`, `url` and `content`. */
+/** The source of a video or an image: exactly one of `path`, `url` and `content`. */
 export interface Source {
   readonly path?: string | undefined;
   readonly url?: string | undefined;
@@ -9,7 +9,7 @@ export interface Source {
   readonly mediaId?: string | undefined;
 }
 
-/** What a video holds. */
+/** Facts about a video. */
 export interface VideoInfo {
   /** Seconds; absent when the file does not say. */
   readonly duration?: number | undefined;
@@ -17,13 +17,13 @@ export interface VideoInfo {
   readonly hasVideo: boolean;
 }
 
-/** What a site says of a video. Strangers wrote it. */
+/** The description of a video by its site. It is text of strangers. */
 export interface VideoMetadata {
   readonly title?: string | undefined;
   readonly description?: string | undefined;
 }
 
-/** How channels become audio: one mix, or each by itself. */
+/** How channels become audio: one mix, or each channel separately. */
 export type Channels = 'mix' | 'separate';
 
 /** Decoded audio: mono 16 kHz, one or more channels, held by the host. */
@@ -41,9 +41,9 @@ export interface AudioHandle {
 /** A fetched and probed media file, held by the host until the invocation ends. */
 export interface Video extends Disposable {
   info(): VideoInfo;
-  /** What the page says that the video was downloaded from; nothing for a file, and where a page says nothing. */
+  /** Title and description from the page of the video. Empty for a file, and where the page has none. */
   metadata(): VideoMetadata;
-  /** Decodes the audio track. A media without one gives audio of 0 seconds. */
+  /** Decodes the audio track. Media without an audio track give audio of 0 seconds. */
   extractAudio(channels: Channels): Audio;
 }
 
@@ -54,12 +54,12 @@ export interface VideoHandle {
   readonly metadata: VideoMetadata;
 }
 
-/** What an image is. */
+/** Facts about an image. */
 export interface ImageInfo {
   /** Pixels. */
   readonly width: number;
   readonly height: number;
-  /** How the file is encoded, such as `png` or `mjpeg` (JPEG). */
+  /** The encoding of the file, such as `png` or `mjpeg` (JPEG). */
   readonly format: string;
 }
 
@@ -67,8 +67,8 @@ export interface ImageInfo {
 export interface Image extends Disposable {
   info(): ImageInfo;
   /**
-   * Decodes the image and scales it to this size: red, green and blue of each pixel, row by row from the top, without transparency.
-   * At most 4,194,304 pixels, and of an image of at most 67,108,864.
+   * Decodes the image and scales it to this size. Returns the red, green and blue value of each pixel, row by row from the top,
+   * without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
    */
   pixels(width: number, height: number): Uint8Array;
 }

@@ -3,8 +3,8 @@
 /** The interface `progress` as a guest sees it. A function that fails throws the record `error`. */
 export interface Progress {
   /**
-   * Says what was done, from 0 to 1, and what is being done now. The host logs it, and may show it to the client. A report that
-   * changes neither the whole percent nor the text is dropped, and so are those after the thousandth.
+   * Reports the finished fraction, from 0 to 1, and the current step. The host logs it, and may show it to the client. A report is
+   * dropped when it changes neither the whole percent nor the text, and after the thousandth report.
    */
   report(fraction: number, text: string): void;
 }

@@ -1,8 +1,8 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 
-/** A helper at work. */
+/** A running helper. */
 export interface Task extends Disposable {
-  /** What the helper returns, or fails with; the same again when asked again. */
+  /** Returns the helper's result, or fails with the helper's error. Further calls return the same. */
   wait(): string;
 }
 
@@ -10,8 +10,8 @@ export interface Task extends Disposable {
 export interface Remote {
   readonly Task: {
     /**
-     * Begins `run` of this component's `endpoint` with the name `helper:<name>`; the helper is not an endpoint that clients can
-     * reach. It has this invocation's files, request id and deadline, ends when this one does, and cannot start helpers itself.
+     * Starts `run` of this component's `endpoint` with the name `helper:<name>`. Clients cannot reach a helper. It has the files, the
+     * request id and the deadline of this invocation, ends with it, and cannot start helpers.
      */
     start(name: string, input: string): Task;
   };

@@ -2,7 +2,7 @@
 import type { RowId } from './types.ts';
 
 export interface NewVideo {
-  /** Made by the host when it is absent. */
+  /** Created by the host when it is absent. */
   readonly mediaId?: string | undefined;
   readonly path?: string | undefined;
   readonly url?: string | undefined;
@@ -11,7 +11,7 @@ export interface NewVideo {
 }
 
 export interface NewCaption {
-  /** A media that there is, or none. */
+  /** The id of existing media, or none. */
   readonly mediaId?: string | undefined;
   readonly model: string;
   /** At most 2,147,483,647. */
@@ -19,36 +19,36 @@ export interface NewCaption {
   readonly caption: string;
   /** Seconds from the start of the media, from 0 on. */
   readonly timestamp: number;
-  /** `caption` when it is absent. */
+  /** Default: `caption`. */
   readonly captionType?: string | undefined;
 }
 
 export interface NewTranscript {
-  /** A media that there is, or none. */
+  /** The id of existing media, or none. */
   readonly mediaId?: string | undefined;
   readonly model: string;
   /** The whole text. */
   readonly transcript: string;
-  /** A JSON array, such as that which a transcription gives. */
+  /** A JSON array, for example the segments of a transcription. */
   readonly segments: string;
   readonly language: string;
   /** 0 to 1. */
   readonly languageConfidence: number;
-  /** `transcript` when it is absent. */
+  /** Default: `transcript`. */
   readonly transcriptType?: string | undefined;
 }
 
 /** The interface `repositories-write` as a guest sees it. A function that fails throws the record `error`. */
 export interface RepositoriesWrite {
-  /** A media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when there is one with the id, of any kind. */
+  /** Creates media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when media of any kind have this id. */
   createMedia(mediaId: string, mediaType: string): void;
-  /** Gives its id. Fails with `MediaIdAlreadyExistsException`. */
+  /** Returns the id of the video. Fails with `MediaIdAlreadyExistsException`. */
   saveVideo(video: NewVideo): string;
-  /** At most 1,000, all or none; gives their ids in this order. */
+  /** Saves at most 1,000 captions, all or none. Returns their ids in this order. */
   saveCaptions(captions: readonly NewCaption[]): ArrayLike<number>;
-  /** Gives its id. */
+  /** Returns the id of the transcript. */
   saveTranscript(transcript: NewTranscript): RowId;
-  /** Removes a media of any kind with its captions and transcripts. */
+  /** Deletes media of any kind with their captions and transcripts. */
   deleteMedia(mediaId: string): void;
   deleteCaption(id: RowId): void;
   deleteTranscript(id: RowId): void;

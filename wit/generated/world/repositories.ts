@@ -11,19 +11,19 @@ export interface VideoRecord {
 
 export interface CaptionRecord {
   readonly id: RowId;
-  /** The media that it is of; it goes with it. */
+  /** The id of its media. It is deleted together with the media. */
   readonly mediaId?: string | undefined;
-  /** What made it. */
+  /** The model that created it. */
   readonly model: string;
   readonly frameId: number;
   readonly caption: string;
   /** Seconds from the start of the media. */
   readonly timestamp: number;
-  /** What the application calls this kind of captions. */
+  /** The application's name for this kind of captions. */
   readonly captionType: string;
 }
 
-/** A caption's place in the order of its media. */
+/** The place of a caption in the order of its media. */
 export interface CaptionPlace {
   readonly timestamp: number;
   readonly id: RowId;
@@ -31,14 +31,14 @@ export interface CaptionPlace {
 
 export interface TranscriptInfo {
   readonly id: RowId;
-  /** The media that it is of; it goes with it. */
+  /** The id of its media. It is deleted together with the media. */
   readonly mediaId?: string | undefined;
-  /** What made it. */
+  /** The model that created it. */
   readonly model: string;
   readonly language: string;
   /** 0 to 1. */
   readonly languageConfidence: number;
-  /** What the application calls this kind of transcripts. */
+  /** The application's name for this kind of transcripts. */
   readonly transcriptType: string;
 }
 
@@ -46,7 +46,7 @@ export interface TranscriptRecord {
   readonly info: TranscriptInfo;
   /** The whole text. */
   readonly transcript: string;
-  /** A JSON array, as it was saved. */
+  /** The JSON array that was saved. */
   readonly segments: string;
 }
 
@@ -54,13 +54,13 @@ export interface TranscriptRecord {
 export interface Repositories {
   mediaExists(mediaId: string): boolean;
   readVideo(mediaId: string): VideoRecord;
-  /** The videos that come after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200. */
+  /** Returns the videos after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200. */
   listVideos(after: string | undefined, limit: number): readonly VideoRecord[];
   readCaption(id: RowId): CaptionRecord;
-  /** Captions of one media that come after `after`, in the order of their times; none where there is no such media. */
+  /** Returns the captions of one media after `after`, in the order of their times. Empty when the media do not exist. */
   listCaptions(mediaId: string, after: CaptionPlace | undefined, limit: number): readonly CaptionRecord[];
   readTranscript(id: RowId): TranscriptRecord;
-  /** Transcripts of one media with ids above `after`, the oldest first, without their texts. */
+  /** Returns the transcripts of one media with ids above `after`, the oldest first, without their texts. */
   listTranscripts(mediaId: string, after: RowId | undefined, limit: number): readonly TranscriptInfo[];
 }
 

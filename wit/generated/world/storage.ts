@@ -2,16 +2,16 @@
 
 /** The interface `storage` as a guest sees it. A function that fails throws the record `error`. */
 export interface Storage {
-  /** The value of a key, none when there is none. */
+  /** Returns the value of a key, none when the key is missing. */
   get(key: string): Uint8Array | undefined;
   /**
-   * Sets the value of a key, at once or not at all. Keys have 1 to 120 bytes; over the limits on one value, on their number and on
-   * all of them together it fails with `too-large`.
+   * Sets the value of a key, completely or not at all. Keys have 1 to 120 bytes. Fails with `too-large` over the limits on one
+   * value, on the number of values and on all values together.
    */
   set(key: string, value: Uint8Array): void;
-  /** Removes a key; says whether it was there. */
+  /** Removes a key. Returns whether it existed. */
   delete(key: string): boolean;
-  /** The keys that begin with `prefix` and come after `after`, in the order of their bytes: at most `limit`, and at most 1,000. */
+  /** Returns the keys that begin with `prefix` and come after `after`, in the order of their bytes: at most `limit`, and at most 1,000. */
   list(prefix: string, after: string | undefined, limit: number): readonly string[];
 }
 

@@ -1,9 +1,9 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 
-/** Which of the host's error classes this is; each has one HTTP status. */
+/** The class of an error. Each one has one HTTP status. */
 export type ErrorKind = 'invalid-input' | 'bad-request' | 'denied' | 'not-found' | 'conflict' | 'too-large' | 'unavailable' | 'deadline-exceeded' | 'cancelled' | 'internal';
 
-/** Why a call failed. A guest that cannot go on returns it from `run` unchanged. */
+/** The reason why a call failed. A guest that cannot go on returns it from `run` unchanged. */
 export interface Error {
   readonly kind: ErrorKind;
   /** The class name that clients see as `error`, such as `DownloadException`. */
@@ -14,5 +14,5 @@ export interface Error {
   readonly data: string;
 }
 
-/** The number of something that is kept: a whole one, from 1 on. Not a u64, which some languages' bindings cannot take. */
+/** The number of a stored row: a whole number from 1 on. It is not a u64, because some languages' bindings lack that type. */
 export type RowId = number;

@@ -7,7 +7,7 @@ declare module 'aana:host/asr@0.1.0' {
    */
   export function transcribe(deployment: string, audio: Audio, params: Params): Transcription;
   /**
-   * Transcribes, and gives segments as they become final. Dropping the stream cancels it.
+   * Transcribes and streams segments as they become final. Dropping the stream cancels it.
    */
   export function transcribeStream(deployment: string, audio: Audio, params: Params): Transcriptions;
   export type Error = import('aana:host/types@0.1.0').Error;
@@ -26,12 +26,12 @@ declare module 'aana:host/asr@0.1.0' {
      */
     word: string,
     /**
-     * Name of the channel or speaker, where they are told apart.
+     * Name of the channel or speaker, when they are distinguished.
      */
     speaker?: string,
     timeInterval: TimeInterval,
     /**
-     * How sure its place is, 0 to 1.
+     * Confidence of the time interval, 0 to 1.
      */
     alignmentConfidence: number,
   }
@@ -46,15 +46,15 @@ declare module 'aana:host/asr@0.1.0' {
      */
     confidence?: number,
     /**
-     * How likely it holds no speech, 0 to 1.
+     * Probability that the segment has no speech, 0 to 1.
      */
     noSpeechConfidence?: number,
     /**
-     * Empty unless word timestamps were asked for.
+     * Empty unless word timestamps were requested.
      */
     words: Array<Word>,
     /**
-     * Name of the channel or speaker, where they are told apart.
+     * Name of the channel or speaker, when they are distinguished.
      */
     speaker?: string,
   }
@@ -77,15 +77,15 @@ declare module 'aana:host/asr@0.1.0' {
     segments: Array<Segment>,
   }
   /**
-   * What is absent is as the deployment has it by default.
+   * Absent members have the deployment's defaults.
    */
   export interface Params {
     /**
-     * Language code; found from the speech when absent.
+     * Language code. Detected from the speech when it is absent.
      */
     language?: string,
     /**
-     * Beams of the search, 1 to 8; 1 is greedy.
+     * Beams of the search, 1 to 8. 1 is greedy.
      */
     beamSize?: number,
     /**
@@ -93,23 +93,23 @@ declare module 'aana:host/asr@0.1.0' {
      */
     bestOf?: number,
     /**
-     * Sampling temperatures to fall back through, 0 to 1 each; empty is absent.
+     * Sampling temperatures to try in turn, 0 to 1 each. Empty counts as absent.
      */
     temperatures: Float64Array,
     /**
-     * Leave the times of segments to the windows of speech.
+     * Whether segments have the times of the windows of speech only.
      */
     withoutTimestamps?: boolean,
     /**
-     * Times of each word.
+     * Whether to compute the times of each word.
      */
     wordTimestamps?: boolean,
     /**
-     * Transcribe only where voice activity was found.
+     * Whether to transcribe only parts with voice activity.
      */
     vadFilter?: boolean,
     /**
-     * `separate` transcribes each channel of audio that was taken apart, and names it as speaker.
+     * `separate` transcribes each channel of separated audio, and names the channel as the speaker.
      */
     channels?: Channels,
   }
@@ -120,7 +120,7 @@ declare module 'aana:host/asr@0.1.0' {
      */
     private constructor();
     /**
-    * What became final since the last call, at least one; empty when the stream has ended. Each has the segments that are new.
+    * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only new segments.
     */
     next(): Array<Transcription>;
     [Symbol.dispose](): void;

@@ -3,7 +3,7 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/deployments@0.1.0' {
   /**
-   * Calls a method. `args` is a JSON object of its parameters by name; `{"$audio": n}` in it stands for `audio[n]`.
+   * Calls a method. `args` is a JSON object with its parameters by name. `{"$audio": n}` in it stands for `audio[n]`.
    */
   export function call(deployment: string, method: string, args: string, audio: Array<Audio>): string;
   /**
@@ -19,7 +19,7 @@ declare module 'aana:host/deployments@0.1.0' {
      */
     private constructor();
     /**
-    * The values made since the last call, at least one; empty when the stream has ended.
+    * Returns the values since the last call, at least one. Empty when the stream has ended.
     */
     next(): Array<string>;
     [Symbol.dispose](): void;

@@ -2,12 +2,12 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/endpoint@0.1.0' {
   /**
-   * The endpoints of this component; called once when it is loaded.
+   * Returns the endpoints of this component. Called once when it is loaded.
    */
   export function describe(): Array<Info>;
   /**
-   * Runs the endpoint `name`, or the helper when it is `helper:<name>`. `input` is a JSON object that matches its input schema (for
-   * a helper any JSON). Returns the output as JSON; a streaming endpoint writes to `output` instead and returns `null`.
+   * Runs the endpoint `name`, or a helper for `helper:<name>`. `input` is a JSON object that matches the input schema, or any JSON
+   * for a helper. Returns the output as JSON. A streaming endpoint writes to `output` and returns `null`.
    */
   export function run(name: string, input: string): string;
   export type Error = import('aana:host/types@0.1.0').Error;
@@ -23,7 +23,7 @@ declare module 'aana:host/endpoint@0.1.0' {
     summary: string,
     description: string,
     /**
-     * JSON Schema (2020-12) of the input object; its keys are the parameters.
+     * JSON Schema (2020-12) of the input object. Its keys are the parameters.
      */
     inputSchema: string,
     /**

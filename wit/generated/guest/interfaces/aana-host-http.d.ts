@@ -2,7 +2,7 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/http@0.1.0' {
   /**
-   * Sends a request and waits for its whole answer, whatever its status. Time, size and redirects are limited.
+   * Sends a request and waits for the complete answer, with any status. Time, size and redirects are limited.
    */
   export function fetch(request: Request): Response;
   export type Error = import('aana:host/types@0.1.0').Error;
@@ -21,22 +21,22 @@ declare module 'aana:host/http@0.1.0' {
      */
     url: string,
     /**
-     * Names and values; those that belong to the connection (`host`, `content-length` …) are refused.
+     * Names and values. Headers of the connection (`host`, `content-length` …) are refused.
      */
     headers: Array<[string, string]>,
     /**
-     * With `post` alone.
+     * Only with `post`.
      */
     body?: Uint8Array,
   }
   export interface Response {
     status: number,
     /**
-     * Where the answer came from, after redirects.
+     * The URL of the answer, after redirects.
      */
     url: string,
     /**
-     * Names in lower case; a name may come again.
+     * Names in lower case. A name can occur several times.
      */
     headers: Array<[string, string]>,
     body: Uint8Array,

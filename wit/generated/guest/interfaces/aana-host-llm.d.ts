@@ -19,7 +19,7 @@ declare module 'aana:host/llm@0.1.0' {
   export function countTokens(deployment: string, text: string): TokenCount;
   export type Error = import('aana:host/types@0.1.0').Error;
   /**
-   * Who says a message.
+   * The author of a message.
    * # Variants
    *
    * ## `"system"`
@@ -34,11 +34,11 @@ declare module 'aana:host/llm@0.1.0' {
     content: string,
   }
   /**
-   * What is absent is as the deployment has it by default.
+   * Absent members have the deployment's defaults.
    */
   export interface SamplingParams {
     /**
-     * 0 is greedy; at most 5.
+     * 0 to 5. 0 is greedy.
      */
     temperature?: number,
     /**
@@ -46,7 +46,7 @@ declare module 'aana:host/llm@0.1.0' {
      */
     topP?: number,
     /**
-     * -1 is off, else at least 1.
+     * At least 1, or -1 for off.
      */
     topK?: number,
     /**
@@ -58,29 +58,29 @@ declare module 'aana:host/llm@0.1.0' {
      */
     maxTokens?: number,
     /**
-     * Above 0, at most 5; 1 is off.
+     * Above 0, at most 5. 1 is off.
      */
     repetitionPenalty?: number,
     /**
-     * A whole number, 0 to 4,294,967,295. Not a u32, of which some languages' bindings keep 31 bits.
+     * A whole number, 0 to 4,294,967,295. It is not a u32, because some languages' bindings keep only 31 bits of it.
      */
     seed?: number,
     /**
-     * Texts that end the answer, at most 16; empty is absent.
+     * Texts that end the answer, at most 16. Empty counts as absent.
      */
     stop: Array<string>,
   }
   export interface Options {
     samplingParams: SamplingParams,
     /**
-     * Begins the answer and is part of it.
+     * The beginning of the answer, which is part of it.
      */
     assistantPrefix?: string,
   }
   export interface TokenCount {
     tokens: number,
     /**
-     * What the model's context holds, answer included.
+     * The size of the model's context, including the answer.
      */
     maxTokens: number,
   }
@@ -91,11 +91,11 @@ declare module 'aana:host/llm@0.1.0' {
      */
     private constructor();
     /**
-    * The pieces of text made since the last call, at least one; empty when the answer has ended.
+    * Returns the pieces of text since the last call, at least one. Empty when the answer has ended.
     */
     next(): Array<string>;
     /**
-    * Sends all that is left to the client, a value `{"text": …}` a piece, without entering the guest for each.
+    * Sends all remaining pieces to the client, each as a value `{"text": …}`, without entering the guest for each one.
     */
     forward(): void;
     [Symbol.dispose](): void;

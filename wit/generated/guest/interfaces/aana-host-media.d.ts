@@ -3,7 +3,7 @@
 declare module 'aana:host/media@0.1.0' {
   export type Error = import('aana:host/types@0.1.0').Error;
   /**
-   * Where a video or an image comes from: exactly one of `path`, `url` and `content`.
+   * The source of a video or an image: exactly one of `path`, `url` and `content`.
    */
   export interface Source {
     path?: string,
@@ -15,7 +15,7 @@ declare module 'aana:host/media@0.1.0' {
     mediaId?: string,
   }
   /**
-   * What a video holds.
+   * Facts about a video.
    */
   export interface VideoInfo {
     /**
@@ -26,14 +26,14 @@ declare module 'aana:host/media@0.1.0' {
     hasVideo: boolean,
   }
   /**
-   * What a site says of a video. Strangers wrote it.
+   * The description of a video by its site. It is text of strangers.
    */
   export interface VideoMetadata {
     title?: string,
     description?: string,
   }
   /**
-   * How channels become audio: one mix, or each by itself.
+   * How channels become audio: one mix, or each channel separately.
    * # Variants
    *
    * ## `"mix"`
@@ -42,7 +42,7 @@ declare module 'aana:host/media@0.1.0' {
    */
   export type Channels = 'mix' | 'separate';
   /**
-   * What an image is.
+   * Facts about an image.
    */
   export interface ImageInfo {
     /**
@@ -51,7 +51,7 @@ declare module 'aana:host/media@0.1.0' {
     width: number,
     height: number,
     /**
-     * How the file is encoded, such as `png` or `mjpeg` (JPEG).
+     * The encoding of the file, such as `png` or `mjpeg` (JPEG).
      */
     format: string,
   }
@@ -79,8 +79,8 @@ declare module 'aana:host/media@0.1.0' {
     static open(source: Source): Image;
     info(): ImageInfo;
     /**
-    * Decodes the image and scales it to this size: red, green and blue of each pixel, row by row from the top, without transparency.
-    * At most 4,194,304 pixels, and of an image of at most 67,108,864.
+    * Decodes the image and scales it to this size. Returns the red, green and blue value of each pixel, row by row from the top,
+    * without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
     */
     pixels(width: number, height: number): Uint8Array;
     [Symbol.dispose](): void;
@@ -97,11 +97,11 @@ declare module 'aana:host/media@0.1.0' {
     static open(source: Source): Video;
     info(): VideoInfo;
     /**
-    * What the page says that the video was downloaded from; nothing for a file, and where a page says nothing.
+    * Title and description from the page of the video. Empty for a file, and where the page has none.
     */
     metadata(): VideoMetadata;
     /**
-    * Decodes the audio track. A media without one gives audio of 0 seconds.
+    * Decodes the audio track. Media without an audio track give audio of 0 seconds.
     */
     extractAudio(channels: Channels): Audio;
     [Symbol.dispose](): void;

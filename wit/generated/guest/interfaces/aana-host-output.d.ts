@@ -3,11 +3,12 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/output@0.1.0' {
   /**
-   * Sends one JSON value to the client; returns when the client has room for more, fails with `cancelled` when it has gone.
+   * Sends one JSON value to the client. It may return before the client has received the value. Fails with `cancelled` when the
+   * client has gone.
    */
   export function write(chunk: string): void;
   /**
-   * Sends all that is left of a stream without entering the guest for each value.
+   * Sends all remaining values of a stream, without entering the guest for each one.
    */
   export function forward(source: Chunks): void;
   export type Error = import('aana:host/types@0.1.0').Error;

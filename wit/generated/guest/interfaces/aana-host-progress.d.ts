@@ -1,8 +1,8 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 declare module 'aana:host/progress@0.1.0' {
   /**
-   * Says what was done, from 0 to 1, and what is being done now. The host logs it, and may show it to the client. A report that
-   * changes neither the whole percent nor the text is dropped, and so are those after the thousandth.
+   * Reports the finished fraction, from 0 to 1, and the current step. The host logs it, and may show it to the client. A report is
+   * dropped when it changes neither the whole percent nor the text, and after the thousandth report.
    */
   export function report(fraction: number, text: string): void;
 }

@@ -9,12 +9,12 @@ declare module 'aana:host/remote@0.1.0' {
      */
     private constructor();
     /**
-    * Begins `run` of this component's `endpoint` with the name `helper:<name>`; the helper is not an endpoint that clients can
-    * reach. It has this invocation's files, request id and deadline, ends when this one does, and cannot start helpers itself.
+    * Starts `run` of this component's `endpoint` with the name `helper:<name>`. Clients cannot reach a helper. It has the files, the
+    * request id and the deadline of this invocation, ends with it, and cannot start helpers.
     */
     static start(name: string, input: string): Task;
     /**
-    * What the helper returns, or fails with; the same again when asked again.
+    * Returns the helper's result, or fails with the helper's error. Further calls return the same.
     */
     wait(): string;
     [Symbol.dispose](): void;

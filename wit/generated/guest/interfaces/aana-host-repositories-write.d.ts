@@ -2,23 +2,23 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/repositories-write@0.1.0' {
   /**
-   * A media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when there is one with the id, of any kind.
+   * Creates media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when media of any kind have this id.
    */
   export function createMedia(mediaId: string, mediaType: string): void;
   /**
-   * Gives its id. Fails with `MediaIdAlreadyExistsException`.
+   * Returns the id of the video. Fails with `MediaIdAlreadyExistsException`.
    */
   export function saveVideo(video: NewVideo): string;
   /**
-   * At most 1,000, all or none; gives their ids in this order.
+   * Saves at most 1,000 captions, all or none. Returns their ids in this order.
    */
   export function saveCaptions(captions: Array<NewCaption>): Float64Array;
   /**
-   * Gives its id.
+   * Returns the id of the transcript.
    */
   export function saveTranscript(transcript: NewTranscript): RowId;
   /**
-   * Removes a media of any kind with its captions and transcripts.
+   * Deletes media of any kind with their captions and transcripts.
    */
   export function deleteMedia(mediaId: string): void;
   export function deleteCaption(id: RowId): void;
@@ -27,7 +27,7 @@ declare module 'aana:host/repositories-write@0.1.0' {
   export type RowId = import('aana:host/types@0.1.0').RowId;
   export interface NewVideo {
     /**
-     * Made by the host when it is absent.
+     * Created by the host when it is absent.
      */
     mediaId?: string,
     path?: string,
@@ -37,7 +37,7 @@ declare module 'aana:host/repositories-write@0.1.0' {
   }
   export interface NewCaption {
     /**
-     * A media that there is, or none.
+     * The id of existing media, or none.
      */
     mediaId?: string,
     model: string,
@@ -51,13 +51,13 @@ declare module 'aana:host/repositories-write@0.1.0' {
      */
     timestamp: number,
     /**
-     * `caption` when it is absent.
+     * Default: `caption`.
      */
     captionType?: string,
   }
   export interface NewTranscript {
     /**
-     * A media that there is, or none.
+     * The id of existing media, or none.
      */
     mediaId?: string,
     model: string,
@@ -66,7 +66,7 @@ declare module 'aana:host/repositories-write@0.1.0' {
      */
     transcript: string,
     /**
-     * A JSON array, such as that which a transcription gives.
+     * A JSON array, for example the segments of a transcription.
      */
     segments: string,
     language: string,
@@ -75,7 +75,7 @@ declare module 'aana:host/repositories-write@0.1.0' {
      */
     languageConfidence: number,
     /**
-     * `transcript` when it is absent.
+     * Default: `transcript`.
      */
     transcriptType?: string,
   }

@@ -4,17 +4,17 @@ declare module 'aana:host/repositories@0.1.0' {
   export function mediaExists(mediaId: string): boolean;
   export function readVideo(mediaId: string): VideoRecord;
   /**
-   * The videos that come after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200.
+   * Returns the videos after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200.
    */
   export function listVideos(after: string | undefined, limit: number): Array<VideoRecord>;
   export function readCaption(id: RowId): CaptionRecord;
   /**
-   * Captions of one media that come after `after`, in the order of their times; none where there is no such media.
+   * Returns the captions of one media after `after`, in the order of their times. Empty when the media do not exist.
    */
   export function listCaptions(mediaId: string, after: CaptionPlace | undefined, limit: number): Array<CaptionRecord>;
   export function readTranscript(id: RowId): TranscriptRecord;
   /**
-   * Transcripts of one media with ids above `after`, the oldest first, without their texts.
+   * Returns the transcripts of one media with ids above `after`, the oldest first, without their texts.
    */
   export function listTranscripts(mediaId: string, after: RowId | undefined, limit: number): Array<TranscriptInfo>;
   export type Error = import('aana:host/types@0.1.0').Error;
@@ -29,11 +29,11 @@ declare module 'aana:host/repositories@0.1.0' {
   export interface CaptionRecord {
     id: RowId,
     /**
-     * The media that it is of; it goes with it.
+     * The id of its media. It is deleted together with the media.
      */
     mediaId?: string,
     /**
-     * What made it.
+     * The model that created it.
      */
     model: string,
     frameId: number,
@@ -43,12 +43,12 @@ declare module 'aana:host/repositories@0.1.0' {
      */
     timestamp: number,
     /**
-     * What the application calls this kind of captions.
+     * The application's name for this kind of captions.
      */
     captionType: string,
   }
   /**
-   * A caption's place in the order of its media.
+   * The place of a caption in the order of its media.
    */
   export interface CaptionPlace {
     timestamp: number,
@@ -57,11 +57,11 @@ declare module 'aana:host/repositories@0.1.0' {
   export interface TranscriptInfo {
     id: RowId,
     /**
-     * The media that it is of; it goes with it.
+     * The id of its media. It is deleted together with the media.
      */
     mediaId?: string,
     /**
-     * What made it.
+     * The model that created it.
      */
     model: string,
     language: string,
@@ -70,7 +70,7 @@ declare module 'aana:host/repositories@0.1.0' {
      */
     languageConfidence: number,
     /**
-     * What the application calls this kind of transcripts.
+     * The application's name for this kind of transcripts.
      */
     transcriptType: string,
   }
@@ -81,7 +81,7 @@ declare module 'aana:host/repositories@0.1.0' {
      */
     transcript: string,
     /**
-     * A JSON array, as it was saved.
+     * The JSON array that was saved.
      */
     segments: string,
   }

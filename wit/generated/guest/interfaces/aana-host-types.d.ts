@@ -1,7 +1,7 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 declare module 'aana:host/types@0.1.0' {
   /**
-   * Which of the host's error classes this is; each has one HTTP status.
+   * The class of an error. Each one has one HTTP status.
    * # Variants
    *
    * ## `"invalid-input"`
@@ -26,7 +26,7 @@ declare module 'aana:host/types@0.1.0' {
    */
   export type ErrorKind = 'invalid-input' | 'bad-request' | 'denied' | 'not-found' | 'conflict' | 'too-large' | 'unavailable' | 'deadline-exceeded' | 'cancelled' | 'internal';
   /**
-   * Why a call failed. A guest that cannot go on returns it from `run` unchanged.
+   * The reason why a call failed. A guest that cannot go on returns it from `run` unchanged.
    */
   export interface Error {
     kind: ErrorKind,
@@ -44,7 +44,7 @@ declare module 'aana:host/types@0.1.0' {
     data: string,
   }
   /**
-   * The number of something that is kept: a whole one, from 1 on. Not a u64, which some languages' bindings cannot take.
+   * The number of a stored row: a whole number from 1 on. It is not a u64, because some languages' bindings lack that type.
    */
   export type RowId = number;
 }
