@@ -226,7 +226,7 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
   },
 ];
 
-/** Code, and what is said to use instead. */
+/** Code, and the replacement that the error names. */
 const absent: Readonly<Record<string, readonly [code: string, instead: RegExp]>> = {
   fetch: ['fetch("http://a/")', /network.*ctx\.video\.open/],
   XMLHttpRequest: ['new XMLHttpRequest()', /network/],

@@ -18,7 +18,7 @@ Glue.before(async (context) => {
 });
 Glue.after(async ({ dir }) => rm(dir, { recursive: true, force: true }));
 
-// A Node that cannot suspend cannot load what is made for one that can.
+// A Node that cannot suspend cannot load glue for a Node that can.
 for (const mode of bestMode() === 'suspending' ? (['suspending', 'blocking'] as const) : (['blocking'] as const)) {
   Glue(`every import of real components is lean and counts its arguments, ${mode}`, async ({ dir }) => {
     for (const fixture of ['conformance', 'capabilities']) {

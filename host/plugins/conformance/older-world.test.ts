@@ -1,4 +1,4 @@
-// A plugin that was built when the world had fewer functions runs on this host as it did.
+// A plugin that was built when the world had fewer functions runs unchanged on this host.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -51,7 +51,7 @@ const tokens = {
   }),
 };
 
-/** The languages, the tools that their commands name, and what else they need. */
+/** The languages with the tools in their commands and their other requirements. */
 const languages: readonly {
   shell: string;
   source: string;

@@ -1,4 +1,4 @@
-// Tests of plugins run on fakes; what the fakes list comes in the order of the real stores.
+// The fakes for plugins' tests list entries in the order of the real stores.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../core/log/logger.ts';

@@ -13,7 +13,7 @@ import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import type { RuntimeMode } from '../invocation/protocol.ts';
 import { bestMode } from '../component/core-modules/wasm-features.ts';
 
-/** What each gives in Node it must give in the sandbox. */
+/** Each expression must have the same value in Node and in the sandbox. */
 const cases: Readonly<Record<string, string>> = {
   'URL resolves, and has its parts': `const url = new URL('../b;c?x=1&y=%20ü#h', 'https://me:pw@Example.org:443/a/c?z'); return [url.href, url.origin, url.host, url.port, url.pathname, url.search, url.hash, url.username, url.password]`,
   'URL knows addresses': `return ['http://[::1]:80/', 'http://0x7f.1/', 'file:///C|/x/../y', 'HTTP:\\\\\\\\a\\\\b', 'data:text/plain,a b'].map((text) => new URL(text).href)`,

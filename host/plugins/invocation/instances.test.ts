@@ -14,7 +14,10 @@ import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import type { RuntimeMode } from './protocol.ts';
 
 const limits = { memoryBytes: 4 * 1024 * 1024, cpuSliceMs: 1500, maxThreads: 3 };
-/** Its length tells the endpoint to change something; that of `{}` is 2, and 3 bytes or more are a change. */
+/**
+ * The length of the input tells the endpoint whether to change state: `{}` has 2 bytes, and 3 bytes or more request a
+ * change.
+ */
 const change = '{"a":1}';
 const look = '{}';
 
@@ -34,7 +37,7 @@ const run = (plugin: LoadedPlugin, input: string): Promise<string> =>
 const whenChanging = (code: string): string => `(if (i32.gt_u (local.get $length) (i32.const 2)) (then ${code}))`;
 
 /**
- * State that one client could leave for the next: `go` changes it when it is told to, and answers with what it finds, 0
+ * State that one client could leave for the next one. `go` changes it on request and answers with its value, which is 0
  * in a new instance.
  */
 const hidden: readonly (WatPlugin & { readonly what: string })[] = [

@@ -41,7 +41,7 @@ interface Context {
   dir: string;
 }
 
-/** The plugin and what it logged, for as long as a test runs. */
+/** The plugin and its log lines during a test. */
 interface Subject {
   readonly loaded: LoadedPlugin;
   readonly ports: FakePorts;

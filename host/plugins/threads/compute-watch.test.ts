@@ -7,8 +7,8 @@ import { ComputeWatch, threadCpuMs, watchIntervalMs } from './compute-watch.ts';
 import { cell, newControl } from '../invocation/protocol.ts';
 
 /**
- * A watch over a guest that is on its thread in slot 4, with 1 s as the limit. `looks` gives which of so many looks
- * found it.
+ * Returns a watch over a guest in slot 4 that occupies its thread, with a limit of 1 s. `looks` returns which of the
+ * next looks found the guest.
  */
 function watched(
   cpuPerLookMs: number | undefined,

@@ -39,7 +39,7 @@ Source.after(() => {
   }
 });
 
-/** The host and port of a server that notes what it is asked for. */
+/** Starts a server that records its requests. Returns its host and port. */
 async function serve(listener: RequestListener): Promise<string> {
   const server = createServer((request, response) => {
     asked.push(`${request.headers.host}${request.url}`);

@@ -7,7 +7,7 @@ const stateOf = async (text: string): Promise<string | undefined> => hiddenState
 
 const Hidden = suite('hiddenState');
 
-/** By what hides state. */
+/** Modules by the instruction that hides state. */
 const hiding: Readonly<Record<string, string>> = {
   'table.set': '(table $t 1 funcref) (func (table.set $t (i32.const 0) (ref.null func)))',
   'table.grow': '(table $t 1 funcref) (func (drop (table.grow $t (ref.null func) (i32.const 1))))',

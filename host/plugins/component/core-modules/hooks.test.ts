@@ -16,7 +16,10 @@ interface Instance {
   looks(): number;
 }
 
-/** An instance of a module in the text format; `isOver` says when it must end, by how often it has asked. */
+/**
+ * Returns an instance of a module in the text format. `isOver` gets the number of its calls and returns whether the
+ * guest must end.
+ */
 async function instance(
   text: string,
   isOver: (looks: number) => boolean = () => false,
@@ -57,7 +60,7 @@ const endless: Readonly<Record<string, string>> = {
   'exceptions that are caught':
     '(tag $e) (func (export "go") (loop $l (block $b (try_table (catch_all $b) (throw $e))) (br $l)))',
 };
-/** Instantiates a module whose hooks read the cell, and calls `go`; says what it ended with. */
+/** Instantiates a module whose hooks read the cell, and calls `go`. Returns the outcome. */
 const thread = `const { parentPort, workerData: { module, cell } } = require('node:worker_threads');
 try {
   const { exports } = new WebAssembly.Instance(module, { '${hookModule}': { cell, grow: (delta) => delta } });

@@ -4,7 +4,7 @@ import { capMemory, checkInitialMemory, initialMemory } from './memory-cap.ts';
 
 const page = 65_536;
 const header = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0];
-/** A module that exports the memory whose type is `limits`; a custom section stands before it. */
+/** Returns a module that exports a memory with the type `limits`, after a custom section. */
 const moduleWith = (...limits: number[]): Uint8Array<ArrayBuffer> =>
   Uint8Array.of(...header, 0, 3, 2, 0x61, 0x62, 5, limits.length + 1, 1, ...limits, 7, 5, 1, 1, 0x6d, 2, 0);
 const memoryOf = (bytes: Uint8Array): WebAssembly.Memory => {
