@@ -1,11 +1,11 @@
 /**
- * The host's functions for Extism plugins in AssemblyScript, over @extism/as-pdk. What can fail gives null (or false, or the handle 0);
- * `hostError` has the reason as JSON then, and `fail(hostError())` hands it on to the client.
+ * The host's functions for Extism plugins in AssemblyScript, over @extism/as-pdk. A function that fails returns null (or false, or
+ * the handle 0). `hostError` then has the reason as JSON, and `fail(hostError())` passes it on to the client.
  */
 import { Host, LogLevel, Memory } from '@extism/as-pdk';
 import { error_set, length, output_set } from '@extism/as-pdk/lib/env';
 
-/** A video, an audio, an image, a stream or a helper that the host holds; 0 is none. */
+/** The handle of a video, an audio, an image, a stream or a helper of the host. 0 stands for none. */
 export type Handle = u64;
 
 // --- The endpoint's input and answer ---
@@ -22,13 +22,13 @@ export function answer(json: string): i32 {
   return 0;
 }
 
-/** Fails with an error: `{"kind":"conflict","name":"…","message":"…","data":{…}}`, or a text. */
+/** Ends the run with an error: `{"kind":"conflict","name":"…","message":"…","data":{…}}`, or a text. */
 export function fail(error: string): i32 {
   error_set(put(error));
   return 1;
 }
 
-/** Why the last call failed, as JSON; empty when it did not. */
+/** The error of the last call, as JSON. Empty when the call succeeded. */
 export function hostError(): string {
   return take(host_error());
 }
@@ -44,27 +44,27 @@ export function remainingMs(): u64 {
   return remaining_ms();
 }
 
-/** The user whose API key the request came with; empty where no key is asked for. */
+/** The user of the request's API key. Empty when no API key is required. */
 export function user(): string {
   return take(user_());
 }
 
-/** How urgent the work is: higher is sooner, 0 for ordinary requests. */
+/** The priority: higher is sooner, 0 for ordinary requests. */
 export function priority(): i32 {
   return i32(priority_());
 }
 
-/** The place in a distributed trace, as the `traceparent` header has it; empty when the request is in no trace. */
+/** The position in a distributed trace, in the form of the `traceparent` header. Empty when the request is in no trace. */
 export function traceparent(): string {
   return take(traceparent_());
 }
 
-/** Whether the client has gone away. */
+/** Whether the client has gone. */
 export function isCancelled(): bool {
   return is_cancelled() != 0;
 }
 
-/** At most 65,536 bytes. */
+/** Returns random bytes, at most 65,536. */
 export function randomBytes(count: u32): Uint8Array {
   return takeBytes(random(count));
 }
@@ -75,24 +75,24 @@ export function log(level: LogLevel, line: string): void {
   Host.logMemory(level, new Memory(block, length(block)));
 }
 
-/** Says how far it has come, from 0 to 100, and what is being done. */
+/** Reports the finished percentage, from 0 to 100, and the current step. */
 export function reportProgress(percent: u32, text: string): void {
   progress(percent, put(text));
 }
 
-/** Gives back what the host holds; at the end of the invocation it does so by itself. */
+/** Frees a resource of the host before the end of the invocation. */
 export function close(handle: Handle): void {
   release(handle);
 }
 
 // --- The streamed answer ---
 
-/** Sends one JSON value to the client; returns when the client has room for more. */
+/** Sends one JSON value to the client. It may return before the client has received the value. */
 export function write(json: string): bool {
   return output_write(put(json)) != 0;
 }
 
-/** Sends all that is left of a deployment's stream. */
+/** Sends all remaining values of a deployment's stream. */
 export function forward(stream: Handle): bool {
   return output_forward(stream) != 0;
 }
@@ -108,17 +108,17 @@ export function openImage(source: string): Handle {
   return media_open_image(put(source));
 }
 
-/** Decodes the audio; its channels stay apart if `separate`. */
+/** Decodes the audio. `separate` keeps the channels apart. */
 export function extractAudio(video: Handle, separate: bool = false): Handle {
   return media_extract_audio(video, separate ? 1 : 0);
 }
 
-/** A video's `{"duration","has_audio","has_video"}` with the `"title"` and `"description"` of the page that it was downloaded from, an audio's `{"duration"}`, an image's `{"width","height","format"}`; durations in seconds. */
+/** Returns a video's `{"duration","has_audio","has_video"}` with the `"title"` and `"description"` of the page that it was downloaded from, an audio's `{"duration"}`, an image's `{"width","height","format"}`; durations in seconds. */
 export function mediaInfo(handle: Handle): string | null {
   return textOrNull(media_info(handle));
 }
 
-/** Red, green and blue of each pixel of an image in this size, row by row from the top. */
+/** Returns the red, green and blue value of each pixel of an image at this size, row by row from the top. */
 export function imagePixels(image: Handle, width: u32, height: u32): Uint8Array | null {
   const block = image_pixels(image, width, height);
   return block == 0 ? null : takeBytes(block);
@@ -126,7 +126,7 @@ export function imagePixels(image: Handle, width: u32, height: u32): Uint8Array 
 
 // --- Deployments (capability "deployments") ---
 
-/** Calls a method; `args` is a JSON object, in which `{"$audio": n}` stands for `audio[n]`. Gives JSON. */
+/** Calls a method. `args` is a JSON object, in which `{"$audio": n}` stands for `audio[n]`. Returns JSON. */
 export function call(deployment: string, method: string, args: string, audio: Handle[] = []): string | null {
   return textOrNull(deployments_call(put(deployment), put(method), put(args), handles(audio)));
 }
@@ -136,14 +136,14 @@ export function open(deployment: string, method: string, args: string, audio: Ha
   return deployments_open(put(deployment), put(method), put(args), handles(audio));
 }
 
-/** The values made since the last call, at least one, as a JSON array; `[]` when the stream has ended. */
+/** Returns the values since the last call, at least one, as a JSON array. `[]` when the stream has ended. */
 export function next(stream: Handle): string | null {
   return textOrNull(deployments_next(stream));
 }
 
 // --- Storage (capability "storage") ---
 
-/** The value of a key; null also when there is none, and `hostError` is empty then. */
+/** Returns the value of a key. Null also when the key is missing; `hostError` is then empty. */
 export function getValue(key: string): Uint8Array | null {
   const block = storage_get(put(key));
   return block == 0 ? null : takeBytes(block);
@@ -153,76 +153,76 @@ export function setValue(key: string, value: Uint8Array): bool {
   return storage_set(put(key), putBytes(value)) != 0;
 }
 
-/** Whether it was there. */
+/** Removes a key. Returns whether it existed. */
 export function deleteValue(key: string): bool {
   return storage_delete(put(key)) != 0;
 }
 
-/** The keys that begin with `prefix` and come after `after`, in the order of their bytes, as a JSON array. */
+/** Returns the keys that begin with `prefix` and come after `after`, in the order of their bytes, as a JSON array. */
 export function listKeys(prefix: string, after: string = '', limit: u32 = 1000): string | null {
   return textOrNull(storage_list(put(prefix), after.length == 0 ? 0 : put(after), limit));
 }
 
-// --- What the application keeps of its media (capability "repositories") ---
+// --- Stored media of the application (capability "repositories") ---
 
-/** Whether there is a media with the id, of any kind. */
+/** Returns whether media of any kind have this id. */
 export function mediaExists(mediaId: string): bool {
   return repository_media_exists(put(mediaId)) != 0;
 }
 
-/** A video's `{"media_id","path","url","title","description"}`. */
+/** Returns a video's `{"media_id","path","url","title","description"}`. */
 export function readVideo(mediaId: string): string | null {
   return textOrNull(repository_video(put(mediaId)));
 }
 
-/** The videos that come after `after`, in the order of their ids, as a JSON array; each list has 200 entries at most. */
+/** Returns the videos after `after`, in the order of their ids, as a JSON array. Each list has at most 200 entries. */
 export function listVideos(after: string = '', limit: u32 = 200): string | null {
   return textOrNull(repository_videos(after.length == 0 ? 0 : put(after), limit));
 }
 
-/** A caption's `{"id","media_id","model","frame_id","caption","timestamp","caption_type"}`. */
+/** Returns a caption's `{"id","media_id","model","frame_id","caption","timestamp","caption_type"}`. */
 export function readCaption(id: u64): string | null {
   return textOrNull(repository_caption(id));
 }
 
-/** Captions of one media in the order of their times, as a JSON array; those after the caption `{"timestamp","id"}`. */
+/** Returns the captions of one media in the order of their times, as a JSON array: those after the caption `{"timestamp","id"}`. */
 export function listCaptions(mediaId: string, after: string = '', limit: u32 = 200): string | null {
   return textOrNull(repository_captions(put(mediaId), after.length == 0 ? 0 : put(after), limit));
 }
 
-/** A transcript's `{"id","media_id","model","language","language_confidence","transcript_type","transcript","segments"}`. */
+/** Returns a transcript's `{"id","media_id","model","language","language_confidence","transcript_type","transcript","segments"}`. */
 export function readTranscript(id: u64): string | null {
   return textOrNull(repository_transcript(id));
 }
 
-/** Transcripts of one media with ids above `after`, the oldest first, without their texts, as a JSON array. */
+/** Returns the transcripts of one media with ids above `after`, the oldest first, without their texts, as a JSON array. */
 export function listTranscripts(mediaId: string, after: u64 = 0, limit: u32 = 200): string | null {
   return textOrNull(repository_transcripts(put(mediaId), after, limit));
 }
 
-// --- Changing it (capability "repositories-write") ---
+// --- Changes of stored media (capability "repositories-write") ---
 
-/** A media of another kind than a video. */
+/** Creates media of another kind than a video. */
 export function createMedia(mediaId: string, mediaType: string): bool {
   return repository_create_media(put(mediaId), put(mediaType)) != 0;
 }
 
-/** Keeps a video as `readVideo` gives it; gives its id, which is made when it is left out. */
+/** Saves a video in the form of `readVideo`. Returns its id, which the host creates when it is absent. */
 export function saveVideo(video: string): string | null {
   return textOrNull(repository_save_video(put(video)));
 }
 
-/** Keeps a JSON array of captions as `readCaption` gives them, without `id`: all or none. Gives their ids as a JSON array. */
+/** Saves a JSON array of captions in the form of `readCaption`, without `id`, all or none. Returns their ids as a JSON array. */
 export function saveCaptions(captions: string): string | null {
   return textOrNull(repository_save_captions(put(captions)));
 }
 
-/** Keeps a transcript as `readTranscript` gives it, without `id`. Gives its id, or 0. */
+/** Saves a transcript in the form of `readTranscript`, without `id`. Returns its id, or 0. */
 export function saveTranscript(transcript: string): u64 {
   return repository_save_transcript(put(transcript));
 }
 
-/** Removes a media of any kind with its captions and transcripts. */
+/** Deletes media of any kind with their captions and transcripts. */
 export function deleteMedia(mediaId: string): bool {
   return repository_delete_media(put(mediaId)) != 0;
 }
@@ -237,7 +237,7 @@ export function deleteTranscript(id: u64): bool {
 
 // --- Requests (capability "http") ---
 
-/** Sends `{"method":"get","url":"…","headers":[["name","value"]]}`; gives `{"status","url","headers"}`. `responseBody` has the rest. */
+/** Sends `{"method":"get","url":"…","headers":[["name","value"]]}`. Returns `{"status","url","headers"}`. `responseBody` has the rest. */
 export function fetch(request: string, body: Uint8Array | null = null): string | null {
   return textOrNull(http_fetch(put(request), body === null ? 0 : putBytes(body)));
 }
@@ -249,12 +249,12 @@ export function responseBody(): Uint8Array {
 
 // --- Helpers (capability "remote") ---
 
-/** Begins the exported function `helper_<name>` in another thread; its input is JSON. */
+/** Starts the exported function `helper_<name>` in another thread. Its input is JSON. */
 export function startHelper(name: string, json: string): Handle {
   return remote_start(put(name), put(json));
 }
 
-/** What the helper answers, as JSON. */
+/** Returns the helper's result as JSON. */
 export function waitForHelper(helper: Handle): string | null {
   return textOrNull(remote_wait(helper));
 }

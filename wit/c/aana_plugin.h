@@ -2,8 +2,8 @@
  * The world `plugin` of wit/world.wit for C guests: its types as the canonical ABI lays them out in wasm32 memory, the host's functions, and
  * the names of what a plugin exports. Strings are UTF-8 with a length and no terminating zero.
  *
- * Whatever the host returns is allocated with `cabi_realloc` and then belongs to the plugin. Every run begins with the memory that the
- * plugin had after `describe`, so that only what a run makes over and over again needs to be freed.
+ * Values from the host are allocated with `cabi_realloc` and belong to the plugin. Every run begins with the memory that the plugin had
+ * after `describe`, so a run needs to free only memory that it allocates again and again.
  */
 #ifndef AANA_PLUGIN_H
 #define AANA_PLUGIN_H
@@ -16,7 +16,7 @@ typedef struct { const char *bytes; uint32_t length; } aana_string;
 typedef struct { const aana_string *items; uint32_t length; } aana_strings;
 typedef struct { const uint8_t *bytes; uint32_t length; } aana_bytes;
 
-/* Frees what the host returned. Nothing is allocated for an empty string, and its pointer points nowhere. */
+/* Frees a string from the host. An empty string has no allocation, and its pointer is not valid. */
 static inline void aana_free(aana_string string) {
   if (string.length > 0) free((void *)string.bytes);
 }
@@ -31,10 +31,10 @@ typedef enum {
 /* `kind` is an aana_error_kind, `data` a JSON value. */
 typedef struct { uint8_t kind; aana_string name, message, data; } aana_error;
 
-/* Handles of what the host holds; each is freed with its `_drop`. */
+/* Handles of resources of the host. Free each one with its `_drop`. */
 typedef uint32_t aana_video, aana_audio, aana_image, aana_chunks, aana_transcriptions, aana_text_stream, aana_task;
 
-/* Every result: the error counts when `is_error` is set, the value otherwise. */
+/* Results: `error` is valid when `is_error` is set, otherwise `value`. */
 #define AANA_RESULT(type) struct { bool is_error; union { type value; aana_error error; }; }
 typedef AANA_RESULT(uint32_t) aana_handle_result;
 typedef AANA_RESULT(aana_string) aana_string_result;
@@ -43,7 +43,7 @@ typedef AANA_RESULT(aana_bytes) aana_bytes_result;
 typedef AANA_RESULT(bool) aana_bool_result;
 typedef struct { bool is_error; aana_error error; } aana_empty_result;
 
-/* Values that may be absent: `value` counts when `is_there` is set. */
+/* Optional values: `value` is valid when `is_there` is set. */
 #define AANA_OPTION(type) struct { bool is_there; type value; }
 typedef AANA_OPTION(aana_string) aana_optional_string;
 typedef AANA_OPTION(aana_bytes) aana_optional_bytes;
@@ -56,7 +56,7 @@ typedef AANA_OPTION(uint8_t) aana_optional_enum;
 _Static_assert(sizeof(void *) == 4, "build for wasm32");
 _Static_assert(sizeof(aana_error) == 28 && sizeof(aana_string_result) == 32 && sizeof(aana_empty_result) == 32, "laid out as the canonical ABI says");
 
-/* --- what the host offers --- */
+/* --- functions of the host --- */
 
 #define AANA_IMPORT(interface, function) __attribute__((import_module("aana:host/" interface "@0.1.0"), import_name(function)))
 
@@ -68,25 +68,25 @@ AANA_IMPORT("random", "bytes") void aana_random_bytes(uint32_t length, aana_byte
 AANA_IMPORT("invocation", "request-id") void aana_request_id(aana_string *result);
 AANA_IMPORT("invocation", "remaining-ms") uint64_t aana_remaining_ms(void);
 AANA_IMPORT("invocation", "is-cancelled") uint32_t aana_is_cancelled(void);
-/* The user whose API key the request came with; not there where no key is asked for. */
+/* The user of the request's API key. Absent when no API key is required. */
 AANA_IMPORT("invocation", "user") void aana_user(aana_optional_string *result);
 /* Higher is sooner, 0 for ordinary requests. */
 AANA_IMPORT("invocation", "priority") int32_t aana_priority(void);
-/* The place in a distributed trace, as the traceparent header has it. */
+/* The position in a distributed trace, in the form of the traceparent header. */
 AANA_IMPORT("invocation", "traceparent") void aana_traceparent(aana_optional_string *result);
 
-/* A fraction from 0 to 1, and what is being done. */
+/* The finished fraction, from 0 to 1, and the current step. */
 AANA_IMPORT("progress", "report") void aana_report_progress(double fraction, const char *text, uint32_t text_length);
 
 typedef enum { AANA_MIX, AANA_SEPARATE } aana_channels;
 typedef struct { bool has_duration; double duration; bool has_audio, has_video; } aana_video_info;
 _Static_assert(sizeof(aana_video_info) == 24, "laid out as the canonical ABI says");
 
-/* As the page says that the video was downloaded from; strangers wrote it. */
+/* From the page of the video. It is text of strangers. */
 typedef struct { aana_optional_string title, description; } aana_video_metadata;
 _Static_assert(sizeof(aana_video_metadata) == 24, "laid out as the canonical ABI says");
 
-/* Each of path, url, content and media id is an option: whether it is there, and then the string. */
+/* Path, url, content and media id are options, each as whether it is present and its string. */
 AANA_IMPORT("media", "[static]video.open") void aana_video_open(
   uint32_t has_path, const char *path, uint32_t path_length, uint32_t has_url, const char *url, uint32_t url_length,
   uint32_t has_content, const char *content, uint32_t content_length, uint32_t has_media_id, const char *media_id, uint32_t media_id_length,
@@ -104,7 +104,7 @@ AANA_IMPORT("media", "[static]image.open") void aana_image_open(
   uint32_t has_content, const char *content, uint32_t content_length, uint32_t has_media_id, const char *media_id, uint32_t media_id_length,
   aana_handle_result *result);
 AANA_IMPORT("media", "[method]image.info") void aana_image_get_info(aana_image self, aana_image_info *result);
-/* Red, green and blue of each pixel of the image in this size, row by row from the top. */
+/* The red, green and blue value of each pixel of the image at this size, row by row from the top. */
 AANA_IMPORT("media", "[method]image.pixels") void aana_image_pixels(aana_image self, uint32_t width, uint32_t height, aana_bytes_result *result);
 AANA_IMPORT("media", "[resource-drop]image") void aana_image_drop(aana_image self);
 
@@ -134,7 +134,7 @@ typedef struct {
 typedef struct { const aana_transcription *items; uint32_t length; } aana_transcription_list;
 typedef AANA_RESULT(aana_transcription) aana_transcription_result;
 typedef AANA_RESULT(aana_transcription_list) aana_transcriptions_result;
-/* What is absent is as the deployment has it by default. `channels` is an aana_channels. */
+/* Absent members have the deployment's defaults. `channels` is an aana_channels. */
 typedef struct {
   aana_optional_string language;
   aana_optional_u32 beam_size, best_of;
@@ -142,7 +142,7 @@ typedef struct {
   aana_optional_bool without_timestamps, word_timestamps, vad_filter;
   aana_optional_enum channels;
 } aana_asr_params;
-/* The parameters of both functions, which are too many to be passed by themselves. */
+/* The parameters of both functions, in memory because they are too many to be passed as arguments. */
 typedef struct { aana_string deployment; aana_audio audio; aana_asr_params params; } aana_asr_request;
 _Static_assert(sizeof(aana_word) == 48 && sizeof(aana_segment) == 80 && sizeof(aana_transcription) == 32 && sizeof(aana_asr_request) == 56, "laid out as the canonical ABI says");
 
@@ -155,7 +155,7 @@ typedef enum { AANA_SYSTEM, AANA_USER, AANA_ASSISTANT } aana_role;
 /* `role` is an aana_role. */
 typedef struct { uint8_t role; aana_string content; } aana_message;
 typedef struct { const aana_message *items; uint32_t length; } aana_dialog;
-/* What is absent is as the deployment has it by default; no `stop` is absent. */
+/* Absent members have the deployment's defaults. An empty `stop` counts as absent. */
 typedef struct {
   aana_optional_double temperature, top_p;
   aana_optional_s32 top_k;
@@ -165,7 +165,7 @@ typedef struct {
   aana_strings stop;
 } aana_sampling_params;
 typedef struct { aana_sampling_params sampling_params; aana_optional_string assistant_prefix; } aana_chat_options;
-/* The parameters of both functions, which are too many to be passed by themselves. */
+/* The parameters of both functions, in memory because they are too many to be passed as arguments. */
 typedef struct { aana_string deployment; aana_dialog dialog; aana_chat_options options; } aana_chat_request;
 typedef struct { uint32_t tokens, max_tokens; } aana_token_count;
 typedef AANA_RESULT(aana_message) aana_message_result;
@@ -186,11 +186,11 @@ typedef AANA_RESULT(aana_optional_bytes) aana_optional_bytes_result;
 AANA_IMPORT("storage", "get") void aana_storage_get(const char *key, uint32_t key_length, aana_optional_bytes_result *result);
 AANA_IMPORT("storage", "set") void aana_storage_set(const char *key, uint32_t key_length, const uint8_t *value, uint32_t value_length, aana_empty_result *result);
 AANA_IMPORT("storage", "delete") void aana_storage_delete(const char *key, uint32_t key_length, aana_bool_result *result);
-/* At most `limit` keys that begin with `prefix` and, where `has_after` is set, come after `after`. */
+/* At most `limit` keys that begin with `prefix` and, if `has_after` is set, come after `after`. */
 AANA_IMPORT("storage", "list") void aana_storage_list(
   const char *prefix, uint32_t prefix_length, uint32_t has_after, const char *after, uint32_t after_length, uint32_t limit, aana_strings_result *result);
 
-/* The number of something that is kept: a whole one, from 1 on. */
+/* The number of a stored row: a whole number from 1 on. */
 typedef double aana_row_id;
 typedef struct { aana_string media_id; aana_optional_string path, url, title, description; } aana_video_record;
 typedef struct {
@@ -226,7 +226,7 @@ AANA_IMPORT("repositories", "media-exists") void aana_media_exists(const char *m
 AANA_IMPORT("repositories", "read-video") void aana_read_video(const char *media_id, uint32_t media_id_length, aana_video_record_result *result);
 AANA_IMPORT("repositories", "list-videos") void aana_list_videos(uint32_t has_after, const char *after, uint32_t after_length, uint32_t limit, aana_video_records_result *result);
 AANA_IMPORT("repositories", "read-caption") void aana_read_caption(aana_row_id id, aana_caption_record_result *result);
-/* Where `has_after` is set, those after the caption with this timestamp and id. */
+/* If `has_after` is set: the captions after the one with this timestamp and id. */
 AANA_IMPORT("repositories", "list-captions") void aana_list_captions(
   const char *media_id, uint32_t media_id_length, uint32_t has_after, double after_timestamp, aana_row_id after_id, uint32_t limit, aana_caption_records_result *result);
 AANA_IMPORT("repositories", "read-transcript") void aana_read_transcript(aana_row_id id, aana_transcript_record_result *result);
@@ -248,7 +248,7 @@ _Static_assert(sizeof(aana_new_caption) == 56, "laid out as the canonical ABI sa
 
 AANA_IMPORT("repositories-write", "create-media") void aana_create_media(
   const char *media_id, uint32_t media_id_length, const char *media_type, uint32_t media_type_length, aana_empty_result *result);
-/* Each of the five is an option: whether it is there, and then the string. */
+/* The five values are options, each as whether it is present and its string. */
 AANA_IMPORT("repositories-write", "save-video") void aana_save_video(
   uint32_t has_media_id, const char *media_id, uint32_t media_id_length, uint32_t has_path, const char *path, uint32_t path_length,
   uint32_t has_url, const char *url, uint32_t url_length, uint32_t has_title, const char *title, uint32_t title_length,
@@ -273,12 +273,12 @@ typedef struct {
 } aana_response;
 typedef AANA_RESULT(aana_response) aana_response_result;
 _Static_assert(sizeof(aana_response) == 28, "laid out as the canonical ABI says");
-/* The body counts where `has_body` is set. */
+/* `body` is valid when `has_body` is set. */
 AANA_IMPORT("http", "fetch") void aana_fetch(
   uint32_t method, const char *url, uint32_t url_length, const aana_header *headers, uint32_t headers_length,
   uint32_t has_body, const uint8_t *body, uint32_t body_length, aana_response_result *result);
 
-/* Begins `aana_run` with the name `helper:<name>` in another thread. */
+/* Starts `aana_run` with the name `helper:<name>` in another thread. */
 AANA_IMPORT("remote", "[static]task.start") void aana_task_start(const char *name, uint32_t name_length, const char *input, uint32_t input_length, aana_handle_result *result);
 AANA_IMPORT("remote", "[method]task.wait") void aana_task_wait(aana_task self, aana_string_result *result);
 AANA_IMPORT("remote", "[resource-drop]task") void aana_task_drop(aana_task self);
@@ -286,7 +286,7 @@ AANA_IMPORT("remote", "[resource-drop]task") void aana_task_drop(aana_task self)
 AANA_IMPORT("output", "write") void aana_write(const char *chunk, uint32_t length, aana_empty_result *result);
 AANA_IMPORT("output", "forward") void aana_forward(aana_chunks source, aana_empty_result *result);
 
-/* --- what a plugin offers --- */
+/* --- functions of a plugin --- */
 
 #define AANA_EXPORT(function) __attribute__((export_name(function)))
 #define AANA_ENDPOINT "aana:host/endpoint@0.1.0#"
@@ -295,7 +295,7 @@ typedef struct { aana_string name, path, summary, description, input_schema, out
 typedef struct { const aana_info *items; uint32_t length; } aana_infos;
 _Static_assert(sizeof(aana_info) == 52, "laid out as the canonical ABI says");
 
-/* Define these three. Names and input belong to the plugin; what is returned must outlive the function. */
+/* Define these three functions. Names and input belong to the plugin. Returned values must outlive the function. */
 AANA_EXPORT("cabi_realloc") void *aana_realloc(void *old, uint32_t old_size, uint32_t align, uint32_t size);
 AANA_EXPORT(AANA_ENDPOINT "describe") const aana_infos *aana_describe(void);
 AANA_EXPORT(AANA_ENDPOINT "run") const aana_string_result *aana_run(const char *name, uint32_t name_length, const char *input, uint32_t input_length);

@@ -1,17 +1,17 @@
 //! The world `plugin` of `wit/world.wit` for Rust guests, without any crate: include it as a module, implement [`Plugin`], and name that
 //! type in [`export_plugin!`]. Build for `wasm32-wasi` (`wasm32-wasip1` in newer compilers) as a `cdylib`.
 //!
-//! Every run begins with the memory that the plugin had after `describe`: a `static` that a run changes is as it was in the next one.
+//! Every run begins with the memory that the plugin had after `describe`. A change of a `static` is undone before the next run.
 #![allow(dead_code)]
 
 use std::alloc::{alloc, handle_alloc_error, realloc, Layout};
 use std::mem::MaybeUninit;
 
-/// What a plugin offers.
+/// The endpoints of a plugin.
 pub trait Plugin {
-    /// The endpoints; called once when the plugin is loaded.
+    /// Returns the endpoints. Called once when the plugin is loaded.
     fn describe() -> Vec<Endpoint>;
-    /// Runs the endpoint `name`; `input` is a JSON object that matches its schema. Returns JSON; a streaming endpoint [`write`]s and returns `null`.
+    /// Runs the endpoint `name`. `input` is a JSON object that matches its schema. Returns JSON. A streaming endpoint [`write`]s and returns `null`.
     fn run(name: &str, input: &str) -> Result<String, Error>;
 }
 
@@ -23,20 +23,20 @@ pub struct Endpoint {
     pub path: String,
     pub summary: String,
     pub description: String,
-    /// JSON Schema of the input object; its keys are the parameters.
+    /// JSON Schema of the input object. Its keys are the parameters.
     pub input_schema: String,
     /// JSON Schema of the output, or of one streamed value.
     pub output_schema: String,
     pub streaming: bool,
 }
 
-/// Which of the host's errors it is; each has one HTTP status.
+/// The class of an error. Each one has one HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u8)]
 #[rustfmt::skip]
 pub enum ErrorKind { InvalidInput, BadRequest, Denied, NotFound, Conflict, TooLarge, Unavailable, DeadlineExceeded, Cancelled, Internal }
 
-/// Why a call failed. A plugin that cannot go on returns it from `run` with `?`, and the client gets the host's error.
+/// The reason why a call failed. A plugin that cannot go on returns it from `run` with `?`, and the client gets the host's error.
 #[derive(Debug)]
 pub struct Error {
     pub kind: ErrorKind,
@@ -58,7 +58,7 @@ pub fn log(level: Level, message: &str, fields: &str) {
     unsafe { raw::log(level as u32, message.as_ptr(), message.len(), fields.as_ptr(), fields.len()) }
 }
 
-/// At most 65,536 bytes from the host's generator.
+/// Returns random bytes of the host, at most 65,536.
 pub fn random_bytes(length: u32) -> Vec<u8> {
     unsafe { returned::<Slice>(|at| raw::random_bytes(length, at)).bytes() }
 }
@@ -72,32 +72,32 @@ pub fn remaining_ms() -> u64 {
     unsafe { raw::remaining_ms() }
 }
 
-/// Whether the client has gone away.
+/// Whether the client has gone.
 pub fn is_cancelled() -> bool {
     unsafe { raw::is_cancelled() != 0 }
 }
 
-/// The user whose API key the request came with; none where no key is asked for.
+/// The user of the request's API key. None when no API key is required.
 pub fn user() -> Option<String> {
     unsafe { returned::<Maybe<Slice>>(|at| raw::user(at)).value().map(|value| value.string()) }
 }
 
-/// How urgent the work is: higher is sooner, 0 for ordinary requests.
+/// The priority: higher is sooner, 0 for ordinary requests.
 pub fn priority() -> i32 {
     unsafe { raw::priority() }
 }
 
-/// The place in a distributed trace, as the `traceparent` header has it.
+/// The position in a distributed trace, in the form of the `traceparent` header.
 pub fn traceparent() -> Option<String> {
     unsafe { returned::<Maybe<Slice>>(|at| raw::traceparent(at)).value().map(|value| value.string()) }
 }
 
-/// Says how far the invocation has come, from 0 to 1, and what is being done.
+/// Reports the finished fraction, from 0 to 1, and the current step.
 pub fn report_progress(fraction: f64, text: &str) {
     unsafe { raw::report(fraction, text.as_ptr(), text.len()) }
 }
 
-/// Where a video or an image comes from: exactly one of `path`, `url` and `content`.
+/// The source of a video or an image: exactly one of `path`, `url` and `content`.
 #[derive(Default)]
 pub struct Source<'a> {
     pub path: Option<&'a str>,
@@ -114,7 +114,7 @@ pub struct VideoInfo {
     pub has_video: bool,
 }
 
-/// What a site says of a video. Strangers wrote it.
+/// The description of a video by its site. It is text of strangers.
 #[derive(Debug)]
 pub struct VideoMetadata {
     pub title: Option<String>,
@@ -130,7 +130,7 @@ pub struct ImageInfo {
     /// Pixels.
     pub width: u32,
     pub height: u32,
-    /// How the file is encoded, such as `png` or `mjpeg` (JPEG).
+    /// The encoding of the file, such as `png` or `mjpeg` (JPEG).
     pub format: String,
 }
 
@@ -140,17 +140,17 @@ pub struct Video(u32);
 pub struct Audio(u32);
 /// A fetched and probed image, held by the host.
 pub struct Image(u32);
-/// A running stream of JSON values; dropping it cancels it.
+/// A running stream of JSON values. Dropping it cancels it.
 pub struct Chunks(u32);
-/// A running transcription; dropping it cancels it.
+/// A running transcription. Dropping it cancels it.
 pub struct Transcriptions(u32);
-/// An answer that is being written; dropping it cancels it.
+/// A running answer. Dropping it cancels it.
 pub struct TextStream(u32);
-/// A helper at work; dropping it ends it.
+/// A running helper. Dropping it ends it.
 pub struct Task(u32);
 
 impl Source<'_> {
-    /// Each is an option: whether it is there, and then the text.
+    /// The four options, each as whether it is present and its text.
     unsafe fn open(&self, open: raw::Open) -> Result<u32, Error> {
         let [path, url, content, id] = [self.path, self.url, self.content, self.media_id].map(optional);
         #[rustfmt::skip]
@@ -175,7 +175,7 @@ impl Image {
         ImageInfo { width, height, format: unsafe { format.string() } }
     }
 
-    /// Red, green and blue of each pixel of the image in this size, row by row from the top.
+    /// Returns the red, green and blue value of each pixel of the image at this size, row by row from the top.
     pub fn pixels(&self, width: u32, height: u32) -> Result<Vec<u8>, Error> {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::image_pixels(self.0, width, height, at)).take()?.bytes()) }
     }
@@ -192,13 +192,13 @@ impl Video {
         VideoInfo { duration: (info.has_duration != 0).then(|| info.duration), has_audio: info.has_audio != 0, has_video: info.has_video != 0 }
     }
 
-    /// What the page says that the video was downloaded from; nothing for a file, and where a page says nothing.
+    /// Title and description from the page of the video. Empty for a file, and where the page has none.
     pub fn metadata(&self) -> VideoMetadata {
         let [title, description] = unsafe { returned::<[Maybe<Slice>; 2]>(|at| raw::video_metadata(self.0, at)).map(|each| each.value().map(|text| text.string())) };
         VideoMetadata { title, description }
     }
 
-    /// Decodes the audio track. A media without one gives audio of 0 seconds.
+    /// Decodes the audio track. Media without an audio track give audio of 0 seconds.
     pub fn extract_audio(&self, channels: Channels) -> Result<Audio, Error> {
         unsafe { returned::<Outcome<u32>>(|at| raw::extract_audio(self.0, channels as u32, at)).take() }.map(Audio)
     }
@@ -212,7 +212,7 @@ impl Audio {
 }
 
 impl Chunks {
-    /// The values made since the last call, at least one; empty when the stream has ended.
+    /// Returns the values since the last call, at least one. Empty when the stream has ended.
     pub fn next(&self) -> Result<Vec<String>, Error> {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::chunks_next(self.0, at)).take()?.strings()) }
     }
@@ -232,7 +232,7 @@ drops! {
     Transcriptions: raw::transcriptions_drop, TextStream: raw::text_stream_drop, Task: raw::task_drop,
 }
 
-/// Calls a method of a deployment. `args` is a JSON object of its parameters; `{"$audio": n}` in it stands for `audio[n]`.
+/// Calls a method of a deployment. `args` is a JSON object with its parameters. `{"$audio": n}` in it stands for `audio[n]`.
 pub fn call(deployment: &str, method: &str, args: &str, audio: &[&Audio]) -> Result<String, Error> {
     let handles: Vec<u32> = audio.iter().map(|each| each.0).collect();
     unsafe {
@@ -268,10 +268,10 @@ pub struct TimeInterval {
 pub struct Word {
     /// With its leading space.
     pub word: String,
-    /// Name of the channel or speaker, where they are told apart.
+    /// Name of the channel or speaker, when they are distinguished.
     pub speaker: Option<String>,
     pub time_interval: TimeInterval,
-    /// How sure its place is, 0 to 1.
+    /// Confidence of the time interval, 0 to 1.
     pub alignment_confidence: f64,
 }
 
@@ -282,9 +282,9 @@ pub struct Segment {
     pub time_interval: TimeInterval,
     /// 0 to 1.
     pub confidence: Option<f64>,
-    /// How likely it holds no speech, 0 to 1.
+    /// Probability that the segment has no speech, 0 to 1.
     pub no_speech_confidence: Option<f64>,
-    /// Empty unless word timestamps were asked for.
+    /// Empty unless word timestamps were requested.
     pub words: Vec<Word>,
     pub speaker: Option<String>,
 }
@@ -299,13 +299,13 @@ pub struct Transcription {
     pub segments: Vec<Segment>,
 }
 
-/// What is absent is as the deployment has it by default.
+/// Absent members have the deployment's defaults.
 #[derive(Default)]
 pub struct AsrParams<'a> {
     pub language: Option<&'a str>,
     pub beam_size: Option<u32>,
     pub best_of: Option<u32>,
-    /// Empty is absent.
+    /// Empty counts as absent.
     pub temperatures: &'a [f64],
     pub without_timestamps: Option<bool>,
     pub word_timestamps: Option<bool>,
@@ -319,14 +319,14 @@ pub fn transcribe(deployment: &str, audio: &Audio, params: &AsrParams) -> Result
     unsafe { Ok(returned::<Outcome<RawTranscription>>(|at| raw::transcribe(&request, at)).take()?.value()) }
 }
 
-/// Transcribes audio, and gives segments as they become final.
+/// Transcribes audio and streams segments as they become final.
 pub fn transcribe_stream(deployment: &str, audio: &Audio, params: &AsrParams) -> Result<Transcriptions, Error> {
     let request = RawAsrRequest::new(deployment, audio, params);
     unsafe { returned::<Outcome<u32>>(|at| raw::transcribe_stream(&request, at)).take() }.map(Transcriptions)
 }
 
 impl Transcriptions {
-    /// What became final since the last call, at least one; empty when the stream has ended.
+    /// Returns the final parts since the last call, at least one. Empty when the stream has ended.
     pub fn next(&self) -> Result<Vec<Transcription>, Error> {
         unsafe {
             let some = returned::<Outcome<Slice>>(|at| raw::transcriptions_next(self.0, at)).take()?;
@@ -348,7 +348,7 @@ pub struct Message {
     pub content: String,
 }
 
-/// What is absent is as the deployment has it by default; so is an empty `stop`.
+/// Absent members and an empty `stop` have the deployment's defaults.
 #[derive(Default)]
 pub struct SamplingParams<'a> {
     pub temperature: Option<f64>,
@@ -365,7 +365,7 @@ pub struct SamplingParams<'a> {
 #[derive(Default)]
 pub struct ChatOptions<'a> {
     pub sampling_params: SamplingParams<'a>,
-    /// Begins the answer and is part of it.
+    /// The beginning of the answer, which is part of it.
     pub assistant_prefix: Option<&'a str>,
 }
 
@@ -373,7 +373,7 @@ pub struct ChatOptions<'a> {
 #[repr(C)]
 pub struct TokenCount {
     pub tokens: u32,
-    /// What the model's context holds, answer included.
+    /// The size of the model's context, including the answer.
     pub max_tokens: u32,
 }
 
@@ -402,12 +402,12 @@ pub fn count_tokens(deployment: &str, text: &str) -> Result<TokenCount, Error> {
 }
 
 impl TextStream {
-    /// The pieces of text made since the last call, at least one; empty when the answer has ended.
+    /// Returns the pieces of text since the last call, at least one. Empty when the answer has ended.
     pub fn next(&self) -> Result<Vec<String>, Error> {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::text_stream_next(self.0, at)).take()?.strings()) }
     }
 
-    /// Sends all that is left to the client, a value `{"text": …}` a piece.
+    /// Sends all remaining pieces to the client, each as a value `{"text": …}`.
     pub fn forward(&self) -> Result<(), Error> {
         unsafe { returned::<Outcome<u8>>(|at| raw::text_stream_forward(self.0, at)).take() }.map(|_| ())
     }
@@ -415,22 +415,22 @@ impl TextStream {
 
 // --- what the plugin keeps between invocations ---
 
-/// The value of a key.
+/// Returns the value of a key.
 pub fn storage_get(key: &str) -> Result<Option<Vec<u8>>, Error> {
     unsafe { Ok(returned::<Outcome<Maybe<Slice>>>(|at| raw::storage_get(key.as_ptr(), key.len(), at)).take()?.value().map(|value| value.bytes())) }
 }
 
-/// Sets the value of a key, at once or not at all.
+/// Sets the value of a key, completely or not at all.
 pub fn storage_set(key: &str, value: &[u8]) -> Result<(), Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::storage_set(key.as_ptr(), key.len(), value.as_ptr(), value.len(), at)).take() }.map(|_| ())
 }
 
-/// Removes a key; says whether it was there.
+/// Removes a key. Returns whether it existed.
 pub fn storage_delete(key: &str) -> Result<bool, Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::storage_delete(key.as_ptr(), key.len(), at)).take() }.map(|was_there| was_there != 0)
 }
 
-/// The keys that begin with `prefix` and come after `after`, in the order of their bytes.
+/// Returns the keys that begin with `prefix` and come after `after`, in the order of their bytes.
 pub fn storage_list(prefix: &str, after: Option<&str>, limit: u32) -> Result<Vec<String>, Error> {
     let (has_after, after) = optional(after);
     unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::storage_list(prefix.as_ptr(), prefix.len(), has_after, after.as_ptr(), after.len(), limit, at)).take()?.strings()) }
@@ -450,9 +450,9 @@ pub struct VideoRecord {
 #[derive(Debug)]
 pub struct CaptionRecord {
     pub id: u64,
-    /// The media that it is of; it goes with it.
+    /// The id of its media. It is deleted together with the media.
     pub media_id: Option<String>,
-    /// What made it.
+    /// The model that created it.
     pub model: String,
     pub frame_id: u32,
     pub caption: String,
@@ -464,9 +464,9 @@ pub struct CaptionRecord {
 #[derive(Debug)]
 pub struct TranscriptInfo {
     pub id: u64,
-    /// The media that it is of; it goes with it.
+    /// The id of its media. It is deleted together with the media.
     pub media_id: Option<String>,
-    /// What made it.
+    /// The model that created it.
     pub model: String,
     pub language: String,
     /// 0 to 1.
@@ -482,7 +482,7 @@ pub struct TranscriptRecord {
     pub segments: String,
 }
 
-/// Whether there is a media with the id, of any kind.
+/// Returns whether media of any kind have this id.
 pub fn media_exists(media_id: &str) -> Result<bool, Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::media_exists(media_id.as_ptr(), media_id.len(), at)).take() }.map(|is_there| is_there != 0)
 }
@@ -491,7 +491,7 @@ pub fn read_video(media_id: &str) -> Result<VideoRecord, Error> {
     unsafe { Ok(returned::<Outcome<RawVideoRecord>>(|at| raw::read_video(media_id.as_ptr(), media_id.len(), at)).take()?.value()) }
 }
 
-/// The videos that come after `after`, in the order of their ids; each list has 200 entries at most.
+/// Returns the videos after `after`, in the order of their ids. Each list has at most 200 entries.
 pub fn list_videos(after: Option<&str>, limit: u32) -> Result<Vec<VideoRecord>, Error> {
     let (has_after, after) = optional(after);
     unsafe {
@@ -504,7 +504,7 @@ pub fn read_caption(id: u64) -> Result<CaptionRecord, Error> {
     unsafe { Ok(returned::<Outcome<RawCaptionRecord>>(|at| raw::read_caption(id as f64, at)).take()?.value()) }
 }
 
-/// Captions of one media in the order of their times, after the one with this timestamp and id.
+/// Returns the captions of one media in the order of their times, after the caption with this timestamp and id.
 pub fn list_captions(media_id: &str, after: Option<(f64, u64)>, limit: u32) -> Result<Vec<CaptionRecord>, Error> {
     let (has_after, (timestamp, id)) = (after.is_some() as u32, after.unwrap_or_default());
     unsafe {
@@ -520,7 +520,7 @@ pub fn read_transcript(id: u64) -> Result<TranscriptRecord, Error> {
     }
 }
 
-/// Transcripts of one media with ids above `after`, the oldest first, without their texts.
+/// Returns the transcripts of one media with ids above `after`, the oldest first, without their texts.
 pub fn list_transcripts(media_id: &str, after: Option<u64>, limit: u32) -> Result<Vec<TranscriptInfo>, Error> {
     let (has_after, after) = (after.is_some() as u32, after.unwrap_or(0));
     unsafe {
@@ -529,7 +529,7 @@ pub fn list_transcripts(media_id: &str, after: Option<u64>, limit: u32) -> Resul
     }
 }
 
-/// Without `media_id` the host makes one.
+/// Without `media_id` the host creates one.
 #[derive(Default)]
 pub struct NewVideo<'a> {
     pub media_id: Option<&'a str>,
@@ -541,20 +541,20 @@ pub struct NewVideo<'a> {
 
 #[derive(Default)]
 pub struct NewCaption<'a> {
-    /// A media that there is, or none.
+    /// The id of existing media, or none.
     pub media_id: Option<&'a str>,
     pub model: &'a str,
     pub frame_id: u32,
     pub caption: &'a str,
     /// Seconds from the start of the media.
     pub timestamp: f64,
-    /// `caption` when it is absent.
+    /// Default: `caption`.
     pub caption_type: Option<&'a str>,
 }
 
 #[derive(Default)]
 pub struct NewTranscript<'a> {
-    /// A media that there is, or none.
+    /// The id of existing media, or none.
     pub media_id: Option<&'a str>,
     pub model: &'a str,
     pub transcript: &'a str,
@@ -563,16 +563,16 @@ pub struct NewTranscript<'a> {
     pub language: &'a str,
     /// 0 to 1.
     pub language_confidence: f64,
-    /// `transcript` when it is absent.
+    /// Default: `transcript`.
     pub transcript_type: Option<&'a str>,
 }
 
-/// A media of another kind than a video.
+/// Creates media of another kind than a video.
 pub fn create_media(media_id: &str, media_type: &str) -> Result<(), Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::create_media(media_id.as_ptr(), media_id.len(), media_type.as_ptr(), media_type.len(), at)).take() }.map(|_| ())
 }
 
-/// Gives its id.
+/// Saves it. Returns its id.
 pub fn save_video(video: &NewVideo) -> Result<String, Error> {
     let [id, path, url, title, text] = [video.media_id, video.path, video.url, video.title, video.description].map(optional);
     #[rustfmt::skip]
@@ -587,13 +587,13 @@ pub fn save_video(video: &NewVideo) -> Result<String, Error> {
     unsafe { Ok(result.take()?.string()) }
 }
 
-/// At most 1,000, all or none; gives their ids in this order.
+/// Saves at most 1,000 captions, all or none. Returns their ids in this order.
 pub fn save_captions(captions: &[NewCaption]) -> Result<Vec<u64>, Error> {
     let captions: Vec<RawNewCaption> = captions.iter().map(RawNewCaption::new).collect();
     unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::save_captions(captions.as_ptr(), captions.len(), at)).take()?.list::<f64>().into_iter().map(|id| id as u64).collect()) }
 }
 
-/// Gives its id.
+/// Saves it. Returns its id.
 pub fn save_transcript(transcript: &NewTranscript) -> Result<u64, Error> {
     let [id, kind] = [transcript.media_id, transcript.transcript_type].map(optional);
     let NewTranscript { model, transcript: text, segments, language, language_confidence, .. } = transcript;
@@ -609,7 +609,7 @@ pub fn save_transcript(transcript: &NewTranscript) -> Result<u64, Error> {
     unsafe { result.take() }.map(|id| id as u64)
 }
 
-/// Removes a media of any kind with its captions and transcripts.
+/// Deletes media of any kind with their captions and transcripts.
 pub fn delete_media(media_id: &str) -> Result<(), Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::delete_media(media_id.as_ptr(), media_id.len(), at)).take() }.map(|_| ())
 }
@@ -622,7 +622,7 @@ pub fn delete_transcript(id: u64) -> Result<(), Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::delete_transcript(id as f64, at)).take() }.map(|_| ())
 }
 
-/// Whether it is there, and its text.
+/// An option: whether it is present, and its text.
 fn optional(text: Option<&str>) -> (u32, &str) {
     (text.is_some() as u32, text.unwrap_or(""))
 }
@@ -636,14 +636,14 @@ pub enum Method { Get, Post }
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
-    /// After redirects.
+    /// The URL of the answer, after redirects.
     pub url: String,
-    /// Names in lower case; a name may come again.
+    /// Names in lower case. A name can occur several times.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-/// Sends a request and waits for its whole answer, whatever its status.
+/// Sends a request and waits for the complete answer, with any status.
 pub fn fetch(method: Method, url: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Result<Response, Error> {
     let headers: Vec<[Slice; 2]> = headers.iter().map(|(name, value)| [Slice::lent(name), Slice::lent(value)]).collect();
     let (has_body, body) = (body.is_some() as u32, body.unwrap_or(&[]));
@@ -660,12 +660,12 @@ pub fn fetch(method: Method, url: &str, headers: &[(&str, &str)], body: Option<&
 // --- helpers in other threads ---
 
 impl Task {
-    /// Begins [`Plugin::run`] with the name `helper:<name>`.
+    /// Starts [`Plugin::run`] with the name `helper:<name>`.
     pub fn start(name: &str, input: &str) -> Result<Task, Error> {
         unsafe { returned::<Outcome<u32>>(|at| raw::task_start(name.as_ptr(), name.len(), input.as_ptr(), input.len(), at)).take() }.map(Task)
     }
 
-    /// What the helper returns, or fails with.
+    /// Returns the helper's result, or fails with the helper's error.
     pub fn wait(&self) -> Result<String, Error> {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::task_wait(self.0, at)).take()?.string()) }
     }
@@ -673,19 +673,19 @@ impl Task {
 
 // --- the streamed answer ---
 
-/// Sends one JSON value to the client; returns when the client has room for more.
+/// Sends one JSON value to the client. It may return before the client has received the value.
 pub fn write(chunk: &str) -> Result<(), Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::write(chunk.as_ptr(), chunk.len(), at)).take() }.map(|_| ())
 }
 
-/// Sends all that is left of a stream.
+/// Sends all remaining values of a stream.
 pub fn forward(source: &Chunks) -> Result<(), Error> {
     unsafe { returned::<Outcome<u8>>(|at| raw::forward(source.0, at)).take() }.map(|_| ())
 }
 
 // --- values in memory, laid out as the canonical ABI says ---
 
-/// A string or a list. From the host, it is allocated with `cabi_realloc` and belongs to the plugin.
+/// A string or a list. A value from the host is allocated with `cabi_realloc` and belongs to the plugin.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Slice {
@@ -694,12 +694,12 @@ struct Slice {
 }
 
 impl Slice {
-    /// Leaks: the plugin's memory after a run is thrown away.
+    /// It leaks, because the plugin's memory is thrown away after a run.
     fn of(text: String) -> Slice {
         let bytes = text.into_bytes().leak();
         Slice { start: bytes.as_mut_ptr(), length: bytes.len() }
     }
-    /// The caller's, for as long as a call takes.
+    /// Borrows from the caller during a call.
     fn lent(text: &str) -> Slice {
         Slice { start: text.as_ptr() as *mut u8, length: text.len() }
     }
@@ -735,7 +735,7 @@ union Payload<T: Copy> {
     error: RawError,
 }
 
-/// A result; `T` is `u8` where it has no value.
+/// A result. `T` is `u8` for a result without a value.
 #[repr(C)]
 struct Outcome<T: Copy> {
     is_error: u8,
@@ -835,7 +835,7 @@ impl RawTranscription {
     }
 }
 
-/// The parameters of both functions, which are too many to be passed by themselves.
+/// The parameters of both functions, in memory because they are too many to be passed as arguments.
 #[repr(C)]
 struct RawAsrRequest {
     deployment: Slice,
@@ -851,7 +851,7 @@ struct RawAsrRequest {
 }
 
 impl RawAsrRequest {
-    /// Lives no longer than what it is made of.
+    /// Must not outlive the values that it is made of.
     fn new(deployment: &str, audio: &Audio, params: &AsrParams) -> RawAsrRequest {
         RawAsrRequest {
             deployment: Slice::lent(deployment),
@@ -875,7 +875,7 @@ struct RawMessage {
     content: Slice,
 }
 
-/// The parameters of both functions, which are too many to be passed by themselves.
+/// The parameters of both functions, in memory because they are too many to be passed as arguments.
 #[repr(C)]
 struct RawChatRequest {
     deployment: Slice,
@@ -986,7 +986,7 @@ struct RawNewCaption {
 }
 
 impl RawNewCaption {
-    /// Lives no longer than what it is made of.
+    /// Must not outlive the values that it is made of.
     fn new(caption: &NewCaption) -> RawNewCaption {
         RawNewCaption {
             media_id: Maybe::of(caption.media_id.map(Slice::lent)),
@@ -1023,7 +1023,7 @@ struct RawVideoInfo {
     has_video: u8,
 }
 
-/// What a function of the host writes to the place that it is given.
+/// Returns the value that a function of the host writes to a given address.
 unsafe fn returned<T>(call: impl FnOnce(*mut T)) -> T {
     let mut place = MaybeUninit::uninit();
     call(place.as_mut_ptr());
@@ -1036,7 +1036,7 @@ mod raw {
     use super::{Maybe, Outcome, RawAsrRequest, RawCaptionRecord, RawChatRequest, RawImageInfo, RawMessage, RawNewCaption, RawResponse};
     use super::{RawTranscriptRecord, RawTranscription, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
 
-    /// How media are opened; each of the four is whether it is there, and its text.
+    /// The function that opens media. Each of the four options is whether it is present and its text.
     pub(super) type Open = unsafe extern "C" fn(u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, *mut Outcome<u32>);
 
     #[link(wasm_import_module = "aana:host/log@0.1.0")]
@@ -1225,7 +1225,7 @@ pub unsafe fn run<P: Plugin>(name: *mut u8, name_length: usize, input: *mut u8, 
     })
 }
 
-/// Where the host puts what it passes and returns.
+/// Allocates memory for values from the host.
 #[export_name = "cabi_realloc"]
 unsafe extern "C" fn allocate(old: *mut u8, old_size: usize, align: usize, size: usize) -> *mut u8 {
     if size == 0 {
