@@ -10,51 +10,53 @@ import type { MigrationSource } from '../storage/index.ts';
 export interface AanaAppOptions {
   /** Title of the API documentation. Default: the configuration's `name`. */
   readonly name?: string | undefined;
-  /** Makes the tables that the application keeps for itself; `migrate` runs it. */
+  /** Creates tables that the application manages itself. Called by `migrate`. */
   readonly migration_func?: ((config: Config) => void | Promise<void>) | undefined;
   /**
-   * Folders with numbered migrations of the application's own tables, each under a scope of its own; applied with those
-   * of the host.
+   * Folders with numbered migrations of the application's tables, each with its own scope. They are applied together
+   * with the migrations of the host.
    */
   readonly migrations?: readonly MigrationSource[] | undefined;
   /**
-   * Errors after which a task has another attempt, as classes or as their names. Default: those of the original. What
-   * was not available (a full queue, a lost replica) is repeated in any case.
+   * Errors after which a task gets another attempt, as classes or names. Default: those of the original SDK. Errors of
+   * unavailability, such as a full queue or a lost replica, are always retried.
    */
   readonly retryable_exceptions?: readonly (string | (abstract new (...args: never[]) => Error))[] | undefined;
-  /** Put over what the OpenAPI document says in general: `version`, `description`, `servers`, `tags` … */
+  /** General fields of the OpenAPI document: `version`, `description`, `servers`, `tags` … */
   readonly openapi_params?: OpenApiParams | undefined;
   /**
-   * Default: what `loadConfig()` finds. Its `deployments` and `plugins` are registered by `aana-host serve`, not here.
+   * Configuration. Default: the result of `loadConfig()`. Its `deployments` and `plugins` are registered only by
+   * `aana-host serve`.
    */
   readonly config?: Config | undefined;
-  /** Default: lines on the standard error, as the configuration says. */
+  /** Logger. Default: lines on the standard error, as configured. */
   readonly log?: Logger | undefined;
-  /** Kinds of deployments besides those of the package. */
+  /** Further types of deployments besides the built-in ones. */
   readonly definitions?: readonly DeploymentDefinition[] | undefined;
-  /** Where counters, durations and spans are reported. Default: nowhere. */
+  /** Records counters, durations and spans. Default: none. */
   readonly telemetry?: Telemetry | undefined;
-  /** Where the progress of the start, and a failed start's report, are shown. Default: the standard error. */
+  /** Shows the progress of the start and the report of a failed start. Default: the standard error. */
   readonly progress?: ProgressStream | undefined;
 }
 
 export interface ConnectOptions {
   /**
-   * Where an application of this user listens, or where to listen when there is none: an address, or `unix:/path` of a
-   * socket. Default: the configuration's `host` when there is a `port`, else its `listen` or its `host`.
+   * Address of a running application of this user, or the address to listen on if there is none: an address, or
+   * `unix:/path` of a socket. Default: the configuration's `host` if a `port` is given, else its `listen` or its
+   * `host`.
    */
   readonly host?: string | undefined;
-  /** Default: the configuration's, when there is a `host`; 0 listens on a free one. */
+  /** Port; 0 listens on a free one. Default: the configuration's port, if a `host` is given. */
   readonly port?: number | undefined;
   /**
-   * When it listens: `false` keeps log lines below `error` off the standard error; a `log` of one's own is left as it
-   * is. Default: true. When it attaches: `true` copies the lines of the application in the other process there.
-   * Default: false.
+   * When it listens: `false` hides log lines below `error` on the standard error, but does not affect a custom `log`.
+   * Default: true. When it attaches: `true` copies the log lines of the other process to the standard error. Default:
+   * false.
    */
   readonly show_logs?: boolean | undefined;
 }
 
-/** The address that options and a configuration say together. */
+/** Returns the address from the options and the configuration. */
 export function addressToListenOn(
   { host, port }: ConnectOptions,
   config: Pick<Config, 'host' | 'port' | 'listen'>,
@@ -64,9 +66,9 @@ export function addressToListenOn(
 }
 
 export interface DeployOptions {
-  /** Whether to wait until the application has shut down, by SIGINT or SIGTERM too. Default: false. */
+  /** Whether to wait until the application has shut down, for example by SIGINT or SIGTERM. Default: false. */
   readonly blocking?: boolean | undefined;
-  /** One deployment after the other, in the order of registration. Default: false. */
+  /** Whether deployments start one after the other, in the order of registration. Default: false. */
   readonly sequential?: boolean | undefined;
 }
 
@@ -83,14 +85,14 @@ const OPTIONS: readonly string[] = [
   'progress',
 ] satisfies (keyof AanaAppOptions)[];
 
-/** In JavaScript a misspelt option would be ignored. */
+/** Throws `ValidationError` for an unknown option, because JavaScript would ignore it. */
 export function checkOptions(options: AanaAppOptions): void {
   const unknown = Object.keys(options).filter((key) => !OPTIONS.includes(key));
   if (unknown.length > 0)
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      `AanaApp: there is no option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`,
+      `AanaApp: unknown option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`,
     );
 }
 

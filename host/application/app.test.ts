@@ -114,7 +114,7 @@ App('keeps uploads in a folder that the next start removes when this one is kill
   assert.equal(readdirSync(tempDir), []);
 });
 
-App('registers what options of a class gave, and its handles know the class', async () => {
+App('registers the result of a class’s options, and its handles know the class', async () => {
   await using app = makeApp();
   app.registerDeployment(
     'sentiment',
@@ -133,7 +133,7 @@ App('registers what options of a class gave, and its handles know the class', as
   assert.throws(() => app.handle(SentimentDeployment, 'other'), /there is no deployment other/);
 });
 
-App('says which deployment failed and why, with a line for each, and stops everything', async () => {
+App('reports which deployment failed and why, with the state of each, and stops everything', async () => {
   let report = '';
   const progress = { write: (text: string) => (report += text) };
   const app = makeApp({
@@ -147,7 +147,7 @@ App('says which deployment failed and why, with a line for each, and stops every
   const error = await app.deploy().catch((thrown: unknown) => thrown as AanaError);
   assert.is((error as AanaError).name, 'FailedDeployment');
   assert.match((error as AanaError).message, /broken_deployment.*there is no such model/);
-  // On a slow machine the progress is shown before, and the other deployment is stopped while it loads.
+  // On a slow machine the progress is shown first, and the other deployment is stopped while it loads.
   assert.match(
     report,
     /(^|\n)shop +DEPLOY_FAILED\n  good +(DELETING|DEPLOY_FAILED: deployment good was stopped before it was ready)\n  broken_deployment +DEPLOY_FAILED: .*there is no such model.*\n$/,
@@ -157,7 +157,7 @@ App('says which deployment failed and why, with a line for each, and stops every
   assert.instance(await double(app.url).catch((thrown: unknown) => thrown), Error);
 });
 
-App('starts its deployments one after the other when it is told to', async () => {
+App('starts its deployments one after the other on request', async () => {
   const seen: unknown[] = [];
   const first = { ...SampleDeployment, name: 'First', prepare: async () => ({ start: 'slow' }) };
   const second = {
@@ -174,7 +174,7 @@ App('starts its deployments one after the other when it is told to', async () =>
   assert.equal(seen, ['RUNNING']);
 });
 
-/** An application on a machine with these devices. */
+/** Creates an application on a machine with these devices. */
 function appOn(devices: NonNullable<ConfigInput['devices']>): AanaApp {
   const config = loadConfig({
     cwd: folder,
@@ -203,7 +203,7 @@ App('runs the same deployment on the CPU where there is no GPU', async () => {
   assert.is(await app.handle('big').call('environment', { name: 'CUDA_VISIBLE_DEVICES' }), '');
 });
 
-App('answers 503 and when to try again while a deployment is full', async () => {
+App('answers 503 with the time of a retry while a deployment is full', async () => {
   await using app = appOn({ gpus: [] });
   app.registerDeployment('one', { type: 'SampleDeployment', max_ongoing_requests: 1, max_queued_requests: 0 });
   const ids: string[] = [];
@@ -247,7 +247,7 @@ App('refuses a deployment of an unknown type or with an unknown option, by name'
   assert.throws(() => app.registerDeployment('a', { type: 'WhisperDeployment', replicas: 2 } as never), /replicas/);
 });
 
-App('refuses to be deployed or connected twice, and a plugin folder that is not there', async () => {
+App('refuses to be deployed or connected twice, and a missing plugin folder', async () => {
   await using app = makeApp();
   await app.connect({ port: 0 });
   await app.deploy();
@@ -286,7 +286,7 @@ App('can be shut down while it starts', async () => {
   assert.instance(await deployed, AanaError);
 });
 
-App('handles requests of a server of the embedding program', async () => {
+App('handles requests of the embedding program’s server', async () => {
   const { createServer } = await import('node:http');
   await using app = makeApp();
   await app.deploy();

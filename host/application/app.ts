@@ -46,14 +46,14 @@ import type { ProgressStream, ReportProgress } from '../packages/index.ts';
 import { isReplica } from '../replicas/index.ts';
 import type { Storage } from '../storage/index.ts';
 import { asksFor } from '../plugins/index.ts';
-import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts'; // its types are published, and must need nothing of the others
+import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts'; // imported directly, because published types must not refer to other files of plugins/
 
 /**
  * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it
  * starts ends with `shutdown`, or with `await using`.
  */
 export class AanaApp implements AsyncDisposable {
-  /** Commands know applications by it. */
+  /** Commands recognise applications by it. */
   readonly [APP_BRAND] = APP_BRAND_VERSION;
   readonly config: Config;
   readonly name: string;
@@ -72,7 +72,7 @@ export class AanaApp implements AsyncDisposable {
       throw new AanaError(
         'ApplicationInReplica',
         'internal',
-        'the module of a deployment class starts an application when it is imported; keep the class in a module of its own',
+        'the module of a deployment class starts an application when it is imported; move the class to its own module',
       );
     }
     checkOptions(options);
@@ -134,13 +134,13 @@ export class AanaApp implements AsyncDisposable {
     });
   }
 
-  /** Where the application listens, once connected: `http://127.0.0.1:8000`, or `unix:/path` of a socket. */
+  /** Address of the application, once connected: `http://127.0.0.1:8000`, or `unix:/path` of a socket. */
   get url(): string | undefined {
     return this.#connection.url;
   }
 
   /**
-   * The endpoints that are served: those of this program as they were registered, those of plugins as they were loaded.
+   * The served endpoints: those of this program in the order of registration, those of plugins in the order of loading.
    */
   get endpoints(): readonly ServedEndpoint[] {
     return this.#services.endpoints.list();
@@ -150,15 +150,12 @@ export class AanaApp implements AsyncDisposable {
     return this.#services.models;
   }
 
-  /**
-   * The database: its repositories, for the program that embeds the application. Opened and brought up to date by its
-   * first use.
-   */
+  /** The database, for the program that embeds the application. It is opened and migrated at the first use. */
   get storage(): Storage {
     return this.#services.storage;
   }
 
-  /** Makes and revokes API keys; absent where `api_service.enabled` is not set. */
+  /** Creates and revokes API keys. Undefined without `api_service.enabled`. */
   get apiKeys(): ApiKeys | undefined {
     return this.#services.apiKeys;
   }
@@ -169,10 +166,10 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Registers a deployment under the name that handles use: what `options` of its class gave, or an entry of the
-   * configuration file. It starts with `deploy`; with `deploy: true` it starts now, and the promise rejects with
-   * `FailedDeployment` or `InsufficientResources`, and the name is free again, when it cannot. Throws `ValidationError`
-   * naming the bad option.
+   * Registers a deployment under the name that handles use. `deployment` is the result of a class's `options`, or an
+   * entry of the configuration file. It starts with `deploy()`. With `deploy: true` it starts now; if the start fails,
+   * the name becomes free again and the promise rejects with `FailedDeployment` or `InsufficientResources`. Throws
+   * `ValidationError`, which names the invalid option.
    */
   registerDeployment(
     name: string,
@@ -194,17 +191,17 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Takes no more calls for a deployment, lets those that run finish for `graceMs` or as long as its options say, and
-   * forgets it.
+   * Removes a deployment. New calls are refused; running calls may finish for `graceMs` or the time in its options,
+   * whichever is less.
    */
   unregisterDeployment(name: string, options: { readonly graceMs?: number } = {}): Promise<void> {
     return this.#services.deployments.remove(name, options);
   }
 
   /**
-   * Changes a deployment that runs without losing a call: in place where its replicas can take what is new, else
-   * replica by replica, and back when the new version is no good, as the report says. Rejects, with nothing changed,
-   * when the options are wrong or it fits nowhere.
+   * Changes a running deployment without losing a call: in place if its replicas can take the changes, otherwise
+   * replica by replica. If the new version fails, the change is rolled back, as the report says. Rejects, with nothing
+   * changed, when the options are invalid or the new version fits on no device.
    */
   async updateDeployment(
     name: string,
@@ -214,10 +211,7 @@ export class AanaApp implements AsyncDisposable {
     return this.#services.updateDeployment(name, deployment, options);
   }
 
-  /**
-   * Runs so many replicas of a deployment from now on, or, where it scales by itself, so many at least, or between
-   * other bounds.
-   */
+  /** Sets the number of replicas of a deployment (the minimum, if it is autoscaled), or the bounds of autoscaling. */
   scaleDeployment(name: string, replicas: number | ReplicaRange): Promise<void> {
     return this.#services.deployments.scale(name, replicas);
   }
@@ -228,11 +222,7 @@ export class AanaApp implements AsyncDisposable {
    */
   configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
     if (this.#lifecycle.phase !== 'new')
-      throw new AanaError(
-        'AlreadyDeployed',
-        'conflict',
-        'a configuration can be put over an application until it is deployed',
-      );
+      throw new AanaError('AlreadyDeployed', 'conflict', 'an application can be configured only before it is deployed');
     for (const [name, entry] of Object.entries(deployments))
       this.#services.configureDeployment(name, entry as DeploymentOptionsInput);
     return this.registerPlugins(...plugins);
@@ -240,8 +230,8 @@ export class AanaApp implements AsyncDisposable {
 
   /**
    * Registers an endpoint: a class that extends `Endpoint` (`endpoint_cls`), a function (`input`, `output`, `run`), or
-   * one endpoint of a plugin (`component`). Throws when the name or the path is taken. Once deployed, what belongs to
-   * this program is served at once, and a component with the next `reloadPlugins()`.
+   * one endpoint of a plugin (`component`). Throws when the name or the path is taken. After `deploy`, an endpoint of
+   * this program is served at once, and that of a component after the next `reloadPlugins()`.
    */
   registerEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType>(
     registration: EndpointRegistration<I, O>,
@@ -267,7 +257,7 @@ export class AanaApp implements AsyncDisposable {
     return this;
   }
 
-  /** Serves an endpoint no more; requests that run finish. Silent when there is none of that name. */
+  /** Removes an endpoint; running requests finish. Does nothing if there is none of that name. */
   unregisterEndpoint(name: string): this {
     const { endpoints, pluginSet } = this.#services;
     const source = endpoints.remove(name)?.source;
@@ -276,48 +266,48 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Registers a router of `@koa/router`. Its errors are answered as those of endpoints are. Throws when one of its
-   * routes is taken.
+   * Registers a router of `@koa/router`. Its errors are answered like those of endpoints. Throws when one of its routes
+   * is taken.
    */
   registerRouter(name: string, router: RouterLike): this {
     this.#services.routers.add(name, router, this.#services.endpoints.taken());
     return this;
   }
 
-  /** Silent when there is none of that name. */
+  /** Removes a router. Does nothing if there is none of that name. */
   unregisterRouter(name: string): this {
     this.#services.routers.remove(name);
     return this;
   }
 
   /**
-   * Registers plugin folders, or folders of them. They are built where needed and loaded with `deploy`. Throws when
-   * there is none at `path`.
+   * Registers plugin folders, or folders that contain them. Plugins are built if necessary and loaded by `deploy`.
+   * Throws when a path has no plugin.
    */
   registerPlugins(...paths: readonly string[]): this {
     for (const path of paths) this.#services.pluginSet.register(path);
     return this;
   }
 
-  /** The plugins as they are now: what serves, under which limits, and what it did. */
+  /** Returns the current plugins: their serving versions, limits and counters. */
   plugins(): PluginState[] {
     return this.#services.pluginSet.list();
   }
 
   /**
-   * Loads the newest version of one plugin, or of all that there are now. No request is dropped; what cannot be loaded
-   * serves on as it was.
+   * Loads the newest version of one plugin, or of all plugins. No request is dropped; if a version cannot be loaded,
+   * the old one keeps serving.
    */
   async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
     if (this.#lifecycle.phase !== 'deployed')
-      throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded once the application is deployed');
+      throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded only after the application is deployed');
     return this.#services.pluginSet.reload(name);
   }
 
   /**
-   * Returns the handle through which host code calls a deployment. `handle(WhisperDeployment, 'asr_deployment')` has the
-   * methods of the class with their types and refuses a deployment of another class. `handle(name)` takes the class as a
-   * type. `options` say how calls are repeated. Throws `DeploymentNotFound`, which names all deployments.
+   * Returns the handle through which host code calls a deployment. `handle(WhisperDeployment, 'asr_deployment')` has
+   * the methods of the class with their types and refuses a deployment of another class. `handle(name)` takes the class
+   * as a type. `options` set how calls are retried. Throws `DeploymentNotFound`, which names all deployments.
    */
   handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
   handle<D extends HasMethods & { readonly name: string }>(
@@ -347,26 +337,26 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Decodes the audio of a file, a URL or an uploaded part for `transcribe`; its files go when it is disposed. It may
-   * come from a request: a path must lie where `media.allow_paths` allows, and a URL is held to the rules of `media`.
-   * For a file that the program itself chose, give `allowPaths`. In an endpoint, its `context` has the `signal` and the
-   * `files` of the request. Throws `PathNotAllowedException`, `UploadedFileNotFound` and what fetching and decoding
-   * throw.
+   * Decodes the audio of a file, a URL or an uploaded part for `transcribe`. Its files are removed when it is disposed.
+   * The source may come from a request: a path must be within `media.allow_paths`, and a URL must obey the rules of
+   * `media`. For a file that the program itself chose, give `allowPaths`. In an endpoint, `context` has the `signal`
+   * and the `files` of the request. Throws `PathNotAllowedException`, `UploadedFileNotFound`, and errors of fetching
+   * and decoding.
    */
   async openAudio(source: MediaSource, options: OpenAudioOptions = {}): Promise<HeldAudio> {
     return (await this.#services.openMedia()).openAudio(source, options);
   }
 
   /**
-   * Attaches to this user's running application, which has the deployments then. With a `host` or a `port` where none
-   * of ours listens, it listens there, as `listen` does. Throws `NotRunning` or `SeveralRunning`, or `ListenError` when
-   * another program has the port.
+   * Attaches to this user's running application, whose deployments are then used. With a `host` or `port` on which no
+   * application of this user listens, it listens there, like `listen`. Throws `NotRunning` or `SeveralRunning`, or
+   * `ListenError` when another program uses the port.
    */
   async connect(options: ConnectOptions = {}): Promise<this> {
     return (await this.#connection.attach(options)) ? this : this.listen(options);
   }
 
-  /** The application in another process that this one is attached to. */
+  /** The application in another process to which this one is attached. */
   get attached(): RunningApplication | undefined {
     return this.#connection.attached?.running;
   }
@@ -380,17 +370,14 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Reads the certificate of `tls` again, where there is one; its files are watched too. One that cannot be used is
-   * logged, and the one that was there stays.
+   * Reloads the certificate of `tls`, if there is one. Its files are also watched. An unusable certificate is logged,
+   * and the old one stays in use.
    */
   reloadCertificate(): Promise<void> {
     return this.#connection.reloadCertificate();
   }
 
-  /**
-   * Brings the tables of the host and those of `migrations` up to date, and runs `migration_func`. Throws
-   * `MigrationError`.
-   */
+  /** Updates the tables of the host and those of `migrations`, and runs `migration_func`. Throws `MigrationError`. */
   async migrate(): Promise<this> {
     await this.storage.migrate();
     await this.#migrate?.(this.config);
@@ -398,9 +385,9 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Fetches what is missing, starts the deployments, loads the plugins and initializes the endpoints. When a deployment
-   * fails, everything is stopped, a line for each deployment says how it was, and the error is thrown:
-   * `FailedDeployment` or `InsufficientResources`.
+   * Fetches missing files, starts the deployments, loads the plugins and initializes the endpoints. When a deployment
+   * fails, everything is stopped, the state of each deployment is printed, and `FailedDeployment` or
+   * `InsufficientResources` is thrown.
    */
   async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
     this.#lifecycle.requireNew();
@@ -408,7 +395,7 @@ export class AanaApp implements AsyncDisposable {
       throw new AanaError(
         'AlreadyDeployed',
         'conflict',
-        `the application at ${this.url} is deployed already: use its handles, or connect to another port`,
+        `the application at ${this.url} is already deployed; use its handles, or connect to another port`,
       );
     const start = (): Promise<void> => this.#deploy(sequential);
     const usesMedia = asksFor(this.#services.pluginSet.sources(), 'media');
@@ -419,8 +406,8 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Writes a configuration file beside the module of `importPath` (`<module>:<app>`, from the working directory), of
-   * which `aana-host serve --config` makes this application. Gives the file.
+   * Writes a configuration file with which `aana-host serve --config` serves this application, and returns its path.
+   * The file is beside the module of `importPath` (`<module>:<app>`, from the working directory).
    */
   build(importPath: string, options: BuildOptions = {}): Promise<string> {
     const deployments = Object.fromEntries(
@@ -442,7 +429,7 @@ export class AanaApp implements AsyncDisposable {
     out.write(statusReport(this.status(), this.name));
   }
 
-  /** The ffmpeg to use, fetched first when this machine has none. */
+  /** Returns the path of the ffmpeg to use. Fetches it if this machine has none. */
   ffmpeg({
     signal,
     report,
@@ -450,21 +437,21 @@ export class AanaApp implements AsyncDisposable {
     return this.#services.ffmpeg(signal, report);
   }
 
-  /** For a server of the embedding program: handles one request. */
+  /** Returns a request handler for a server of the embedding program. */
   callback(): (req: IncomingMessage, res: ServerResponse) => void {
     return this.#callback;
   }
 
   /**
-   * For another Koa application: answers what there is below `prefix` (default: everywhere), and leaves other paths to
-   * what comes next.
+   * Returns a middleware for another Koa application. It answers known paths below `prefix` (default: everywhere) and
+   * passes other paths on.
    */
   middleware({ prefix }: { readonly prefix?: string | undefined } = {}): AppMiddleware {
     return this.#face.middleware(prefix);
   }
 
   /**
-   * Takes no new requests, lets running ones finish for `graceMs` (default: the configuration's), then ends everything.
+   * Refuses new requests, lets running ones finish for `graceMs` (default: the configured time), then ends everything.
    * May be called twice.
    */
   shutdown({ graceMs = this.config.shutdown_grace_s * 1000 }: { readonly graceMs?: number } = {}): Promise<void> {
@@ -489,7 +476,7 @@ export class AanaApp implements AsyncDisposable {
     });
   }
 
-  /** Keeps the reason, and shows how each deployment was when the start failed. */
+  /** Records the reason of a failed start, and prints the state of each deployment. */
   #fail(error: unknown, progress: ProgressStream): void {
     this.#failure = error instanceof Error ? error.message : String(error);
     if (this.#services.deployments.registered().size > 0) this.printStatus(progress);

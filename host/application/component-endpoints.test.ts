@@ -1,4 +1,4 @@
-// Single endpoints of components, under names and paths that the application gives them.
+// Single endpoints of components, under names and paths that the application chooses.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -41,71 +41,68 @@ const ask = async (app: AanaApp, path: string): Promise<unknown> => {
   return response.ok ? response.json() : response.status;
 };
 
-Components(
-  'are deferred, timed and grouped as their plugin.json says, unless the application says otherwise',
-  async () => {
-    const timed = join(folder, 'timed');
-    mkdirSync(join(timed, 'src'), { recursive: true });
-    writeFileSync(
-      join(timed, 'src/index.ts'),
-      SOURCE.replace('=> JSON.stringify(', "=> { if (name === 'first') for (;;); return JSON.stringify(").replace(
-        'name) };',
-        'name); } };',
-      ),
-    );
-    const options = {
-      first: { defer: 'always', execution_timeout_s: 0.3 },
-      second: { defer: 'never', execution_timeout_s: 9000, tags: ['quick'] },
-    };
-    writeFileSync(join(timed, 'plugin.json'), JSON.stringify({ name: 'timed', version: '1.0.0', endpoints: options }));
-    await using app = makeApp({}, { task_queue: { max_retries: 1 } })
-      .registerPlugins(timed)
-      .registerEndpoint({ name: 'mine', path: '/mine', component: timed, endpoint: 'second' })
-      .registerEndpoint({
-        name: 'other',
-        path: '/other',
-        component: timed,
-        endpoint: 'second',
-        defer_option: 'optional',
-        execution_timeout: 7,
-        tags: ['mine'],
-      });
-    await started(app);
-    const said = app.endpoints
-      .filter(({ name }) => name !== 'wrong')
-      .map(({ name, deferOption, executionTimeoutS, tags }) => [name, deferOption, executionTimeoutS, tags]);
-    assert.equal(said, [
-      ['mine', 'never', 3600, ['quick']],
-      ['other', 'optional', 7, ['mine']],
-      ['first', 'always', 0.3, undefined],
-    ]); // no longer than limits.timeout_s
-    assert.is(await ask(app, '/mine?defer=true'), 'I am second');
-    const { task_id: id } = (await ask(app, '/own/first')) as { task_id: string };
-    const task = async (): Promise<{ status: string; result: { error: string; message: string } }> =>
-      (await fetch(`${app.url}/tasks/${id}`)).json() as never;
-    while (!['failed', 'completed'].includes((await task()).status))
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    assert.match(JSON.stringify(await task()), /"status":"failed".*0\.3 seconds/);
-    const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as {
-      paths: Record<string, { post: { tags: string[]; parameters?: { name: string }[] } }>;
-    };
-    const named = (path: string): unknown[] => [
-      paths[path]?.post.tags,
-      paths[path]?.post.parameters?.some(({ name }) => name === 'defer'),
-    ];
-    assert.equal(
-      [named('/mine'), named('/other'), named('/own/first')],
-      [
-        [['quick'], undefined],
-        [['mine'], true],
-        [['timed'], false],
-      ],
-    );
-  },
-);
+Components('take defer option, timeout and tags from plugin.json, unless the application sets them', async () => {
+  const timed = join(folder, 'timed');
+  mkdirSync(join(timed, 'src'), { recursive: true });
+  writeFileSync(
+    join(timed, 'src/index.ts'),
+    SOURCE.replace('=> JSON.stringify(', "=> { if (name === 'first') for (;;); return JSON.stringify(").replace(
+      'name) };',
+      'name); } };',
+    ),
+  );
+  const options = {
+    first: { defer: 'always', execution_timeout_s: 0.3 },
+    second: { defer: 'never', execution_timeout_s: 9000, tags: ['quick'] },
+  };
+  writeFileSync(join(timed, 'plugin.json'), JSON.stringify({ name: 'timed', version: '1.0.0', endpoints: options }));
+  await using app = makeApp({}, { task_queue: { max_retries: 1 } })
+    .registerPlugins(timed)
+    .registerEndpoint({ name: 'mine', path: '/mine', component: timed, endpoint: 'second' })
+    .registerEndpoint({
+      name: 'other',
+      path: '/other',
+      component: timed,
+      endpoint: 'second',
+      defer_option: 'optional',
+      execution_timeout: 7,
+      tags: ['mine'],
+    });
+  await started(app);
+  const said = app.endpoints
+    .filter(({ name }) => name !== 'wrong')
+    .map(({ name, deferOption, executionTimeoutS, tags }) => [name, deferOption, executionTimeoutS, tags]);
+  assert.equal(said, [
+    ['mine', 'never', 3600, ['quick']],
+    ['other', 'optional', 7, ['mine']],
+    ['first', 'always', 0.3, undefined],
+  ]); // no longer than limits.timeout_s
+  assert.is(await ask(app, '/mine?defer=true'), 'I am second');
+  const { task_id: id } = (await ask(app, '/own/first')) as { task_id: string };
+  const task = async (): Promise<{ status: string; result: { error: string; message: string } }> =>
+    (await fetch(`${app.url}/tasks/${id}`)).json() as never;
+  while (!['failed', 'completed'].includes((await task()).status))
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.match(JSON.stringify(await task()), /"status":"failed".*0\.3 seconds/);
+  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as {
+    paths: Record<string, { post: { tags: string[]; parameters?: { name: string }[] } }>;
+  };
+  const named = (path: string): unknown[] => [
+    paths[path]?.post.tags,
+    paths[path]?.post.parameters?.some(({ name }) => name === 'defer'),
+  ];
+  assert.equal(
+    [named('/mine'), named('/other'), named('/own/first')],
+    [
+      [['quick'], undefined],
+      [['mine'], true],
+      [['timed'], false],
+    ],
+  );
+});
 
 Components(
-  'a plugin.json that says something of an endpoint that there is not is refused with those that there are',
+  'a plugin.json with options of an unknown endpoint is refused, and the known endpoints are named',
   async () => {
     const odd = join(folder, 'odd');
     mkdirSync(join(odd, 'src'), { recursive: true });
@@ -123,62 +120,68 @@ Components(
   },
 );
 
-Components('one is served under the name, path and words of the application, the others are not', async () => {
-  const seen: string[] = [];
-  await using app = makeApp().registerEndpoint({
-    name: 'mine',
-    path: '/mine',
-    summary: 'My words',
-    component: plugin,
-    endpoint: 'second',
-    tags: ['t'],
-    event_handlers: [{ handle: (path) => void seen.push(path) }],
-  });
-  await started(app);
-  assert.equal(
-    [await ask(app, '/mine'), await ask(app, '/own/first'), await ask(app, '/own/second')],
-    ['I am second', 404, 404],
-  );
-  const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as {
-    paths: Record<string, { post: Record<string, unknown> }>;
-  };
-  const { operationId, summary, tags } = paths['/mine']?.post ?? {};
-  assert.equal(
-    { operationId, summary, tags, seen },
-    { operationId: 'mine', summary: 'My words', tags: ['t'], seen: ['/mine'] },
-  );
-});
+Components(
+  'a chosen one is served under the name, path and texts of the application, and the others are not',
+  async () => {
+    const seen: string[] = [];
+    await using app = makeApp().registerEndpoint({
+      name: 'mine',
+      path: '/mine',
+      summary: 'My words',
+      component: plugin,
+      endpoint: 'second',
+      tags: ['t'],
+      event_handlers: [{ handle: (path) => void seen.push(path) }],
+    });
+    await started(app);
+    assert.equal(
+      [await ask(app, '/mine'), await ask(app, '/own/first'), await ask(app, '/own/second')],
+      ['I am second', 404, 404],
+    );
+    const { paths } = (await (await fetch(`${app.url}/openapi.json`)).json()) as {
+      paths: Record<string, { post: Record<string, unknown> }>;
+    };
+    const { operationId, summary, tags } = paths['/mine']?.post ?? {};
+    assert.equal(
+      { operationId, summary, tags, seen },
+      { operationId: 'mine', summary: 'My words', tags: ['t'], seen: ['/mine'] },
+    );
+  },
+);
 
-Components('an output that does not match is a 500, and the log alone says where, without what was there', async () => {
-  const lines: unknown[] = [];
-  const log = { ...silentLogger, error: (_: string, fields?: unknown) => void lines.push(fields), child: () => log };
-  await using app = await started(makeApp({ log }).registerPlugins(join(folder, 'plugins')));
-  const response = await postJson(`${app.url}/own/wrong`);
-  assert.equal(
-    [response.status, await response.json()],
-    [
-      500,
-      {
-        error: 'OutputError',
-        message: 'endpoint wrong: its output does not match its schema',
-        data: {},
-        stacktrace: null,
-      },
-    ],
-  );
-  const places = lines
-    .map((fields) => (fields as { output?: unknown }).output)
-    .filter((output) => output !== undefined);
-  assert.equal(places, [
-    [
-      { loc: ['pages', 1], type: 'float_type' },
-      { loc: ['more'], type: 'extra_forbidden' },
-    ],
-  ]);
-  assert.not.match(JSON.stringify(lines), 'a secret');
-});
+Components(
+  'an output that does not match its schema is a 500, and only the log says where, without the value',
+  async () => {
+    const lines: unknown[] = [];
+    const log = { ...silentLogger, error: (_: string, fields?: unknown) => void lines.push(fields), child: () => log };
+    await using app = await started(makeApp({ log }).registerPlugins(join(folder, 'plugins')));
+    const response = await postJson(`${app.url}/own/wrong`);
+    assert.equal(
+      [response.status, await response.json()],
+      [
+        500,
+        {
+          error: 'OutputError',
+          message: 'endpoint wrong: its output does not match its schema',
+          data: {},
+          stacktrace: null,
+        },
+      ],
+    );
+    const places = lines
+      .map((fields) => (fields as { output?: unknown }).output)
+      .filter((output) => output !== undefined);
+    assert.equal(places, [
+      [
+        { loc: ['pages', 1], type: 'float_type' },
+        { loc: ['more'], type: 'extra_forbidden' },
+      ],
+    ]);
+    assert.not.match(JSON.stringify(lines), 'a secret');
+  },
+);
 
-Components('the same name needs no `endpoint`, and the words are then its own', async () => {
+Components('the same name needs no `endpoint`, and its own texts are then used', async () => {
   await using app = await started(
     makeApp()
       .registerEndpoint({ name: 'first', path: '/renamed', component: plugin })
@@ -189,7 +192,7 @@ Components('the same name needs no `endpoint`, and the words are then its own', 
 });
 
 Components(
-  'stay under their names when the plugin is reloaded, beside all the others where the folder is registered too',
+  'keep their names when the plugin is reloaded, beside all other endpoints if the folder is registered, too',
   async () => {
     await using app = await started(
       makeApp()
@@ -213,18 +216,21 @@ Components(
   },
 );
 
-Components('with its last endpoint a component ends, and it can come back while the application runs', async () => {
-  const mine = { name: 'mine', path: '/mine', component: plugin, endpoint: 'second' };
-  await using app = await started(makeApp().registerEndpoint(mine));
-  app.unregisterEndpoint('mine');
-  assert.is(await ask(app, '/mine'), 404);
-  while (app.plugins().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
-  app.registerEndpoint(mine);
-  await app.reloadPlugins();
-  assert.is(await ask(app, '/mine'), 'I am second');
-});
+Components(
+  'a component is unloaded with its last endpoint, and can be registered again while the application runs',
+  async () => {
+    const mine = { name: 'mine', path: '/mine', component: plugin, endpoint: 'second' };
+    await using app = await started(makeApp().registerEndpoint(mine));
+    app.unregisterEndpoint('mine');
+    assert.is(await ask(app, '/mine'), 404);
+    while (app.plugins().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    app.registerEndpoint(mine);
+    await app.reloadPlugins();
+    assert.is(await ask(app, '/mine'), 'I am second');
+  },
+);
 
-Components('a name or path is taken before the component is loaded', () => {
+Components('a name or path is reserved before the component is loaded', () => {
   const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'second' });
   assert.throws(
     () => app.registerEndpoint({ name: 'mine', path: '/other', component: plugin }),
@@ -257,14 +263,17 @@ Components('a folder without a plugin, or with several, is refused at once', () 
   );
 });
 
-Components('an endpoint that the component does not have ends the start, and says which there are', async () => {
-  const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'third' });
-  const error = (await app.deploy().catch((thrown: unknown) => thrown)) as AanaError;
-  assert.match(
-    error.message,
-    /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second, wrong$/,
-  );
-  await app.stopped;
-});
+Components(
+  'an endpoint that the component does not have fails the start, and the error names its endpoints',
+  async () => {
+    const app = makeApp().registerEndpoint({ name: 'mine', path: '/mine', component: plugin, endpoint: 'third' });
+    const error = (await app.deploy().catch((thrown: unknown) => thrown)) as AanaError;
+    assert.match(
+      error.message,
+      /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second, wrong$/,
+    );
+    await app.stopped;
+  },
+);
 
 Components.run();

@@ -1,4 +1,4 @@
-// Deployments that come, change and go while the application serves.
+// Deployments that are added, changed and removed while the application serves.
 import { rmSync } from 'node:fs';
 import { kill } from 'node:process';
 import { suite } from 'uvu';
@@ -24,7 +24,7 @@ const good = (...words: string[]) => SentimentDeployment.options({ user_config: 
 const label = async (app: AanaApp, text: string): Promise<string> =>
   (await app.handle(SentimentDeployment, 'sentiment').classify({ text })).label;
 
-Deployments('one starts at once with `deploy: true`, and is forgotten when it cannot', async () => {
+Deployments('one starts at once with `deploy: true`, and is removed when the start fails', async () => {
   await using app = await makeApp(folder).deploy();
   assert.is(await app.registerDeployment('sentiment', good('fine'), { deploy: true }), app);
   assert.equal([await label(app, 'fine'), app.status().status], ['positive', 'RUNNING']);
@@ -47,7 +47,7 @@ Deployments('one can start before the application is deployed, which then starts
   );
 });
 
-Deployments('one that is unregistered is gone, and its name can be used again', async () => {
+Deployments('an unregistered one is gone, and its name can be used again', async () => {
   await using app = await makeApp(folder).registerDeployment('sentiment', good('fine')).deploy();
   await app.unregisterDeployment('sentiment');
   assert.throws(() => app.handle('sentiment'), /there is no deployment sentiment; deployments are: none/);
@@ -72,9 +72,7 @@ Deployments('one is changed and scaled, and keeps serving', async () => {
   assert.is(await label(app, 'nice'), 'positive');
 });
 
-/**
- * What the application says while `until` does not hold: each pair of its state and of the answer of `/api/ready` once.
- */
+/** Returns each distinct pair of the application's state and the status of `/api/ready` until `until` holds. */
 async function said(app: AanaApp, until: (status: string) => boolean): Promise<Set<string>> {
   const seen = new Set<string>();
   for (;;) {
@@ -95,7 +93,7 @@ async function pids(app: AanaApp, count: number): Promise<number[]> {
 }
 
 Deployments(
-  'the application is ready while one of two replicas starts again, and not while the only one does',
+  'the application is ready while one of two replicas restarts, but not while the only one does',
   async () => {
     await using app = await started(
       makeApp(folder).registerDeployment(
@@ -122,7 +120,7 @@ Deployments(
   },
 );
 
-Deployments('the application is ready while one sleeps, is scaled or changed, comes or goes', async () => {
+Deployments('the application is ready while one sleeps or is scaled, changed, added or removed', async () => {
   const sleeping = SentimentDeployment.options({
     user_config: { good: ['fine'] },
     autoscaling_config: { min_replicas: 0, max_replicas: 1 },

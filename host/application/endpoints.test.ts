@@ -1,4 +1,4 @@
-// Endpoints of the program itself: classes and functions, registered with an application that serves over real sockets.
+// Endpoints of the program itself: classes and functions of an application that serves over real sockets.
 import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -122,7 +122,7 @@ Endpoints(
   },
 );
 
-Endpoints('what initialize throws ends the start and names the endpoint', async () => {
+Endpoints('an error of initialize ends the start and names the endpoint', async () => {
   class Broken extends Double {
     override async initialize(): Promise<void> {
       throw new Error('the table of words is missing');
@@ -135,7 +135,7 @@ Endpoints('what initialize throws ends the start and names the endpoint', async 
   assert.is(app.status().deployments['app']?.status, 'DEPLOY_FAILED');
 });
 
-Endpoints('has handles of deployments from initialize on, typed by their class', async () => {
+Endpoints('has handles of deployments from initialize on, with the types of their class', async () => {
   class Judge extends Endpoint {
     readonly input = z.strictObject({ text: z.string() });
     readonly output = z.string();
@@ -163,7 +163,7 @@ Endpoints('has handles of deployments from initialize on, typed by their class',
   assert.is(await (await postJson(`${app.url}/judge`, { text: 'good' })).json(), 'positive');
 });
 
-Endpoints('one that is registered while the application runs is served at once, after its initialize', async () => {
+Endpoints('one that is registered while the application runs is served after its initialize', async () => {
   await using app = await started(makeApp(folder));
   assert.is((await postJson(`${app.url}/double`, { n: 1 })).status, 404);
   app.registerEndpoint(double);
@@ -172,7 +172,7 @@ Endpoints('one that is registered while the application runs is served at once, 
   assert.is(Double.initialized, 1);
 });
 
-Endpoints('one that is unregistered is gone, and its name and path can be used again', async () => {
+Endpoints('an unregistered one is gone, and its name and path can be used again', async () => {
   await using app = await started(makeApp(folder).registerEndpoint(double));
   app.unregisterEndpoint('double').unregisterEndpoint('never-there');
   assert.is((await postJson(`${app.url}/double`, { n: 1 })).status, 404);
@@ -186,7 +186,7 @@ Endpoints('one that is unregistered is gone, and its name and path can be used a
   assert.equal(await (await postJson(`${app.url}/double`, { n: 1 })).json(), { n: 20 });
 });
 
-Endpoints('a taken name and a taken path are refused, and leave what was there', async () => {
+Endpoints('a taken name and a taken path are refused, without effect on the other endpoint', async () => {
   await using app = await started(makeApp(folder).registerEndpoint(double));
   assert.throws(
     () => app.registerEndpoint({ ...double, path: '/other' }),
@@ -200,12 +200,12 @@ Endpoints('a taken name and a taken path are refused, and leave what was there',
 });
 
 const REFUSED: readonly [title: string, registration: Record<string, unknown>, message: RegExp][] = [
+  ['nothing that it is made of', {}, /endpoint a: give exactly one of endpoint_cls, run and component$/],
   [
-    'nothing that it is made of',
-    {},
-    /endpoint a: exactly one of endpoint_cls, run and component says what it is made of$/,
+    'two kinds at once',
+    { endpoint_cls: Double, component: 'x' },
+    /exactly one of endpoint_cls, run and component, not endpoint_cls and component/,
   ],
-  ['two things that it is made of', { endpoint_cls: Double, component: 'x' }, /given are endpoint_cls and component/],
   ['an option that there is not', { endpoint_cls: Double, methods: ['GET'] }, /endpoint a: .*methods/],
   [
     'a class that is no endpoint',
@@ -219,24 +219,24 @@ const REFUSED: readonly [title: string, registration: Record<string, unknown>, m
   [
     'a class without schemas',
     { endpoint_cls: class Bare extends (Endpoint as new () => object) {} },
-    /endpoint a: Bare must have a field input, a schema of zod 4/,
+    /endpoint a: Bare must have a field input with a zod 4 schema/,
   ],
-  ['a function without schemas', { run }, /endpoint a: input: a schema of zod 4 is missing/],
+  ['a function without schemas', { run }, /endpoint a: input: a zod 4 schema is missing/],
   [
     'a schema of something else',
     { run, input: { n: 'number' }, output: Output },
-    /endpoint a: input: .*must be a schema of zod 4/,
+    /endpoint a: input: .*must be a zod 4 schema/,
   ],
-  ['schemas beside a class', { endpoint_cls: Double, input: Input }, /endpoint a: input and output belong to run/],
+  ['schemas beside a class', { endpoint_cls: Double, input: Input }, /endpoint a: input and output are only for run/],
   [
     'an endpoint of no component',
     { endpoint_cls: Double, endpoint: 'b' },
-    /endpoint a: endpoint: names an endpoint of a component/,
+    /endpoint a: endpoint needs component, because it names an endpoint of a component/,
   ],
   [
     'admin_required',
     { endpoint_cls: Double, admin_required: true },
-    /endpoint a: admin_required: API keys are off, so everybody could run it: set api_service.enabled/,
+    /endpoint a: admin_required: API keys are off, so anybody could run it; set api_service.enabled/,
   ],
   [
     'active_subscription_required',
@@ -266,7 +266,7 @@ for (const [title, registration, message] of REFUSED) {
   });
 }
 
-Endpoints('what is as it is anyway may be said', async () => {
+Endpoints('options may repeat their defaults', async () => {
   await using app = makeApp(folder).registerEndpoint({
     ...double,
     description: null,
@@ -279,44 +279,41 @@ Endpoints('what is as it is anyway may be said', async () => {
   assert.equal(await (await postJson(`${app.url}/double?defer=true`, { n: 1 })).json(), { n: 2 });
 });
 
-Endpoints(
-  'event handlers are asked in turn before the input is looked at, and what they throw is the answer',
-  async () => {
-    const seen: unknown[] = [];
-    const quota = {
-      left: 1,
-      async handle(path: string, event: unknown): Promise<void> {
-        seen.push([path, event]);
-        if (quota.left-- === 0)
-          throw new AanaError('TooManyRequestsException', 'unavailable', 'the quota is used up', {
-            data: { rate_limit: 1 },
-          });
-      },
-    };
-    await using app = await started(
-      makeApp(folder).registerEndpoint({
-        ...double,
-        event_handlers: [{ handle: () => void seen.push('first') }, quota],
-      }),
-    );
-    assert.is((await postJson(`${app.url}/double`, { n: 'not a number' })).status, 422);
-    const refused = await postJson(`${app.url}/double`, { n: 'not a number' });
-    assert.equal(
-      [refused.status, ((await refused.json()) as { error: string }).error],
-      [503, 'TooManyRequestsException'],
-    );
-    assert.equal(seen, ['first', ['/double', { defer: false }], 'first', ['/double', { defer: false }]]);
-  },
-);
+Endpoints('event handlers are called in order before the input is read, and their errors are the answer', async () => {
+  const seen: unknown[] = [];
+  const quota = {
+    left: 1,
+    async handle(path: string, event: unknown): Promise<void> {
+      seen.push([path, event]);
+      if (quota.left-- === 0)
+        throw new AanaError('TooManyRequestsException', 'unavailable', 'the quota is used up', {
+          data: { rate_limit: 1 },
+        });
+    },
+  };
+  await using app = await started(
+    makeApp(folder).registerEndpoint({
+      ...double,
+      event_handlers: [{ handle: () => void seen.push('first') }, quota],
+    }),
+  );
+  assert.is((await postJson(`${app.url}/double`, { n: 'not a number' })).status, 422);
+  const refused = await postJson(`${app.url}/double`, { n: 'not a number' });
+  assert.equal(
+    [refused.status, ((await refused.json()) as { error: string }).error],
+    [503, 'TooManyRequestsException'],
+  );
+  assert.equal(seen, ['first', ['/double', { defer: false }], 'first', ['/double', { defer: false }]]);
+});
 
-Endpoints('the application refuses an option that it does not have', () => {
+Endpoints('the application refuses an unknown option', () => {
   assert.throws(
     () => makeApp(folder, { migrationFunc: () => {} } as never),
-    /AanaApp: there is no option migrationFunc; options are: name, migration_func/,
+    /AanaApp: unknown option migrationFunc; options are: name, migration_func/,
   );
 });
 
-Endpoints('openapi_params are put over what the document says in general', async () => {
+Endpoints('openapi_params replace general fields of the document', async () => {
   await using app = await started(
     makeApp(folder, {
       name: 'shop',
@@ -330,7 +327,7 @@ Endpoints('openapi_params are put over what the document says in general', async
   );
 });
 
-Endpoints('migrate runs migration_func with the configuration, and what it throws is seen', async () => {
+Endpoints('migrate runs migration_func with the configuration, and passes on its errors', async () => {
   const seen: unknown[] = [];
   const app = makeApp(folder, { migration_func: async (config) => void seen.push(config) });
   await app.migrate();

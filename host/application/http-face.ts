@@ -13,7 +13,7 @@ export interface HttpFaceOptions extends Pick<
   readonly services: Services;
 }
 
-/** The HTTP face of an application, with its services and as it is configured. */
+/** Creates the HTTP face of an application from its services and configuration. */
 export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): HttpFace {
   return createHttpFace({
     ...rest,

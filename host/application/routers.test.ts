@@ -38,7 +38,7 @@ function pages(): Router {
   return router;
 }
 
-Routers('a router answers, with the request id and the errors of all other answers', async () => {
+Routers('a router answers with the request id, and its errors have the usual form', async () => {
   await using app = await started(makeApp(folder).registerEndpoint(hello).registerRouter('pages', pages()));
   const response = await fetch(`${app.url}/pages/one`, { headers: { 'x-request-id': 'abc-1' } });
   assert.equal(
@@ -64,7 +64,7 @@ Routers('a router answers, with the request id and the errors of all other answe
   assert.is((await postJson(`${app.url}/hello`)).status, 200);
 });
 
-Routers('is not asked before the application is deployed', async () => {
+Routers('is not called before the application is deployed', async () => {
   await using app = makeApp(folder).registerRouter('pages', pages());
   await app.connect({ host: '127.0.0.1', port: 0 });
   assert.is((await fetch(`${app.url}/pages/one`)).status, 503);
@@ -83,7 +83,7 @@ Routers('is registered and unregistered while the application runs', async () =>
   assert.is((await fetch(`${app.url}/pages/one`)).status, 200);
 });
 
-Routers('refuses in one sentence what is taken', () => {
+Routers('refuses a taken route in one sentence', () => {
   const app = makeApp(folder).registerEndpoint({ ...hello, path: '/pages/hello' });
   assert.throws(
     () => app.registerRouter('pages', pages()),
@@ -110,7 +110,7 @@ Routers('refuses in one sentence what is taken', () => {
   assert.throws(() => app.registerRouter('none', {} as never), /^router none: it is not a router of @koa\/router$/);
 });
 
-Routers('a GET route beside an endpoint of the same path is no conflict', async () => {
+Routers('a GET route can have the path of an endpoint', async () => {
   await using app = await started(
     makeApp(folder)
       .registerEndpoint(hello)
@@ -124,7 +124,7 @@ Routers('a GET route beside an endpoint of the same path is no conflict', async 
   assert.is((await fetch(`${app.url}/hello`, { method: 'PUT' })).headers.get('allow'), 'POST, HEAD, GET');
 });
 
-/** Another application around this one, which listens on a free port. */
+/** Starts another Koa application around this one on a free port. */
 async function within(
   app: AanaApp,
   middleware: Middleware,
@@ -152,7 +152,7 @@ async function within(
 
 const application = (): AanaApp => makeApp(folder).registerEndpoint(hello).registerRouter('pages', pages());
 
-Routers('another Koa application mounts it: what it does not know comes next', async () => {
+Routers('another Koa application can mount the application, which passes unknown paths on', async () => {
   const app = await application().deploy();
   await using outer = await within(app, app.middleware());
   assert.equal(await (await postJson(`${outer.url}/hello`, { who: 'Ada' })).json(), { text: 'hello Ada' });
@@ -167,7 +167,7 @@ Routers('another Koa application mounts it: what it does not know comes next', a
   );
 });
 
-Routers('below a prefix its paths are its own, and its documentation leads there', async () => {
+Routers('below a prefix only its paths are answered, and its documentation has the prefix', async () => {
   const app = await application().deploy();
   await using outer = await within(app, app.middleware({ prefix: '/ai' }));
   assert.equal(await (await postJson(`${outer.url}/ai/hello`)).json(), { text: 'hello you' });
@@ -184,7 +184,7 @@ Routers('below a prefix its paths are its own, and its documentation leads there
   assert.throws(() => app.middleware({ prefix: 'ai/' }), /expected a path prefix such as "\/ai", got "ai\/"/);
 });
 
-Routers('a router of another application mounts it as well', async () => {
+Routers('a router of another application can mount the application, too', async () => {
   const app = await application().deploy();
   const mount: Middleware = async (ctx, next) => {
     if (!ctx.path.startsWith('/v2/')) return next();
@@ -203,7 +203,7 @@ Routers('a router of another application mounts it as well', async () => {
   assert.equal(servers, [{ url: '/v2' }]);
 });
 
-Routers('a stream goes through the other application, and its client going away ends it', async () => {
+Routers('a stream passes through the other application, and ends when its client leaves', async () => {
   let ended = (): void => {};
   const end = new Promise<void>((resolve) => (ended = resolve));
   const app = makeApp(folder).registerEndpoint({

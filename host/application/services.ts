@@ -37,18 +37,18 @@ export interface ServicesOptions {
   readonly log: Logger;
   readonly definitions: readonly DeploymentDefinition[] | undefined;
   readonly migrations?: readonly MigrationSource[] | undefined;
-  /** Names of errors after which a task has another attempt. */
+  /** Names of errors after which a task gets another attempt. */
   readonly retryable?: readonly string[] | undefined;
-  /** Where the parts report what they do. */
+  /** Records the work of all parts. */
   readonly telemetry: Telemetry;
-  /** Aborts when the application shuts down. */
+  /** Aborted when the application shuts down. */
   readonly signal: AbortSignal;
 }
 
-/** How long a page whose scripts could not be fetched is answered without another try. */
+/** Time after a failed fetch of a page's scripts before the next attempt. */
 const RETRY_AFTER_MS = 60_000;
 
-/** The parts of an application, put together; nothing runs until it is asked for. */
+/** Creates and connects the parts of an application. Nothing runs before it is needed. */
 export class Services {
   readonly models: ModelStore;
   readonly deployments: DeploymentManager;
@@ -56,16 +56,16 @@ export class Services {
   readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
   readonly pluginSet: PluginSet;
   readonly storage: Storage;
-  /** Absent where nobody is asked for a key. */
+  /** Undefined when API keys are off. */
   readonly apiKeys: ApiKeys | undefined;
-  /** Absent where the configuration has no queue. */
+  /** Undefined when the task queue is off. */
   readonly tasks: TaskQueue | undefined;
-  /** Present with `tasks`. */
+  /** Defined together with `tasks`. */
   readonly webhooks: Webhooks | undefined;
   readonly uploads: ProcessFolder;
-  /** The folder that ids of decoded audio and of uploads are below. */
+  /** Folder of artifacts: decoded audio and uploads. */
   readonly artifactsDir: string;
-  /** The file of Redoc's bundle, fetched first where it is not here. */
+  /** Returns the file of Redoc's bundle. Fetches it if necessary. */
   readonly redocBundle: () => Promise<string>;
   readonly #options: ServicesOptions;
   readonly #network: Network;
@@ -157,12 +157,12 @@ export class Services {
     this.uploads = new ProcessFolder(this.artifactsDir);
   }
 
-  /** Whether the database can be opened now, without compiling anything first. */
+  /** Returns whether the database can be opened now, without compiling SQLite first. */
   async canOpenStorage(): Promise<boolean> {
     return this.#options.config.db_config.datastore_type !== 'sqlite' || (await isSqliteBuilt());
   }
 
-  /** Whether a deployment with this name, or any, runs on the addon. */
+  /** Returns whether the deployment with this name, or without a name any deployment, needs the addon. */
   needsAddon(deployment?: string): boolean {
     const bounds = [...this.deployments.registered()].filter(
       ([name]) => deployment === undefined || name === deployment,
@@ -170,7 +170,7 @@ export class Services {
     return bounds.some(([, { options }]) => builtinDefinitions.some(({ name }) => name === options.type));
   }
 
-  /** Builds the addon, once; replicas that start meanwhile wait for it, and see its failure. */
+  /** Builds the addon, once. Replicas wait for it before they start, and fail if it fails. */
   buildNative(signal: AbortSignal): Promise<unknown> {
     const { config, log } = this.#options;
     this.#native ??= buildNative({
@@ -184,7 +184,7 @@ export class Services {
     return this.#native;
   }
 
-  /** Starts a deployment that was registered just now; forgets it when it cannot. */
+  /** Starts a deployment that was just registered. Removes it when the start fails. */
   async startOne(name: string): Promise<void> {
     const { signal } = this.#options;
     try {
@@ -196,7 +196,7 @@ export class Services {
     }
   }
 
-  /** Registers a deployment, in place of the one that has the name and was not started. */
+  /** Registers a deployment. Replaces one of the same name that was not started. */
   configureDeployment(name: string, entry: DeploymentOptionsInput): void {
     const bound = this.#classed(name, structuredClone(entry));
     this.deployments.unregister(name);
@@ -211,23 +211,17 @@ export class Services {
     return this.deployments.update(name, this.#classed(name, deployment), options);
   }
 
-  /**
-   * The type of an entry of the configuration may be a class of the application's own, which is known from its
-   * registration.
-   */
+  /** Binds an entry whose type is a custom class of the application, which is known from the registered deployment. */
   #classed(name: string, given: BoundDeployment | DeploymentOptionsInput): BoundDeployment | DeploymentOptionsInput {
     const registered = this.deployments.registered().get(name)?.definition;
     if ('definition' in given || given.type !== registered?.name) return given;
     return boundFrom(given, new Map([[given.type, registered]]), `deployment ${name}`);
   }
 
-  /**
-   * Makes media ready for those who read them: plugins, and other processes of this user; fetches ffmpeg where there is
-   * none.
-   */
+  /** Opens the media service for plugins and for other processes of this user. Fetches ffmpeg if necessary. */
   openMedia(signal: AbortSignal = this.#options.signal, report?: ReportProgress): Promise<MediaService> {
     this.#openingMedia ??= this.#openMedia(signal, report);
-    this.#openingMedia.catch(() => (this.#openingMedia = undefined)); // another try may work
+    this.#openingMedia.catch(() => (this.#openingMedia = undefined)); // the next attempt may succeed
     return this.#openingMedia;
   }
 
@@ -239,7 +233,7 @@ export class Services {
     return this.#media;
   }
 
-  /** The ffmpeg to use, fetched first when this machine has none. */
+  /** Returns the path of the ffmpeg to use. Fetches it if this machine has none. */
   async ffmpeg(signal?: AbortSignal, report?: ReportProgress): Promise<string> {
     const { config, log } = this.#options;
     const cached = await this.models.resolveTool('ffmpeg');
@@ -251,7 +245,7 @@ export class Services {
     });
   }
 
-  /** Ends everything that runs; calls of deployments may finish for `graceMs`. */
+  /** Ends everything that runs. Calls of deployments may finish for `graceMs`. */
   async close(graceMs: number): Promise<void> {
     const until = performance.now() + graceMs;
     await this.tasks?.stop(graceMs);
@@ -271,7 +265,7 @@ export class Services {
   }
 }
 
-/** Where uploads of deferred requests lie. */
+/** Returns the folder of uploads of deferred requests. */
 function taskFilesDir(config: Config): string {
   return join(config.data_dir, 'tasks');
 }

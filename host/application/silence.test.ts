@@ -1,4 +1,5 @@
-// Marked secrets go through a real server, in success and in failure; neither its log nor its error answers hold them.
+// Marked secrets pass through a real server, in success and in failure. Neither its log nor its error answers contain
+// them.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,7 +90,7 @@ interface Asked {
   readonly body: object;
   readonly file?: boolean;
   readonly key: string;
-  /** What the answer is. */
+  /** The expected answer. */
   readonly status: number;
   readonly error?: string;
 }
@@ -113,99 +114,96 @@ function assertSilent(what: string, text: string, key: string): void {
     );
 }
 
-Silence(
-  'is what requests, files, keys and models say: it is in the answers that are asked for, and nowhere else',
-  async () => {
-    await using server = await start(false);
-    const { app, url, log } = server;
-    assert.ok(app.apiKeys);
-    const { apiKey: key } = await app.apiKeys.create({ user_id: 'ann', hmac_secret: 'HOOKSECRET-0123456789' });
-    const { apiKey: given } = await app.apiKeys.create({ user_id: 'old' }, 'GATEWAYSECRET-0123456789');
-    const prompt = PROMPT;
+Silence('keeps contents of requests, files, keys and models out of logs and errors', async () => {
+  await using server = await start(false);
+  const { app, url, log } = server;
+  assert.ok(app.apiKeys);
+  const { apiKey: key } = await app.apiKeys.create({ user_id: 'ann', hmac_secret: 'HOOKSECRET-0123456789' });
+  const { apiKey: given } = await app.apiKeys.create({ user_id: 'old' }, 'GATEWAYSECRET-0123456789');
+  const prompt = PROMPT;
 
-    assert.match(await send(url, { path: '/ask', body: { prompt }, key, status: 200 }), 'PROMPTSECRET');
-    assert.match(
-      await send(url, { path: '/ask', body: { prompt, file: 'f' }, file: true, key: given, status: 200 }),
-      'PROMPTSECRET',
-    );
+  assert.match(await send(url, { path: '/ask', body: { prompt }, key, status: 200 }), 'PROMPTSECRET');
+  assert.match(
+    await send(url, { path: '/ask', body: { prompt, file: 'f' }, file: true, key: given, status: 200 }),
+    'PROMPTSECRET',
+  );
 
-    const failures: Asked[] = [
-      { path: '/ask', body: { prompt, how: 'here' }, key, status: 500, error: 'Error' },
-      { path: '/ask', body: { prompt, how: 'throw' }, key, status: 500, error: 'RangeError' },
-      { path: '/ask', body: { prompt, how: 'output' }, key, status: 500, error: 'OutputError' },
-      { path: '/ask', body: { prompt, how: 'later' }, key, status: 503, error: 'ReplicaLostError' },
-      { path: '/spell', body: { prompt }, key, status: 200, error: 'TypeError' },
-      {
-        path: '/listen',
-        body: { url: `http://${USERINFO}:${USERINFO}@127.0.0.1:8081/a.mp4?token=${USERINFO}#${USERINFO}` },
-        key,
-        status: 403,
-        error: 'PrivateAddressException',
-      },
-      { path: '/ask', body: { prompt }, key: 'GATEWAYSECRET-9876543210', status: 401, error: 'ApiKeyNotFound' },
-      { path: '/ask', body: { prompt }, key: `${key}x`, status: 401, error: 'ApiKeyNotFound' },
-      { path: '/api/keys', body: { prompt }, key, status: 403, error: 'AdminOnlyAccess' },
-      { path: `/none?key=${key}&prompt=PROMPTSECRET`, body: {}, key, status: 404, error: 'NotFound' },
-    ];
-    for (const failure of failures) assertSilent(`the answer of ${failure.path}`, await send(url, failure), key);
+  const failures: Asked[] = [
+    { path: '/ask', body: { prompt, how: 'here' }, key, status: 500, error: 'Error' },
+    { path: '/ask', body: { prompt, how: 'throw' }, key, status: 500, error: 'RangeError' },
+    { path: '/ask', body: { prompt, how: 'output' }, key, status: 500, error: 'OutputError' },
+    { path: '/ask', body: { prompt, how: 'later' }, key, status: 503, error: 'ReplicaLostError' },
+    { path: '/spell', body: { prompt }, key, status: 200, error: 'TypeError' },
+    {
+      path: '/listen',
+      body: { url: `http://${USERINFO}:${USERINFO}@127.0.0.1:8081/a.mp4?token=${USERINFO}#${USERINFO}` },
+      key,
+      status: 403,
+      error: 'PrivateAddressException',
+    },
+    { path: '/ask', body: { prompt }, key: 'GATEWAYSECRET-9876543210', status: 401, error: 'ApiKeyNotFound' },
+    { path: '/ask', body: { prompt }, key: `${key}x`, status: 401, error: 'ApiKeyNotFound' },
+    { path: '/api/keys', body: { prompt }, key, status: 403, error: 'AdminOnlyAccess' },
+    { path: `/none?key=${key}&prompt=PROMPTSECRET`, body: {}, key, status: 404, error: 'NotFound' },
+  ];
+  for (const failure of failures) assertSilent(`the answer of ${failure.path}`, await send(url, failure), key);
 
-    // A 422 says what is wrong to whom sent it; the log does not.
-    await send(url, { path: '/ask', body: { prompt, n: 'PROMPTSECRET' }, key, status: 422 });
-    await send(url, { path: '/ask', body: { question: prompt }, file: true, key, status: 422 });
+  // A 422 explains the fault to the client; the log does not.
+  await send(url, { path: '/ask', body: { prompt, n: 'PROMPTSECRET' }, key, status: 422 });
+  await send(url, { path: '/ask', body: { question: prompt }, file: true, key, status: 422 });
 
-    const { apiKey: admin } = await app.apiKeys.create({ user_id: 'root', is_admin: true });
-    const mistaken = await fetch(`${url}/api/keys/${key}`, { method: 'DELETE', headers: { 'x-api-key': admin } });
-    assert.is(mistaken.status, 422);
-    assertSilent('the answer to a key in a URL', await mistaken.text(), key);
+  const { apiKey: admin } = await app.apiKeys.create({ user_id: 'root', is_admin: true });
+  const mistaken = await fetch(`${url}/api/keys/${key}`, { method: 'DELETE', headers: { 'x-api-key': admin } });
+  assert.is(mistaken.status, 422);
+  assertSilent('the answer to a key in a URL', await mistaken.text(), key);
 
-    // A key that was made elsewhere looks like anything; somebody puts it where its name belongs, or where other
-    // services have it.
-    for (const [method, path, status, headers] of [
-      ['DELETE', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
-      ['GET', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
-      ['PUT', `/api/subscriptions/${given}`, 422, { 'x-api-key': admin }],
-      ['POST', `/api/keys/${given}`, 405, { 'x-api-key': admin }],
-      ['POST', `/api/keys/${given}`, 401, {}],
-      ['POST', `/${given}/ask`, 404, { authorization: `Bearer ${given}` }],
-      ['POST', `/bot${given}/ask`, 404, { 'x-api-key': given }],
-      ['POST', `/${given}/ask`, 404, { 'x-api-key': admin }],
-      ['POST', `/ask/${encodeURIComponent('GATEWAYSECRET 0123456789')}`, 401, {}],
-      ['GET', '/tasks/GATEWAYSECRET-0123456789', 404, { 'x-api-key': admin }],
-    ] as const) {
-      const response = await fetch(url + path, {
-        method,
-        headers: { ...headers, 'content-type': 'application/json' },
-        ...(method === 'POST' || method === 'PUT' ? { body: '{"is_active":true}' } : {}),
-      });
-      const text = await response.text();
-      assert.is(response.status, status, `${method} ${path}: ${text}`);
-      if (status === 422) assertSilent(`the answer to ${method} ${path}`, text, key);
-    }
+  // A key that was made elsewhere can have any form. Somebody may put it where its name belongs, or where other
+  // services expect it.
+  for (const [method, path, status, headers] of [
+    ['DELETE', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
+    ['GET', `/api/keys/${given}`, 422, { 'x-api-key': admin }],
+    ['PUT', `/api/subscriptions/${given}`, 422, { 'x-api-key': admin }],
+    ['POST', `/api/keys/${given}`, 405, { 'x-api-key': admin }],
+    ['POST', `/api/keys/${given}`, 401, {}],
+    ['POST', `/${given}/ask`, 404, { authorization: `Bearer ${given}` }],
+    ['POST', `/bot${given}/ask`, 404, { 'x-api-key': given }],
+    ['POST', `/${given}/ask`, 404, { 'x-api-key': admin }],
+    ['POST', `/ask/${encodeURIComponent('GATEWAYSECRET 0123456789')}`, 401, {}],
+    ['GET', '/tasks/GATEWAYSECRET-0123456789', 404, { 'x-api-key': admin }],
+  ] as const) {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...headers, 'content-type': 'application/json' },
+      ...(method === 'POST' || method === 'PUT' ? { body: '{"is_active":true}' } : {}),
+    });
+    const text = await response.text();
+    assert.is(response.status, status, `${method} ${path}: ${text}`);
+    if (status === 422) assertSilent(`the answer to ${method} ${path}`, text, key);
+  }
 
-    const task = JSON.parse(
-      await send(url, { path: '/ask?defer=true', body: { prompt, how: 'throw' }, key, status: 200 }),
-    ) as { task_id: string };
-    await (await fetch(`${url}/tasks/${task.task_id}/events`, { headers: { 'x-api-key': key } })).text();
-    const { result } = (await (
-      await fetch(`${url}/tasks/${task.task_id}`, { headers: { 'x-api-key': key } })
-    ).json()) as { result: object };
-    assert.match(JSON.stringify(result), '"error":"RangeError"');
-    assertSilent('the result of a failed task', JSON.stringify(result), key);
+  const task = JSON.parse(
+    await send(url, { path: '/ask?defer=true', body: { prompt, how: 'throw' }, key, status: 200 }),
+  ) as { task_id: string };
+  await (await fetch(`${url}/tasks/${task.task_id}/events`, { headers: { 'x-api-key': key } })).text();
+  const { result } = (await (
+    await fetch(`${url}/tasks/${task.task_id}`, { headers: { 'x-api-key': key } })
+  ).json()) as { result: object };
+  assert.match(JSON.stringify(result), '"error":"RangeError"');
+  assertSilent('the result of a failed task', JSON.stringify(result), key);
 
-    await app.shutdown({ graceMs: 0 });
-    assert.match(
-      log(),
-      /"message":"request failed".*"error":"RangeError".*talkative-deployment/,
-      'where it failed is known',
-    );
-    assert.match(log(), /"message":"uncaught exception"/);
-    assertSilent('the log', log(), key);
-    for (const path of ['/ask', '/api/keys/…', '/…/ask', `/tasks/${task.task_id}`, '/none'])
-      assert.ok(log().includes(`"path":"${path}"`), `the log has ${path}`);
-  },
-);
+  await app.shutdown({ graceMs: 0 });
+  assert.match(
+    log(),
+    /"message":"request failed".*"error":"RangeError".*talkative-deployment/,
+    'where it failed is known',
+  );
+  assert.match(log(), /"message":"uncaught exception"/);
+  assertSilent('the log', log(), key);
+  for (const path of ['/ask', '/api/keys/…', '/…/ask', `/tasks/${task.task_id}`, '/none'])
+    assert.ok(log().includes(`"path":"${path}"`), `the log has ${path}`);
+});
 
-Silence('is broken where the operator wants it, in the log alone', async () => {
+Silence('is broken only in the log, and only if the operator wants it', async () => {
   await using server = await start(true);
   assert.ok(server.app.apiKeys);
   const { apiKey: key } = await server.app.apiKeys.create({ user_id: 'ann' });

@@ -1,4 +1,4 @@
-// Where the trace of a deferred request goes on: in the run of its task, also after a restart, and in the requests of
+// The trace of a deferred request continues in the run of its task, also after a restart, and in the requests of
 // webhooks.
 import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
@@ -15,7 +15,7 @@ Traces.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const CALLER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-/** An application whose tasks tell `ran` the `traceparent` of their run, and end when `run` says so. */
+/** Creates an application whose tasks pass the `traceparent` of their run to `ran`, and end when `run` does. */
 function tracedApp(
   ran: (traceparent: string | undefined) => void,
   run: (signal: AbortSignal) => Promise<string> = async () => 'done',
@@ -46,7 +46,7 @@ async function defer(app: AanaApp, traceparent: string): Promise<string> {
   return body.task_id;
 }
 
-Traces('goes on in another process than the one that took the request, and in its webhooks', async () => {
+Traces('continues in another process than the one that accepted the request, and in its webhooks', async () => {
   const receiver = await Receiver.start();
   try {
     const runs: (string | undefined)[] = [];

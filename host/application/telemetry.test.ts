@@ -25,7 +25,7 @@ Reported.after(() => rmSync(folder, { recursive: true, force: true }));
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = `00-${TRACE}-00f067aa0ba902b7-01`;
 
-Reported('are requests and calls of deployments, whose spans go on in the replica', async () => {
+Reported('are requests and calls of deployments, whose spans continue in the replica', async () => {
   const telemetry = new Recorder();
   const config = loadConfig({ cwd: '/', env: process.env, base: { task_queue: { enabled: false } } });
   await using app = new AanaApp({ config, log: silentLogger, progress: { write: () => true }, telemetry });
@@ -111,7 +111,7 @@ const words = defineEndpoint({
 export const endpoint = definePlugin([words], { helpers: [count] });
 `;
 
-/** The names in a trace, with those of host calls and deployments' methods. */
+/** Returns the names in a trace, including those of host calls and deployments' methods. */
 function labelOf({ name, attributes }: RecordedSpan): string {
   return [
     name,
@@ -184,8 +184,8 @@ else {
 
       assert.is((await ask('?defer=true')).status, 200);
       await receiver.until(1);
-      // The receiver has the event before the host has read the answer to it, and an application that closes ends what is
-      // under way.
+      // The receiver has the event before the host has read the answer, and closing the application aborts open
+      // requests.
       await until(async () => telemetry.of('aana.webhook.deliveries').length === 1);
       const attempt = { 'aana.plugin.invocation words': invocation };
       assert.equal(telemetry.tree(CALLER, labelOf), {

@@ -1,4 +1,4 @@
-// What users of plugins find of each other's, with API keys, real components and the whole application.
+// Data of the users of plugins is separated, with API keys, real components and the whole application.
 import { mkdirSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export const endpoint = definePlugin([keep, find]);
 const Tenants = suite('users of plugins');
 let folder = '';
 let plugin = '';
-/** Counts databases, so that each application has one of its own. */
+/** Number of databases. Each application has its own. */
 let made = 0;
 
 Tenants.before(async () => {
@@ -54,7 +54,7 @@ Tenants.after(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Asking {
   readonly app: AanaApp;
-  /** Asks as a user; nobody without one. */
+  /** Sends a request as a user, or without a key. */
   ask(
     path: string,
     user: string | undefined,
@@ -90,7 +90,7 @@ async function asking(apiService: object, dataDir = `data-${++made}`): Promise<A
   };
 }
 
-Tenants('find what is their own, under ids that others use too', async () => {
+Tenants('find only their own data, even under ids that others use', async () => {
   const { app, ask } = await asking({ enabled: true });
   await using _ = app;
   const { body: said } = await ask('/keep', 'ann', { id: 'talk' });
@@ -107,7 +107,7 @@ Tenants('find what is their own, under ids that others use too', async () => {
   assert.equal((await ask('/find', 'carl', {})).body, { stored: [], videos: [] });
 });
 
-Tenants('share what the application lets them share', async () => {
+Tenants('share data if the application allows it', async () => {
   const { app, ask } = await asking({ enabled: true, share_repositories: true, shared_storage: ['keeper'] });
   await using _ = app;
   const { body: said } = await ask('/keep', 'ann', { id: 'talk' });
@@ -119,7 +119,7 @@ Tenants('share what the application lets them share', async () => {
   assert.is((await ask('/keep', 'bob', { id: 'talk' })).body.error, 'MediaIdAlreadyExistsException');
 });
 
-Tenants('find nothing of the time before there were keys, unless it is shared', async () => {
+Tenants('find no data from before API keys were switched on, unless it is shared', async () => {
   const before = await asking({ enabled: false }, 'old');
   assert.is((await before.ask('/keep', undefined, { id: 'talk' })).status, 200);
   await before.app.shutdown();
@@ -133,7 +133,7 @@ Tenants('find nothing of the time before there were keys, unless it is shared', 
   assert.equal((await ask('/find', 'ann', {})).body, { stored: ['talk nobody'], videos: ['talk of nobody'] });
 });
 
-Tenants('keep no more than they may', async () => {
+Tenants('cannot keep more than their limit', async () => {
   const { app, ask } = await asking({ enabled: true, maximum_repository_bytes_per_user: 1000 });
   await using _ = app;
   assert.is((await ask('/keep', 'ann', { id: 'one' })).status, 200);

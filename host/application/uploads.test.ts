@@ -1,4 +1,4 @@
-// Uploaded files on their way to a deployment, with the whole application: at once, and when the request was deferred.
+// Uploaded files reach a deployment of the whole application, in direct and in deferred requests.
 import { createHash, randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -78,11 +78,11 @@ function assertRead(
   assert.is(new Set(answer.map(({ id }) => id)).size, 3);
 }
 
-Uploads('are artifacts that a deployment opens, with the checksum of what was sent', async () => {
+Uploads('are artifacts that a deployment opens, with the checksum of the sent bytes', async () => {
   assertRead(await send());
 });
 
-Uploads('of a deferred request are, too', async () => {
+Uploads('of a deferred request are artifacts, too', async () => {
   const { task_id: task } = await send('?defer=true');
   let found: { status: string; result: never };
   do {

@@ -12,10 +12,10 @@ import {
 } from '../config/index.ts';
 import { configKeys } from '../config/render-docs.ts';
 
-/** Flags that every command with a configuration takes. */
+/** Keys whose flags every command with a configuration has. */
 const COMMON = ['cache_dir', 'data_dir', 'runtime_dir', 'log.level', 'log.format', 'models.offline', 'native_build'];
 
-/** Adds `--config` and the flags of settings: all of them, or those that matter beside serving. */
+/** Adds `--config` and the flags of all settings, or of those that matter to every command. */
 export function addConfigOptions(command: Command, which: 'all' | 'common'): Command {
   command.option(
     '--config <file>',
@@ -30,19 +30,19 @@ export function addConfigOptions(command: Command, which: 'all' | 'common'): Com
   return command;
 }
 
-/** The configuration that a command's flags, the environment and the file make. */
+/** Returns the configuration from a command's flags, the environment and the file. */
 export function configOf(options: Readonly<Record<string, unknown>>): Config {
   return loadConfig(loadOptionsOf(options));
 }
 
-/** The same, and for every application that this process makes from now on. */
+/** Returns the configuration, and makes it the default of all applications that this process creates. */
 export function configForApps(options: Readonly<Record<string, unknown>>): Config {
   const config = configOf(options);
   setLoadDefaults(loadOptionsOf(options));
   return config;
 }
 
-/** Configuration files in folders that are served from another one. */
+/** Returns configuration files in `folders` that are ignored, because the command runs in another folder. */
 export function unreadConfigs(folders: readonly string[]): string[] {
   return folders
     .filter((folder) => resolve(folder) !== process.cwd())

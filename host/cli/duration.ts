@@ -9,8 +9,8 @@ const UNITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * A moment from a text: `30d` from `now` on, a date (its beginning in UTC), or a time with its offset; `never` is null.
- * Throws `ValidationError`.
+ * Returns the time of a text: `30d` after `now`, a date (0:00 UTC), or a time with offset; `never` is null. Throws
+ * `ValidationError`.
  */
 export function parseExpiry(text: string, now: number = Date.now()): string | null {
   if (text === 'never') return null;
@@ -24,7 +24,7 @@ export function parseExpiry(text: string, now: number = Date.now()): string | nu
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      `${JSON.stringify(text)} is no time: give 90d (m, h, d, w, y), 2027-01-31, 2027-01-31T12:00:00Z, or never`,
+      `${JSON.stringify(text)} is not a valid time; give 90d (m, h, d, w, y), 2027-01-31, 2027-01-31T12:00:00Z, or never`,
     );
   }
   return at.toISOString();

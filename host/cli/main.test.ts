@@ -64,7 +64,7 @@ const WRONG: [title: string, args: string[], message: RegExp][] = [
   [
     'a number of jobs that is none',
     ['build-native', '--jobs', 'zero'],
-    /'zero' is invalid\. A number from 1 on is expected\./,
+    /'zero' is invalid\. Expected a number of at least 1\./,
   ],
   ['a plugin folder that is not there', ['serve', 'none'], /^error: there is no folder .*none\n$/],
 ];
@@ -77,7 +77,7 @@ for (const [title, args, message] of WRONG) {
   });
 }
 
-Cli('migrate makes the tables once, and names a database that cannot be', () => {
+Cli('migrate creates the tables once, and names an unusable database', () => {
   const cache = process.env['AANA_CACHE_DIR'] ?? '';
   const first = run('migrate', '--cache-dir', cache, '--data-dir', 'data');
   assert.is(first.code, 0, first.err);
@@ -105,7 +105,7 @@ Cli('refuses a bad option of a deployment by its name, with exit code 2', () => 
   assert.match(err, /^error: deployment asr: user_config: model: .*\n$/);
 });
 
-Cli('refuses a model that there is not, with exit code 2', () => {
+Cli('refuses an unknown model with exit code 2', () => {
   writeFileSync(
     join(folder, 'model.json'),
     JSON.stringify({
@@ -118,7 +118,7 @@ Cli('refuses a model that there is not, with exit code 2', () => {
   assert.match(err, /error: deployment llm failed: there is no model "nonsense": /);
 });
 
-Cli('names the configuration of a plugin folder that is served from another one', () => {
+Cli('names the ignored configuration of a plugin folder that is served from another folder', () => {
   const plugin = join(folder, 'with-config');
   mkdirSync(plugin);
   assert.equal(unreadConfigs([plugin, '.']), []);
@@ -127,11 +127,11 @@ Cli('names the configuration of a plugin folder that is served from another one'
   rmSync(join(folder, 'aana.config.json'));
 });
 
-Cli('shows the stack of an error only when it is debugging', () => {
+Cli('shows the stack of an error only with log level debug', () => {
   assert.match(run('serve', 'none', '--log-level', 'debug').err, /\n\s+at /);
 });
 
-Cli('checks what a plugin asks for and would get, and says why it would not be loaded', () => {
+Cli('shows what a plugin asks for and would get, and why it would not be loaded', () => {
   const plugin = join(packageRoot, 'host/plugins/fixtures/attacks');
   const granted = run('check', plugin);
   assert.is(granted.code, 0, granted.out + granted.err);
@@ -139,7 +139,7 @@ Cli('checks what a plugin asks for and would get, and says why it would not be l
     granted.out,
     /asks for +media, deployments \(model\), remote\n +would get +media, deployments \(model\), remote\n/,
   );
-  assert.match(granted.out, /imports +aana:host\/log@0\.1\.0.* interfaces of wasi, which are empty or deny\n/);
+  assert.match(granted.out, /imports +aana:host\/log@0\.1\.0.* interfaces of WASI, which are empty or denied\n/);
   assert.match(granted.out, /endpoints +\/attacks\/ping, .*would be loaded\n$/s);
   writeFileSync(
     join(folder, 'grants.json'),
@@ -153,7 +153,7 @@ Cli('checks what a plugin asks for and would get, and says why it would not be l
   );
 });
 
-Cli('refuses a grant of a capability that there is not, by its place', () => {
+Cli('refuses a grant of an unknown capability, and names its place', () => {
   writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { a: { capabilities: ['medi'] } } }));
   const { code, err } = run('check', join(packageRoot, 'plugins'), '--config', 'grants.json');
   assert.equal(
@@ -171,7 +171,7 @@ Cli('lists models without a network', () => {
   assert.match(out, /^whisper-base /m);
 });
 
-Cli('writes a curl line that a shell takes as it is', () => {
+Cli('writes a curl line that a shell accepts unchanged', () => {
   const schema = {
     type: 'object',
     properties: { video: { type: 'object', properties: { content: { type: 'string', 'x-aana-file': true } } } },

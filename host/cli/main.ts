@@ -4,7 +4,7 @@ import { ignoresOutputErrors } from '../application/start/output-errors.ts';
 import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
 
-/** Errors that say that the command does not fit what there is. */
+/** Names of errors that the user of the command line can correct. */
 const MISTAKES = [
   'PluginNotFound',
   'NotFoundException',
@@ -17,10 +17,10 @@ const MISTAKES = [
   'AlreadyDeployed',
 ];
 
-/** Mistakes in the command line or the configuration end with 2, failures with 1. */
+/** Returns 2 for mistakes in the command line or the configuration, and 1 for failures. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const { kind, name = '', cause } = error as Partial<AanaError>; // also of another copy of the package, which an application may use
+  const { kind, name = '', cause } = error as Partial<AanaError>; // not instanceof: an application may use another copy of the package
   const isUnknownModel = name === 'FailedDeployment' && cause instanceof Error && cause.name === 'ModelNotFound';
   return kind === 'invalid-input' || MISTAKES.includes(name) || isUnknownModel ? 2 : 1;
 }
@@ -46,15 +46,15 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-// `aana-host models list | head` is no failure.
+// `aana-host models list | head` must not fail.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (ignoresOutputErrors()) return; // a server goes on
+  if (ignoresOutputErrors()) return; // a server keeps running
   if (error.code === 'EPIPE') process.exit(0);
   process.stderr.write(`error: the output cannot be written: ${error.message}\n`);
   process.exit(1);
 });
-process.stderr.on('error', () => {}); // there is nowhere to say so
+process.stderr.on('error', () => {}); // it cannot be reported anywhere
 
 process.exitCode = await main(process.argv);
-// Everything has been closed by now; whatever was left open does not keep the process.
+// Everything has been closed by now. Resources that are still open must not keep the process running.
 setTimeout(() => process.exit(), 2000).unref();

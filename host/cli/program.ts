@@ -37,7 +37,7 @@ import { buildPlugin, findPluginFolders, guestWorld, readManifest, worldFile } f
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** The commands of `aana-host`. Each leaves its exit code in `state`; what goes wrong is thrown. */
+/** Returns the commands of `aana-host`. Each sets its exit code in `state`. Errors are thrown. */
 export function program(state: { exitCode: number }): Command {
   const root = new Command('aana-host')
     .description('Multimodal applications over HTTP: sandboxed endpoints, native speech and language models.')
@@ -51,14 +51,14 @@ export function program(state: { exitCode: number }): Command {
     command(
       root,
       'serve [folders...]',
-      'serve the plugins (folders and .wasm files) in these folders, and set up first what is missing',
+      'serve the plugins (folders and .wasm files) in these folders; set up missing parts first',
     ),
     'all',
   ).action(async (folders: string[], options: Options) => {
     const config = configForApps(options);
     const unread = options['config'] === undefined ? unreadConfigs(folders) : [];
     for (const file of unread)
-      loggerOf(config).warn(`${file} is not read: start in its folder, or name it with --config`);
+      loggerOf(config).warn(`${file} is ignored: start in its folder, or name it with --config`);
     state.exitCode = await serve(config, folders, loggerOf(config));
   });
 
@@ -66,8 +66,8 @@ export function program(state: { exitCode: number }): Command {
     command(root, 'deploy <module:app>', 'deploy the AanaApp that a module exports, and serve it'),
     'all',
   )
-    .option('--hide-logs', 'show errors only')
-    .option('--skip-migrations', 'leave tables as they are')
+    .option('--hide-logs', 'show only errors')
+    .option('--skip-migrations', 'do not update tables')
     .option('--sequential-deploy', 'start one deployment after the other')
     .action(async (path: string, options: Options) => {
       const { port } = configForApps(options);
@@ -87,7 +87,7 @@ export function program(state: { exitCode: number }): Command {
     command(
       root,
       'migrate [module:app]',
-      'make or update the tables of the host, and those of the AanaApp that a module exports',
+      'create or update the tables of the host, and of the AanaApp that a module exports',
     ),
     'common',
   ).action(async (path: string | undefined, options: Options) => {
@@ -95,8 +95,13 @@ export function program(state: { exitCode: number }): Command {
     await migrate(path, { config, log: loggerOf(config, 'warn'), out: process.stdout });
   });
 
-  addConfigOptions(command(root, 'setup [folders...]', 'build and download what serving these plugins needs'), 'common')
-    .addOption(new Option('--for <purpose>', 'what to set up for').choices(['serve', 'test', 'demo']).default('serve'))
+  addConfigOptions(
+    command(root, 'setup [folders...]', 'build and download everything that these plugins need'),
+    'common',
+  )
+    .addOption(
+      new Option('--for <purpose>', 'purpose of the set-up').choices(['serve', 'test', 'demo']).default('serve'),
+    )
     .action(async (folders: string[], options: Options) => {
       const config = configOf(options);
       await untilSignal((signal) =>
@@ -108,16 +113,16 @@ export function program(state: { exitCode: number }): Command {
     command(
       root,
       'build <folders-or-app...>',
-      'build the components of plugins, or for <module>:<app> the configuration file that serves it',
+      'build the components of plugins, or a configuration file that serves <module>:<app>',
     ),
     'common',
   )
     .option('--force', 'build a plugin even if nothing has changed')
-    .option('--host <address>', 'of an application: address to listen on (default: 0.0.0.0)')
-    .option('--port <number>', 'of an application: port to listen on (default: 8000)')
+    .option('--host <address>', 'for an application: address to listen on (default: 0.0.0.0)')
+    .option('--port <number>', 'for an application: port to listen on (default: 8000)')
     .option(
       '--config-name <file>',
-      'of an application: name of the file, beside the module (default: aana.config.json)',
+      'for an application: name of the file beside the module (default: aana.config.json)',
     )
     .action(async ([path = '', ...more]: string[], options: Options) => {
       const config = configForApps(options);
@@ -141,13 +146,13 @@ export function program(state: { exitCode: number }): Command {
     });
 
   addConfigOptions(
-    command(root, 'dev <plugin>', 'serve one plugin, and build and reload it when its files change'),
+    command(root, 'dev <plugin>', 'serve one plugin, and rebuild and reload it when its files change'),
     'all',
   ).action(async (plugin: string, options: Options) => {
     const config = configOf(options);
     const [source, ...others] = findPluginFolders(plugin);
     if (source === undefined || others.length > 0)
-      throw new AanaError('PluginNotFound', 'not-found', `${plugin} holds several plugins: name the folder of one`);
+      throw new AanaError('PluginNotFound', 'not-found', `${plugin} contains several plugins; name the folder of one`);
     const { deployments: used } = await readManifest(source);
     const deployments = Object.fromEntries(
       Object.entries(config.deployments).filter(([name]) => used.includes('*') || used.includes(name)),
@@ -163,23 +168,25 @@ export function program(state: { exitCode: number }): Command {
   addKeysCommands(root, command);
 
   const plugins = addConfigOptions(
-    command(root, 'plugins', 'the plugins of the server that runs: state, version, limits, counters'),
+    command(root, 'plugins', 'show the plugins of the running server: state, version, limits, counters'),
     'common',
   )
-    .option('--port <number>', 'which server, where several run', wholeNumber)
-    .option('--listen <address>', 'the same, by the socket that it listens on')
-    .option('--json', 'as JSON')
+    .option('--port <number>', 'port of the server, if several run', wholeNumber)
+    .option('--listen <address>', 'socket of the server, if several run')
+    .option('--json', 'print JSON')
     .action(async (options: Options) => {
       state.exitCode = await pluginsList(runningApplication(options), options['json'] === true);
     });
-  command(plugins, 'reload [name]', 'load the newest version of one plugin, or of all; no request is dropped').action(
-    async (name: string | undefined, _own: Options, self: Command) => {
-      state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
-    },
-  );
+  command(
+    plugins,
+    'reload [name]',
+    'load the newest version of one plugin, or of all, without dropping requests',
+  ).action(async (name: string | undefined, _own: Options, self: Command) => {
+    state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
+  });
 
   addConfigOptions(
-    command(root, 'check <plugins...>', 'what plugins import, ask for and would get; nothing is served'),
+    command(root, 'check <plugins...>', 'show what plugins import, ask for and would get, without serving them'),
     'common',
   ).action(async (plugins: string[], options: Options) => {
     const config = configOf(options);
@@ -191,22 +198,22 @@ export function program(state: { exitCode: number }): Command {
   command(
     root,
     'wit [folder]',
-    'print the world for the capabilities that the plugin in this folder asks for: what its component is made with',
+    'print the WIT world with the capabilities that the plugin in this folder asks for',
   ).action(async (folder: string | undefined) => {
     const { capabilities } = await readManifest(folder ?? '.');
     process.stdout.write(guestWorld(await readFile(worldFile, 'utf8'), capabilities));
   });
 
-  command(root, 'new <folder>', 'make a plugin in TypeScript, with tests, that builds and answers at once').action(
+  command(root, 'new <folder>', 'create a plugin in TypeScript, with tests, that works at once').action(
     async (folder: string) => {
       await newPlugin(folder);
-      process.stdout.write(`made the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
+      process.stdout.write(`created the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
     },
   );
 
   addConfigOptions(command(root, 'build-native', 'build the native addon'), 'common')
     .option('--force', 'build even if nothing has changed')
-    .option('--jobs <number>', 'compilers at once', wholeNumber)
+    .option('--jobs <number>', 'number of parallel compilers', wholeNumber)
     .action(async (options: Options) => {
       const config = configOf(options);
       const settings = {
@@ -223,10 +230,10 @@ export function program(state: { exitCode: number }): Command {
       process.stdout.write(`${addon}${rebuilt ? '' : ' (unchanged)'}\n`);
     });
 
-  addModelsCommands(command(root, 'models', 'the models on this machine'), command, state);
+  addModelsCommands(command(root, 'models', 'list, fetch, import and remove models'), command, state);
 
   addConfigOptions(
-    command(root, 'demo', 'transcribe and summarize a short video, made here, on a server of its own'),
+    command(root, 'demo', 'start a server, make a short video, and transcribe and summarize it'),
     'common',
   ).action(async (options: Options) => {
     const config = configOf(options);
@@ -250,24 +257,20 @@ export function program(state: { exitCode: number }): Command {
     });
   });
 
-  command(root, 'client', 'write a client of a server: one TypeScript file without dependencies')
-    .option(
-      '--url <address>',
-      'of the server; what the client asks unless it is told otherwise',
-      'http://127.0.0.1:8000',
-    )
-    .option('--openapi <file>', 'a document to read in place of the one at /openapi.json of the server')
-    .option('--out <file>', 'where to write it (default: the standard output)')
+  command(root, 'client', 'generate a client for a server: one TypeScript file without dependencies')
+    .option('--url <address>', 'address of the server, and default address in the client', 'http://127.0.0.1:8000')
+    .option('--openapi <file>', 'OpenAPI document to read instead of /openapi.json of the server')
+    .option('--out <file>', 'file to write (default: the standard output)')
     .action((options: { url: string; openapi?: string; out?: string }) => client(options, process.stdout));
 
-  const docs = command(root, 'docs', 'pages made from the sources');
-  command(docs, 'config', 'the page that lists every key, variable and flag').action(() => {
+  const docs = command(root, 'docs', 'print generated documentation pages');
+  command(docs, 'config', 'print the page of all configuration keys, variables and flags').action(() => {
     process.stdout.write(renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
   });
-  command(docs, 'errors', 'the page that lists every error').action(() => {
+  command(docs, 'errors', 'print the page of all errors').action(() => {
     process.stdout.write(renderErrorDocs());
   });
-  command(root, 'version', 'the version of this package').action(() => {
+  command(root, 'version', 'print the version of this package').action(() => {
     process.stdout.write(`${packageVersion()}\n`);
   });
   return root;
@@ -278,7 +281,7 @@ function addModelsCommands(
   command: (parent: Command, name: string, description: string) => Command,
   state: { exitCode: number },
 ): void {
-  /** Runs a command with a store made of the configuration. */
+  /** Runs a command with a store that uses the configuration. */
   const run = async (
     options: Options,
     action: (store: ModelStore, io: CommandOutput) => Promise<number>,
@@ -297,19 +300,19 @@ function addModelsCommands(
   const add = (name: string, description: string): Command =>
     addConfigOptions(command(models, name, description), 'common');
 
-  add('list', 'models of the catalogue, and which are here')
-    .option('--all', 'every file of every model')
+  add('list', 'list the models of the catalogue, and which are on this machine')
+    .option('--all', 'list every file of every model')
     .action((options: Options) => run(options, (store, io) => modelsList(store, io, { all: options['all'] === true })));
   add('pull <ids...>', 'fetch models: catalogue ids, owner/repo or owner/repo/file.gguf').action(
     (ids: string[], options: Options) => run(options, (store, io) => modelsPull(store, ids, io)),
   );
-  add('path <id>', 'where the file of a model is').action((id: string, options: Options) =>
+  add('path <id>', 'print the path of a model file').action((id: string, options: Options) =>
     run(options, (store, io) => modelsPath(store, id, io)),
   );
   add('import <source>', 'copy or convert a model from a file or folder into the cache')
-    .option('--id <id>', 'what to call it (default: the name of the file or folder)')
-    .option('--quantise <type>', 'quantise a Whisper model on the way: q8_0, q5_1, …')
-    .option('--licence <name>', 'its licence, for the list')
+    .option('--id <id>', 'id of the model (default: the name of the file or folder)')
+    .option('--quantise <type>', 'quantise a Whisper model: q8_0, q5_1, …')
+    .option('--licence <name>', 'licence to show in the list')
     .action((source: string, { id, quantise, licence, ...options }: Options) =>
       run(options, (store, io) =>
         modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io),
@@ -320,9 +323,9 @@ function addModelsCommands(
   );
 }
 
-/** The value of a flag that counts something. */
+/** Parses the value of a flag that is a positive number. */
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('A number from 1 on is expected.');
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Expected a number of at least 1.');
   return Number(text);
 }
 

@@ -1,4 +1,4 @@
-/** Runs work that ends early on SIGINT or SIGTERM; the second signal ends the process. */
+/** Runs work that SIGINT or SIGTERM aborts. The second signal ends the process. */
 export async function untilSignal<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const onSignal = (): void => {

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import { Address } from './protocol.ts';
 
-/** Which server is meant, where several run. */
+/** Selects a server if several run. */
 export interface Choice {
   readonly host?: string | undefined;
   readonly port?: number | undefined;
 }
 
-/** The servers of this user whose address files lie in `dir` and that answer. What ended servers left is removed. */
+/** Returns the running servers of this user with address files in `dir`. Removes files of ended servers. */
 export async function runningServers(dir: string): Promise<Address[]> {
   const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith('.json'));
   const found = await Promise.all(
     names.map(async (name) => {
       const file = join(dir, name);
-      if (!(await isOwn(file))) return undefined; // whom it leads to would see what is asked
+      if (!(await isOwn(file))) return undefined; // another user's file could lead to a server that reads our requests
       const address = parsed(await readFile(file, 'utf8').catch(() => ''));
       if (!address || (await isListening(address.socket))) return address;
       await Promise.all([rm(file, { force: true }), rm(address.socket, { force: true })]);
@@ -26,14 +26,14 @@ export async function runningServers(dir: string): Promise<Address[]> {
   return found.filter((address) => address !== undefined).sort((a, b) => a.port - b.port);
 }
 
-/** The servers of this user that `choice` can mean. */
+/** Returns the running servers of this user that match `choice`. */
 export async function matchingServers(dir: string, choice: Choice): Promise<Address[]> {
   return (await runningServers(dir)).filter((one) => fits(one, choice));
 }
 
 /**
- * The one server that is meant. Throws `NotRunning` when there is none, `SeveralRunning` with their addresses when that
- * is open.
+ * Returns the server that matches `choice`. Throws `NotRunning` when there is none, or `SeveralRunning` with their
+ * addresses.
  */
 export async function chooseServer(dir: string, choice: Choice = {}): Promise<Address> {
   const found = await matchingServers(dir, choice);
@@ -44,7 +44,7 @@ export async function chooseServer(dir: string, choice: Choice = {}): Promise<Ad
   throw new AanaError(
     'SeveralRunning',
     'conflict',
-    `several applications run (${urls.join(', ')}): name one by its port or its socket`,
+    `several applications are running (${urls.join(', ')}); name one by its port or its socket`,
     { data: { urls } },
   );
 }
@@ -55,8 +55,8 @@ function notRunning({ host, port }: Choice): string {
     ...(port === undefined ? [] : [`on port ${port}`]),
   ].join(' ');
   return where === ''
-    ? 'no aana-host application of this user runs: start one with "aana-host serve"'
-    : `no aana-host application of this user runs ${where}`;
+    ? 'no aana-host application of this user is running; start one with "aana-host serve"'
+    : `no aana-host application of this user is running ${where}`;
 }
 
 /** Names of this machine itself, and of all its addresses. */
@@ -76,11 +76,11 @@ function parsed(text: string): Address | undefined {
   try {
     return Address.parse(JSON.parse(text));
   } catch {
-    return undefined; // being written
+    return undefined; // the file is being written
   }
 }
 
-/** A process id can belong to somebody else by now; a socket that nobody listens on refuses. */
+/** Returns whether a server listens. A process id would not tell, because another process may have it now. */
 function isListening(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path, () => {

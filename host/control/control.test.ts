@@ -30,7 +30,7 @@ Control.after.each(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What is asked of it here; a whole application is in the tests of the client. */
+/** The operations that these tests use. The tests of the client have a whole application. */
 const app = {
   plugins: () => [],
   reloadPlugins: async (name = 'all') => {
@@ -50,7 +50,9 @@ const reload = (dir: string, name?: string, choice: Choice = {}): Promise<unknow
 const reasonOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(String, (error: Error) => `${error.name}: ${error.message}`);
 
-/** A bare connection to the one server of `folder`, past its greeting; what it answers, and whether it has ended. */
+/**
+ * Opens a bare connection to the server of `folder`, past its greeting. Returns its answers, and whether it has ended.
+ */
 async function bare(): Promise<{ socket: Socket; received: () => Buffer; ended: Promise<unknown> }> {
   const { socket: path } = await chooseServer(folder);
   const socket = connect(path);
@@ -73,7 +75,7 @@ Control('carries a command and its answer, or its error', async () => {
   assert.is(await reasonOf(reload(folder, 'none')), 'PluginNotFound: there is no plugin none');
   assert.match(
     await reasonOf(callControl(folder, 'stop' as 'plugins.list', {})),
-    /^ControlProtocolError: there is no operation stop: the application is of another version/,
+    /^ControlProtocolError: there is no operation stop; the application has another version/,
   );
   assert.match(
     await reasonOf(callControl(folder, 'application.logs' as 'plugins.list', {})),
@@ -105,7 +107,7 @@ for (const [what, bytes] of [
   });
 }
 
-Control('a connection that sends half a frame and stays costs nobody else, and goes with the server', async () => {
+Control('a connection that sends half a frame affects nobody else, and ends with the server', async () => {
   const server = await start(folder);
   const { socket, ended } = await bare();
   socket.write(frame(2, '{"id":1,').subarray(0, 9));
@@ -114,18 +116,18 @@ Control('a connection that sends half a frame and stays costs nobody else, and g
   await ended;
 });
 
-Control('a call whose number is in use is refused, and the first one is answered', async () => {
+Control('a call whose number is in use is refused, and the first call is answered', async () => {
   await start(folder);
   const { socket, received, ended } = await bare();
   const call = frame(2, JSON.stringify({ id: 1, method: 'plugins.reload', args: {}, stream: false }));
   socket.write(Buffer.concat([call, call]));
-  while (!/there is a call 1 already/.test(received().toString()) || !/reloaded/.test(received().toString()))
+  while (!/call number 1 is already in use/.test(received().toString()) || !/reloaded/.test(received().toString()))
     await once(socket, 'data');
   socket.destroy();
   await ended;
 });
 
-Control('says that a server that takes connections and ends them does not answer', async () => {
+Control('reports that a server which accepts and closes connections does not answer', async () => {
   const path = join(folder, 'still.sock');
   const still = createServer((socket) => socket.end());
   await new Promise<void>((resolve) => still.listen(path, resolve));
@@ -140,7 +142,7 @@ Control('says that a server that takes connections and ends them does not answer
   await new Promise<void>((resolve) => still.close(() => resolve()));
 });
 
-Control('follows no address file of another user', async () => {
+Control('ignores address files of other users', async () => {
   if (process.getuid?.() !== 0) return skip('an address file of another user', 'this user cannot give files away');
   await start(folder);
   for (const file of await readdir(folder)) await chown(join(folder, file), 12_345, 12_345);
@@ -148,7 +150,7 @@ Control('follows no address file of another user', async () => {
   assert.is((await readdir(folder)).length, 2, 'and removes none');
 });
 
-Control('is for this user alone, and leaves nothing', async () => {
+Control('is accessible for this user only, and leaves no files', async () => {
   const dir = join(folder, 'new', 'run');
   const before = process.umask(0);
   const { close: end } = await start(dir).finally(() => process.umask(before));
@@ -160,38 +162,38 @@ Control('is for this user alone, and leaves nothing', async () => {
   assert.equal(await readdir(dir), []);
   assert.is(
     await reasonOf(reload(dir)),
-    'NotRunning: no aana-host application of this user runs: start one with "aana-host serve"',
+    'NotRunning: no aana-host application of this user is running; start one with "aana-host serve"',
   );
 });
 
-Control('leaves the mode of a folder that was there before as it was', async () => {
+Control('keeps the mode of an existing folder', async () => {
   const dir = join(folder, 'shared');
   await mkdir(dir, { mode: 0o755 });
   await (await start(dir)).close();
   assert.is((await stat(dir)).mode & 0o777, 0o755);
 });
 
-Control('several servers are told apart by their ports and addresses', async () => {
+Control('several servers are selected by their ports and addresses', async () => {
   const [first] = [await start(folder, 8000), await start(folder, 8001)];
   assert.is(
     await reasonOf(reload(folder)),
-    'SeveralRunning: several applications run (http://127.0.0.1:8000, http://127.0.0.1:8001): name one by its port or its socket',
+    'SeveralRunning: several applications are running (http://127.0.0.1:8000, http://127.0.0.1:8001); name one by its port or its socket',
   );
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001 })));
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001, host: 'localhost' })));
   assert.is(
     await reasonOf(reload(folder, undefined, { port: 8001, host: '10.0.0.1' })),
-    'NotRunning: no aana-host application of this user runs on 10.0.0.1 on port 8001',
+    'NotRunning: no aana-host application of this user is running on 10.0.0.1 on port 8001',
   );
   assert.is(
     await reasonOf(reload(folder, undefined, { port: 9 })),
-    'NotRunning: no aana-host application of this user runs on port 9',
+    'NotRunning: no aana-host application of this user is running on port 9',
   );
   await first.close();
   assert.ok(Array.isArray(await reload(folder)));
 });
 
-Control('what a killed server left is replaced, though its process id is used again', async () => {
+Control('files of a killed server are replaced although its process id is in use again', async () => {
   const socket = join(folder, 'dead.sock');
   const dead = createServer();
   await new Promise<void>((resolve) => dead.listen(socket, resolve));
@@ -213,7 +215,7 @@ Control('what a killed server left is replaced, though its process id is used ag
   assert.ok(Array.isArray(await reload(folder)));
 });
 
-Control('works in a folder whose path is longer than the address of a socket can be', async () => {
+Control('works in a folder whose path is too long for a socket address', async () => {
   const dir = join(folder, ...Array<string>(8).fill('a-folder-with-a-long-name'));
   const { close: end } = await start(dir);
   assert.ok(Array.isArray(await reload(dir)));

@@ -5,9 +5,9 @@ import { AudioReference } from '../schemas/index.ts';
 /** One plugin of a running server. */
 export const PluginStatus = z.object({
   name: z.string(),
-  /** `failed`: no version of it serves. */
+  /** `failed`: no version of the plugin serves. */
   state: z.enum(['running', 'failed']),
-  /** Why the newest version is not the one that serves. */
+  /** Reason for which the newest version does not serve. */
   error: z.nullable(z.string()),
   source: z.string(),
   version: z.nullable(z.string()),
@@ -21,24 +21,24 @@ export const PluginStatus = z.object({
     failed: z.record(z.string(), z.int()),
     cpu_ms: z.int(),
   }),
-  /** Older versions that still finish their requests. */
+  /** Number of older versions that still finish their requests. */
   draining: z.int(),
 });
 export type PluginStatus = z.infer<typeof PluginStatus>;
 
-/** One replica of a deployment, as `aana-host status --json` gives it. */
+/** One replica of a deployment in `aana-host status --json`. */
 export const ReplicaReport = z.object({
   name: z.string(),
   state: z.string(),
   pid: z.nullable(z.int()),
-  /** `CPU`, or the GPUs that it runs on, numbered as the machine's are: `GPU 0`. */
+  /** `CPU`, or its GPUs with the machine's numbers: `GPU 0`. */
   device: z.string(),
-  /** Calls that it works on. */
+  /** Number of calls on it. */
   ongoing: z.int(),
   restarts: z.int(),
-  /** Main memory that its process has now; null where the system does not tell. */
+  /** Main memory of its process in bytes; null where the system does not report it. */
   memory_bytes: z.nullable(z.int()),
-  /** Why it was given up, or how far it is loading. */
+  /** Reason for which it was given up, or load progress. */
   message: z.string(),
 });
 export type ReplicaReport = z.infer<typeof ReplicaReport>;
@@ -47,7 +47,7 @@ export const DeploymentReport = z.object({
   name: z.string(),
   status: z.string(),
   message: z.string(),
-  /** Calls that wait for a replica. */
+  /** Number of waiting calls. */
   queued: z.int(),
   replicas: z.array(ReplicaReport),
 });
@@ -59,19 +59,19 @@ export const ApplicationReport = z.object({
   version: z.string(),
   url: z.string(),
   pid: z.int(),
-  /** Of all together. */
+  /** Status of the application and all deployments together. */
   status: z.enum(['RUNNING', 'DEPLOYING', 'UNHEALTHY']),
-  /** Of the application itself: `NOT_STARTED`, `DEPLOYING`, `RUNNING`, `DEPLOY_FAILED` or `DELETING`. */
+  /** Phase of the application: `NOT_STARTED`, `DEPLOYING`, `RUNNING`, `DEPLOY_FAILED` or `DELETING`. */
   phase: z.string(),
   message: z.string(),
   deployments: z.array(DeploymentReport),
 });
 export type ApplicationReport = z.infer<typeof ApplicationReport>;
 
-/** What can be called of a deployment. */
+/** The methods of a deployment. */
 export const DeploymentMethods = z.object({
   name: z.string(),
-  /** The name of its class. */
+  /** Name of the deployment's class. */
   type: z.string(),
   methods: z.record(
     z.string(),
@@ -106,8 +106,8 @@ const audioSource = z
   );
 
 /**
- * What a running application can be asked, by name: the arguments, and the answer, or each value of the answer where it
- * streams.
+ * Operations of a running application by name, with the schema of the arguments and of the answer, or of each value of
+ * a stream.
  */
 export const operations = {
   'application.status': { args: z.strictObject({}), value: ApplicationReport, streams: false },
@@ -120,7 +120,7 @@ export const operations = {
     value: LogRecord,
     streams: true,
   },
-  /** Answers when the shutdown has begun; the end of the connection is its end. */
+  /** Answers when the shutdown has begun. The connection ends when the application has ended. */
   'application.stop': {
     args: z.strictObject({ grace_s: z.number().min(0).max(86_400).optional() }),
     value: z.null(),
@@ -147,7 +147,8 @@ export const operations = {
   'deployments.call': { args: call, value: z.unknown(), streams: false },
   'deployments.stream': { args: call, value: z.unknown(), streams: true },
   /**
-   * Decodes the audio of a file of this user or of a URL. It stays until `audio.close`, or until the connection ends.
+   * Decodes the audio of a file of this user or of a URL. The audio is kept until `audio.close` or the end of the
+   * connection.
    */
   'audio.open': {
     args: z.strictObject({ source: audioSource, channels: z.enum(['mix', 'separate']).default('mix') }),
@@ -163,14 +164,14 @@ export type StreamOperation = {
 }[keyof Operations];
 export type CallOperation = Exclude<keyof Operations, StreamOperation>;
 export type ControlOperation = keyof Operations;
-/** As a caller gives them. */
+/** Arguments as a caller passes them. */
 export type ControlArgs<O extends ControlOperation> = z.input<Operations[O]['args']>;
 export type ControlValue<O extends ControlOperation> = z.infer<Operations[O]['value']>;
 
-/** The first frame of a server says what it is. */
+/** The first frame of a server. */
 export const Greeting = z.object({ version: z.string(), url: z.string() });
 export type Greeting = z.infer<typeof Greeting>;
 
-/** What a server writes beside its socket. */
+/** Contents of a server's address file. */
 export const Address = z.object({ pid: z.int(), url: z.string(), host: z.string(), port: z.int(), socket: z.string() });
 export type Address = z.infer<typeof Address>;

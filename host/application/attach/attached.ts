@@ -16,8 +16,8 @@ export class Attached {
   }
 
   /**
-   * Attaches to this user's running application; without a `host` and a `port` there must be one, and `NotRunning` says
-   * so. With them it is that one, and undefined when none of ours listens there.
+   * Attaches to this user's running application. Without `host` and `port` one must be running; otherwise throws
+   * `NotRunning`. With them, returns undefined when no application of this user listens there.
    */
   static async open(config: Config, { host, port, show_logs }: AttachOptions): Promise<Attached | undefined> {
     const runtime_dir = config.runtime_dir;
@@ -33,12 +33,12 @@ export class Attached {
     return new Attached(running, await running.deployments());
   }
 
-  /** Throws `DeploymentNotFound`, which names the deployments of the moment at which it was attached. */
+  /** Returns a handle. Throws `DeploymentNotFound`, which names the deployments at the time of attaching. */
   handle(name: string, options?: HandleOptionsInput): HandleOf<AnyDeployment> {
     return this.running.handleOf(this.#find(name), options);
   }
 
-  /** The name of its class. */
+  /** Returns the name of the deployment's class. */
   typeOf(name: string): string {
     return this.#find(name).type;
   }

@@ -94,6 +94,6 @@ export class AppConnection {
     if (this.#server)
       throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
     if (this.#attached)
-      throw new AanaError('AlreadyConnected', 'conflict', `the application is attached to ${this.url} already`);
+      throw new AanaError('AlreadyConnected', 'conflict', `the application is already attached to ${this.url}`);
   }
 }

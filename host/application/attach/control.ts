@@ -14,16 +14,16 @@ import type { DeploymentManager } from '../../deployments/index.ts';
 export interface OpenControlOptions {
   readonly app: AanaApp;
   readonly deployments: DeploymentManager;
-  /** What was logged last. */
+  /** The latest log lines. */
   readonly logs: LogRing;
   readonly log: Logger;
-  /** Where it listens for requests. */
+  /** Address of the server. */
   readonly at: { readonly url: string; readonly host: string; readonly port: number };
 }
 
 /**
- * Other processes of this user reach the application; without that it serves all the same. Gives what ends it, and
- * tells followers of the log that it has ended.
+ * Opens the control socket, through which other processes of this user reach the application. The application also
+ * serves without it. The returned function closes the socket and ends followed logs.
  */
 export async function openControl(options: OpenControlOptions): Promise<() => Promise<void>> {
   const { app, logs, log, at } = options;

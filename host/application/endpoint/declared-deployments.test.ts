@@ -1,4 +1,4 @@
-// Endpoints of host code that say which deployments they call, over real servers, replicas and downloads.
+// Endpoints of host code that declare their deployments, over real servers, replicas and downloads.
 import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
@@ -36,7 +36,7 @@ class Classify extends Endpoint<typeof Text, typeof Output> {
   }
 }
 
-/** An application with a deployment that takes one call at a time, and none that waits. */
+/** Creates an application with a deployment that takes one call at a time and queues none. */
 const oneAtATime = (): AanaApp =>
   makeApp(folder, {}, { media: { allow_private_urls: true } }).registerDeployment(
     'sentiment',
@@ -76,7 +76,7 @@ if (ffmpeg === undefined) skip('media of endpoints that declare deployments', 'n
 else {
   const Input = z.strictObject({ video: schemas.VideoInput });
 
-  /** Serves a sound, when it is let to. */
+  /** Serves a sound when the test allows it. */
   async function startOrigin(): Promise<
     AsyncDisposable & { readonly url: string; readonly requests: () => number; hold: Deferred<void> | undefined }
   > {
@@ -151,7 +151,7 @@ else {
   });
 }
 
-Declared('get back the place of a request that ends without a call, or fails', async () => {
+Declared('free the place of a request that ends without a call, or fails', async () => {
   await using app = await started(
     oneAtATime().registerEndpoint({ name: 'classify', path: '/classify', endpoint_cls: Classify }),
   );
@@ -172,9 +172,9 @@ const declaring = {
   deployments: ['sentimant'],
   run: async () => ({ label: '' }),
 };
-const MISSING = /^endpoint listen: deployments: there is no deployment sentimant: .*; deployments are: sentiment$/;
+const MISSING = /^endpoint listen: deployments: there is no deployment sentimant; .*; deployments are: sentiment$/;
 
-Declared('must be there when the application starts; those registered after the endpoint count', async () => {
+Declared('must exist when the application starts, also if they were registered after the endpoint', async () => {
   const app = makeApp(folder)
     .registerEndpoint(declaring)
     .registerDeployment('sentiment', SentimentDeployment.options({ user_config: { broken: 'config' } }));
@@ -186,7 +186,7 @@ Declared('must be there when the application starts; those registered after the 
   assert.match(error?.message ?? '', MISSING);
 });
 
-Declared('must be there when an endpoint comes while the application runs', async () => {
+Declared('must exist when an endpoint is registered while the application runs', async () => {
   await using app = await makeApp(folder).registerDeployment('sentiment', SentimentDeployment.options()).deploy();
   assert.throws(
     () => app.registerEndpoint(declaring),
@@ -203,11 +203,11 @@ class Misspelt extends Classify {
   override readonly deployments = 'sentiment' as never;
 }
 
-Declared('are a list of names, and belong to functions and classes', () => {
+Declared('are a list of names, and only functions and classes declare them', () => {
   const app = makeApp(folder);
   assert.throws(
     () => app.registerEndpoint({ name: 'a', path: '/a', endpoint_cls: Misspelt }),
-    /endpoint a: deployments of Misspelt must be a list of names of deployments/,
+    /endpoint a: deployments of Misspelt must be a list of deployment names/,
   );
   assert.throws(
     () => app.registerEndpoint({ ...declaring, deployments: 'sentiment' as never }),
@@ -215,7 +215,7 @@ Declared('are a list of names, and belong to functions and classes', () => {
   );
   assert.throws(
     () => app.registerEndpoint({ name: 'a', path: '/a', endpoint_cls: Classify, deployments: ['sentiment'] } as never),
-    /endpoint a: deployments belongs to run; a class has it as a field/,
+    /endpoint a: deployments is only for run; a class has it as a field/,
   );
 });
 

@@ -12,6 +12,6 @@ export function requireDeclaredDeployments(
   throw new AanaError(
     'EndpointError',
     'invalid-input',
-    `endpoint ${name}: deployments: there is no deployment ${missing}: register it before the endpoint is served, or correct the name; deployments are: ${known.join(', ') || 'none'}`,
+    `endpoint ${name}: deployments: there is no deployment ${missing}; register it before the endpoint is served, or correct the name; deployments are: ${known.join(', ') || 'none'}`,
   );
 }

@@ -13,7 +13,7 @@ import {
 import { check } from '../../deployments/class/check.ts';
 import { type Endpoint, type EndpointApplication, makeEndpoint } from './endpoint.ts';
 
-/** Asked before a request of an endpoint is read, with the endpoint's path; what it throws is the answer. */
+/** Called with the endpoint's path before a request is read. An error that it throws is the answer. */
 export interface EventHandler {
   handle(path: string, event: { readonly defer: boolean }): void | Promise<void>;
 }
@@ -40,25 +40,25 @@ export interface EndpointOptions extends Pick<ServedOptions, 'name' | 'path' | '
   readonly execution_timeout?: number;
 }
 
-/** An endpoint that is a class of this program. */
+/** An endpoint made of a class of this program. */
 export interface ClassEndpoint extends EndpointOptions {
   readonly endpoint_cls: new () => Endpoint;
 }
 
-/** An endpoint that is a function of this program; an async generator streams. */
+/** An endpoint made of a function of this program. An async generator streams. */
 export interface FunctionEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodType> extends EndpointOptions {
   readonly input: I;
   readonly output: O;
   readonly run: (input: z.core.output<I>, context: HostEndpointContext) => HostEndpointResult<z.core.output<O>>;
-  /** As `deployments` of {@link Endpoint}. */
+  /** Like `deployments` of {@link Endpoint}. */
   readonly deployments?: readonly string[];
 }
 
-/** One endpoint of a plugin: sandboxed. */
+/** One endpoint of a plugin, which runs in a sandbox. */
 export interface ComponentEndpoint extends EndpointOptions {
-  /** A plugin's folder or a `.wasm` file. */
+  /** Path of the plugin's folder or of a `.wasm` file. */
   readonly component: string;
-  /** Its name in the plugin. Default: the same name, or the only one that there is. */
+  /** Name of the endpoint in the plugin. Default: the same name, or the only endpoint. */
   readonly endpoint?: string;
 }
 
@@ -70,7 +70,7 @@ export type EndpointRegistration<
 const aFunction = z.custom<(...args: never[]) => unknown>((value) => typeof value === 'function', 'must be a function');
 const aSchema = z.custom<z.core.$ZodType>(
   (value) => (value as { _zod?: unknown } | null)?._zod !== undefined,
-  'must be a schema of zod 4',
+  'must be a zod 4 schema',
 );
 const aHandler = z.custom<EventHandler>(
   (value) => typeof (value as Partial<EventHandler> | null)?.handle === 'function',
@@ -101,7 +101,7 @@ export const Registration = z.strictObject({
 
 export interface RegistrationOptions {
   readonly hasApiKeys: boolean;
-  /** Keeps a place at a deployment for a run of an endpoint. */
+  /** Reserves a place in a deployment for a run of an endpoint. */
   readonly reserve: NonNullable<HostEndpointDefinition['reserve']>;
 }
 
@@ -110,8 +110,8 @@ export type CheckedEndpoint =
   | { readonly component: string; readonly choose: (source: string) => ChosenEndpoint };
 
 /**
- * What is registered: an endpoint of this program, or what to choose of a component. Throws `ValidationError` that
- * names the endpoint and the key.
+ * Checks a registration. Returns an endpoint of this program, or the choice of a component's endpoint. Throws
+ * `ValidationError`, which names the endpoint and the key.
  */
 export function checkRegistration(
   registration: EndpointRegistration,
@@ -120,12 +120,12 @@ export function checkRegistration(
 ): CheckedEndpoint {
   const what = `endpoint ${String((registration as Partial<EndpointOptions> | null)?.name)}`;
   const given = check(Registration, registration, what);
-  // Without keys nobody could be told from an admin or a subscriber: to take these and do nothing would leave open what
-  // somebody meant to close.
+  // Without API keys the host cannot recognise admins and subscribers. Ignoring these options would leave an endpoint
+  // open that was meant to be protected.
   const guarded = (['admin_required', 'active_subscription_required'] as const).find((key) => given[key]);
   if (guarded !== undefined && !hasApiKeys)
     throw invalid(
-      `${what}: ${guarded}: API keys are off, so everybody could run it: set api_service.enabled (API_SERVICE__ENABLED=true), or leave it out`,
+      `${what}: ${guarded}: API keys are off, so anybody could run it; set api_service.enabled (API_SERVICE__ENABLED=true), or leave it out`,
     );
   const {
     name,
@@ -157,17 +157,17 @@ export function checkRegistration(
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1)
     throw invalid(
-      `${what}: exactly one of endpoint_cls, run and component says what it is made of${kinds.length > 1 ? `; given are ${kinds.join(' and ')}` : ''}`,
+      `${what}: give exactly one of endpoint_cls, run and component${kinds.length > 1 ? `, not ${kinds.join(' and ')}` : ''}`,
     );
   if (kind !== 'component' && given.endpoint !== undefined)
-    throw invalid(`${what}: endpoint: names an endpoint of a component, but there is no component`);
+    throw invalid(`${what}: endpoint needs component, because it names an endpoint of a component`);
   if (kind !== 'run' && (given.input ?? given.output) !== undefined)
     throw invalid(
-      `${what}: input and output belong to run; a class has them as fields, a component describes them itself`,
+      `${what}: input and output are only for run; a class has them as fields, and a component describes them itself`,
     );
   if (kind !== 'run' && given.deployments !== undefined)
     throw invalid(
-      `${what}: deployments belongs to run; a class has it as a field, a plugin names its deployments in plugin.json`,
+      `${what}: deployments is only for run; a class has it as a field, and a plugin names its deployments in plugin.json`,
     );
 
   if (given.component !== undefined) {
@@ -201,7 +201,7 @@ export function checkRegistration(
     };
   }
   const { input, output, run, deployments } = given;
-  if (!input || !output) throw invalid(`${what}: ${input ? 'output' : 'input'}: a schema of zod 4 is missing`);
+  if (!input || !output) throw invalid(`${what}: ${input ? 'output' : 'input'}: a zod 4 schema is missing`);
   return {
     host: hostEndpoint({
       ...said,

@@ -5,7 +5,7 @@ import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '..
 import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/index.ts';
 import type { MediaSource, OpenAudioOptions } from '../../media/index.ts';
 
-/** What an endpoint uses of the application it is registered with. */
+/** The parts of the application that an endpoint uses. */
 export interface EndpointApplication {
   handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
   handle<D extends HasMethods & { readonly name: string }>(
@@ -19,8 +19,8 @@ export interface EndpointApplication {
 let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
 
 /**
- * What endpoint classes extend. The application makes one object of the class, calls `initialize` once before the first
- * request, and `run` for each request; requests run side by side, so what belongs to one is no field.
+ * Base class of endpoints. The application makes one object of the class, calls `initialize` once before the first
+ * request, and `run` for each request. Requests run concurrently, so data of a request must not be stored in fields.
  *
  *     class Double extends Endpoint<typeof Input, typeof Output> {
  *       readonly input = Input;
@@ -32,13 +32,13 @@ export abstract class Endpoint<
   I extends z.core.$ZodType = z.core.$ZodType,
   O extends z.core.$ZodType = z.core.$ZodType,
 > {
-  /** An object schema: its keys are the parameters of `run`. */
+  /** Schema of an object with the parameters of `run`. */
   abstract readonly input: I;
-  /** Schema of what `run` gives, or of one value that it yields. */
+  /** Schema of the result of `run`, or of one yielded value. */
   abstract readonly output: O;
   /**
-   * Names of the deployments that each run calls. A request is refused before `run` where one of them has no room;
-   * otherwise its places are kept for the calls that have the `context` of `run` as their options. Default: none.
+   * Names of the deployments that each run calls. If one of them has no room, a request is refused before `run`.
+   * Otherwise places are reserved for calls that get the `context` of `run` as their options. Default: none.
    */
   readonly deployments?: readonly string[];
   #application: EndpointApplication | undefined;
@@ -52,12 +52,12 @@ export abstract class Endpoint<
     return isAsyncGenerator(this.run);
   }
 
-  /** Runs once, when the deployments run and before the first request. What it throws ends the start. */
+  /** Called once, after the deployments have started and before the first request. If it throws, the start fails. */
   async initialize(): Promise<void> {}
 
   abstract run(input: z.core.output<I>, context: HostEndpointContext): HostEndpointResult<z.core.output<O>>;
 
-  /** As `AanaApp.handle`, from `initialize` on. */
+  /** Like `AanaApp.handle`. Available from `initialize` on. */
   protected handle<D extends HasMethods = AnyDeployment>(name: string, options?: HandleOptionsInput): HandleOf<D>;
   protected handle<D extends HasMethods & { readonly name: string }>(
     type: D,
@@ -74,7 +74,7 @@ export abstract class Endpoint<
     return application.handle(first, second as string, third);
   }
 
-  /** As `AanaApp.openAudio`, from `initialize` on: in `run`, with the `context` as options. */
+  /** Like `AanaApp.openAudio`. Available from `initialize` on; in `run` pass the `context` as options. */
   protected async openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio> {
     return this.#attached('audio can be opened').openAudio(source, options);
   }
@@ -108,14 +108,14 @@ export function makeEndpoint(
       throw new AanaError(
         'EndpointError',
         'invalid-input',
-        `endpoint ${name}: ${endpointClass.name} must have a field ${key}, a schema of zod 4`,
+        `endpoint ${name}: ${endpointClass.name} must have a field ${key} with a zod 4 schema`,
       );
   }
   if (!isListOfNames(endpoint.deployments ?? []))
     throw new AanaError(
       'EndpointError',
       'invalid-input',
-      `endpoint ${name}: deployments of ${endpointClass.name} must be a list of names of deployments`,
+      `endpoint ${name}: deployments of ${endpointClass.name} must be a list of deployment names`,
     );
   if (typeof endpoint.run !== 'function')
     throw new AanaError(

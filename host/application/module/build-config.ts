@@ -5,26 +5,26 @@ import { AanaError } from '../../core/errors.ts';
 import { parseExportPath, resolveModule } from '../../modules/index.ts';
 
 export interface BuildOptions {
-  /** Where what is built is to listen. Default: 0.0.0.0, every address of the machine. */
+  /** Address to listen on. Default: 0.0.0.0, every address of the machine. */
   readonly host?: string | undefined;
-  /** Default: 8000. */
+  /** Port to listen on. Default: 8000. */
   readonly port?: number | undefined;
-  /** Name of the file, beside the module. Default: aana.config.json. */
+  /** Name of the file beside the module. Default: aana.config.json. */
   readonly config_name?: string | undefined;
 }
 
-/** What of an application goes into its configuration. */
+/** Parts of an application that are written into its configuration. */
 export interface Buildable {
   readonly name: string;
   readonly deployments: Readonly<Record<string, unknown>>;
-  /** Folders of plugins, absolute. */
+  /** Absolute paths of plugin folders. */
   readonly plugins: readonly string[];
 }
 
 /**
- * Writes a configuration beside the module of `importPath` (`<module>:<app>`, from the working directory) that
- * `aana-host serve --config` makes the same application of. Keys that are there and not the application's own stay as
- * they are. Gives the file.
+ * Writes a configuration with which `aana-host serve --config` serves the application, and returns its path. The file
+ * is beside the module of `importPath` (`<module>:<app>`, from the working directory). Other keys of an existing file
+ * are kept.
  */
 export async function writeAppConfig(
   app: Buildable,
@@ -36,13 +36,13 @@ export async function writeAppConfig(
     throw new AanaError(
       'ImportError',
       'invalid-input',
-      `${JSON.stringify(importPath)} does not name an application: <module>:<app> is expected, such as app.js:app`,
+      `${JSON.stringify(importPath)} does not name an application; expected <module>:<app>, such as app.js:app`,
     );
   if (basename(name) !== name || !name.endsWith('.json'))
     throw new AanaError(
       'ConfigError',
       'invalid-input',
-      `${JSON.stringify(name)} is no name of a configuration file such as aana.config.json`,
+      `${JSON.stringify(name)} is not a valid name of a configuration file, such as aana.config.json`,
     );
   const module = resolveModule(parsed.module, resolve('.'));
   const folder = dirname(module);
@@ -73,11 +73,11 @@ function existing(file: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // told below
+    // the error is thrown below
   }
   throw new AanaError(
     'ConfigError',
     'invalid-input',
-    `${file}: it is there, but is no JSON object: remove it, or name another file with --config-name`,
+    `${file}: the file exists but is not a JSON object; remove it, or name another file with --config-name`,
   );
 }

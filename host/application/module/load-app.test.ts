@@ -56,15 +56,15 @@ for (const [path, file, name] of [
 }
 
 const REFUSED: readonly [path: string, message: RegExp][] = [
-  ['one.js', /^"one\.js" does not name an application: <module>:<app> is expected, such as app\.js:app$/],
+  ['one.js', /^"one\.js" does not name an application; expected <module>:<app>, such as app\.js:app$/],
   ['one:', /^"one:" does not name an application/],
   ['none:app', /^Could not import none: there is no such file in .*, and no such package is installed$/],
   ['one:none', /^Could not import none from .*one\.js: the module exports Other, app, nothing, other, version$/],
   ['silent:app', /^Could not import app from .*silent\.js: the module exports nothing$/],
-  ['one:version', /^version of .*one\.js is no AanaApp but a number$/],
-  ['one:nothing', /^nothing of .*one\.js is no AanaApp but null$/],
-  ['one:other', /^other of .*one\.js is no AanaApp but an object of Other$/],
-  ['one:Other', /^Other of .*one\.js is no AanaApp but a function$/],
+  ['one:version', /^version of .*one\.js is not an AanaApp, but a number$/],
+  ['one:nothing', /^nothing of .*one\.js is not an AanaApp, but null$/],
+  ['one:other', /^other of .*one\.js is not an AanaApp, but an object of Other$/],
+  ['one:Other', /^Other of .*one\.js is not an AanaApp, but a function$/],
   ['older:app', /^app of .*older\.js is an AanaApp of another version of aana-host than this command/],
   ['throws:app', /^Could not import .*throws\.js, line 2: Error: no key$/],
   ['throws-typed:app', /^Could not import .*throws-typed\.ts, line 6: Error: no key$/],
@@ -81,15 +81,15 @@ for (const [path, message] of REFUSED) {
   });
 }
 
-Load('a configuration file is written beside the module alone, and over nothing that is none', async () => {
+Load('a configuration file is written only beside the module, and replaces no other kind of file', async () => {
   const app = { name: 'one', deployments: {}, plugins: [join(folder, 'plugins')] };
   const write = (name: string): Promise<string> =>
     writeAppConfig(app, `${join(folder, 'one.js')}:app`, { config_name: name }).catch((error: Error) => error.message);
   for (const name of ['../there.json', 'there.yaml', '.json/x', ''])
-    assert.match(await write(name), /is no name of a configuration file such as aana\.config\.json$/, name);
+    assert.match(await write(name), /is not a valid name of a configuration file, such as aana\.config\.json$/, name);
   assert.match(
     await write('list.json'),
-    /list\.json: it is there, but is no JSON object: remove it, or name another file with --config-name$/,
+    /list\.json: the file exists but is not a JSON object; remove it, or name another file with --config-name$/,
   );
   assert.is(await write('own.json'), join(folder, 'own.json'));
 });

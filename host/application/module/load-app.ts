@@ -4,22 +4,22 @@ import type { AanaApp } from '../app.ts';
 import { AanaError } from '../../core/errors.ts';
 import { importModule, parseExportPath, resolveModule } from '../../modules/index.ts';
 
-/** What tells an application from other objects, also one of another copy of this package. */
+/** Marks applications, also those of another copy of this package. */
 export const APP_BRAND: unique symbol = Symbol.for('aana-host.application') as never;
-/** Counts changes of what commands use of an application. */
+/** Version of the interface that commands use. Incremented when it changes. */
 export const APP_BRAND_VERSION = 1;
 
 export interface LoadedApp {
   readonly app: AanaApp;
   /** The module's file. */
   readonly file: string;
-  /** Under which the module exports it. */
+  /** Name of the export. */
   readonly name: string;
 }
 
 /**
- * Imports the application that `<module>:<app>` names. Throws in one sentence `ImportError`, or `TypeError` when it is
- * no application.
+ * Imports the application that `<module>:<app>` names. Throws `ImportError`, or `TypeError` when the export is not an
+ * application, with a message of one sentence.
  */
 export async function loadApp(path: string, folder: string): Promise<LoadedApp> {
   const parsed = parseExportPath(path);
@@ -27,7 +27,7 @@ export async function loadApp(path: string, folder: string): Promise<LoadedApp> 
     throw new AanaError(
       'ImportError',
       'invalid-input',
-      `${JSON.stringify(path)} does not name an application: <module>:<app> is expected, such as app.js:app`,
+      `${JSON.stringify(path)} does not name an application; expected <module>:<app>, such as app.js:app`,
     );
   const file = resolveModule(parsed.module, folder);
   const exported = await imported(file);
@@ -41,12 +41,16 @@ export async function loadApp(path: string, folder: string): Promise<LoadedApp> 
   const app = exported[parsed.name];
   const version = (app as { [APP_BRAND]?: number } | null | undefined)?.[APP_BRAND];
   if (version === undefined)
-    throw new AanaError('TypeError', 'invalid-input', `${parsed.name} of ${file} is no AanaApp but ${nameOf(app)}`);
+    throw new AanaError(
+      'TypeError',
+      'invalid-input',
+      `${parsed.name} of ${file} is not an AanaApp, but ${nameOf(app)}`,
+    );
   if (version !== APP_BRAND_VERSION)
     throw new AanaError(
       'TypeError',
       'invalid-input',
-      `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command: run the one that is installed there`,
+      `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command; run the command that is installed there`,
     );
   return { app: app as AanaApp, file, name: parsed.name };
 }
@@ -56,7 +60,7 @@ async function imported(file: string): Promise<Readonly<Record<string, unknown>>
     return await importModule(file);
   } catch (cause) {
     const { name, message } = cause instanceof Error ? cause : { name: 'Error', message: String(cause) };
-    const isOurs = typeof (cause as { kind?: unknown } | null)?.kind === 'string'; // says by itself what is wrong
+    const isOurs = typeof (cause as { kind?: unknown } | null)?.kind === 'string'; // our messages are complete without the name
     throw new AanaError(
       'ImportError',
       'invalid-input',
@@ -66,7 +70,7 @@ async function imported(file: string): Promise<Readonly<Record<string, unknown>>
   }
 }
 
-/** `, line 3` where the error's stack leads into the file. */
+/** Returns `, line 3` if the error's stack names a line of the file. */
 function placeIn(file: string, cause: unknown): string {
   const stack = cause instanceof Error ? (cause.stack ?? '') : '';
   const found = stack.split('\n').find((line) => line.includes(`${basename(file)}:`));

@@ -1,4 +1,4 @@
-// What host code opens, with values that come from requests and with its own.
+// Audio that host code opens, with values from requests and its own values.
 import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -11,7 +11,7 @@ import {
 import type { PostMessage } from '../../webhooks/index.ts';
 import type { HttpPort } from '../../plugins/index.ts';
 
-/** How requests leave this machine: proxies and certificate authorities. */
+/** Returns the proxies and certificate authorities for outgoing requests. */
 export function networkFrom(config: Config): Network {
   const {
     http_proxy: httpProxy,
@@ -28,10 +28,12 @@ export function networkFrom(config: Config): Network {
   });
 }
 
-/** Requests of plugins are small beside media: what takes longer or is larger is a mistake or an attack. */
+/**
+ * Limits of plugins' requests. They are small compared to media; a larger or slower answer is a mistake or an attack.
+ */
 const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
 
-/** How plugins with the capability `http` make requests. */
+/** Returns the port through which plugins with the capability `http` make requests. */
 export function httpPort({ media }: Config, network: Network): HttpPort {
   const guards = {
     ...REQUEST_LIMITS,
@@ -42,10 +44,10 @@ export function httpPort({ media }: Config, network: Network): HttpPort {
   return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
 }
 
-/** Of what a target answers the status alone is used. */
+/** Limits of webhooks' requests. Only the status of an answer is used. */
 const WEBHOOK_LIMITS = { maxBytes: 1024 * 1024, maxRedirects: 0 };
 
-/** How webhooks are sent, and to whom they are not. */
+/** Returns the functions that send webhooks and refuse forbidden targets. */
 export function webhookPorts(
   { webhook }: Config,
   network: Network,
@@ -70,7 +72,7 @@ export function webhookPorts(
         );
       } catch (error) {
         if (!(error instanceof AanaError)) throw error;
-        // Not the URL again, which may have a secret in it: the reason is written to logs.
+        // The reason is logged, so it must not contain the URL, which may have a secret.
         const reason =
           error.name === 'PrivateAddressException'
             ? refusal(new URL(url).hostname)

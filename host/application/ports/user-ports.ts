@@ -3,8 +3,8 @@ import { PluginStorage, type Storage } from '../../storage/index.ts';
 import type { UserPorts } from '../../plugins/index.ts';
 
 /**
- * Returns what invocations for a user read and write of what is kept: the user's own, or what the application lets
- * users share.
+ * Returns the storage and repositories for invocations of a user: the user's own, or the shared ones where the
+ * application lets users share.
  */
 export function userPorts(
   storage: Storage,

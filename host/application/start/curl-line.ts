@@ -4,7 +4,7 @@ import type { ServedEndpoint } from '../../endpoints/index.ts';
 import { socketPath } from '../../http/index.ts';
 import { exampleFiles, schemaExample } from '../../openapi/index.ts';
 
-/** Where the server listens, the file of its certificate, and whether it asks for an API key. */
+/** The server's address, the file of its certificate, and whether it asks for an API key. */
 export interface CurlTarget {
   readonly url: string;
   readonly cert?: string | null | undefined;
@@ -12,7 +12,7 @@ export interface CurlTarget {
 }
 
 /**
- * A command line that tries an endpoint: one that takes a file, when there is one; `sample` is that file. Undefined
+ * Returns a command line that tries an endpoint, preferably one that takes a file, which is then `sample`. Undefined
  * without endpoints.
  */
 export function curlLine(
@@ -36,13 +36,13 @@ export function curlLine(
   ].join(' ');
 }
 
-/** Nobody trusts such a certificate who is not told to. */
+/** Returns whether the certificate is self-signed, so that curl must be told to trust it. */
 function isSelfSigned(file: string): boolean {
   try {
     const { issuer, subject } = new X509Certificate(readFileSync(file));
     return issuer === subject;
   } catch {
-    return false; // it is being replaced
+    return false; // the file is being replaced
   }
 }
 

@@ -3,23 +3,23 @@ import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { type ProgressStream, type ReportProgress, withProgress } from '../../packages/index.ts';
 
-/** Where an application is in its life. */
+/** Phase of an application's life. */
 export type Phase = 'new' | 'deploying' | 'deployed' | 'failed' | 'stopping';
 
 export interface LifecycleOptions {
   readonly log: Logger;
   readonly progress: ProgressStream;
-  /** Tells of a start that failed, before anything is stopped. */
+  /** Called when the start failed, before anything is stopped. */
   readonly onFailure: (error: unknown) => void;
-  /** Takes no new requests, and lets running ones finish for so long. */
+  /** Refuses new requests, and lets running ones finish for `graceMs`. */
   readonly closeServer: (graceMs: number) => Promise<void>;
-  /** Ends everything that was started, when no start goes on any more. */
+  /** Ends everything that was started. Called when no start is in progress any more. */
   readonly close: (graceMs: number) => Promise<void>;
-  /** The last thing, after the last line of the log. */
+  /** Called last, after the last line of the log. */
   readonly end: () => Promise<void>;
 }
 
-/** An application's one way from new to stopped. It starts once, and stops once. */
+/** The life of an application from new to stopped. It starts once and stops once. */
 export class Lifecycle {
   readonly #options: LifecycleOptions;
   readonly #stopping = new AbortController();
@@ -41,7 +41,7 @@ export class Lifecycle {
     return this.#phase;
   }
 
-  /** Whether the start is over, and went well. */
+  /** Whether the start succeeded. */
   get hasStarted(): boolean {
     return this.#phase === 'deployed' || this.#phase === 'stopping';
   }
@@ -57,11 +57,11 @@ export class Lifecycle {
       throw new AanaError(
         'AlreadyDeployed',
         'conflict',
-        this.#phase === 'stopping' ? 'the application was shut down' : 'the application was deployed before',
+        this.#phase === 'stopping' ? 'the application was shut down' : 'the application is already deployed',
       );
   }
 
-  /** Shows how the work gets on. When it fails, everything is stopped and the error is thrown. */
+  /** Runs the start and shows its progress. When it fails, everything is stopped and the error is thrown. */
   async start(work: (report: ReportProgress) => Promise<void>): Promise<void> {
     this.requireNew();
     const { onFailure, progress: stream } = this.#options;
@@ -80,7 +80,7 @@ export class Lifecycle {
     }
   }
 
-  /** May be called twice; `graceMs` of the first call counts. */
+  /** Stops the application. May be called twice; `graceMs` of the first call applies. */
   stop(graceMs: number): Promise<void> {
     this.#shutdown ??= this.#stop(graceMs);
     return this.#shutdown;
@@ -94,7 +94,7 @@ export class Lifecycle {
     say('shutting down');
     this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
     await closeServer(graceMs);
-    await this.#starting.catch(() => {}); // a plugin that is being loaded is there to be closed afterwards
+    await this.#starting.catch(() => {}); // a plugin that is being loaded can be closed only afterwards
     await close(Math.max(0, until - performance.now()));
     say('shut down');
     await end();

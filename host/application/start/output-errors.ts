@@ -3,9 +3,8 @@ import process from 'node:process';
 let isIgnoring = false;
 
 /**
- * From now on a full disk behind the standard output or the standard error, or a reader of theirs that has gone, does
- * not end the process: what cannot be written is dropped. For processes that serve; without this, the stream's error
- * would be an uncaught exception.
+ * Makes the process ignore errors of its standard output and standard error, such as a full disk or a reader that has
+ * gone; the output is then lost. For servers: otherwise such an error would be an uncaught exception.
  */
 export function ignoreOutputErrors(): void {
   if (isIgnoring) return;
@@ -13,7 +12,7 @@ export function ignoreOutputErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 }
 
-/** Whether {@link ignoreOutputErrors} was called. */
+/** Returns whether {@link ignoreOutputErrors} was called. */
 export function ignoresOutputErrors(): boolean {
   return isIgnoring;
 }

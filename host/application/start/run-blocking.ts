@@ -6,21 +6,21 @@ import { socketPath } from '../../http/index.ts';
 import { curlLine } from './curl-line.ts';
 import { stopOnSignals } from './signals.ts';
 
-/** How long a ready server waits for the sample that its curl line names. */
+/** Time for which a ready server waits for the sample that its curl line names. */
 const SAMPLE_WAIT_MS = 5000;
 
 export interface RunBlockingOptions {
   readonly log: Logger;
-  /** Whether log lines tell that it is deployed. */
+  /** Whether log lines already report the deployment. */
   readonly isLogged: boolean;
-  /** Whether plugins read media, so that a request with a file can be shown. */
+  /** Whether plugins read media, so that the example request can have a file. */
   readonly usesMedia: Promise<boolean>;
   readonly out: { write(text: string): unknown };
 }
 
 /**
- * Starts an application with `start`, says where it is, and waits for its end. SIGINT and SIGTERM end it. On
- * SIGHUP the application reads its certificate and its plugins again.
+ * Starts an application with `start`, prints its address, and waits for its end. SIGINT and SIGTERM end it. On SIGHUP
+ * the application reloads its certificate and its plugins.
  */
 export async function runBlocking(
   app: AanaApp,
@@ -32,7 +32,7 @@ export async function runBlocking(
   const onHangUp = (): void => {
     if (isTerminalGone()) return void app.shutdown();
     void app.reloadCertificate();
-    if (!isStarted) log.info('plugins are not reloaded: they are being loaded');
+    if (!isStarted) log.info('plugins are not reloaded, because they are still being loaded');
     else void app.reloadPlugins().catch((error: unknown) => log.warn('plugins not reloaded', { error }));
   };
   const release = stopOnSignals(app);
@@ -43,7 +43,7 @@ export async function runBlocking(
     const sample = options.usesMedia
       .then((isUsed) => (isUsed ? app.models.pullTool('speech-sample', { signal: stopping.signal }) : undefined))
       .catch(() => undefined);
-    // So that the page `/redoc` needs no network later.
+    // Fetched early, so that the page `/redoc` needs no network later.
     app.models
       .pullTool('redoc', { signal: stopping.signal })
       .catch((error: unknown) => log.debug('no /redoc', { reason: String(error) }));
@@ -71,11 +71,11 @@ async function announce(
   const asksForKey = config.api_service.enabled;
   const line = curlLine(endpoints, { url, cert: config.tls.cert, asksForKey }, there ?? undefined);
   if (line && asksForKey)
-    out.write('An API key is needed; this makes one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
-  if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with a video of yours'}:\n  ${line}\n`);
+    out.write('Requests need an API key. Create one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
+  if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with your own video'}:\n  ${line}\n`);
 }
 
-/** A terminal that is closed sends the same signal as who wants a reload. */
+/** Returns whether the terminal was closed, which sends SIGHUP like a request to reload. */
 function isTerminalGone(): boolean {
   if (!process.stdin.isTTY) return false;
   try {

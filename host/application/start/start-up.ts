@@ -11,15 +11,15 @@ export interface StartUpOptions {
   readonly services: Services;
   readonly config: Config;
   readonly log: Logger;
-  /** One deployment after the other, in the order of registration. */
+  /** Whether deployments start one after the other, in the order of registration. */
   readonly sequential: boolean;
   readonly signal: AbortSignal;
   readonly report: ReportProgress;
 }
 
 /**
- * Starts the deployments and loads the plugins, at the same time; then initializes the endpoints of this program. The
- * first failure ends the rest.
+ * Starts the deployments and loads the plugins at the same time, then initializes the endpoints of this program. The
+ * first failure ends the start.
  */
 export async function startUp(options: StartUpOptions): Promise<void> {
   const { endpoints, deployments } = options.services;
@@ -38,8 +38,10 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   await startTasks(options);
 }
 
-/** The queue's database is there when requests are served, unless SQLite is still to be compiled: nobody waits for that who defers nothing
- * and asks nobody for a key. */
+/**
+ * Opens the database before requests are served. Without API keys it does not wait for SQLite to be compiled, because
+ * only deferred requests need it.
+ */
 async function openStorage({ services }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
   const { apiKeys, tasks } = services;
   if (!apiKeys && !(tasks && (await services.canOpenStorage()))) return;
@@ -58,7 +60,7 @@ async function startTasks({ services, log, signal }: StartUpOptions): Promise<vo
     await webhooks?.start();
   };
   if (await services.canOpenStorage()) return start();
-  log.info('compiling SQLite: deferred requests are taken when it is done');
+  log.info('compiling SQLite; requests can be deferred when it is done');
   start().catch((error: unknown) => {
     if (!signal.aborted)
       log.warn('requests cannot be deferred', { reason: error instanceof Error ? error.message : String(error) });
@@ -93,8 +95,8 @@ async function startDeployments(
 }
 
 /**
- * A plugin that cannot be used is reported and skipped, unless the configuration says `strict`, or an endpoint of it
- * was registered by name.
+ * Loads the plugins. One that fails is reported and skipped, unless the configuration says `strict` or one of its
+ * endpoints was registered by name.
  */
 async function loadPlugins(
   { services, config, log, signal }: StartUpOptions,
@@ -103,7 +105,7 @@ async function loadPlugins(
   const sources = services.pluginSet.sources();
   if (sources.length === 0) return;
   const { report, done } = begin();
-  if (await asksFor(sources, 'media')) await services.openMedia(signal, report); // here a failure ends the start
+  if (await asksFor(sources, 'media')) await services.openMedia(signal, report); // a failure ends the start
   for (const source of sources) {
     signal.throwIfAborted();
     try {

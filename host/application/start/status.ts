@@ -14,8 +14,8 @@ const PHASES: Readonly<Record<Phase, Entry['status']>> = {
 const BAD = ['DEPLOY_FAILED', 'UNHEALTHY', 'NOT_STARTED'];
 
 /**
- * The state of the application and of each deployment, under the names that the original gives them. `failure` is why
- * the start failed.
+ * Returns the state of the application and of each deployment, with the names of the original SDK. `failure` is the
+ * reason of a failed start.
  */
 export function appStatus(
   phase: Phase,
@@ -41,7 +41,7 @@ export function appStatus(
   return { status: isRunning ? 'RUNNING' : 'DEPLOYING', message: '', deployments: entries };
 }
 
-/** A line for the application and one for each deployment: the name, the state, the reason. */
+/** Returns a line for the application and one for each deployment, with name, state and reason. */
 export function statusReport({ status, deployments: { app, ...deployments } }: AppStatus, name: string): string {
   const rows = [
     [name, status === 'RUNNING' ? status : (app?.status ?? status), app?.message ?? ''],

@@ -11,7 +11,7 @@ import { untilSignal } from '../until-signal.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** The commands about the application that runs. */
+/** Adds the commands for the running application. */
 export function addApplicationCommands(
   root: Command,
   command: (parent: Command, name: string, description: string) => Command,
@@ -19,23 +19,23 @@ export function addApplicationCommands(
 ): void {
   const add = (name: string, description: string): Command =>
     addConfigOptions(command(root, name, description), 'common')
-      .option('--port <number>', 'which application, where several run', portOf)
-      .option('--listen <address>', 'the same, by the socket that it listens on');
-  add('status', 'the application that runs, its deployments and their replicas; ends with 1 when it is not well')
-    .option('--json', 'as JSON')
+      .option('--port <number>', 'port of the application, if several run', portOf)
+      .option('--listen <address>', 'socket of the application, if several run');
+  add('status', 'show the running application, its deployments and replicas; exit code 1 if it is not healthy')
+    .option('--json', 'print JSON')
     .action(async (options: Options) => {
       state.exitCode = await applicationStatus(runningApplication(options), options['json'] === true);
     });
-  add('scale', 'run so many replicas of a deployment')
+  add('scale', 'set the number of replicas of a deployment')
     .argument('<deployment>')
-    .argument('<replicas>', 'how many from now on', countOf)
+    .argument('<replicas>', 'number of replicas', countOf)
     .action(async (deployment: string, replicas: number, options: Options) => {
       state.exitCode = await scaleDeployment(runningApplication(options), deployment, replicas);
     });
-  add('logs', 'what the application logged last')
-    .option('-f, --follow', 'go on with what it logs, until it ends')
-    .option('--deployment <name>', 'what is about this deployment')
-    .option('-n, --lines <number>', 'how many of the last lines', countOf, 100)
+  add('logs', 'print the latest log lines of the application')
+    .option('-f, --follow', 'print new lines until the application ends')
+    .option('--deployment <name>', 'print only lines of this deployment')
+    .option('-n, --lines <number>', 'number of latest lines', countOf, 100)
     .action(async (options: Options) => {
       const { log } = configOf({ ...options, port: undefined, listen: undefined });
       const wanted = {
@@ -46,10 +46,10 @@ export function addApplicationCommands(
       };
       state.exitCode = await untilSignal((signal) => applicationLogs(runningApplication(options), wanted, signal));
     });
-  add('stop', 'have the application finish its running requests and end')
+  add('stop', 'let the application finish its running requests and end')
     .option(
       '--grace <seconds>',
-      'how long requests may take to finish (default: as the application is configured)',
+      'time in which requests may finish (default: the application’s configuration)',
       secondsOf,
     )
     .action(async (options: Options) => {
@@ -57,7 +57,7 @@ export function addApplicationCommands(
     });
 }
 
-/** Here `--port` and `--listen` say which application is meant, not where one is to listen. */
+/** Returns the selected application. Here `--port` and `--listen` select an application; they do not set an address. */
 export function runningApplication({ port, listen, ...options }: Options): ApplicationCommand {
   return {
     runtimeDir: configOf(options).runtime_dir,
@@ -68,19 +68,19 @@ export function runningApplication({ port, listen, ...options }: Options): Appli
 }
 
 function portOf(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('A number from 1 to 65535 is expected.');
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Expected a number from 1 to 65535.');
   return Number(text);
 }
 
-/** The value of a flag or an argument that may be none. */
+/** Parses the value of a flag or argument that may be 0. */
 function countOf(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('A number from 0 to 9999 is expected.');
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('Expected a number from 0 to 9999.');
   return Number(text);
 }
 
 function secondsOf(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || !(value >= 0 && value <= 86_400))
-    throw new InvalidArgumentError('Seconds from 0 to 86400 are expected.');
+    throw new InvalidArgumentError('Expected seconds from 0 to 86400.');
   return value;
 }

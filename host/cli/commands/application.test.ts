@@ -55,7 +55,7 @@ async function report(): Promise<ApplicationReport> {
   return await app.status();
 }
 
-/** A command without the start of a program. */
+/** Runs a command in this process. */
 async function output(command: (to: ApplicationCommand) => Promise<number>): Promise<{ code: number; out: string }> {
   let out = '';
   const code = await command({
@@ -66,7 +66,7 @@ async function output(command: (to: ApplicationCommand) => Promise<number>): Pro
   return { code, out };
 }
 
-Commands('status shows what runs, in 80 columns and as JSON', async () => {
+Commands('status shows the application in 80 columns and as JSON', async () => {
   const { code, out, err } = run('status');
   assert.equal([code, err], [0, '']);
   assert.match(
@@ -97,7 +97,7 @@ Commands('status ends with 1 while a replica is missing', async () => {
   assert.is((await report()).deployments[0]?.replicas[0]?.restarts, 1);
 });
 
-Commands('logs gives the last lines, those of one deployment, as text and as JSON', async () => {
+Commands('logs prints the latest lines, or those of one deployment, as text and as JSON', async () => {
   const logs = async (options: Partial<LogsOptions> = {}): Promise<string[]> => {
     const all: LogsOptions = { lines: 100, follow: false, deployment: undefined, format: 'text', ...options };
     return (await output((to) => applicationLogs(to, all, new AbortController().signal))).out.trimEnd().split('\n');
@@ -111,7 +111,7 @@ Commands('logs gives the last lines, those of one deployment, as text and as JSO
   assert.ok(records.length > 0 && records.every(({ deployment }) => deployment === 'narrow'));
 });
 
-Commands('scale changes how many replicas run', async () => {
+Commands('scale changes the number of replicas', async () => {
   const scaled = await output((to) => scaleDeployment(to, 'sample', 2));
   assert.equal(scaled, { code: 0, out: 'sample has 2 replicas\n' });
   const replicas = async (): Promise<(string | undefined)[]> =>
@@ -121,7 +121,7 @@ Commands('scale changes how many replicas run', async () => {
   assert.equal(await replicas(), ['ready']);
 });
 
-Commands('mistakes end with 2 and one sentence', () => {
+Commands('mistakes have exit code 2 and a message of one sentence', () => {
   assert.equal(run('scale', 'none', '2'), {
     code: 2,
     out: '',
@@ -132,11 +132,11 @@ Commands('mistakes end with 2 and one sentence', () => {
   assert.equal(run('status', '--port', '9'), {
     code: 2,
     out: '',
-    err: 'error: no aana-host application of this user runs on port 9\n',
+    err: 'error: no aana-host application of this user is running on port 9\n',
   });
 });
 
-Commands('logs --follow goes on until stop, which waits for the end', async () => {
+Commands('logs --follow continues until stop, which waits for the end', async () => {
   const following = spawn(process.execPath, argumentsOf(['logs', '-f', '-n', '1'], served.runtimeDir), {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -157,7 +157,7 @@ Commands('logs --follow goes on until stop, which waits for the end', async () =
     assert.equal(run(command), {
       code: 2,
       out: '',
-      err: 'error: no aana-host application of this user runs: start one with "aana-host serve"\n',
+      err: 'error: no aana-host application of this user is running; start one with "aana-host serve"\n',
     });
   }
 });

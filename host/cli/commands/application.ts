@@ -5,15 +5,15 @@ import { formatRecord } from '../../core/log/logger.ts';
 import { statusText } from './status-text.ts';
 
 export interface ApplicationCommand {
-  /** Where the application's control socket is looked for. */
+  /** Folder of the application's control socket. */
   readonly runtimeDir: string;
   readonly port: number | undefined;
-  /** `unix:/path` of its socket. */
+  /** `unix:/path` of the server's socket. */
   readonly host?: string | undefined;
   readonly out: { write(text: string): unknown };
 }
 
-/** `status`: 0 when the application runs, 1 when it does not yet, or not well. */
+/** The command `status`. Returns 0 when the application is running, and 1 when it is starting or unhealthy. */
 export async function applicationStatus(
   { runtimeDir, host, port, out }: ApplicationCommand,
   asJson: boolean,
@@ -23,7 +23,7 @@ export async function applicationStatus(
   return report.status === 'RUNNING' ? 0 : 1;
 }
 
-/** `scale`: how many replicas a deployment runs from now on. */
+/** The command `scale`. Sets the number of replicas of a deployment. */
 export async function scaleDeployment(
   { runtimeDir, host, port, out }: ApplicationCommand,
   deployment: string,
@@ -41,7 +41,10 @@ export interface LogsOptions {
   readonly format: 'text' | 'json';
 }
 
-/** `logs`: what was logged last; with `follow` also what comes, until the application or the command ends. */
+/**
+ * The command `logs`. Prints the latest lines, and with `follow` also new ones until the application or the command
+ * ends.
+ */
 export async function applicationLogs(
   { runtimeDir, host, port, out }: ApplicationCommand,
   { format, ...args }: LogsOptions,
@@ -58,7 +61,7 @@ export async function applicationLogs(
   return 0;
 }
 
-/** `stop`: has the application end, and waits until it has gone. */
+/** The command `stop`. Shuts the application down and waits for its end. */
 export async function stopApplication(
   { runtimeDir, host, port, out }: ApplicationCommand,
   graceS: number | undefined,
@@ -71,7 +74,7 @@ export async function stopApplication(
   return 0;
 }
 
-/** The process that served ends soon after; one that embeds the application may go on. */
+/** Time to wait for the end of the process. A process that embeds the application may keep running. */
 const PROCESS_END_MS = 3000;
 
 async function processEnd(pid: number): Promise<void> {

@@ -11,7 +11,7 @@ import {
   type PluginRights,
 } from '../../plugins/index.ts';
 
-/** `check`: what plugins import, ask for and would get, and whether they would be loaded. 1 when one would not. */
+/** The command `check`. Prints what plugins import, ask for and would get. Returns 1 when one would not be loaded. */
 export async function check(
   config: Config,
   sources: readonly string[],
@@ -20,7 +20,7 @@ export async function check(
   signal: AbortSignal,
 ): Promise<number> {
   const unreachable = (): never => {
-    throw new AanaError('NotReady', 'unavailable', 'nothing runs in a check');
+    throw new AanaError('NotReady', 'unavailable', 'plugins do not run in a check');
   };
   const ports = {
     deployments: { handle: unreachable, reserve: unreachable },
@@ -64,9 +64,9 @@ function reportText({ name, version, component, digest, imports, asks, gets, lim
   const all = ({ capabilities, deployments, hosts }: PluginRights): string => {
     const named = (each: Capability): string =>
       each === 'http'
-        ? `http (${hosts.join(', ') || 'no host by name'})`
+        ? `http (${hosts.join(', ') || 'no host'})`
         : capabilityDefinitions[each].callsDeployments
-          ? `${each} (${deployments.join(', ') || 'none by name'})`
+          ? `${each} (${deployments.join(', ') || 'no deployment'})`
           : each;
     return capabilities.map(named).join(', ') || 'nothing';
   };
@@ -78,7 +78,7 @@ function reportText({ name, version, component, digest, imports, asks, gets, lim
       'imports',
       [
         ...imports.filter((one) => !one.startsWith('wasi:')),
-        ...(wasi > 0 ? [`${wasi} interfaces of wasi, which are empty or deny`] : []),
+        ...(wasi > 0 ? [`${wasi} interfaces of WASI, which are empty or denied`] : []),
       ].join(', ') || 'nothing',
     ],
     ['asks for', all(asks)],

@@ -3,17 +3,17 @@ import { generateClient } from '../../openapi/client-generator/index.ts';
 import { AanaError } from '../../core/errors.ts';
 
 export interface ClientCommand {
-  /** Address of the server; the client has it by itself. */
+  /** Address of the server, and default address in the client. */
   readonly url: string;
-  /** A document to read in place of the server's. */
+  /** OpenAPI document to read instead of the server's. */
   readonly openapi?: string | undefined;
-  /** Where to write; else it is printed. */
+  /** File to write. Default: the standard output. */
   readonly out?: string | undefined;
 }
 
 const TIMEOUT_MS = 30_000;
 
-/** Writes a client of a server as one TypeScript file. */
+/** The command `client`. Writes a client for a server as one TypeScript file. */
 export async function client(
   { url, openapi, out }: ClientCommand,
   stdout: { write(text: string): unknown },
@@ -34,7 +34,7 @@ function serverAddress(url: string): string {
     throw new AanaError(
       'ValidationError',
       'invalid-input',
-      `--url: ${JSON.stringify(url)} is no address such as http://127.0.0.1:8000`,
+      `--url: ${JSON.stringify(url)} is not an address such as http://127.0.0.1:8000`,
     );
   return `${parsedUrl.origin}${parsedUrl.pathname}`.replace(/\/+$/, '');
 }
@@ -49,7 +49,7 @@ async function fetched(address: string): Promise<[text: string, what: string]> {
     throw new AanaError(
       'NotRunning',
       'unavailable',
-      `${what} was answered with ${response.status}: is it an aana-host?`,
+      `${what} answered with status ${response.status}; is it an aana-host?`,
     );
   return [await response.text(), what];
 }
@@ -67,6 +67,8 @@ function parsed(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new AanaError('DocumentError', 'invalid-input', `${what} is no JSON: ${(cause as Error).message}`, { cause });
+    throw new AanaError('DocumentError', 'invalid-input', `${what} is not JSON: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }

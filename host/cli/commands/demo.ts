@@ -10,7 +10,7 @@ import { packageRoot } from '../../core/package-root.ts';
 
 export interface DemoOptions {
   readonly ffmpegPath: string;
-  /** Speech to put into the video. */
+  /** Speech for the video. */
   readonly samplePath: string;
   /** Arguments for `aana-host serve` besides the plugins and the port. */
   readonly serveArguments: readonly string[];
@@ -19,7 +19,7 @@ export interface DemoOptions {
 }
 
 /**
- * Starts a server on a free port, makes a short video with speech, posts it to the three endpoints and prints the
+ * Starts a server on a free port, makes a short video with speech, sends it to the three endpoints and prints the
  * answers.
  */
 export async function demo(options: DemoOptions): Promise<void> {
@@ -91,7 +91,7 @@ async function makeVideo(ffmpeg: string, speech: string, video: string): Promise
   );
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0)
-    throw new AanaError('DemoError', 'internal', `ffmpeg could not make the video: it ended with ${code}`);
+    throw new AanaError('DemoError', 'internal', `ffmpeg could not make the video: it exited with code ${code}`);
 }
 
 async function untilReady(server: ChildProcess, url: string): Promise<void> {

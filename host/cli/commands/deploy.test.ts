@@ -1,5 +1,4 @@
-// deploy, migrate and build of an application, as a user runs them: from a folder of their own, outside of the
-// repository.
+// deploy, migrate and build of an application, as a user runs them: from a folder outside of the repository.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -32,11 +31,11 @@ app.registerEndpoint({ name: 'hello', path: '/hello', summary: 'Greets', endpoin
 export const version = 3;
 export default app;
 `;
-/** What Node can run by taking the types out. */
+/** Whether this Node can run TypeScript. */
 const TYPED = HELLO.replace('extends Endpoint {', 'extends Endpoint<typeof Input, typeof Output> {')
   .replace('run({ who })', 'run({ who }: z.infer<typeof Input>)')
   .replace("'greeter'", "'greeter' as string");
-/** A deployment over the sample implementation, without a model. */
+/** A deployment with the sample implementation, without a model. */
 const SAMPLE = `
 import { AanaApp } from 'aana-host';
 import * as z from 'zod';
@@ -87,7 +86,7 @@ interface Running extends AsyncDisposable {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** A command that serves, ready. */
+/** Starts a command that serves, and waits until it is ready. */
 async function start(
   args: readonly string[],
   { cwd = folder, port }: { cwd?: string; port?: number } = {},
@@ -141,7 +140,7 @@ for (const [path, what] of [
   });
 }
 
-Deploy('hides log lines, leaves out migrations, and ends with 0 at SIGINT', async () => {
+Deploy('hides log lines, skips migrations, and ends with 0 at SIGINT', async () => {
   await using server = await start([
     program,
     'deploy',
@@ -165,7 +164,7 @@ Deploy('the application has the configuration of the command line', async () => 
   );
 });
 
-Deploy('knows an application of another copy of the package', async () => {
+Deploy('accepts an application of another copy of the package', async () => {
   const copy = join(folder, 'copy/node_modules/aana-host');
   const built = readdirSync(join(packageRoot, 'build')).filter((name) => /^sqlite3-\w+$/.test(name));
   for (const part of [
@@ -188,7 +187,7 @@ Deploy('knows an application of another copy of the package', async () => {
   assert.equal(await ask(`${server.url}/hello`), { text: 'hello you' });
 });
 
-Deploy('a script that connects, migrates and deploys prints the same', async () => {
+Deploy('a script that connects, migrates and deploys prints the same lines', async () => {
   writeFileSync(
     join(folder, 'script.js'),
     `import { app } from './hello.js';\nawait app.migrate();\nawait app.connect({ host: '127.0.0.1', port: Number(process.argv.at(-1)), show_logs: false });\nawait app.deploy({ blocking: true });\n`,
@@ -202,7 +201,7 @@ Deploy('a script that connects, migrates and deploys prints the same', async () 
   assert.is(await server.end('SIGTERM'), 0);
 });
 
-Deploy('build writes the configuration that serve makes the same application of, from wherever it is', async () => {
+Deploy('build writes a configuration with which serve starts the same application, from any folder', async () => {
   const port = await freePort();
   writeFileSync(join(folder, 'aana.config.json'), '{"limits":{"max_files":3}}');
   const { code, out } = run('build', 'sample:app', '--host', '127.0.0.1', '--port', String(port));
@@ -239,7 +238,7 @@ Deploy('build writes the configuration that serve makes the same application of,
   rmSync(file);
 });
 
-Deploy('a deployment that fails ends with 1, a line for each deployment and the reason', () => {
+Deploy('a failed deployment ends with 1, the state of each deployment and the reason', () => {
   writeFileSync(join(folder, 'failing.js'), SAMPLE.replace('size: 2', "start: 'reject'"));
   const { code, err } = run('deploy', 'failing:app', '--port', '0', '--log-level', 'error');
   assert.is(code, 1, err);
@@ -249,7 +248,7 @@ Deploy('a deployment that fails ends with 1, a line for each deployment and the 
   );
 });
 
-Deploy('migrate runs migrations and nothing else', () => {
+Deploy('migrate only runs migrations', () => {
   const { code, out, err } = run('migrate', 'hello:app');
   assert.equal([code, err], [0, '']);
   assert.match(out, /^migrated\n(applied aana-host \d+ [a-z]+\n)+$|^migrated\nthe database is up to date\n$/);
@@ -265,13 +264,13 @@ const MISTAKES: readonly [title: string, args: string[], message: RegExp][] = [
   [
     'an application that its module has deployed',
     ['deploy', 'deployed:app'],
-    /^error: the application was deployed before$/,
+    /^error: the application is already deployed$/,
   ],
   ['a flag with a wrong value', ['deploy', 'hello:app', '--port', 'eighty'], /^error: --port.*eighty/],
   [
     'a configuration file that is elsewhere',
     ['build', 'hello:app', '--config-name', '../there.json'],
-    /^error: "\.\.\/there\.json" is no name of a configuration file such as aana\.config\.json$/,
+    /^error: "\.\.\/there\.json" is not a valid name of a configuration file, such as aana\.config\.json$/,
   ],
 ];
 for (const [title, args, message] of MISTAKES) {

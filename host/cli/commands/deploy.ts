@@ -8,7 +8,7 @@ import type { BuildOptions } from '../../application/module/build-config.ts';
 import { run } from './serve.ts';
 
 export interface DeployCommand {
-  /** Default: what the application's configuration says. */
+  /** Address to listen on. Default: that of the application's configuration. */
   readonly host: string | undefined;
   readonly port: number | undefined;
   readonly hideLogs: boolean;
@@ -16,7 +16,7 @@ export interface DeployCommand {
   readonly sequential: boolean;
 }
 
-/** `deploy`: an application of the user's, until a signal. Tables are there before it is reachable. */
+/** The command `deploy`. Serves an application until a signal. Its tables are updated before it is reachable. */
 export async function deploy(
   path: string,
   { host, port, hideLogs, skipMigrations, sequential }: DeployCommand,
@@ -26,7 +26,7 @@ export async function deploy(
   return run(app, { ...addressToListenOn({ host, port }, app.config), show_logs: !hideLogs }, { sequential });
 }
 
-/** `migrate`: the tables of the host, and those of an application where one is named. */
+/** The command `migrate`. Updates the tables of the host, and those of an application if one is named. */
 export async function migrate(
   path: string | undefined,
   {
@@ -46,7 +46,7 @@ export async function migrate(
   }
 }
 
-/** `build <module>:<app>`: the configuration file that `serve` makes the application of. */
+/** The command `build <module>:<app>`. Writes a configuration file with which `serve` serves the application. */
 export async function buildApp(
   path: string,
   options: BuildOptions,

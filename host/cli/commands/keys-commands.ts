@@ -7,22 +7,22 @@ import { createKey, type KeysCommand, listKeys, revokeKeys, switchSubscription, 
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** `keys …`: API keys, in the database of the configuration. */
+/** Adds the commands `keys …`, which use the database of the configuration. */
 export function addKeysCommands(
   root: Command,
   command: (parent: Command, name: string, description: string) => Command,
 ): void {
-  const keys = command(root, 'keys', 'API keys: make, list, change and revoke them, also while a server runs');
+  const keys = command(root, 'keys', 'create, list, change and revoke API keys, also while a server is running');
   const add = (name: string, description: string): Command =>
-    addConfigOptions(command(keys, name, description), 'common').option('--json', 'as JSON');
+    addConfigOptions(command(keys, name, description), 'common').option('--json', 'print JSON');
 
-  withRights(add('create', 'make a key; it is shown once'))
-    .requiredOption('--user <id>', 'whose key it is: tasks and webhooks belong to users')
-    .option('--id <key_id>', 'what to call the key (default: a random name)')
-    .option('--subscription <id>', 'what the user has subscribed to (default: the user)')
-    .option('--inactive', 'the subscription is not active yet')
-    .option('--admin', 'of an admin: may make keys and see the state of the server')
-    .option('--stdin', 'take a key that was made elsewhere from the standard input')
+  withRights(add('create', 'create a key; it is shown only once'))
+    .requiredOption('--user <id>', 'user of the key, to whom its tasks and webhooks belong')
+    .option('--id <key_id>', 'name of the key (default: a random name)')
+    .option('--subscription <id>', 'subscription of the user (default: the user id)')
+    .option('--inactive', 'make the subscription inactive')
+    .option('--admin', 'make it a key of an admin, who may create keys and see the state of the server')
+    .option('--stdin', 'read a key that was made elsewhere from the standard input')
     .action(async (options: Options) => {
       const { user, id, subscription, inactive, admin, stdin } = options as {
         user: string;
@@ -43,12 +43,12 @@ export function addKeysCommands(
       };
       await createKey(commandOf(options), input, stdin === true ? (await text(process.stdin)).trim() : undefined);
     });
-  add('list', 'all keys, or those of a user')
-    .option('--user <id>', 'those of this user')
+  add('list', 'list all keys, or those of a user')
+    .option('--user <id>', 'list only keys of this user')
     .action((options: Options) => listKeys(commandOf(options), options['user'] as string | undefined));
-  withRights(add('update', 'change what a key is for'))
+  withRights(add('update', 'change the rights of a key'))
     .argument('<key_id>')
-    .option('--all-scopes', 'for everything that its user may do')
+    .option('--all-scopes', 'allow everything that its user may do')
     .option('--admin', 'make it a key of an admin')
     .option('--no-admin', 'make it an ordinary key')
     .action((keyId: string, options: Options) =>
@@ -58,13 +58,13 @@ export function addKeysCommands(
         is_admin: options['admin'] as boolean | undefined,
       }),
     );
-  add('revoke', 'remove keys for good')
+  add('revoke', 'remove keys permanently')
     .argument('<key_ids...>')
     .action((keyIds: string[], options: Options) => revokeKeys(commandOf(options), keyIds));
   add('subscription', 'switch the subscription of users on or off')
     .argument('<subscription_id>')
     .argument('<state>', 'on or off', (state: string) => {
-      if (state !== 'on' && state !== 'off') throw new InvalidArgumentError('on or off is expected.');
+      if (state !== 'on' && state !== 'off') throw new InvalidArgumentError('Expected on or off.');
       return state;
     })
     .action((id: string, state: string, options: Options) =>
@@ -76,9 +76,9 @@ function withRights(command: Command): Command {
   return command
     .option(
       '--scope <scope...>',
-      'what it is for: endpoints, tasks, webhooks, admin, /a/path or /a/* (default: everything that its user may do)',
+      'scopes of the key: endpoints, tasks, webhooks, admin, /a/path or /a/* (default: everything that its user may do)',
     )
-    .option('--expires <when>', '90d (m, h, d, w, y), 2027-01-31, a time with its offset, or never');
+    .option('--expires <when>', 'time of expiry: 90d (m, h, d, w, y), 2027-01-31, a time with offset, or never');
 }
 
 function scopesOf(options: Options): string[] | undefined {

@@ -1,4 +1,4 @@
-// The commands in processes of their own, beside a server that has the same database.
+// The commands in their own processes, beside a server with the same database.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ Keys.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Not with `spawnSync`: the server in this process would stand still, and keep the database as it had it. */
+/** Runs a command. `spawnSync` would block the server in this process. */
 async function run(args: readonly string[], input = ''): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(
     process.execPath,
@@ -51,7 +51,7 @@ async function run(args: readonly string[], input = ''): Promise<{ code: number 
   return { code, out, err };
 }
 
-Keys('make the first key of an admin, which a server that runs takes at once, and show it once', async () => {
+Keys('create the first key of an admin, show it once, and a running server accepts it at once', async () => {
   const made = await run(['create', '--user', 'root', '--id', 'first', '--admin']);
   assert.is(made.code, 0, made.err);
   assert.match(made.out, /^aana_\w{38}\n$/, 'nothing but the key, for scripts');
@@ -102,7 +102,7 @@ Keys('are changed and revoked by their names', async () => {
   assert.equal((await run(['list', '--user', 'ann'])).out, 'ann has no API keys\n');
 });
 
-Keys('take a key that was made elsewhere', async () => {
+Keys('accept a key that was made elsewhere', async () => {
   const made = await run(['create', '--user', 'old', '--stdin'], 'a-key-of-the-gateway\n');
   assert.equal([made.code, made.out], [0, '']);
   assert.is((await ask(`${url}/echo`, { key: 'a-key-of-the-gateway', body: {} })).status, 200);
@@ -127,7 +127,7 @@ for (const [title, args, message] of WRONG) {
   });
 }
 
-Keys('understand times', () => {
+Keys('parse times', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
   const cases: Record<string, string | null> = {
     never: null,
@@ -140,7 +140,7 @@ Keys('understand times', () => {
   };
   for (const [given, time] of Object.entries(cases)) assert.is(parseExpiry(given, now), time, given);
   for (const given of ['', '90', 'd', '-1d', '2027-13-01', '2027-02-30', '2027-01-31T12:00', '99999y', 'tomorrow'])
-    assert.throws(() => parseExpiry(given, now), /is no time/, given);
+    assert.throws(() => parseExpiry(given, now), /is not a valid time/, given);
 });
 
 Keys.run();

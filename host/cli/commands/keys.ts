@@ -14,7 +14,7 @@ export interface KeysCommand {
   readonly err: { write(text: string): unknown };
 }
 
-/** `keys create`: prints the key, which nobody can read again. `given`: a key that was made elsewhere. */
+/** The command `keys create`. Prints the key, which cannot be read again. `given` is a key that was made elsewhere. */
 export function createKey(command: KeysCommand, input: NewKeyInput, given: string | undefined): Promise<void> {
   return withKeys(command, async (keys) => {
     const { apiKey, record } = await keys.create(input, given);
@@ -28,12 +28,12 @@ export function createKey(command: KeysCommand, input: NewKeyInput, given: strin
     }
     if (!command.config.api_service.enabled)
       command.err.write(
-        'note: servers with this configuration ask nobody for a key: api_service.enabled (API_SERVICE__ENABLED) is false\n',
+        'note: servers with this configuration do not require keys, because api_service.enabled (API_SERVICE__ENABLED) is false\n',
       );
   });
 }
 
-/** `keys list`. */
+/** The command `keys list`. */
 export function listKeys(command: KeysCommand, userId: string | undefined): Promise<void> {
   return withKeys(command, async (keys) => {
     const found = (await keys.list(userId ?? null)).map(apiKeyInfo);
@@ -42,13 +42,13 @@ export function listKeys(command: KeysCommand, userId: string | undefined): Prom
     if (found.length === 0)
       command.out.write(
         userId === undefined
-          ? 'there are no API keys; make the first with: aana-host keys create --user <name> --admin\n'
+          ? 'there are no API keys; create the first with: aana-host keys create --user <name> --admin\n'
           : `${userId} has no API keys\n`,
       );
   });
 }
 
-/** `keys update`. */
+/** The command `keys update`. */
 export function updateKey(command: KeysCommand, keyId: string, changes: KeyChangesInput): Promise<void> {
   if (Object.values(changes).every((value) => value === undefined))
     throw new AanaError(
@@ -63,19 +63,19 @@ export function updateKey(command: KeysCommand, keyId: string, changes: KeyChang
   });
 }
 
-/** `keys revoke`. */
+/** The command `keys revoke`. */
 export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Promise<void> {
   return withKeys(command, async (keys) => {
     for (const keyId of keyIds) {
       await keys.revoke(keyId);
       if (!command.asJson)
-        command.out.write(`revoked ${keyId}; servers that run take it for a few seconds more at most\n`);
+        command.out.write(`revoked ${keyId}; running servers accept it for at most a few more seconds\n`);
     }
     if (command.asJson) print(command, { revoked: keyIds });
   });
 }
 
-/** `keys subscription`. */
+/** The command `keys subscription`. */
 export function switchSubscription(command: KeysCommand, subscriptionId: string, isActive: boolean): Promise<void> {
   return withKeys(command, async (keys) => {
     const changed = await keys.setSubscription(subscriptionId, isActive);
@@ -93,7 +93,7 @@ export function switchSubscription(command: KeysCommand, subscriptionId: string,
   });
 }
 
-/** Works on the database itself, whether a server runs or not. */
+/** Opens the database and runs `work`, whether a server is running or not. */
 async function withKeys({ config, log }: KeysCommand, work: (keys: ApiKeys) => Promise<void>): Promise<void> {
   const app = new AanaApp({ config, log });
   try {

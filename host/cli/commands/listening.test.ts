@@ -1,5 +1,4 @@
-// A Unix socket and HTTPS as a user has them: by the flags of a command, with the lines that it prints and the signals
-// that it takes.
+// A Unix socket and HTTPS as a user sees them: flags of a command, the lines that it prints, and its signals.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -90,12 +89,12 @@ async function deploy(...flags: string[]): Promise<
   };
 }
 
-/** What the printed command line answers. */
+/** Runs the printed command line and returns its answer. */
 function sh(line: string): string {
   return spawnSync('sh', ['-c', line], { encoding: 'utf8', timeout: 60_000 }).stdout;
 }
 
-Listening('serves on a socket, says how to try it, is found by its commands, and leaves nothing', async () => {
+Listening('serves on a socket, prints how to try it, is found by its commands, and leaves no files', async () => {
   const path = join(folder, 'http.sock');
   await using server = await deploy('--listen', `unix:${path}`, '--socket-mode', '0600');
   const line = await server.waitFor(/Try it:\n {2}(curl .*)\n/);

@@ -1,18 +1,18 @@
 export interface NewPluginNames {
   /** Lower-case words joined by "-". */
   readonly name: string;
-  /** What package.json asks for. */
+  /** Dependencies in package.json. */
   readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** Says what is missing in place of a page of errors of the compiler, which a folder above may have. */
+/** Names missing packages. Otherwise a compiler of a folder above could print many errors instead. */
 const requireInstalled =
   "node -e \"for (const name of ['aana-host/package.json', 'typescript/package.json', '@types/node/package.json']) try { require.resolve(name) } catch { console.error(name.replace('/package.json', '') + ' is not installed: run npm install'); process.exit(1) }\"";
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
-/** The files of a new plugin, by path inside its folder. */
+/** Returns the files of a new plugin, by path inside its folder. */
 export function newPluginFiles({
   name,
   dependencies,
@@ -46,7 +46,7 @@ export function newPluginFiles({
         target: 'es2023',
         lib: ['es2023', 'esnext.disposable'],
         types: ['node'],
-        skipLibCheck: true, // a folder above may have other versions of what these name
+        skipLibCheck: true, // a folder above may have other versions of the types
         rootDir: 'src',
         outDir: 'build',
       },
@@ -70,8 +70,8 @@ const greet = defineEndpoint({
   path: '/${name}/greet',
   summary: 'Greet somebody',
   input: z.strictObject({
-    who: z.string().check(z.minLength(1), z.describe('Whom to greet')),
-    times: z._default(z.int().check(z.minimum(1), z.maximum(10), z.describe('How often')), 1),
+    who: z.string().check(z.minLength(1), z.describe('Name of the person to greet')),
+    times: z._default(z.int().check(z.minimum(1), z.maximum(10), z.describe('Number of greetings')), 1),
   }),
   output: z.strictObject({ greeting: z.string() }),
   run({ who, times }, ctx) {
@@ -109,9 +109,9 @@ const readme = (name: string, id: string): string => `# ${name}
 
 \`\`\`sh
 npm install
-npm run dev        # builds and serves at http://127.0.0.1:8000, again when a file changes
-npm test           # the tests, in plain Node with fakes of what the host gives
-npm run build      # only makes the component, dist/${name}.wasm
+npm run dev        # builds and serves at http://127.0.0.1:8000, and reloads when a file changes
+npm test           # runs the tests in plain Node, with fakes of the host's functions
+npm run build      # only builds the component, dist/${name}.wasm
 \`\`\`
 
 \`\`\`sh

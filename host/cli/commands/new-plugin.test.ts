@@ -26,13 +26,13 @@ const refusal = (path: string): Promise<Error> =>
 const dependency = (path: string): string =>
   JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).dependencies['aana-host'];
 
-NewPlugin('makes a plugin that its own TypeScript configuration accepts and whose tests pass', async () => {
+NewPlugin('creates a plugin that compiles with its TypeScript configuration and whose tests pass', async () => {
   const made = await newPlugin(join(folder, 'say-hello'));
   linkDependencies(made);
   assert.is(testProject(made), 2);
 });
 
-NewPlugin('its tests pass below a folder that has the package, whatever other types are there', async () => {
+NewPlugin('its tests pass below a folder that has the package and other types', async () => {
   linkDependencies(folder);
   for (const name of ['undici-types', '@types/node']) rmSync(join(folder, 'node_modules', name));
   cpSync(join(packageRoot, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), { recursive: true }); // a link would lead to the right ones
@@ -52,7 +52,7 @@ NewPlugin('its tests pass below a folder that has the package, whatever other ty
 });
 
 NewPlugin(
-  'its tests say what is missing where nothing was installed, in place of what the compiler makes of that',
+  'its tests name the missing packages when nothing was installed, instead of printing errors of the compiler',
   async () => {
     const made = await newPlugin(join(folder, 'say-hello'));
     const failed = (): string => {
@@ -77,7 +77,7 @@ NewPlugin('names the plugin, its endpoint and its path after the folder', async 
   assert.match(source, /name: 'say_hello_greet',\n {2}path: '\/say-hello\/greet'/);
 });
 
-NewPlugin('takes the package from where the project around it does', async () => {
+NewPlugin('depends on the same version of the package as the project around it', async () => {
   assert.is(
     resolve(folder, 'a', dependency(await newPlugin(join(folder, 'a'))).slice('file:'.length)),
     resolve(packageRoot),
@@ -93,22 +93,22 @@ NewPlugin('takes the package from where the project around it does', async () =>
   assert.is(dependency(await newPlugin(join(folder, 'e'))), '^1.2.0');
 });
 
-NewPlugin('refuses a folder that holds something, and leaves it as it is', async () => {
+NewPlugin('refuses a folder that is not empty, and does not change it', async () => {
   mkdirSync(join(folder, 'used'));
   writeFileSync(join(folder, 'used', 'README.md'), 'mine');
   const { message } = await refusal(join(folder, 'used'));
-  assert.match(message, /used is not empty: name a folder that is new or empty$/);
+  assert.match(message, /used is not empty; name a new or empty folder$/);
   assert.is(readFileSync(join(folder, 'used', 'README.md'), 'utf8'), 'mine');
   mkdirSync(join(folder, 'empty'));
   await newPlugin(join(folder, 'empty'));
 });
 
-NewPlugin('refuses a folder whose name no plugin can have, and says which could be', async () => {
+NewPlugin('refuses a folder with an invalid plugin name, and suggests a valid one', async () => {
   assert.match(
     (await refusal(join(folder, 'My Plugin'))).message,
-    /^"My Plugin" cannot be the name of a plugin: call the folder "my-plugin"/,
+    /^"My Plugin" cannot be the name of a plugin; use lower-case words joined by "-", such as "my-plugin"/,
   );
-  assert.match((await refusal(join(folder, '42'))).message, /call the folder "my-plugin"/);
+  assert.match((await refusal(join(folder, '42'))).message, /such as "my-plugin"/);
 });
 
 NewPlugin.run();

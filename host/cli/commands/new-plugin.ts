@@ -7,16 +7,16 @@ import { newPluginFiles } from './new-plugin-files.ts';
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 
-/** Makes a plugin that builds, passes its tests and answers. Its name is the folder's. Gives the folder. */
+/** Creates a plugin that builds, passes its tests and works, with the name of the folder. Returns the folder. */
 export async function newPlugin(path: string): Promise<string> {
   const folder = resolve(path);
   const name = basename(folder);
   if (!NAME.test(name))
     throw refused(
-      `"${name}" cannot be the name of a plugin: call the folder ${suggestion(name)}, lower-case words joined by "-"`,
+      `"${name}" cannot be the name of a plugin; use lower-case words joined by "-", such as ${suggestion(name)}, as the name of the folder`,
     );
   if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw refused(`${folder} is not empty: name a folder that is new or empty`);
+    throw refused(`${folder} is not empty; name a new or empty folder`);
   const { devDependencies } = readJson(join(packageRoot, 'package.json'));
   const files = newPluginFiles({
     name,
@@ -34,8 +34,8 @@ export async function newPlugin(path: string): Promise<string> {
 }
 
 /**
- * Where the plugin gets this package from: the file or folder that the project around it names, so that what is not in
- * a registry is found again; this checkout; else the published version.
+ * Returns the version or path of this package for package.json: the one in the project around the plugin, which may
+ * name a package that is in no registry; else this checkout; else the published version.
  */
 function packageSpec(folder: string): string {
   for (let above = dirname(folder); ; above = dirname(above)) {

@@ -1,4 +1,4 @@
-// A server whose output cannot be written: its disk is full, or whoever read it has gone.
+// A server whose output cannot be written, because the disk is full or the reader has gone.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync } from 'node:fs';
@@ -24,7 +24,7 @@ interface Served extends AsyncDisposable {
   readonly url: string;
 }
 
-/** `serve` without models and plugins, as a shell starts it with redirections. */
+/** Starts `serve` without models and plugins, like a shell with redirections. */
 async function serveTo(
   stdout: number | 'pipe',
   stderr: number | 'pipe',
@@ -47,7 +47,7 @@ async function serveTo(
   return { child, url, [Symbol.asyncDispose]: async () => void (child.kill('SIGKILL') && (await once(child, 'exit'))) };
 }
 
-/** Requests whose log lines go nowhere are answered, and the server ends when it is told to, with 0. */
+/** Requests are answered although log lines are lost, and the server ends with 0 on request. */
 async function assertServes({ child, url }: Served): Promise<void> {
   for (let n = 0; n < 5; n += 1) {
     assert.is((await fetch(`${url}/livez`)).status, 200);
@@ -72,14 +72,14 @@ for (const flags of [[], ['--log-format', 'json']]) {
   });
 }
 
-Output('that nobody reads any more does not end a server', async () => {
+Output('without a reader does not end a server', async () => {
   await using server = await serveTo('pipe', 'pipe');
   server.child.stdout?.destroy();
   server.child.stderr?.destroy();
   await assertServes(server);
 });
 
-Output('ends a command: quietly where its reader has gone, else with the reason', async () => {
+Output('ends a command: silently if the reader has gone, else with the reason', async () => {
   const { stdout, exitCode } = await run(['docs', 'config'], 'pipe');
   assert.equal([stdout.startsWith('# '), exitCode], [true, 0]);
   if (!existsSync(FULL)) return skip('a command on a full disk', `there is no ${FULL}`);

@@ -49,21 +49,21 @@ const loads = ({ output }: RunningServer): number => output().split('plugin load
 const greeting = async ({ url }: RunningServer): Promise<unknown> =>
   (await post(`${url}/say-hello/greet`, { who: 'Ada' })).json();
 
-Plugins('say in one sentence that nothing runs, with exit code 2', () => {
+Plugins('report in one sentence that no server is running, with exit code 2', () => {
   assert.equal(run('plugins'), {
     code: 2,
     out: '',
-    err: 'error: no aana-host application of this user runs: start one with "aana-host serve"\n',
+    err: 'error: no aana-host application of this user is running; start one with "aana-host serve"\n',
   });
   assert.equal(run('plugins', 'reload', '--port', '9'), {
     code: 2,
     out: '',
-    err: 'error: no aana-host application of this user runs on port 9\n',
+    err: 'error: no aana-host application of this user is running on port 9\n',
   });
   assert.is(run('plugins', '--port', 'x').code, 2);
 });
 
-Plugins('list what serves, and reload it by command and by SIGHUP; the socket goes with the server', async () => {
+Plugins('are listed, and reloaded by command and by SIGHUP; the socket is removed with the server', async () => {
   await using server = await start();
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
   const [listed] = JSON.parse(run('plugins', '--json').out) as { digest: string; counters: object }[];
@@ -97,7 +97,7 @@ Plugins('list what serves, and reload it by command and by SIGHUP; the socket go
   assert.equal(await readdir(join(folder, 'run/aana-host')), []);
 });
 
-Plugins('that read no media need no ffmpeg and no sample, until one asks for media', async () => {
+Plugins('without media need no ffmpeg and no sample, until one asks for media', async () => {
   const cacheDir = join(folder, 'other-cache');
   const project = join(folder, 'say-hello-again');
   await cp(plugin, project, { recursive: true });
@@ -115,7 +115,7 @@ Plugins('that read no media need no ffmpeg and no sample, until one asks for med
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
 });
 
-Plugins('are loaded to the end when SIGHUP comes before the server is ready', async () => {
+Plugins('are loaded completely when SIGHUP comes before the server is ready', async () => {
   const project = join(folder, 'to-be-built');
   await newPlugin(project);
   linkDependencies(project);
@@ -132,13 +132,13 @@ Plugins('are loaded to the end when SIGHUP comes before the server is ready', as
   );
   await until(async () => {
     server.process.kill('SIGHUP');
-    return server.output().includes('plugins are not reloaded: they are being loaded');
+    return server.output().includes('plugins are not reloaded, because they are still being loaded');
   });
   await server.waitFor(/Deployed successfully\./);
   assert.is((await post(`${server.url}/to-be-built/greet`, { who: 'Ada' })).status, 200);
 });
 
-Plugins('dev builds, serves, says where a mistake is, and serves again when it is mended', async () => {
+Plugins('dev builds, serves, shows the place of a mistake, and serves again when it is corrected', async () => {
   const project = join(folder, 'developed');
   await mkdir(project);
   await newPlugin(project);

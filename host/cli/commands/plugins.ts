@@ -1,7 +1,7 @@
 import { callControl } from '../../control/index.ts';
 import type { ApplicationCommand } from './application.ts';
 
-/** `plugins`: what the plugins of the running server are and did. */
+/** The command `plugins`. Prints the plugins of the running server with their limits and counters. */
 export async function pluginsList(
   { runtimeDir, host, port, out }: ApplicationCommand,
   asJson: boolean,
@@ -44,7 +44,7 @@ export async function pluginsList(
   return 0;
 }
 
-/** `plugins reload`: 1 when one could not be loaded; its older version serves on. */
+/** The command `plugins reload`. Returns 1 when a plugin could not be loaded; its old version then keeps serving. */
 export async function pluginsReload(
   { runtimeDir, host, port, out }: ApplicationCommand,
   name: string | undefined,

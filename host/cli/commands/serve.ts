@@ -6,7 +6,7 @@ import type { Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 
-/** `serve`: the application, the deployments and the plugins of the configuration, until a signal. */
+/** The command `serve`. Serves the application, deployments and plugins of the configuration until a signal. */
 export async function serve(config: Config, folders: readonly string[], log: Logger): Promise<number> {
   for (const path of config.media.allow_paths) {
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
@@ -18,10 +18,10 @@ export async function serve(config: Config, folders: readonly string[], log: Log
   return run(app, addressToListenOn({}, config));
 }
 
-/** Serves an application until a signal; 130 when the signal came during the start. */
+/** Serves an application until a signal. Returns 130 when the signal came during the start. */
 export async function run(app: AanaApp, connect: ConnectOptions, deploy: DeployOptions = {}): Promise<number> {
   const ignore = (): void => {};
-  process.on('SIGHUP', ignore); // who sees it listen may ask for a reload before it takes signals itself
+  process.on('SIGHUP', ignore); // a reload may be requested after it listens and before it handles signals
   try {
     await app.listen(connect);
     await app.deploy({ ...deploy, blocking: true });

@@ -14,17 +14,17 @@ export type Purpose = 'serve' | 'test' | 'demo';
 export interface SetupOptions {
   readonly config: Config;
   readonly purpose: Purpose;
-  /** Plugin folders, or folders of them, to build. */
+  /** Plugin folders to build, or folders that contain them. */
   readonly folders: readonly string[];
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-/** Small models that the tests run on. */
+/** Small models for the tests. */
 const TEST_MODELS = ['whisper-tiny.en', 'silero-vad-v6.2.0', 'smollm2-135m-instruct'];
 
 /**
- * Does what serving, testing or the demonstration needs: builds and downloads, at the same time. What is there is
+ * Builds and downloads, at the same time, everything that serving, testing or the demo needs. Existing parts are
  * reused.
  */
 export async function setup(options: SetupOptions): Promise<void> {
@@ -71,7 +71,7 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
         onProgress: (bytes, total, stage) => report(bytes, total, `${id}${stage ? `, ${stage}` : ''}`),
       }),
   };
-  /** What tests lack makes them skip; everything else must be there. */
+  /** Fetches a required part. For tests a missing part is only logged, because tests that need it are skipped. */
   const needed = async (what: string, fetch: () => Promise<unknown>): Promise<void> => {
     try {
       await fetch();
@@ -86,18 +86,18 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
   if (usesMedia) await needed('ffmpeg', () => app.ffmpeg({ signal, report }));
   if (purpose === 'test') for (const id of TEST_MODELS) await needed(id, () => models.pull(id));
   else await pullDeploymentModels(options, models);
-  // The page `/redoc` works without the internet from here on; serving does without it.
+  // Lets the page `/redoc` work without the internet. Serving works without it.
   await app.models
     .pullTool('redoc', { signal })
     .catch((error: unknown) => log.warn('no /redoc', { reason: String(error) }));
-  // The sample is for trying things out: serving does without it.
+  // The sample is for examples. Serving works without it.
   const sample = (): Promise<unknown> => models.pull('speech-sample');
   if (purpose !== 'serve') await needed('speech-sample', sample);
   else if (usesMedia) await sample().catch((error: unknown) => log.warn('no speech sample', { reason: String(error) }));
   done();
 }
 
-/** The models of the configured deployments. */
+/** Fetches the models of the configured deployments. */
 async function pullDeploymentModels(
   { config, log, signal }: SetupOptions,
   models: { pull(id: string): Promise<{ readonly path: string }> },
@@ -106,7 +106,7 @@ async function pullDeploymentModels(
     config.deployments,
   )) {
     const definition = builtinDefinitions.find((one) => one.name === type);
-    if (!definition && config.app !== null) continue; // a class of the application's own, which is known when it starts
+    if (!definition && config.app !== null) continue; // a custom class, which is known only when the application starts
     if (!definition)
       throw new AanaError(
         'ValidationError',

@@ -40,7 +40,7 @@ asr_deployment: RUNNING
   );
 });
 
-Text('says what waits, what sleeps and why something failed, within 80 columns', () => {
+Text('shows waiting calls, sleeping deployments and reasons of failures within 80 columns', () => {
   const why =
     'deployment llm_deployment failed: replica llm_deployment#1 ended three times before it was ready; it wrote: llama_model_load: error loading model';
   const text = statusText({
@@ -78,7 +78,7 @@ Text('says what waits, what sleeps and why something failed, within 80 columns',
   );
 });
 
-Text('says why an application without deployments is not well', () => {
+Text('shows why an application without deployments is unhealthy', () => {
   assert.is(
     statusText({ ...application, status: 'UNHEALTHY', phase: 'NOT_STARTED', message: 'Error: app (NOT_STARTED): ' }),
     `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app (NOT_STARTED):\n`,

@@ -3,7 +3,7 @@ import type { ApplicationReport, ReplicaReport } from '../../control/index.ts';
 const WIDTH = 80;
 const COLUMNS = ['replica', 'state', 'pid', 'device', 'ongoing', 'memory', 'restarts'] as const;
 
-/** The status of an application for people, on lines of 80 columns where names are not long. */
+/** Returns the status of an application for people, on lines of 80 columns unless names are long. */
 export function statusText({
   name,
   version,
@@ -52,7 +52,7 @@ function bytesText(bytes: number): string {
   return `${value.toFixed(value < 10 && power > 0 ? 1 : 0)} ${UNITS[power]}`;
 }
 
-/** Words on lines of at most {@link WIDTH} columns, unless one word is longer. */
+/** Wraps a text at {@link WIDTH} columns, unless one word is longer. */
 function wrapped(text: string, indent: string): string {
   const lines: string[] = [];
   for (const paragraph of text.split('\n')) {

@@ -2,7 +2,7 @@ import { type Choice, chooseServer } from '../addresses.ts';
 import { ControlConnection } from './control-connection.ts';
 import type { CallOperation, ControlArgs, ControlValue } from '../protocol.ts';
 
-/** Asks the application of this user that runs. Throws like {@link chooseServer}. */
+/** Calls an operation of this user's running application. Throws like {@link chooseServer}. */
 export async function callControl<O extends CallOperation>(
   dir: string,
   operation: O,

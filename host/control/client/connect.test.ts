@@ -47,7 +47,7 @@ Client.after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-Client('calls methods by name, with arguments checked and defaults filled in where the application runs', async () => {
+Client('calls methods by name; the application checks arguments and fills in defaults', async () => {
   assert.equal(await sample['echo']?.({ text: 'hello' }), { text: 'hello', times: 1 });
   assert.equal(await sample.call('echo', { text: 'hello', times: 3 }), { text: 'hello', times: 3 });
   const error = await errorOf(sample.call('echo', { text: 7 }));
@@ -55,7 +55,7 @@ Client('calls methods by name, with arguments checked and defaults filled in whe
   assert.match(error.message, /^sample\.echo: text: /);
 });
 
-Client('finds out what there is to call', async () => {
+Client('lists deployments and their methods', async () => {
   assert.equal(
     (await app.deployments()).map(({ name }) => name),
     ['sample', 'narrow'],
@@ -74,7 +74,7 @@ Client('finds out what there is to call', async () => {
   );
 });
 
-Client('gets errors of the deployment as they were thrown', async () => {
+Client('gets errors of the deployment unchanged', async () => {
   const error = await errorOf(sample.call('failInference', {}));
   assert.instance(error, AanaError);
   assert.equal(
@@ -83,7 +83,7 @@ Client('gets errors of the deployment as they were thrown', async () => {
   );
 });
 
-Client('reads streams value by value and to their end, or to their error', async () => {
+Client('reads streams value by value, up to their end or error', async () => {
   const values: number[] = [];
   for await (const value of sample['count']?.({ to: 500 }) ?? []) values.push(value);
   assert.equal(
@@ -98,7 +98,7 @@ Client('reads streams value by value and to their end, or to their error', async
   assert.equal(some, [0, 1, 2]);
 });
 
-Client('carries values that are made at the same time in one frame', async () => {
+Client('receives values of the same moment in one frame', async () => {
   const batches: number[] = [];
   for await (const batch of sample.stream('count', { to: 1000 })) batches.push(batch.length);
   assert.is(
@@ -108,7 +108,7 @@ Client('carries values that are made at the same time in one frame', async () =>
   assert.ok(batches.length < 200, `${batches.length} batches for 1000 values`);
 });
 
-Client('holds a stream back that it does not read, and cancels one that it leaves', async () => {
+Client('pauses a stream that it does not read, and cancels one that it leaves', async () => {
   const before = Number(await sample.call('made', {}));
   const stream = sample.stream('count', { to: 1_000_000 })[Symbol.asyncIterator]();
   await stream.next();
@@ -168,7 +168,7 @@ Client(
   },
 );
 
-Client('repeats a call whose replica was lost as often as its handle says', async () => {
+Client('retries a call whose replica was lost as often as its handle allows', async () => {
   const impatient = await app.handle('sample', { num_retries: 0 });
   assert.is((await errorOf(impatient.call('crash', {}))).name, 'ReplicaLostError');
   const pid = Number(await sample.call('pid', {}));
@@ -185,7 +185,7 @@ Client('repeats a call whose replica was lost as often as its handle says', asyn
   void patient;
 });
 
-Client('gives the log of one deployment, and what comes', async () => {
+Client('reads the log of one deployment and follows it', async () => {
   const seen: string[] = [];
   for await (const { message, fields } of app.logs({ lines: 1000, deployment: 'narrow' })) {
     assert.is(fields['deployment'], 'narrow');
@@ -200,7 +200,7 @@ Client('gives the log of one deployment, and what comes', async () => {
   await following.return();
 });
 
-Client('says which file is not there, and what names none', async () => {
+Client('names a missing file, and refuses a source without one', async () => {
   assert.match((await errorOf(app.openAudio({ path: join(folder, 'none.wav') }))).message, /none\.wav/);
   assert.match(
     (await errorOf(app.openAudio({} as never))).message,
@@ -208,7 +208,7 @@ Client('says which file is not there, and what names none', async () => {
   );
 });
 
-Client('lets a script end that has nothing more to wait for', async () => {
+Client('does not keep a script running that waits for nothing', async () => {
   const script = join(folder, 'script.mjs');
   await writeFile(
     script,
@@ -222,7 +222,7 @@ console.log(JSON.stringify(await sample.echo({ text: 'from a script' })));\n`,
   assert.equal([JSON.parse(String(output)), code], [{ text: 'from a script', times: 1 }, 0]);
 });
 
-Client('copies the log of the application to the standard error when it is told to', async () => {
+Client('copies the log of the application to the standard error on request', async () => {
   const script = join(folder, 'show-logs.mjs');
   await writeFile(
     script,
@@ -244,7 +244,7 @@ setInterval(() => {}, 1000);\n`,
 });
 
 Client(
-  'an application object attaches without arguments, or where one of ours listens, and listens where none does',
+  'an application object attaches without arguments or to the address of a running application, and otherwise listens there',
   async () => {
     const config = loadConfig({
       cwd: folder,
@@ -257,7 +257,7 @@ Client(
       assert.is(attached.attached?.url, served.url);
       assert.equal(await attached.handle('sample').call('echo', { text: 'a' }), { text: 'a', times: 1 });
       assert.throws(() => attached.handle('none'), /there is no deployment none; deployments are: sample, narrow/);
-      assert.match((await errorOf(attached.deploy())).message, /is deployed already: use its handles/);
+      assert.match((await errorOf(attached.deploy())).message, /is already deployed; use its handles/);
       assert.is((await errorOf(attached.connect())).name, 'AlreadyConnected');
     }
     await using other = await new AanaApp({ config, log: silentLogger }).connect({ port: 0 });
@@ -274,13 +274,13 @@ Client(
     const none = await errorOf(new AanaApp({ config: nowhere, log: silentLogger }).connect());
     assert.equal(
       [none.name, none.message],
-      ['NotRunning', 'no aana-host application of this user runs: start one with "aana-host serve"'],
+      ['NotRunning', 'no aana-host application of this user is running; start one with "aana-host serve"'],
     );
   },
 );
 
 Client(
-  'gets one clear error for each call when the application is killed, and the next command finds nothing',
+  'gets a clear error for each call when the application is killed, and the next command finds no application',
   async () => {
     const dir = await mkdtemp(join(folder, 'killed-'));
     const other = await serveSample(dir);
@@ -308,7 +308,7 @@ Client(
   },
 );
 
-Client('shuts the application down and sees its last line', async () => {
+Client('shuts the application down and receives its last log line', async () => {
   const dir = await mkdtemp(join(folder, 'stopped-'));
   const other = await serveSample(dir);
   const running = await connect({ runtime_dir: other.runtimeDir });

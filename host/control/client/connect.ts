@@ -4,18 +4,19 @@ import { formatRecord } from '../../core/log/logger.ts';
 import { type RunningApplication, runningApplication } from './running-application.ts';
 
 export interface AttachOptions {
-  /** Which application, where several run. */
+  /** Address of the application, if several run. */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
-  /** Whether the lines that it logs from now on are written to this process's standard error. Default false. */
+  /** Whether new log lines of the application are copied to this process's standard error. Default: false. */
   readonly show_logs?: boolean | undefined;
-  /** Where its address is looked for. Default: as `loadConfig()` finds it. */
+  /** Folder of address files. Default: that of `loadConfig()`. */
   readonly runtime_dir?: string | undefined;
 }
 
 /**
- * Attaches to this user's running application. Throws `NotRunning` when there is none and `SeveralRunning` with their
- * addresses when `port` must say which. The process may end without `close`: nothing waits for the connection alone.
+ * Attaches to this user's running application. Throws `NotRunning` when there is none, and `SeveralRunning` with the
+ * addresses when `host` or `port` must select one. The process may end without `close`, because the connection alone
+ * does not keep it running.
  */
 export async function connect({
   host,
@@ -24,7 +25,7 @@ export async function connect({
   runtime_dir: dir = loadConfig().runtime_dir,
 }: AttachOptions = {}): Promise<RunningApplication> {
   const connection = await ControlConnection.open(await chooseServer(dir, { host, port }));
-  if (showLogs) copyLogs(connection, process.stderr).catch(() => {}); // the end of the connection is told to those who call
+  if (showLogs) copyLogs(connection, process.stderr).catch(() => {}); // calls report the end of the connection
   return runningApplication(connection);
 }
 

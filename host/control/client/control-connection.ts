@@ -71,7 +71,7 @@ export class ControlConnection implements AsyncDisposable {
       GREETING_MS,
     );
     try {
-      if (!Greeting.safeParse(await greeted.promise).success) throw notAnswering(address, 'it is of another version');
+      if (!Greeting.safeParse(await greeted.promise).success) throw notAnswering(address, 'it has another version');
       socket.unref();
       return connection;
     } catch (error) {
@@ -118,7 +118,7 @@ export class ControlConnection implements AsyncDisposable {
     this.#ending ??= new AanaError(
       'ConnectionClosed',
       'unavailable',
-      `the connection to ${this.address.url} was closed here`,
+      `the connection to ${this.address.url} was closed by this process`,
     );
     this.#socket.destroy();
     await this.closed;
@@ -145,7 +145,7 @@ export class ControlConnection implements AsyncDisposable {
       throw new AanaError(
         'OtherVersion',
         'conflict',
-        `the application at ${this.address.url} is of another version: its answer to ${operation} is not understood`,
+        `the application at ${this.address.url} has another version: its answer to ${operation} has an unknown form`,
       );
     return data as ControlValue<O>;
   }

@@ -15,15 +15,15 @@ import {
 } from '../../deployments/index.ts';
 import { DecodedAudio } from '../../media/index.ts';
 
-/** Where audio comes from: a file of this machine, by a path that may be relative, or a URL. */
+/** Source of audio: a file of this machine, by a path that may be relative, or a URL. */
 export type AudioSource = { readonly path: string } | { readonly url: string };
 
 export interface LogOptions {
-  /** How many of the last events. Default 100. */
+  /** Number of latest events. Default: 100. */
   readonly lines?: number | undefined;
-  /** Whether those that come are given too, until the application ends. Default false. */
+  /** Whether new events follow until the application ends. Default: false. */
   readonly follow?: boolean | undefined;
-  /** Those that speak of this deployment. */
+  /** Selects the events of this deployment. */
   readonly deployment?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,10 +33,10 @@ export interface LogOptions {
  * connect()`.
  */
 export interface RunningApplication extends AsyncDisposable {
-  /** Where it listens for requests. */
+  /** Address of its server. */
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the connection has ended: here, or because the application has. */
+  /** Resolves when the connection has ended, by `close` or because the application has ended. */
   readonly closed: Promise<void>;
   /**
    * Returns an object with a function for each method of the deployment. The class may be given as a type. Throws
@@ -46,19 +46,19 @@ export interface RunningApplication extends AsyncDisposable {
     name: string,
     options?: HandleOptionsInput,
   ) => Promise<HandleOf<D>>;
-  /** The same, for one whose methods are known from `deployments()`. */
+  /** Like `handle`, for a deployment of the list that `deployments()` returns. */
   readonly handleOf: <D extends HasMethods = AnyDeployment>(
     deployment: DeploymentMethods,
     options?: HandleOptionsInput,
   ) => HandleOf<D>;
-  /** Its deployments: methods, what they are for, and JSON Schemas of what they take and give. */
+  /** Returns the deployments with their methods, descriptions and JSON Schemas. */
   readonly deployments: () => Promise<DeploymentMethods[]>;
   readonly status: () => Promise<ApplicationReport>;
-  /** Runs so many replicas of a deployment from now on. */
+  /** Sets the number of replicas of a deployment. */
   readonly scaleDeployment: (name: string, replicas: number) => Promise<void>;
   /**
-   * Has the application decode the audio of a file that it can read, for `transcribe`. It lies there until it is
-   * disposed or this process goes.
+   * Lets the application decode the audio of a file that it can read, for `transcribe`. The audio is kept until it is
+   * disposed or this process ends.
    */
   readonly openAudio: (
     source: AudioSource,
@@ -66,11 +66,11 @@ export interface RunningApplication extends AsyncDisposable {
   ) => Promise<HeldAudio>;
   readonly logs: (options?: LogOptions) => AsyncGenerator<ControlValue<'application.logs'>, void, undefined>;
   /**
-   * Has it take no new requests, finish the running ones for `graceMs` (default: its configuration's) at most, and end.
-   * Resolves when it has gone.
+   * Shuts the application down: it refuses new requests and finishes running ones for at most `graceMs` (default: its
+   * configured time). Resolves when it has ended.
    */
   readonly shutdown: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
-  /** Leaves it: calls of this process are cancelled, it runs on. May be called twice. */
+  /** Disconnects. Calls of this process are cancelled, and the application keeps running. May be called twice. */
   readonly close: () => Promise<void>;
 }
 
@@ -105,7 +105,7 @@ export function runningApplication(connection: ControlConnection): RunningApplic
       );
       let closing: Promise<unknown> | undefined;
       return new DecodedAudio(reference, duration, async () => {
-        closing ??= connection.call('audio.close', { id }).catch(() => {}); // went with the connection
+        closing ??= connection.call('audio.close', { id }).catch(() => {}); // the end of the connection also removes it
         await closing;
       });
     },

@@ -11,9 +11,9 @@ import type { Address } from '../protocol.ts';
 import { ControlSession } from './session.ts';
 
 export interface ControlServerOptions {
-  /** Where the socket and the address file go; made, where it is not there, for this user alone. */
+  /** Folder of the socket and the address file. Created for this user only if it is missing. */
   readonly dir: string;
-  /** Where the application listens for requests. */
+  /** Address of the application's server. */
   readonly at: Pick<Address, 'url' | 'host' | 'port'>;
   readonly version: string;
   readonly handlers: ControlHandlers;
@@ -22,19 +22,19 @@ export interface ControlServerOptions {
 
 export interface ControlServer {
   /**
-   * Refuses new connections, lets open connections read the bytes that were sent to them, and removes its files. May be
+   * Refuses new connections, lets open connections read the data that was sent to them, and removes its files. May be
    * called twice.
    */
   close(): Promise<void>;
 }
 
 /**
- * Answers this user's processes on a Unix socket, and says in an address file where it is. Each server has a socket of
- * its own.
+ * Opens a Unix socket for this user's processes, and writes its path to an address file. Each server has its own
+ * socket.
  */
 export async function startControl({ dir, at, version, handlers, log }: ControlServerOptions): Promise<ControlServer> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  await runningServers(dir); // removes what killed ones left
+  await runningServers(dir); // removes files of killed servers
   const id = `${process.pid}-${randomSuffix()}`;
   const file = join(dir, `${id}.json`);
   const besideFile = join(dir, `${id}.sock`);
@@ -55,7 +55,7 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
   await writeFile(`${file}.new`, `${JSON.stringify({ pid: process.pid, ...at, socket } satisfies Address)}\n`, {
     mode: 0o600,
   });
-  await rename(`${file}.new`, file); // whoever reads it finds all of it
+  await rename(`${file}.new`, file); // atomic, so that readers find the whole file
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await rm(file, { force: true });
@@ -67,7 +67,7 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
   return { close: () => (closing ??= close()) };
 }
 
-/** The socket is made by `listen` itself, before anything else can run: at no time can another user connect. */
+/** Listens with a restrictive umask. `listen` creates the socket synchronously, so no other user can ever connect. */
 function listenPrivately(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);

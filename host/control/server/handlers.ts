@@ -16,15 +16,15 @@ import type {
   StreamOperation,
 } from '../protocol.ts';
 
-/** What is kept for the process that asks, for as long as it is connected. */
+/** Resources that are kept for the calling process while it is connected. */
 export interface SessionContext {
-  /** Gives the name under which it can be dropped. */
+  /** Keeps a resource and returns its id. */
   keep(resource: AsyncDisposable): string;
   drop(id: string): Promise<void>;
 }
 
 export interface OperationContext extends SessionContext, RequestContext {
-  /** Aborts when the caller cancels or goes away. */
+  /** Aborted when the caller cancels or disconnects. */
   readonly signal: AbortSignal;
   readonly requestId: string;
 }
@@ -37,7 +37,7 @@ export type ControlHandlers = {
   readonly [O in StreamOperation]: (args: CheckedArgs<O>, context: OperationContext) => AsyncIterable<ControlValue<O>>;
 };
 
-/** Exactly one of the two. */
+/** Origin of audio: exactly one of path and URL. */
 export interface AudioOrigin {
   readonly path?: string | undefined;
   readonly url?: string | undefined;
@@ -48,13 +48,13 @@ export interface OpenAudioOptions {
   readonly signal: AbortSignal;
 }
 
-/** Decoded audio, as `transcribe` takes it; its files go when it is disposed. */
+/** Decoded audio for `transcribe`. Its files are removed when it is disposed. */
 export interface HeldAudio extends AudioReference, AsyncDisposable {
-  /** Seconds. */
+  /** Duration in seconds. */
   readonly duration: number;
 }
 
-/** What an application must give so that other processes of its user can use it. */
+/** The parts of an application that other processes of its user can use. */
 export interface ControlledApplication {
   readonly logs: LogRing;
   report(): Promise<ApplicationReport>;
@@ -69,22 +69,22 @@ export interface ControlledApplication {
   shutdown(options: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** The operations on one application. */
+/** Returns the operations on one application. */
 export function controlHandlers(app: ControlledApplication): ControlHandlers {
   return {
     'application.status': () => app.report(),
     'application.logs': ({ lines, follow, deployment }, { signal }) => {
-      if (deployment !== undefined) app.handle(deployment); // throws where there is none
+      if (deployment !== undefined) app.handle(deployment); // throws if it is unknown
       return app.logs.read({ lines, follow, deployment, signal }) as AsyncIterable<ControlValue<'application.logs'>>;
     },
     'application.stop': async ({ grace_s: graceS }) => {
-      app.shutdown(graceS === undefined ? {} : { graceMs: graceS * 1000 }).catch(() => {}); // who waits for the application sees it
+      app.shutdown(graceS === undefined ? {} : { graceMs: graceS * 1000 }).catch(() => {}); // reported by `app.stopped`
       return null;
     },
     'plugins.list': async () => app.plugins(),
     'plugins.reload': async ({ name }) => [...(await app.reloadPlugins(name))],
     'deployments.describe': async ({ deployment }) => {
-      if (deployment !== undefined) app.handle(deployment); // throws where there is none
+      if (deployment !== undefined) app.handle(deployment); // throws if it is unknown
       return app.describe().filter(({ name }) => deployment === undefined || name === deployment);
     },
     'deployments.scale': async ({ deployment, replicas }) => {
@@ -100,7 +100,7 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
         throw new AanaError(
           'ValidationError',
           'invalid-input',
-          `${source.path} is not an absolute path: the application has another working directory`,
+          `${source.path} is not an absolute path, which is needed because the application has another working directory`,
         );
       }
       const audio = await app.openAudio(source, { channels, signal });
@@ -117,7 +117,7 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
   };
 }
 
-/** One by one; the frames put together again what is there at the same time. */
+/** Yields values one by one. The frames combine values of the same moment again. */
 async function* each(batches: AsyncIterable<readonly unknown[]>): AsyncGenerator<unknown, void, undefined> {
   for await (const batch of batches) yield* batch;
 }

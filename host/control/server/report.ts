@@ -4,7 +4,7 @@ import type { DeploymentReport, ReplicaReport } from '../protocol.ts';
 
 type SetStatus = Pick<ReplicaSetStatus, 'status' | 'message' | 'queued' | 'replicas'>;
 
-/** Facts about the deployments of an application, by name, in the form that commands print. */
+/** Returns facts about the deployments of an application in the form that commands print. */
 export function deploymentReports(deployments: Readonly<Record<string, SetStatus>>): Promise<DeploymentReport[]> {
   const report = async ([name, { status, message, queued, replicas }]: [
     string,
@@ -47,8 +47,7 @@ function loadingText(loading: ReplicaStatus['loading']): string {
 }
 
 /**
- * Main memory that a process has, its share of mapped files included; null where there is no /proc, or no such process
- * any more.
+ * Returns the main memory of a process, including mapped files. Null when there is no /proc or the process has ended.
  */
 async function residentBytes(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');

@@ -17,13 +17,13 @@ export interface SessionOptions {
   readonly onClose: () => void;
 }
 
-/** Time that a process has to read the last of what it asked for when the server ends. */
+/** Time in which a process may read its last answers when the server ends. */
 const LAST_WORDS_MS = 1000;
 
 /**
- * The server's end of one attached process. It speaks the frames that the host itself speaks to replicas: many calls at
- * once, streams at the speed of their readers. When the process goes, its calls are cancelled and what was kept for it
- * is removed.
+ * The server's end of the connection to one attached process. It uses the same frames as host and replicas: many calls
+ * at once, and streams at the speed of their readers. When the process ends, its calls are cancelled and its resources
+ * are disposed.
  */
 export class ControlSession {
   readonly #log: Logger;
@@ -41,7 +41,7 @@ export class ControlSession {
     this.#socket = new FrameSocket(connection, {
       onFrame: (frame) => this.#onFrame(frame),
       onClose: (error) => {
-        if (error) log.warn('control connection ended: it does not speak the protocol', { reason: error.message });
+        if (error) log.warn('control connection ended after a violation of the protocol', { reason: error.message });
         this.#release();
         onClose();
       },
@@ -75,7 +75,7 @@ export class ControlSession {
         throw new AanaError(
           'ControlProtocolError',
           'bad-request',
-          `a frame of type ${frame.type}, which an attached process does not send`,
+          `received a frame of type ${frame.type}, which attached processes must not send`,
         );
     }
   }
@@ -120,22 +120,21 @@ export class ControlSession {
     try {
       await resource[Symbol.asyncDispose]();
     } catch (error) {
-      this.#log.warn('what an attached process used was not removed', { error });
+      this.#log.warn('a resource of an attached process was not removed', { error });
     }
   }
 }
 
-/** What makes a call one that cannot be run at all. */
+/** Returns why a call cannot be run, or undefined if it can. */
 function mistakeOf({ id, method, stream }: CallFrame, open: ReadonlySet<number>): string | undefined {
-  if (open.has(id)) return `there is a call ${id} already`;
-  if (!Object.hasOwn(operations, method))
-    return `there is no operation ${method}: the application is of another version`;
+  if (open.has(id)) return `call number ${id} is already in use`;
+  if (!Object.hasOwn(operations, method)) return `there is no operation ${method}; the application has another version`;
   return operations[method as ControlOperation].streams === stream
     ? undefined
-    : `the operation ${method} ${stream ? 'gives one answer' : 'is a stream'}`;
+    : `the operation ${method} ${stream ? 'has a single answer' : 'is a stream'}`;
 }
 
-/** The operations as methods that a call server runs, with their arguments checked. */
+/** Returns the operations as methods of a call server, which check their arguments. */
 function methodsOf(handlers: ControlHandlers, session: SessionContext): Readonly<Record<string, ServedMethod>> {
   const names = Object.keys(operations) as ControlOperation[];
   return Object.fromEntries(

@@ -225,7 +225,7 @@ const BAD_STARTS: readonly (readonly [what: string, bound: () => BoundDeployment
   [
     'the module starts an application',
     () => elsewhere('../fixtures/starts-an-application.js'),
-    /ApplicationInReplica: the module of a deployment class starts an application when it is imported; keep the class in a module of its own/,
+    /ApplicationInReplica: the module of a deployment class starts an application when it is imported; move the class to its own module/,
   ],
 ];
 for (const [what, bound, message] of BAD_STARTS) {

@@ -187,7 +187,7 @@ Client('explains mistakes in its arguments', async () => {
   for (const [args, message] of [
     [['--url', 'nowhere'], /--url: "nowhere" is no address/],
     [['--url', 'http://127.0.0.1:9'], /no server answers at http:\/\/127\.0\.0\.1:9\/openapi\.json: /],
-    [['--url', `${varied.url}/nothing`], /\/nothing\/openapi\.json was answered with 404/],
+    [['--url', `${varied.url}/nothing`], /\/nothing\/openapi\.json answered with status 404/],
     [['--openapi', 'absent.json'], /--openapi: absent\.json cannot be read/],
     [['--openapi', 'clip.mp4'], /clip\.mp4 is no JSON/],
     [['--openapi', 'other.json'], /no client can be made: it is not an OpenAPI 3\.1 document/],
