@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 
 const Signals = suite('beforeSignals');
 
-/** How a program ends that is sent SIGTERM: its exit status, or the signal. Two parts of it listen as ours do. */
+/** Sends SIGTERM to a program and returns its exit status or signal. Two parts of the program use `beforeSignals`. */
 async function endOf(others: string): Promise<number | string> {
   const code = `
     import { beforeSignals } from ${JSON.stringify(new URL('./before-signals.js', import.meta.url).href)};
@@ -27,13 +27,13 @@ async function endOf(others: string): Promise<number | string> {
   return status ?? signal ?? '';
 }
 
-Signals('leaves the end to a program that listens, also with once', async () => {
+Signals('lets a program that listens decide about its end, also with once', async () => {
   const close = '() => setTimeout(() => process.exit(7), 50)';
   assert.is(await endOf(`process.on('SIGTERM', ${close});`), 7);
   assert.is(await endOf(`process.once('SIGTERM', ${close});`), 7);
 });
 
-Signals('tells its listeners that they are alone, however many there are', async () => {
+Signals('tells several listeners that they are alone', async () => {
   assert.is(await endOf(''), 'SIGTERM');
 });
 

@@ -2,9 +2,9 @@ const NAMES = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const own = new WeakSet<object>();
 
 /**
- * Calls `onSignal` when a signal comes that ends a program, before all other listeners of this process. `isAlone` says
- * that no other part of the program listens, so that the signal would end it. Comes first because a listener that was
- * added with `once` is gone when those after it are called. Returns a function that ends this.
+ * Calls `onSignal` when SIGINT, SIGTERM or SIGHUP arrives, before all other listeners of this process. `isAlone` is
+ * true when no other part of the program listens, so that the signal would end the program. It must be called first,
+ * because a listener added with `once` is removed before later listeners run. The returned function removes it.
  */
 export function beforeSignals(onSignal: (name: NodeJS.Signals, isAlone: boolean) => void): () => void {
   const listener = (name: NodeJS.Signals): void => {

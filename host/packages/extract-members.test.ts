@@ -47,7 +47,7 @@ Extract.after.each(async ({ dir }) => {
 });
 
 for (const kind of ['zip', 'tgz'] as const) {
-  Extract(`${kind}: writes the members that are named, in that order, and no other`, async (context) => {
+  Extract(`${kind}: extracts only the named members, in the given order`, async (context) => {
     const files = await extractMembers(context[kind], ['package/bin/note.txt'], context.out);
     assert.equal(files, [path.join(context.out, 'package/bin/note.txt')]);
     assert.equal(await filesBelow(context.out), ['note.txt']);
@@ -61,7 +61,7 @@ for (const kind of ['zip', 'tgz'] as const) {
     assert.equal(files, [path.join(context.out, 'package/bin/note.txt')]);
   });
 
-  Extract(`${kind}: names the member that is missing`, async (context) => {
+  Extract(`${kind}: names a missing member`, async (context) => {
     assert.match(
       await nameOfError(extractMembers(context[kind], ['package/none'], context.out)),
       /^ArchiveError: .*package\/none/,

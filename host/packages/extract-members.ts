@@ -10,17 +10,17 @@ import { randomSuffix } from '../core/ids.ts';
 
 export interface ExtractOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Inflated bytes so far. */
+  /** Called with the number of inflated bytes so far. */
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** Gets one regular file of the archive; must consume or destroy `content`. */
+/** Called with each regular file of the archive. Must consume or destroy `content`. */
 type OnEntry = (name: string, executable: boolean, content: () => Promise<Readable>) => Promise<void>;
 
 /**
- * Writes members of a zip (wheel) or a gzipped tar to `destDir` under their own names and returns their paths: in the
- * order asked for, or the archive's when `members` is a pattern. Throws `ArchiveError` for a missing member, an unsafe
- * name or a damaged archive. Each file appears whole or not at all.
+ * Extracts members of a zip (wheel) or a gzipped tar to `destDir` and returns their paths, in the order of `members`,
+ * or of the archive if `members` is a pattern. Files are written atomically. Throws `ArchiveError` for a missing
+ * member, an unsafe name or a damaged archive.
  */
 export async function extractMembers(
   archivePath: string,
@@ -70,7 +70,7 @@ export async function extractMembers(
     options.signal?.throwIfAborted();
     const foreign =
       error instanceof AanaError || (error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code)));
-    if (foreign) throw error; // ours, or the disk's
+    if (foreign) throw error; // our own error, or one of the disk
     throw archiveError(archivePath, `it is damaged (${error instanceof Error ? error.message : String(error)})`, error);
   }
   if (members instanceof RegExp) return [...pathByName.values()];
@@ -150,7 +150,7 @@ async function eachTarEntry(file: string, onEntry: OnEntry, signal: AbortSignal 
           entry.resume();
         }
       };
-      pending.push(handle()); // the parser goes on when an entry was read, which may be before it is written
+      pending.push(handle()); // the parser continues when an entry was read, possibly before it is written
     },
   });
   await Promise.all(pending);
@@ -158,7 +158,7 @@ async function eachTarEntry(file: string, onEntry: OnEntry, signal: AbortSignal 
   signal?.throwIfAborted();
 }
 
-/** Refuses names that would leave `destDir`. */
+/** Returns the path of a member. Throws for names that would leave `destDir`. */
 function safeTarget(archivePath: string, destDir: string, name: string): string {
   const parts = name.split('/');
   if (
@@ -167,7 +167,7 @@ function safeTarget(archivePath: string, destDir: string, name: string): string 
     name.includes('\0') ||
     parts.some((part) => part === '..' || /^[A-Za-z]:$/.test(part))
   ) {
-    throw archiveError(archivePath, `its member name is not safe: ${JSON.stringify(name)}`);
+    throw archiveError(archivePath, `it has a member with an unsafe name: ${JSON.stringify(name)}`);
   }
   return path.join(path.resolve(destDir), ...parts);
 }

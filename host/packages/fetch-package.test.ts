@@ -20,7 +20,7 @@ interface Context {
   server: Server;
   requests: string[];
   tarball: Buffer;
-  /** The server keeps the tarball back. */
+  /** Whether the server withholds the tarball. */
   isSlow: boolean;
 }
 
@@ -28,7 +28,7 @@ const hasPip = spawnSync('python3', ['-m', 'pip', '--version']).status === 0;
 const npmSource: PackageSource = { registry: 'npm', name: '@aana-test/thing', version: '1.2.3' };
 const wheelSource: PackageSource = { registry: 'pypi', name: 'aana-test-thing', version: '1.0.0' };
 
-/** A registry with one package, the user's settings pointing at it. */
+/** Starts a registry with one package, and configures npm to use it. */
 async function startRegistry(context: Context): Promise<void> {
   const dir = await mkdtemp(path.join(tmpdir(), 'aana-fetch-'));
   await mkdir(path.join(dir, 'source', 'package'), { recursive: true });
@@ -109,7 +109,7 @@ Fetch(
   },
 );
 
-Fetch('npm: several callers at once fetch it once', async ({ dir, requests }) => {
+Fetch('npm: several callers at once fetch a package once', async ({ dir, requests }) => {
   const options = { cacheDir: dir, log: silentLogger };
   await Promise.all([
     fetchPackage(npmSource, options),
@@ -119,7 +119,7 @@ Fetch('npm: several callers at once fetch it once', async ({ dir, requests }) =>
   assert.is(requests.filter((url) => url.endsWith('.tgz')).length, 1);
 });
 
-Fetch('npm: an archive in the cache that was changed is fetched again', async ({ dir, tarball }) => {
+Fetch('npm: a changed archive in the cache is fetched again', async ({ dir, tarball }) => {
   const source = { ...npmSource, integrity: npmIntegrity(tarball) };
   const file = await fetchPackage(source, { cacheDir: dir, log: silentLogger });
   await writeFile(file, 'changed');
@@ -127,7 +127,7 @@ Fetch('npm: an archive in the cache that was changed is fetched again', async ({
   assert.equal(await readFile(file), tarball);
 });
 
-Fetch('npm: another checksum than the expected one is an error and leaves nothing', async ({ dir }) => {
+Fetch('npm: a wrong checksum is an error and leaves no files', async ({ dir }) => {
   const source = { ...npmSource, integrity: npmIntegrity(Buffer.from('other')) };
   assert.match(
     await messageOf(fetchPackage(source, { cacheDir: dir, log: silentLogger })),
@@ -136,14 +136,14 @@ Fetch('npm: another checksum than the expected one is an error and leaves nothin
   assert.equal(await readdir(path.join(dir, 'packages')), []);
 });
 
-Fetch('npm: a version that is not there is an error that says so', async ({ dir }) => {
+Fetch('npm: a missing version is named in the error', async ({ dir }) => {
   const message = await messageOf(
     fetchPackage({ ...npmSource, version: '9.9.9' }, { cacheDir: dir, log: silentLogger }),
   );
   assert.match(message, /^DownloadException: npm:@aana-test\/thing@9\.9\.9 .*No matching version/);
 });
 
-Fetch('npm: a registry that refuses connections is an error that says so', async ({ dir }) => {
+Fetch('npm: a registry that refuses connections is named in the error', async ({ dir }) => {
   process.env.npm_config_registry = 'http://127.0.0.1:9/';
   assert.match(
     await messageOf(fetchPackage(npmSource, { cacheDir: dir, log: silentLogger })),
@@ -151,7 +151,7 @@ Fetch('npm: a registry that refuses connections is an error that says so', async
   );
 });
 
-Fetch('npm: abort ends the client and leaves nothing', async (context) => {
+Fetch('npm: abort ends the client and leaves no files', async (context) => {
   context.isSlow = true;
   const reason = new Error('client went away');
   const controller = new AbortController();

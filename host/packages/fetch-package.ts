@@ -11,23 +11,24 @@ export interface FetchPackageOptions {
   readonly cacheDir: string;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
-  /** Bytes so far; the total where the source says it. */
+  /** Called with the bytes so far, and the total if it is known. */
   readonly onProgress?: ((bytes: number, total?: number) => void) | undefined;
   /** Called once if another process is fetching the same package. */
   readonly onWait?: (() => void) | undefined;
 }
 
-/** npm has no limit of its own on a silent connection short of minutes. */
+/** Time without progress after which npm is ended. npm itself waits for minutes. */
 const NPM_STALL_MS = 30_000;
 
-/** Where {@link fetchPackage} keeps the archive of `source`. */
+/** Returns the path at which {@link fetchPackage} keeps the archive of `source`. */
 export function packagePath(source: PackageSource, cacheDir: string): string {
   return path.join(cacheDir, 'packages', archiveName(source));
 }
 
 /**
- * The path of the package's tarball or wheel in the cache, fetched with the registry's own client if it is not there
- * yet, so that configured mirrors, proxies and credentials apply. Verified each time. Throws `DownloadException`.
+ * Returns the path of the package's tarball or wheel in the cache. Fetches it if necessary with the registry's client,
+ * so that configured mirrors, proxies and credentials apply. The archive is verified each time. Throws
+ * `DownloadException`.
  */
 export async function fetchPackage(source: PackageSource, options: FetchPackageOptions): Promise<string> {
   const target = packagePath(source, options.cacheDir);
@@ -58,7 +59,7 @@ export async function fetchPackage(source: PackageSource, options: FetchPackageO
   );
 }
 
-/** An empty folder beside `target`; those of processes that were killed are removed. The caller holds the lock. */
+/** Creates an empty folder beside `target`, and removes folders of killed processes. The caller holds the lock. */
 async function freshWorkDir(target: string): Promise<string> {
   const folder = path.dirname(target);
   const prefix = `.fetch-${path.basename(target)}-`;
@@ -78,8 +79,8 @@ async function isUsable(target: string, source: PackageSource, options: FetchPac
 }
 
 async function npmPack(source: PackageSource, work: string, options: FetchPackageOptions): Promise<string> {
-  // a package.json of its own keeps npm from taking a folder above for its project; its cache lies here so that growth
-  // is seen
+  // Without this package.json npm would use a folder above as its project. The cache is here so that its growth can be
+  // watched.
   await writeFile(path.join(work, 'package.json'), '{"private":true}\n');
   const args = [
     'pack',
@@ -144,16 +145,16 @@ function clientOptions(source: PackageSource, work: string, options: FetchPackag
   const { onProgress } = options;
   return {
     cwd: work,
-    env: { ...process.env, TMPDIR: work }, // pip downloads into it: growth is seen, and the cache's disk is the one that fills
+    env: { ...process.env, TMPDIR: work }, // pip downloads into it, so that growth is seen and the cache's disk is used
     watchDir: work,
     signal: options.signal,
-    onProgress: onProgress && ((bytes: number) => onProgress(Math.min(bytes, source.bytes ?? bytes), source.bytes)), // pip copies at the end
+    onProgress: onProgress && ((bytes: number) => onProgress(Math.min(bytes, source.bytes ?? bytes), source.bytes)), // pip copies the file at the end, which doubles the size
   };
 }
 
 async function onlyFile(source: PackageSource, dir: string, ending: string): Promise<string> {
   const [file] = (await readdir(dir)).filter((name) => name.endsWith(ending));
-  if (file === undefined) throw failure(source, `its client left no ${ending} file`);
+  if (file === undefined) throw failure(source, `the client produced no ${ending} file`);
   return path.join(dir, file);
 }
 
@@ -166,7 +167,7 @@ function failure(source: PackageSource, reason: string): AanaError {
   });
 }
 
-/** `npm error code E404`, then the line that says it in words. */
+/** Returns the error code of npm's output (`npm error code E404`) with the line that explains it. */
 function npmReason(text: string): string | undefined {
   const lines = text
     .split('\n')

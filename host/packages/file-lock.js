@@ -1,4 +1,4 @@
-// Plain JavaScript, because the set-up of a clone takes the same lock before anything is compiled.
+// Plain JavaScript, because host/bootstrap/ takes the same lock before anything is compiled.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises';
@@ -16,8 +16,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /**
  * @typedef {object} Holder
  * @property {number} pid
- * @property {string} started Start of the process in the kernel's ticks, which tells it from a later process with the
- *   same pid. Empty where the system does not say.
+ * @property {string} started Start of the process in the kernel's ticks, which distinguishes it from a later process
+ * with the same pid. Empty if the system does not report it.
  * @property {string} host
  * @property {string} token
  */
@@ -25,14 +25,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS = 100;
 const HEARTBEAT_MS = 5_000;
 /**
- * A holder on another machine, or one that died while it wrote the file, is given up when its heartbeat is this old.
+ * Age of the heartbeat after which a holder on another machine, or one that died while it wrote the file, counts as
+ * dead.
  */
 const SILENT_MS = 60_000;
 const BREAKING_MS = 10_000;
 
 /**
- * Runs `work` while holding `lockPath`, which no other process on this machine (or on one that shares the folder) then
- * holds. Breaks a lock that a dead process left. Removes the file on every path, and makes the folders above it.
+ * Runs `work` while it holds the lock `lockPath`. No other process on this machine, or on one that shares the folder,
+ * can hold it at the same time. Breaks locks of dead processes. Always removes the file afterwards, and creates missing
+ * parent folders.
  * @template T
  * @param {string} lockPath
  * @param {() => Promise<T>} work
@@ -45,7 +47,7 @@ export async function withFileLock(lockPath, work, options = {}) {
   await acquire(lockPath, token, options);
   const heartbeat = setInterval(() => {
     const now = new Date();
-    utimes(lockPath, now, now).catch(() => {}); // the release below races with it, harmlessly
+    utimes(lockPath, now, now).catch(() => {}); // a race with the release below is harmless
   }, HEARTBEAT_MS);
   heartbeat.unref();
   try {
@@ -84,8 +86,8 @@ async function acquire(lockPath, token, { signal, onWait }) {
 }
 
 /**
- * Returns true when the lock is gone, by this call or by itself. A guard folder keeps two breakers from removing each
- * other's new lock.
+ * Returns true when the lock is gone, removed by this call or by others. A guard folder prevents two breakers from
+ * removing each other's new lock.
  * @param {string} lockPath
  */
 async function breakIfStale(lockPath) {
@@ -110,7 +112,7 @@ async function breakIfStale(lockPath) {
 async function isStale(lockPath) {
   const holder = await readHolder(lockPath);
   const ageMs = await ageOf(lockPath);
-  if (ageMs === undefined) return false; // released meanwhile: the next attempt gets it
+  if (ageMs === undefined) return false; // it was released; the next attempt gets it
   if (!holder || holder.host !== hostname()) return ageMs > SILENT_MS;
   return !isAlive(holder);
 }
@@ -126,7 +128,7 @@ function isAlive(holder) {
 }
 
 /**
- * Field 22 of /proc/PID/stat.
+ * Returns field 22 of /proc/PID/stat.
  * @param {number} pid
  */
 function startOf(pid) {

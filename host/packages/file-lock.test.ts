@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { withFileLock } from './file-lock.js';
 
-/** A process that takes the lock, says so and keeps it until it is killed or told to end. */
+/** Starts a process that takes the lock, reports it, and keeps it until it is killed or told to end. */
 async function startHolder(lockPath: string): Promise<ChildProcess> {
   const code = `
     import { withFileLock } from ${JSON.stringify(new URL('./file-lock.js', import.meta.url).href)};
@@ -34,7 +34,7 @@ FileLock.after.each(async ({ dir }) => {
   await rm(dir, { recursive: true, force: true });
 });
 
-FileLock('gives back what the function gives and leaves no file', async ({ lock }) => {
+FileLock('returns the result of the function and leaves no file', async ({ lock }) => {
   const result = await withFileLock(lock, async () => {
     assert.ok(existsSync(lock));
     return 7;
@@ -50,7 +50,7 @@ FileLock('is released when the function throws', async ({ lock }) => {
   assert.not.ok(existsSync(lock));
 });
 
-FileLock('lets callers of one process in one after the other', async ({ lock }) => {
+FileLock('serialises callers of one process', async ({ lock }) => {
   let inside = 0;
   let most = 0;
   const one = (): Promise<void> =>
@@ -64,7 +64,7 @@ FileLock('lets callers of one process in one after the other', async ({ lock }) 
   assert.is(most, 1);
 });
 
-FileLock('waits for another process, and says once that it does', async ({ lock }) => {
+FileLock('waits for another process, and reports it once', async ({ lock }) => {
   const holder = await startHolder(lock);
   let told = 0;
   let got = false;
@@ -97,13 +97,13 @@ FileLock('breaks the lock of a process that was killed', async ({ lock }) => {
   assert.is(await withFileLock(lock, async () => 'in'), 'in');
 });
 
-FileLock('breaks the lock of a process whose id another one has now', async ({ lock }) => {
+FileLock('breaks the lock of a process whose id another process has now', async ({ lock }) => {
   await withFileLock(lock, async () => {}); // makes the folder
   await writeFile(lock, JSON.stringify({ pid: process.pid, started: 'another time', host: hostname(), token: 't' }));
   assert.is(await withFileLock(lock, async () => 'in'), 'in');
 });
 
-FileLock('lets one in at a time when several meet a dead holder at the same time', async ({ dir }) => {
+FileLock('admits one caller at a time when several find a dead holder', async ({ dir }) => {
   const dead = [
     { pid: 999_999_999, started: '1' }, // no process has this id
     { pid: process.pid, started: '1' }, // this process came after the holder
@@ -131,7 +131,7 @@ FileLock('lets one in at a time when several meet a dead holder at the same time
 });
 
 FileLock(
-  'leaves the lock of another machine alone while it is touched, and breaks it when it is not',
+  'respects the lock of another machine while its heartbeat continues, and breaks it afterwards',
   async ({ lock }) => {
     await withFileLock(lock, async () => {});
     await writeFile(lock, JSON.stringify({ pid: 1, started: '', host: 'elsewhere', token: 't' }));
@@ -145,7 +145,7 @@ FileLock(
   },
 );
 
-FileLock('stops waiting with the reason of the signal and takes nothing away from the holder', async ({ lock }) => {
+FileLock('stops waiting with the reason of the signal without disturbing the holder', async ({ lock }) => {
   const holder = await startHolder(lock);
   const reason = new Error('client went away');
   const controller = new AbortController();

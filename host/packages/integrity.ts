@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 
-/** Digest of a file, read as a stream. */
+/** Returns the digest of a file, which is read as a stream. */
 export async function hashFile(
   file: string,
   algorithm: 'sha1' | 'sha256' | 'sha512',
@@ -13,7 +13,7 @@ export async function hashFile(
   return hash.digest(encoding);
 }
 
-/** What differs, or undefined when the file is the one that `integrity` names. */
+/** Returns the difference, or undefined when the file matches `integrity`. */
 export async function integrityMismatch(
   file: string,
   integrity: string,

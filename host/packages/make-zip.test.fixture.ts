@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** A zip with its members stored uncompressed; for tests. */
+/** Returns a zip with uncompressed members. */
 export function makeZip(members: Readonly<Record<string, Buffer>>): Buffer {
   const locals: Buffer[] = [];
   const centrals: Buffer[] = [];

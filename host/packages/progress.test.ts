@@ -20,7 +20,7 @@ Progress('writes nothing for work that ends sooner than the limit', async () => 
   assert.is(stream.text, '');
 });
 
-Progress('writes whole lines where there is no terminal', async () => {
+Progress('writes whole lines without a terminal', async () => {
   const stream = recorder(false);
   await withProgress(
     'model',
@@ -37,33 +37,30 @@ Progress('writes whole lines where there is no terminal', async () => {
   assert.not.match(stream.text, '\r');
 });
 
-Progress(
-  'says a thing once where there is no terminal, however far it gets, and the next thing when it begins',
-  async () => {
-    const stream = recorder(false);
-    await withProgress(
-      'starting',
-      undefined,
-      async (report) => {
-        report(0, undefined, 'model: fetching 1 %');
-        await written(stream, /fetching/);
-        for (let percent = 2; percent <= 30; percent++) {
-          report(0, undefined, `model: fetching ${percent} %`);
-          await turn();
-        }
-        report(0, undefined, 'model: loading');
-        await written(stream, /loading/);
-      },
-      { stream, quietMs: 1, stepMs: 1 },
-    );
-    assert.match(
-      stream.text,
-      /^starting, model: fetching 1 %: \d+ s\nstarting, model: loading: \d+ s\nstarting: done in /,
-    );
-  },
-);
+Progress('writes each stage once without a terminal, when it begins', async () => {
+  const stream = recorder(false);
+  await withProgress(
+    'starting',
+    undefined,
+    async (report) => {
+      report(0, undefined, 'model: fetching 1 %');
+      await written(stream, /fetching/);
+      for (let percent = 2; percent <= 30; percent++) {
+        report(0, undefined, `model: fetching ${percent} %`);
+        await turn();
+      }
+      report(0, undefined, 'model: loading');
+      await written(stream, /loading/);
+    },
+    { stream, quietMs: 1, stepMs: 1 },
+  );
+  assert.match(
+    stream.text,
+    /^starting, model: fetching 1 %: \d+ s\nstarting, model: loading: \d+ s\nstarting: done in /,
+  );
+});
 
-Progress('names each piece of work that is not over', () => {
+Progress('names each piece of work that has not ended', () => {
   const told: unknown[] = [];
   const begin = shareProgress((...args) => void told.push(args));
   const [native, model, silent] = [begin(), begin(), begin()];
@@ -83,7 +80,7 @@ Progress('names each piece of work that is not over', () => {
   ]);
 });
 
-Progress('writes over one line on a terminal, no longer than it is wide', async () => {
+Progress('overwrites one line on a terminal, within its width', async () => {
   const stream = recorder(true);
   await withProgress('a label that is longer than forty characters', 100, () => written(stream, /label/), {
     stream,
@@ -93,7 +90,7 @@ Progress('writes over one line on a terminal, no longer than it is wide', async 
   assert.is(first.replace('\u001b[2K', '').length, 39);
 });
 
-Progress('lets the error of the work through', async () => {
+Progress('passes on the error of the work', async () => {
   const reason = new Error('broken');
   const error = await withProgress('x', undefined, () => Promise.reject(reason), { stream: recorder(false) }).catch(
     (thrown: unknown) => thrown,

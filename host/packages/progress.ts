@@ -1,6 +1,4 @@
-/**
- * Tells how far work is: bytes so far, the total if it is known, and what is being done when that changes on the way.
- */
+/** Reports progress: the bytes so far, the total if it is known, and the current stage if the work has several. */
 export type ReportProgress = (bytes: number, totalBytes?: number, stage?: string) => void;
 
 export interface ProgressStream {
@@ -10,24 +8,23 @@ export interface ProgressStream {
 }
 
 export interface ProgressOptions {
-  /** Default: the process's standard error. */
+  /** Stream for the progress. Default: the process's standard error. */
   readonly stream?: ProgressStream | undefined;
-  /** Nothing is written for work that ends sooner than this many milliseconds; default 2000. */
+  /** Milliseconds before anything is written. Default: 2000. */
   readonly quietMs?: number | undefined;
-  /** How often is looked whether something is to be written. Default: 200 ms on a terminal, else 2 s. */
+  /** Milliseconds between checks whether to write. Default: 200 on a terminal, else 2000. */
   readonly stepMs?: number | undefined;
 }
 
 const TERMINAL_STEP_MS = 200;
-/** How often is looked whether there is a line to write where there is no terminal. */
+/** Time between checks whether to write a line without a terminal. */
 const LOG_STEP_MS = 2_000;
-/** How long such a line stands for itself while the same thing goes on. */
+/** Time before a line for the same stage is repeated without a terminal. */
 const SAME_LINE_MS = 10_000;
 
 /**
- * Shows how `fn` gets on: one line that is written over again on a terminal, else a line when something else is being
- * done, and every ten seconds. Ends with a line that says how much it was and how long it took, if anything was shown
- * at all.
+ * Runs `fn` and shows its progress: on a terminal one line that is overwritten, otherwise a line for each new stage and
+ * every ten seconds. If anything was shown, a last line has the total size and time.
  */
 export async function withProgress<T>(
   label: string,
@@ -88,16 +85,16 @@ export async function withProgress<T>(
   }
 }
 
-/** One of several pieces of work at the same time. */
+/** The progress of one of several concurrent pieces of work. */
 export interface ProgressPart {
   readonly report: ReportProgress;
-  /** It is over: nobody waits for it any more. */
+  /** Called when the work has ended. */
   done(): void;
 }
 
 /**
- * Splits a progress among pieces of work at the same time: it tells what each of them that is not over is doing, in the
- * order in which they began.
+ * Shares a progress among concurrent pieces of work. It shows the stage of each one that has not ended, in the order in
+ * which they began.
  */
 export function shareProgress(report: ReportProgress): () => ProgressPart {
   const running = new Set<{ bytes: number; total?: number | undefined; stage?: string | undefined }>();
@@ -137,7 +134,7 @@ function percentOf(bytes: number, total: number): number {
   return Math.min(100, Math.floor((100 * bytes) / total));
 }
 
-/** `12.3 MB`: decimal units, as downloads are usually given. */
+/** Returns a size such as `12.3 MB`, in decimal units as usual for downloads. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   const units = ['kB', 'MB', 'GB', 'TB'];

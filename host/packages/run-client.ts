@@ -8,10 +8,10 @@ export interface RunClientOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal | undefined;
-  /** The folder whose growth is the client's progress. */
+  /** Folder whose growth shows the client's progress. */
   readonly watchDir: string;
   readonly onProgress?: ((bytes: number) => void) | undefined;
-  /** The client is ended when nothing grew for this long; undefined trusts the client's own time limits. */
+  /** Milliseconds without growth after which the client is ended. Default: only the client's own time limits apply. */
   readonly stallMs?: number | undefined;
 }
 
@@ -25,8 +25,8 @@ const KILL_AFTER_MS = 2_000;
 const MAX_OUTPUT = 256 * 1024;
 
 /**
- * Runs a registry's client in a process group of its own and ends the whole group on abort, on a stall and when this
- * process ends.
+ * Runs a registry's client in its own process group. Ends the whole group on abort, on a stall and when this process
+ * ends.
  */
 export async function runClient(
   command: string,
@@ -35,7 +35,7 @@ export async function runClient(
 ): Promise<ClientResult> {
   const { signal } = options;
   signal?.throwIfAborted();
-  const windows = process.platform === 'win32'; // npm is a .cmd there, which only a shell runs
+  const windows = process.platform === 'win32'; // npm is a .cmd file there, which only a shell runs
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: options.env,
@@ -74,7 +74,7 @@ export async function runClient(
   }
 }
 
-/** Bytes of all files below `dir`; files that come and go meanwhile count as they are met. */
+/** Returns the bytes of all files below `dir`. Files may appear and disappear at the same time. */
 export async function sizeOfTree(dir: string): Promise<number> {
   let sum = 0;
   const entries = await readdir(dir, { withFileTypes: true }).catch(() => []);
@@ -96,7 +96,7 @@ function watchGrowth(options: RunClientOptions, onStall: () => void): () => void
     busy = true;
     const bytes = await sizeOfTree(options.watchDir);
     busy = false;
-    if (isOver) return; // what is said after the end of the client would come after what its caller says
+    if (isOver) return; // progress must not follow the caller's last report
     if (bytes > largest) {
       largest = bytes;
       grewMs = performance.now();
@@ -105,7 +105,7 @@ function watchGrowth(options: RunClientOptions, onStall: () => void): () => void
       onStall();
     }
   };
-  const timer = setInterval(() => void look(), POLL_MS); // reads sizes only, and those never throw
+  const timer = setInterval(() => void look(), POLL_MS); // reading sizes never throws
   timer.unref();
   return () => {
     isOver = true;
@@ -130,8 +130,8 @@ function kill(child: ChildProcess, name: NodeJS.Signals): void {
 }
 
 /**
- * The group does not get the terminal's Ctrl-C, so it is passed on; where nobody else handles the signal, it then ends
- * us too.
+ * Passes signals on to the group, because it does not get the terminal's Ctrl-C. If nobody else handles the signal, it
+ * then ends this process, too.
  */
 function endWithThisProcess(child: ChildProcess): () => void {
   const onExit = (): void => kill(child, 'SIGKILL');
@@ -149,7 +149,7 @@ function endWithThisProcess(child: ChildProcess): () => void {
   return unbind;
 }
 
-/** The error for a client that is not installed, in one sentence. */
+/** Returns the error for a client that is not installed. */
 export function missingClient(what: string, install: string): AanaError {
-  return new AanaError('DownloadException', 'unavailable', `${what} is needed and was not found: ${install}`);
+  return new AanaError('DownloadException', 'unavailable', `${what} is required but was not found: ${install}`);
 }
