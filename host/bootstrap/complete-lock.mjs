@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// Adds to package-lock.json the optional packages of other platforms that npm left out because the registry in use
-// lacks them. `npm ci` refuses a lock without them. Run it after changing dependencies: node
-// host/bootstrap/complete-lock.mjs [--check]
+// Adds optional packages of other platforms to package-lock.json, which npm omits if the registry in use lacks them.
+// `npm ci` refuses a lock without them. Run it after changing dependencies: node host/bootstrap/complete-lock.mjs
+// [--check]
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const file = fileURLToPath(new URL('../../package-lock.json', import.meta.url));
 const lock = JSON.parse(fs.readFileSync(file, 'utf8'));
 
-/** Where Node would find `name` for the package at `from`. */
+/** Returns whether the lock has `name` where Node would find it for the package at `from`. */
 function isLocked(name, from) {
   for (let at = from; ; at = at.slice(0, Math.max(0, at.lastIndexOf('/node_modules/')))) {
     if (lock.packages[`${at ? `${at}/` : ''}node_modules/${name}`]) return true;

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { SetupError } from './requirements.mjs';
 
-/** Says what runs and, after two seconds, for how long; the command's output is shown only when it fails. */
+/** Runs a command and shows its title and duration. The command's output is shown only when it fails. */
 function step(title, command, args, cwd) {
   return new Promise((resolve, reject) => {
     const startedAt = Date.now();
@@ -26,7 +26,7 @@ function step(title, command, args, cwd) {
     };
     child.on('error', (error) =>
       finish(() =>
-        reject(new SetupError(`${command} cannot be started (${error.message}); install it and start again.`)),
+        reject(new SetupError(`${command} cannot be started (${error.message}); install it and try again.`)),
       ),
     );
     child.on('close', (code) => {
@@ -57,8 +57,8 @@ const readStamp = (file) => {
 };
 
 /**
- * `npm ci` when the lock file changed since the last one. No package's install script runs: what must be built, we
- * build.
+ * Runs `npm ci` if the lock file has changed since the last run. Install scripts of packages do not run; this project
+ * builds native parts itself.
  */
 export async function installDependencies(root) {
   const stamp = path.join(root, 'node_modules/.aana-installed');
@@ -88,7 +88,7 @@ function newestSource(folder) {
   return newest;
 }
 
-/** `tsc -b` when a source is newer than the last compilation. */
+/** Runs `tsc -b` if a source is newer than the last compilation. */
 export async function compileSources(root) {
   const stamp = path.join(root, 'dist/.aana-compiled');
   const newest = Math.max(

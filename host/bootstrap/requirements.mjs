@@ -1,4 +1,4 @@
-/** What stops the set-up, in one sentence for the person who started it. */
+/** A reason for which the set-up cannot continue, in one sentence for the user. */
 export class SetupError extends Error {}
 
 const LEAST_NODE = [20, 19];
@@ -8,6 +8,6 @@ export function requireNode(version) {
   const [major, minor] = version.split('.').map(Number);
   if (major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1])) return;
   throw new SetupError(
-    `aana-host needs Node ${LEAST_NODE.join('.')} or later; this is Node ${version}. Install a newer one and start again.`,
+    `aana-host needs Node ${LEAST_NODE.join('.')} or later; this is Node ${version}. Install a newer version and try again.`,
   );
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// The door of a clone: installs the dependencies, compiles the sources, then hands over to the compiled program. It
-// runs before anything is installed, so it is plain JavaScript without dependencies. Everything it makes is reused by
-// the next run, and two of them at once wait for each other.
+// Entry point of a clone. Installs the dependencies, compiles the sources, then runs the compiled program. It runs
+// before anything is installed, so it is plain JavaScript without dependencies. The next run reuses all results, and
+// concurrent runs wait for each other.
 //
 //   node host/bootstrap/start.mjs <arguments of aana-host>
 //   node host/bootstrap/start.mjs --test [files…]     set up for the tests, then run them
@@ -14,7 +14,7 @@ import { withFileLock } from '../packages/file-lock.js';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const cli = 'dist/host/cli/main.js';
 
-/** Runs `node …` in the foreground with the terminal's signals, and gives its exit code. */
+/** Runs `node …` in the foreground with the terminal's signals, and returns its exit code. */
 function runNode(args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ['--enable-source-maps', ...args], {
@@ -22,7 +22,7 @@ function runNode(args, options = {}) {
       stdio: 'inherit',
       ...options,
     });
-    // The terminal sends Ctrl-C to the whole group; a supervisor sends SIGTERM to this process alone.
+    // The terminal sends Ctrl-C to the whole group; a supervisor sends SIGTERM only to this process.
     const forward = (signal) => child.kill(signal);
     const ignore = () => {};
     process.on('SIGTERM', forward);
@@ -42,7 +42,7 @@ async function main(args) {
     await compileSources(root);
   };
   await withFileLock(`${root}.aana/setup.lock`, setUp, {
-    onWait: () => process.stderr.write('another start of this checkout is installing; waiting for it…\n'),
+    onWait: () => process.stderr.write('waiting for another process that installs this checkout…\n'),
   });
   if (args[0] !== '--test') return runNode([`${root}${cli}`, ...args]);
   const ready = await runNode([`${root}${cli}`, 'setup', '--for', 'test', `${root}plugins`]);

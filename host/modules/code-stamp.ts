@@ -4,13 +4,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, extname, join, relative } from 'node:path';
 
 const SOURCES: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts']);
-/** Of more nobody makes a stamp: it would take longer than a start. */
+/** Most files of a stamp. Reading more would take longer than a start. */
 const MAX_FILES = 5000;
 
 /**
- * A hash of the sources that lie in the package of a module: two processes that imported it with different stamps may
- * run different code. Installed packages and tests do not count. Undefined where there are more than 5000 files, or
- * they cannot be read.
+ * Returns a hash of the sources in the package of a module. Processes with different stamps may run different code.
+ * Installed packages and tests are not included. Undefined when there are more than 5000 files, or they cannot be read.
  */
 export async function codeStamp(file: string): Promise<string | undefined> {
   const root = packageOf(file);
@@ -30,7 +29,7 @@ export async function codeStamp(file: string): Promise<string | undefined> {
   }
 }
 
-/** The folder above the module that has a `package.json`. */
+/** Returns the nearest folder above the module that has a `package.json`. */
 function packageOf(file: string): string | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'package.json'))) return folder;

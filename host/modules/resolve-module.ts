@@ -5,20 +5,20 @@ import { AanaError } from '../core/errors.ts';
 
 const EXTENSIONS = ['', '.js', '.mjs', '.ts', '.mts', '.cjs'];
 
-/** Where one exported thing of a module is: `app.js:app`. */
+/** An export of a module, such as `app.js:app`. */
 export interface ExportPath {
   /** A file, with or without its extension, or a package. */
   readonly module: string;
   readonly name: string;
 }
 
-/** Reads `<module>:<name>`; undefined when it is no such thing. */
+/** Parses `<module>:<name>`. Returns undefined for other texts. */
 export function parseExportPath(text: string): ExportPath | undefined {
   const [, module, name] = /^(.+):([A-Za-z_$][\w$]*)$/.exec(text) ?? [];
   return module === undefined || name === undefined ? undefined : { module, name };
 }
 
-/** The file of a module: one of `folder`, else one that is installed there. Throws `ImportError` in one sentence. */
+/** Returns the file of a module in `folder`, or of an installed package. Throws `ImportError`. */
 export function resolveModule(module: string, folder: string): string {
   const file = EXTENSIONS.map((extension) => resolve(folder, `${module}${extension}`)).find((path) =>
     statSync(path, { throwIfNoEntry: false })?.isFile(),

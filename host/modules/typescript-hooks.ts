@@ -1,10 +1,10 @@
-// Runs in Node's thread for module hooks, on Nodes that do not read TypeScript themselves.
+// Runs in Node's thread for module hooks, on versions of Node without support for TypeScript.
 import { readFile } from 'node:fs/promises';
 import type { LoadHook } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'rolldown/utils';
 
-/** Takes the types out of `.ts` and `.mts` files, as later Nodes do. */
+/** Removes the types from `.ts` and `.mts` files, like later versions of Node. */
 export const load: LoadHook = async (url, context, nextLoad) => {
   if (!/^file:.*\.m?ts$/.test(url)) return nextLoad(url, context);
   const file = fileURLToPath(url);
