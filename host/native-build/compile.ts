@@ -6,13 +6,13 @@ import { beforeSignals } from '../packages/index.ts';
 import { packageFolder } from './inputs.ts';
 
 export interface CompileOptions {
-  /** What is built, for messages: `the native addon`. */
+  /** Name of the product for messages: `the native addon`. */
   readonly title: string;
   /** The folder with `CMakeLists.txt` and a `package.json` that names versions of Node-API. */
   readonly directory: string;
-  /** Where CMake works. */
+  /** CMake's build folder. */
   readonly out: string;
-  /** Variables of CMake. */
+  /** CMake variables. */
   readonly definitions: Readonly<Record<string, string>>;
   readonly jobs: number;
   readonly log: Logger;
@@ -20,11 +20,11 @@ export interface CompileOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Lines of the compiler kept for the error message. */
+/** Lines of the compiler that are kept for the error message. */
 const KEPT_LINES = 60;
 const PROGRESS_INTERVAL_MS = 5000;
 
-/** Configures and builds with cmake-js; its headers come from an npm package, nothing is downloaded. */
+/** Configures and builds with cmake-js. Headers come from an npm package, so nothing is downloaded. */
 export async function compile(options: CompileOptions): Promise<void> {
   const { title, directory, out, signal } = options;
   const args = [
@@ -78,15 +78,15 @@ export async function compile(options: CompileOptions): Promise<void> {
     });
     signal?.throwIfAborted();
     if (code !== 0)
-      throw new AanaError('NativeBuildFailed', 'internal', `building ${title} ended with ${code}:\n${failure(lines)}`);
+      throw new AanaError('NativeBuildFailed', 'internal', `building ${title} failed with ${code}:\n${failure(lines)}`);
   } finally {
     clearInterval(progress);
   }
 }
 
 /**
- * cmake-js does not pass signals on to the compilers, so they are a process group of their own, which is ended when
- * `signal` aborts, when this process exits, or when a signal ends it that nobody else handles.
+ * Ends the compilers when `signal` aborts, when this process exits, or when an unhandled signal ends it. The compilers
+ * have their own process group, because cmake-js does not pass signals on to them.
  */
 function endGroupWithUs(child: ChildProcess, signal: AbortSignal | undefined): () => void {
   const endGroup = (): void => {
@@ -94,11 +94,11 @@ function endGroupWithUs(child: ChildProcess, signal: AbortSignal | undefined): (
     try {
       process.kill(-child.pid, 'SIGTERM');
     } catch {
-      // it has ended
+      // the group has ended
     }
   };
   const releaseSignals = beforeSignals((name, isAlone) => {
-    if (!isAlone) return; // its handler decides
+    if (!isAlone) return; // another handler decides
     endGroup();
     release();
     process.kill(process.pid, name);
@@ -113,7 +113,7 @@ function endGroupWithUs(child: ChildProcess, signal: AbortSignal | undefined): (
   return release;
 }
 
-/** The lines from the first failed command on; cmake-js prints its configuration before. */
+/** Returns the lines from the first failed command on, without the configuration that cmake-js prints before. */
 function failure(lines: readonly string[]): string {
   const first = lines.findIndex((line) => /^FAILED:|\berror\b/i.test(line));
   return lines.slice(Math.max(0, first)).join('\n');

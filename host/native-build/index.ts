@@ -13,12 +13,12 @@ import { prepareSources } from './sources.ts';
 import { checkTools } from './tools.ts';
 
 export interface NativeBuildOptions {
-  /** Sources and libraries are unpacked to `<cacheDir>/native`. */
+  /** Sources and libraries are unpacked into `<cacheDir>/native`. */
   readonly cacheDir: string;
   readonly log: Logger;
-  /** `auto` (the default) links published libraries where there are some, and compiles everything elsewhere. */
+  /** `auto` links published libraries if the platform has some, and otherwise compiles everything. Default: `auto`. */
   readonly mode?: BuildMode | 'auto' | undefined;
-  /** Compilers at once. Default: one a core. */
+  /** Number of parallel compilers. Default: one per core. */
   readonly jobs?: number | undefined;
   /** Build even if nothing changed. */
   readonly force?: boolean | undefined;
@@ -35,8 +35,8 @@ export interface NativeBuildResult {
 }
 
 /**
- * Builds the addon into `build/Release` of the package, with the shared libraries it needs beside it. Returns at once
- * when nothing that it is made of has changed. Two calls at a time, in one process or in two, build once.
+ * Builds the addon into `build/Release` of the package, together with its shared libraries. Returns at once when its
+ * inputs have not changed. Concurrent calls, in one process or several, build once.
  */
 export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
   const { log, signal } = options;
@@ -55,13 +55,13 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
       checkTools(env);
       const started = Date.now();
       const sources = await prepareSources({ cacheDir: options.cacheDir, mode, cuda, log, signal, env });
-      await rm(manifestPath(addon), { force: true }); // not current from here on
+      await rm(manifestPath(addon), { force: true }); // an interrupted build must not count as current
       const folder = dirname(addon);
       await mkdir(folder, { recursive: true });
       if (sources.libraries) await copyLibraries(sources.libraries, folder);
       log.info('building the native addon', {
         mode,
-        ...(mode === 'source' && { note: 'all of llama.cpp is compiled: some minutes' }),
+        ...(mode === 'source' && { note: 'compiling all of llama.cpp takes some minutes' }),
       });
       await compile({
         title: 'the native addon',
@@ -97,14 +97,14 @@ async function isCurrent(addon: string, inputs: string): Promise<boolean> {
   try {
     return (JSON.parse(await readFile(manifestPath(addon), 'utf8')) as NativeManifest).inputs === inputs;
   } catch {
-    return false; // never built, or a build was interrupted
+    return false; // the addon was never built, or a build was interrupted
   }
 }
 
-/** The addon finds them beside itself (RUNPATH `$ORIGIN`), whatever becomes of the cache. */
+/** Copies libraries beside the addon (RUNPATH `$ORIGIN`), so that it does not depend on the cache. */
 async function copyLibraries(from: string, to: string): Promise<void> {
   for (const file of await readdir(from)) {
-    // Running replicas have the old file mapped: writing into it would kill them, replacing it does not.
+    // Running replicas have the old file mapped. Overwriting it would crash them; replacing it does not.
     const fresh = join(to, `.${file}.new`);
     await copyFile(join(from, file), fresh);
     await rename(fresh, join(to, file));

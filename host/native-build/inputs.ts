@@ -8,12 +8,12 @@ import { platformName, type BuildMode } from './platform.ts';
 
 const require = createRequire(join(packageRoot, 'package.json'));
 
-/** Folder of an installed package, wherever npm put it. */
+/** Returns the folder of an installed package. */
 export function packageFolder(name: string): string {
   return dirname(require.resolve(`${name}/package.json`));
 }
 
-/** SHA-256 over everything that the addon is made of; when it is unchanged there is nothing to build. */
+/** Returns the SHA-256 of all inputs of the addon. If it is unchanged, there is nothing to build. */
 export async function hashInputs(choice: { readonly mode: BuildMode; readonly cuda: boolean }): Promise<string> {
   const hash = createHash('sha256');
   const versions = [LLAMA_SOURCE, WHISPER_SOURCE].map((source) => source.integrity);

@@ -13,7 +13,7 @@ import { checkTools } from './tools.ts';
 
 const NativeBuild = suite('buildNative');
 
-NativeBuild('pins every package by its sha512, and llama.cpp to one version', () => {
+NativeBuild('pins every package by its sha512, and llama.cpp to a single version', () => {
   const llama = [LLAMA_SOURCE, ...Object.values(PREBUILT_LIBRARIES), ...Object.values(CUDA_BACKENDS)];
   for (const source of [...llama, WHISPER_SOURCE]) {
     assert.is(source.registry, 'npm');
@@ -22,12 +22,12 @@ NativeBuild('pins every package by its sha512, and llama.cpp to one version', ()
   for (const source of llama) assert.is(source.version, LLAMA_VERSION);
 });
 
-NativeBuild('builds from source where no libraries are published', () => {
+NativeBuild('builds from source if no libraries are published for the platform', () => {
   if (!PREBUILT_LIBRARIES[platformName]) assert.is(defaultBuildMode(), 'source');
   assert.ok(['prebuilt', 'source'].includes(defaultBuildMode()));
 });
 
-NativeBuild('says for each missing tool what to install', () => {
+NativeBuild('explains how to install each missing tool', () => {
   const error = (() => {
     try {
       checkTools({ PATH: '/nonexistent' });
@@ -46,7 +46,7 @@ NativeBuild('says for each missing tool what to install', () => {
   assert.match((error as Error).message, 'git is missing: install it');
 });
 
-NativeBuild('takes a build for current only with the same sources and mode', async () => {
+NativeBuild('accepts a build as current only with the same sources and mode', async () => {
   const choice = { mode: 'prebuilt', cuda: false } as const;
   const hash = await hashInputs(choice);
   assert.match(hash, /^[0-9a-f]{64}$/);

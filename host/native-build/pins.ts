@@ -1,15 +1,15 @@
 import type { PackageSource } from '../packages/index.ts';
 
 /**
- * llama.cpp with its ggml, as `node-llama-cpp` publishes it: sources and the libraries built from them. Headers and
- * libraries must be of one version, so one version names them all.
+ * Version of `node-llama-cpp`, which publishes the sources of llama.cpp with ggml and libraries built from them.
+ * Headers and libraries must have the same version, so there is only this one.
  */
 export const LLAMA_VERSION = '3.22.1';
 export const WHISPER_PACKAGE_VERSION = '1.1.3';
-/** What `whisper_version()` of that package answers. */
+/** Version that `whisper_version()` of that package returns. */
 export const WHISPER_VERSION = '1.9.3';
 
-/** A git bundle with one commit: the whole source tree. */
+/** The package contains a git bundle with one commit: the whole source tree. */
 export const LLAMA_SOURCE: PackageSource = {
   registry: 'npm',
   name: 'node-llama-cpp',
@@ -24,7 +24,9 @@ export const WHISPER_SOURCE: PackageSource = {
   integrity: 'sha512-wiDjBuKUa6ji6HItkW99TwQI3Q4wf7yh0W/xeroJfZLctQrSM+xfUcoY9iH/w7su3gjW5R6z3tTHJPaF468kig==',
 };
 
-/** Built libraries by `<process.platform>-<process.arch>`; elsewhere everything is compiled from source. */
+/**
+ * Published libraries by `<process.platform>-<process.arch>`. On other platforms everything is compiled from source.
+ */
 export const PREBUILT_LIBRARIES: Readonly<Record<string, PackageSource>> = {
   'linux-x64': {
     registry: 'npm',
@@ -40,7 +42,7 @@ export const PREBUILT_LIBRARIES: Readonly<Record<string, PackageSource>> = {
   },
 };
 
-/** ggml's CUDA backend, a library that is loaded at run time; 160 MB, so only where a GPU is. */
+/** ggml's CUDA backend, which is loaded at run time. It has 160 MB, so it is fetched only for machines with a GPU. */
 export const CUDA_BACKENDS: Readonly<Record<string, PackageSource>> = {
   'linux-x64': {
     registry: 'npm',
@@ -50,7 +52,7 @@ export const CUDA_BACKENDS: Readonly<Record<string, PackageSource>> = {
   },
 };
 
-/** SQLite and its binding, as the `sqlite3` package carries their sources. */
+/** The `sqlite3` package, which contains the sources of SQLite and of its binding. */
 export const SQLITE_SOURCE: PackageSource = {
   registry: 'npm',
   name: 'sqlite3',

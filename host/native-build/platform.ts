@@ -8,12 +8,12 @@ export type BuildMode = 'prebuilt' | 'source';
 /** `linux-x64`, `darwin-arm64`, … */
 export const platformName = `${process.platform}-${process.arch}`;
 
-/** Oldest glibc that the published libraries run on. */
+/** Oldest glibc on which the published libraries run. */
 const MINIMUM_GLIBC: readonly [number, number] = [2, 34];
 
 /**
- * Published libraries where there are some for this platform and its C library; source elsewhere (macOS, musl, old
- * distributions).
+ * Returns `prebuilt` if there are published libraries for this platform and C library, and otherwise `source` (macOS,
+ * musl, old distributions).
  */
 export function defaultBuildMode(): BuildMode {
   return PREBUILT_LIBRARIES[platformName] && hasNewEnoughGlibc() ? 'prebuilt' : 'source';
@@ -27,13 +27,13 @@ function hasNewEnoughGlibc(): boolean {
   return major > MINIMUM_GLIBC[0] || (major === MINIMUM_GLIBC[0] && minor >= MINIMUM_GLIBC[1]);
 }
 
-/** Whether an NVIDIA GPU is here for which a CUDA backend is published. */
+/** Returns whether this machine has an NVIDIA GPU and a CUDA backend is published for it. */
 export function canUseCudaBackend(): boolean {
   if (!CUDA_BACKENDS[platformName]) return false;
   return existsSync('/proc/driver/nvidia/version') || spawnSync('nvidia-smi', ['-L'], { stdio: 'ignore' }).status === 0;
 }
 
-/** Compiler processes at once: one a core, each may take 1.5 GB. */
+/** Returns the number of parallel compilers: one per core, with 1.5 GB of memory each. */
 export function defaultJobs(): number {
   return Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / 1.5e9)));
 }

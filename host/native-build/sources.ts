@@ -10,11 +10,11 @@ import { platformName, type BuildMode } from './platform.ts';
 
 const run = promisify(execFile);
 
-/** Of llama.cpp's tree: two thirds of its size, not needed by either build. */
+/** Folders of llama.cpp that no build needs. They are two thirds of its size. */
 const UNUSED_FOLDERS = ['.git', 'models', 'docs', 'benches', 'media'];
 
 export interface NativeSources {
-  /** Source tree of llama.cpp; only its headers are used in prebuilt mode. */
+  /** Source tree of llama.cpp. In prebuilt mode only its headers are used. */
   readonly llama: string;
   readonly whisper: string;
   /** Folder with libllama, libggml and the CPU backends. */
@@ -33,8 +33,7 @@ export interface SourceOptions {
 }
 
 /**
- * Everything that is compiled or linked, unpacked below `<cacheDir>/native`. What is there already is not fetched
- * again.
+ * Fetches all sources and libraries and unpacks them below `<cacheDir>/native`. Existing ones are not fetched again.
  */
 export async function prepareSources(options: SourceOptions): Promise<NativeSources> {
   const root = join(options.cacheDir, 'native');
@@ -84,7 +83,9 @@ export async function prepareSources(options: SourceOptions): Promise<NativeSour
   );
 }
 
-/** A folder that is complete or absent: filled under another name, renamed at the end. */
+/**
+ * Fills a folder once and returns it. It is filled under another name and then renamed, so it is complete or missing.
+ */
 async function once(
   root: string,
   label: string,

@@ -13,14 +13,14 @@ import { checkTools } from './tools.ts';
 const cacheDir = process.env['AANA_CACHE_DIR'] ?? join(packageRoot, '.aana');
 const Sqlite = suite('buildSqlite');
 
-Sqlite('builds what package.json pins', async () => {
+Sqlite('builds the version that package.json pins', async () => {
   const { optionalDependencies } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
   const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8'));
   assert.is(optionalDependencies.sqlite3, SQLITE_SOURCE.version);
   assert.is(packages['node_modules/sqlite3'].integrity, SQLITE_SOURCE.integrity);
 });
 
-Sqlite('gives a module that opens a database, the same for two calls at a time', async () => {
+Sqlite('returns a module that opens a database, the same one for concurrent calls', async () => {
   const [entry, other] = await Promise.all([
     buildSqlite({ cacheDir, log: silentLogger }),
     buildSqlite({ cacheDir, log: silentLogger }),
@@ -36,7 +36,7 @@ Sqlite('gives a module that opens a database, the same for two calls at a time',
   assert.equal(row, { one: 1 });
 });
 
-Sqlite('needs a compiler and cmake, and says which of them is missing', () => {
+Sqlite('needs a compiler and cmake, and names the missing one', () => {
   const error = (() => {
     try {
       return checkTools({ PATH: '/nonexistent' }, ['a C++ compiler', 'cmake']);

@@ -13,7 +13,7 @@ import { defaultJobs, platformName } from './platform.ts';
 import { checkTools, missingTool } from './tools.ts';
 
 export interface SqliteBuildOptions {
-  /** Where the package is fetched to when npm has left it out. */
+  /** Folder into which the package is fetched if npm has not installed it. */
   readonly cacheDir: string;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
@@ -24,13 +24,13 @@ export interface SqliteBuildOptions {
 const cmakeFolder = join(packageRoot, 'native', 'sqlite3');
 const require = createRequire(join(packageRoot, 'package.json'));
 
-/** In place of the package's own file, which looks for the addon where an install script would have left it. */
+/** Replaces the package's file, which looks for the addon where an install script would have put it. */
 const BINDING = "module.exports = require('../node_sqlite3.node');\n";
 
 /**
- * The path of the `sqlite3` module, with its addon built into `build/` of this package: no install script runs, nothing
- * but the package itself is fetched. The build is found again by what it is made of, for every Node (it uses Node-API
- * alone). Two calls at a time build once.
+ * Returns the path of the `sqlite3` module. Builds its addon into `build/` of this package if necessary. No install
+ * script runs, and only the package itself is fetched. The folder is named by a hash of the inputs and valid for every
+ * version of Node, because the addon uses only Node-API. Concurrent calls build once.
  */
 export async function buildSqlite({ cacheDir, log, signal, env = process.env }: SqliteBuildOptions): Promise<string> {
   const root = join(packageRoot, 'build'); // beside the addon of this package
@@ -74,7 +74,7 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
         await copyFile(join(sources, 'LICENSE'), join(made, 'LICENSE'));
         await copyFile(join(out, 'Release', 'node_sqlite3.node'), join(made, 'node_sqlite3.node'));
         await rm(folder, { recursive: true, force: true });
-        await rename(made, folder); // complete or absent
+        await rename(made, folder); // atomic, so that it is complete or missing
       } finally {
         await rm(work, { recursive: true, force: true });
       }
@@ -85,7 +85,7 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
   );
 }
 
-/** Whether there is nothing to build. */
+/** Returns whether the module is already built. */
 export async function isSqliteBuilt(): Promise<boolean> {
   return existsSync((await place()).entry);
 }
@@ -101,7 +101,7 @@ async function inputsHash(): Promise<string> {
   return hash.digest('hex').slice(0, 12);
 }
 
-/** The installed package; npm leaves an optional one out when its install script failed, then it is fetched. */
+/** Returns the folder of the package. Fetches it if npm has not installed it, as after a failed install script. */
 async function packageSources(
   options: { readonly cacheDir: string; readonly log: Logger; readonly signal?: AbortSignal | undefined },
   into: string,
@@ -126,8 +126,8 @@ function installedPackage(): string | undefined {
 }
 
 /**
- * The binding uses libuv, whose version 1 has one binary interface: the headers of this Node, or those of any other on
- * this machine.
+ * Returns a folder with headers of libuv for the binding: those of this Node, or any others on this machine, because
+ * all of version 1 have the same binary interface.
  */
 function uvHeaders(): string {
   const prefix = dirname(dirname(process.execPath));
@@ -138,12 +138,12 @@ function uvHeaders(): string {
   const found = folders.find((folder) => existsSync(join(folder, 'uv.h')));
   if (found === undefined)
     throw missingTool(
-      `the header uv.h is missing (looked for in ${folders.join(', ')}): install it (Debian/Ubuntu: apt-get install libuv1-dev; macOS: brew install libuv)`,
+      `the header uv.h is missing (searched in ${folders.join(', ')}): install it (Debian/Ubuntu: apt-get install libuv1-dev; macOS: brew install libuv)`,
     );
   return found;
 }
 
-/** The folder with `sqlite3.c`. */
+/** Unpacks SQLite and returns the folder with `sqlite3.c`. */
 async function unpackAmalgamation(sources: string, into: string): Promise<string> {
   const archive =
     (await readdir(join(sources, 'deps'))).find((name) => /^sqlite-autoconf-\d+\.tar\.gz$/.test(name)) ?? '';

@@ -21,7 +21,7 @@ const TOOLS: readonly Tool[] = [
 
 const MINIMUM_CMAKE: readonly [number, number] = [3, 19];
 
-/** Throws `MissingBuildTool` that names every missing tool and how to install it. */
+/** Throws `MissingBuildTool`, which names every missing tool and how to install it. */
 export function checkTools(env: NodeJS.ProcessEnv, needed: readonly ToolName[] = TOOLS.map(({ what }) => what)): void {
   const missing = TOOLS.filter(
     (tool) => needed.includes(tool.what) && !toolCommands(tool, env).some((command) => runs(command, env)),
