@@ -4,7 +4,7 @@ import { isPublicAddress, literalAddress, systemLookup } from './addresses.ts';
 
 const Addresses = suite('addresses');
 
-/** As written in a URL; WHATWG's parser turns number forms into dotted ones. */
+/** Returns the host of a URL. WHATWG's parser turns number forms into dotted ones. */
 const PRIVATE_HOSTS = [
   ...[
     '127.0.0.1',
@@ -97,7 +97,7 @@ const judge = (host: string): boolean => {
   return isPublicAddress(address);
 };
 
-Addresses('refuses every special address, however it is written', () => {
+Addresses('refuses every special address in every notation', () => {
   assert.equal(PRIVATE_HOSTS.filter(judge), []);
 });
 
@@ -108,12 +108,12 @@ Addresses('accepts addresses of the public internet', () => {
   );
 });
 
-Addresses('refuses what is no address, and addresses with a zone', () => {
+Addresses('refuses other texts, and addresses with a zone', () => {
   for (const text of ['', 'example.org', 'fe80::1%eth0', '2606:4700::1%1'])
     assert.is(isPublicAddress(text), false, text);
 });
 
-Addresses('knows a name from an address', () => {
+Addresses('distinguishes names and addresses', () => {
   assert.is(literalAddress('example.org'), undefined);
   assert.is(literalAddress('localhost'), undefined);
   assert.is(literalAddress('[::1]'), '::1');

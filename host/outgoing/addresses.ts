@@ -1,22 +1,22 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
 
-/** Whether the address, in text form, is one on the public internet. */
+/** Returns whether an address, in text form, may be reached as a public one. */
 export type AddressPolicy = (address: string) => boolean;
 
-/** All addresses of a host name. */
+/** Returns all addresses of a host name. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
-/** Public by registration, but answered by the machine's own platform (Azure's host endpoint). */
+/** Addresses that are public by registration but answered by the machine's platform (Azure's host endpoint). */
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
 const NAT64_WELL_KNOWN = ipaddr.IPv6.parse('64:ff9b::');
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
 
 /**
- * Whether `address` belongs to the public internet: everything in the registries of special addresses is not (private,
+ * Returns whether `address` belongs to the public internet. Special addresses of the registries do not (private,
  * loopback, link-local with the metadata services, unique-local, carrier-grade NAT, multicast, reserved, documentation,
- * 6to4, Teredo …). An IPv6 address that stands for an IPv4 one (mapped, or NAT64 under its well-known prefix) is judged
- * as that.
+ * 6to4, Teredo …). An IPv6 address that represents an IPv4 address (mapped, or NAT64 with its well-known prefix) is
+ * judged as the IPv4 address.
  */
 export const isPublicAddress: AddressPolicy = (address) => {
   const meant = meantAddress(address);
@@ -25,8 +25,8 @@ export const isPublicAddress: AddressPolicy = (address) => {
 };
 
 /**
- * The address that a text stands for: of an IPv6 form of an IPv4 address, the latter. `undefined` for other texts, and
- * for an address with a zone, which is no public one.
+ * Returns the address of a text. An IPv6 form of an IPv4 address becomes the IPv4 address. `undefined` for other texts,
+ * and for an address with a zone, which is never public.
  */
 export function meantAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   if (!ipaddr.isValid(address) || address.includes('%')) return undefined;
@@ -36,12 +36,12 @@ export function meantAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undef
   return v6.match(NAT64_WELL_KNOWN, 96) ? new ipaddr.IPv4(v6.toByteArray().slice(12)) : v6;
 }
 
-/** The address that a URL's host is written as, without brackets; `undefined` for a name. */
+/** Returns the address in a URL's host, without brackets; `undefined` if the host is a name. */
 export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname;
   return ipaddr.isValid(bare) ? bare : undefined;
 }
 
-/** What the system says: hosts file, then DNS. */
+/** Resolves names like the system: hosts file, then DNS. */
 export const systemLookup: Lookup = async (hostname) =>
   (await dnsLookup(hostname, { all: true, verbatim: true })).map(({ address }) => address);

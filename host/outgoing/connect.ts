@@ -9,30 +9,30 @@ import { directNetwork, type Network } from './network.ts';
 
 export interface Connection {
   readonly stream: Duplex;
-  /** It leads to a proxy that is to be asked for the whole URL, with these headers besides. */
+  /** Set for a connection to a proxy, which needs the whole URL and these additional headers. */
   readonly throughProxy?: { readonly headers: Readonly<Record<string, string>> } | undefined;
 }
 
 export interface ConnectOptions extends Pick<ActiveGuards, 'network' | 'idleTimeoutMs' | 'signal'> {
-  /** The checked addresses of a URL's host; absent: those of the name, unchecked. */
+  /** Checked addresses of the URL's host. Default: the addresses of the name, unchecked. */
   readonly addresses?: readonly string[] | undefined;
 }
 
 /**
- * A connection to the URL's server, ready for HTTP, at an address of its host that was checked: nothing looks the name
- * up a second time. Where a proxy is set it is asked for a tunnel to that address; with `proxyResolves` it is asked for
- * the name, and only addresses that are written in the URL are checked.
+ * Connects to the URL's server at a checked address, ready for HTTP. The name is not resolved a second time. If a proxy
+ * is set, it opens a tunnel to that address; with `proxyResolves` it gets the name, and only addresses in the URL
+ * itself are checked.
  */
 export async function connectChecked(url: URL, options: ActiveGuards): Promise<Connection> {
   return connect(url, { ...options, addresses: await checkedAddresses(url, options) });
 }
 
-/** The same as bytes: what the URL's scheme puts over the connection is left to the caller. */
+/** Like {@link connectChecked}, but without TLS, which is left to the caller. */
 export async function tunnelChecked(url: URL, options: ActiveGuards): Promise<Duplex> {
   return reach(url, { ...options, addresses: await checkedAddresses(url, options) });
 }
 
-/** A connection without checks: for addresses that the operator gave. */
+/** Connects without checks, for URLs of the operator. */
 export async function connect(url: URL, options: ConnectOptions): Promise<Connection> {
   const proxy = (options.network ?? directNetwork).proxyFor(url);
   if (proxy && url.protocol === 'http:' && options.addresses === undefined) {
@@ -70,7 +70,7 @@ async function dial(url: URL, options: ConnectOptions): Promise<Duplex> {
   return socket;
 }
 
-/** A tunnel to the first address that the proxy reaches. */
+/** Opens a tunnel to the first address that the proxy reaches. */
 async function openTunnel(proxy: URL, url: URL, options: ConnectOptions): Promise<Duplex> {
   const targets = options.addresses ?? [bareHost(url)];
   let failure: unknown;
@@ -87,7 +87,7 @@ async function openTunnel(proxy: URL, url: URL, options: ConnectOptions): Promis
 
 const MAX_TRIES = 4;
 
-/** Errors name the URL's host, not the address that it has: clients read them. */
+/** Opens a tunnel. Errors name the URL's host and not its address, because clients read them. */
 function tunnelTo(
   proxy: URL,
   url: URL,
@@ -123,8 +123,8 @@ function tunnelTo(
       reject(
         new Error(
           statusCode === 407
-            ? 'the proxy wants a user name and password (407)'
-            : `the proxy refuses a tunnel to the address of ${url.hostname}:${portOf(url)} (${statusCode}); have it allowed there, or set outgoing.proxy_resolves`,
+            ? 'the proxy requires a user name and password (407)'
+            : `the proxy refuses a tunnel to the address of ${url.hostname}:${portOf(url)} (${statusCode}); allow it in the proxy, or set outgoing.proxy_resolves`,
         ),
       );
     });
@@ -151,7 +151,7 @@ function certificates(network: Network): { secureContext?: SecureContext } {
   return secureContext ? { secureContext } : {};
 }
 
-/** Resolves with the event; a failure, a silence or the signal destroys the socket. */
+/** Resolves with the event. A failure, silence or the signal destroys the socket. */
 function ready(
   socket: Socket,
   event: 'connect' | 'secureConnect',
@@ -165,7 +165,7 @@ function ready(
     };
     const onError = (error: Error): void => {
       settle();
-      socket.on('error', () => {}); // what comes after the first says nothing new
+      socket.on('error', () => {}); // only the first error matters
       socket.destroy();
       reject(error);
     };
@@ -183,7 +183,7 @@ function ready(
   });
 }
 
-/** Answers every question with the addresses that were checked. */
+/** Returns a lookup function that always returns the checked addresses. */
 function pinnedLookup(addresses: readonly string[]): LookupFunction {
   const entries = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_hostname, options, callback) => {

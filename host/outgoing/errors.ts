@@ -1,6 +1,6 @@
 import { AanaError } from '../core/errors.ts';
 
-/** The URL as it may stand in messages: without user name, password and query, which may be a token. */
+/** Returns the URL for messages: without user name, password and query, which may be a token. */
 export function withoutCredentials(url: URL | string): string {
   let parsed: URL;
   try {
@@ -26,7 +26,10 @@ export function downloadError(url: URL | string, why: string, cause?: unknown): 
   });
 }
 
-/** The address is for the log alone: it would tell a client which addresses the names of this network have. */
+/**
+ * Returns the error for a private address. Only the log has the address, because it would reveal this network to
+ * clients.
+ */
 export function privateAddressError(url: URL, address: string): AanaError {
   const message = `the host ${url.hostname} has a private address, or one of this server; start the server with --allow-private-urls to allow it`;
   return new AanaError('PrivateAddressException', 'denied', message, {
@@ -43,25 +46,25 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'the name server does not answer',
   ETIMEDOUT: 'the connection timed out',
-  HPE_HEADER_OVERFLOW: 'the head of its answer is longer than is read',
+  HPE_HEADER_OVERFLOW: 'the header of its answer is too long',
   DEPTH_ZERO_SELF_SIGNED_CERT:
-    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+    'its certificate is not signed by a trusted authority; name the authority with outgoing.ca_file',
   SELF_SIGNED_CERT_IN_CHAIN:
-    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+    'its certificate is not signed by a trusted authority; name the authority with outgoing.ca_file',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+    'its certificate is not signed by a trusted authority; name the authority with outgoing.ca_file',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'its certificate is signed by nobody that is trusted; name its authority with outgoing.ca_file',
+    'its certificate is not signed by a trusted authority; name the authority with outgoing.ca_file',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
 };
 
 /**
- * Why a connection or an answer failed, in words. What the system says of a socket is left out, because it names the
+ * Returns why a connection or an answer failed. The system's message about a socket is left out, because it has the
  * addresses of both ends.
  */
 export function reasonOf(error: unknown): string {
-  // several addresses were tried: each has its error
+  // several addresses were tried, each with its own error
   const single = error instanceof AggregateError ? (error.errors as readonly unknown[])[0] : error;
   if (!(single instanceof Error)) return String(single);
   const code = 'code' in single && typeof single.code === 'string' ? single.code : '';

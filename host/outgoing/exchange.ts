@@ -7,27 +7,27 @@ import { type ActiveGuards, type Guards, redirectTarget, requireAsked } from './
 export interface Hop {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** Of the caller: for the origin of `url` alone, whatever their names are. */
+  /** Headers of the caller, which are sent only to the origin of `url`. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array | undefined;
 }
 
 export interface Answer {
-  /** After redirects. */
+  /** URL after redirects. */
   readonly url: URL;
-  /** Its body is unread; whoever does not want it destroys it. */
+  /** Message with an unread body. Destroy it if the body is not needed. */
   readonly message: IncomingMessage;
 }
 
-/** What every server gets, unless the caller says otherwise to the first. */
+/** Default headers. The caller can replace them for the first server. */
 const OWN_HEADERS = { 'user-agent': 'aana-host', accept: '*/*' } as const;
-/** Says what the body is, and goes where the body goes. */
+/** Headers that describe the body and are sent together with it. */
 const DESCRIBES_BODY = /^content-/i;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Runs `work` under a signal that aborts with the caller's, and when `timeoutMs` are over; whatever goes wrong with the
- * connection is a `DownloadException` that names `url`.
+ * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`. Failures of the connection
+ * become a `DownloadException` that names `url`.
  */
 export async function withinTime<G extends Guards, T>(
   url: URL,
@@ -47,8 +47,8 @@ export async function withinTime<G extends Guards, T>(
 }
 
 /**
- * Sends the request, and again to where it is redirected; the address is checked each time, and each connection is a
- * new one to an address that was. So neither a name that changes its answer nor a redirect leads to a private one.
+ * Sends the request and follows redirects. Each hop uses a new connection to a checked address, so that neither a
+ * changing DNS answer nor a redirect can lead to a private address.
  */
 export async function follow(first: Hop, options: ActiveGuards): Promise<Answer> {
   let hop = first;
@@ -66,8 +66,8 @@ export async function follow(first: Hop, options: ActiveGuards): Promise<Answer>
 }
 
 /**
- * As browsers do: 303 always becomes GET, 301 and 302 do after POST. Another origin gets none of the caller's headers:
- * a key can stand in one with any name.
+ * Returns the request after a redirect, like browsers: 303 always becomes GET, 301 and 302 only after POST. Another
+ * origin gets none of the caller's headers, because any of them may contain a key.
  */
 function redirected(start: URL, { method, url: from, headers, body }: Hop, status: number, location: string): Hop {
   const url = redirectTarget(start, from, location);
@@ -81,10 +81,7 @@ function redirected(start: URL, { method, url: from, headers, body }: Hop, statu
   return becomesGet ? { method: 'GET', url, headers: kept } : { method, url, headers: kept, body };
 }
 
-/**
- * One request over the connection, which is for it alone; the body of the answer comes as it was sent, nothing
- * unpacked.
- */
+/** Sends one request over a connection that is used only for it. The body of the answer is not decompressed. */
 export function send(
   { method, url, headers, body }: Hop,
   { stream, throughProxy }: Connection,
@@ -123,10 +120,10 @@ export function send(
     });
     outgoing.on('upgrade', (_, socket) => {
       socket.destroy();
-      reject(new Error('its answer is not HTTP: it wants another protocol'));
+      reject(new Error('its answer is not HTTP: it asks for another protocol'));
     });
     outgoing.on('error', reject);
-    outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' }))); // not each end is told as an error
+    outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' }))); // not every end is reported as an error
     outgoing.end(body);
   });
 }

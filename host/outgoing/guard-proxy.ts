@@ -10,21 +10,20 @@ import { downloadError, reasonOf } from './errors.ts';
 import { type ActiveGuards, type Guards, parseUrl, requireAsked } from './guards.ts';
 
 export interface GuardProxyOptions extends Guards {
-  /** Most that its servers may send, all connections together. */
+  /** Most bytes that all connections together may receive. */
   readonly maxBytes: number;
 }
 
 export interface GuardProxy extends AsyncDisposable {
-  /** `http://user:password@127.0.0.1:port`; only who knows it is served. */
+  /** `http://user:password@127.0.0.1:port`. Only clients with this password are served. */
   readonly url: string;
-  /** The first request that was refused, or the limit that was met. */
+  /** Returns the error of the first refused request or exceeded limit. */
   refusal(): AanaError | undefined;
 }
 
 /**
- * A forward proxy on loopback for a child that makes its own requests: each of its connections goes to an address that
- * was checked, as those of this process do. Names that it asks for are looked up here, so they are checked wherever
- * they come from.
+ * Opens a forward proxy on loopback for a child process that makes its own requests. Each connection goes to a checked
+ * address, like those of this process. The proxy resolves all names, so every address is checked.
  */
 export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardProxy> {
   const closing = new AbortController();
@@ -59,7 +58,7 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
               new AanaError(
                 'MediaTooLargeException',
                 'too-large',
-                `${url.host} and what it leads to sent more than ${options.maxBytes} bytes`,
+                `${url.host} and the hosts to which it leads sent more than ${options.maxBytes} bytes`,
                 { data: { max_bytes: options.maxBytes } },
               ),
             ),
@@ -111,7 +110,7 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
     void (async () => {
       try {
         const url = parseUrl(address);
-        if (url.protocol !== 'http:') throw downloadError(url, 'a proxy is asked for a tunnel to https');
+        if (url.protocol !== 'http:') throw downloadError(url, 'https needs a tunnel through the proxy');
         requireAsked(url, active);
         const { stream, throughProxy } = await connectChecked(url, active);
         ends(stream);
@@ -130,7 +129,7 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
         upstream.on('error', fail);
         upstream.on('upgrade', (_, socket) => {
           socket.destroy();
-          fail(new Error('its answer is not HTTP: it wants another protocol'));
+          fail(new Error('its answer is not HTTP: it asks for another protocol'));
         });
         upstream.on('response', (message) => {
           response.writeHead(message.statusCode ?? 502, endToEnd(message.headers));

@@ -5,13 +5,13 @@ import { downloadError, privateAddressError, reasonOf, withoutCredentials } from
 import type { Network } from './network.ts';
 import { isForeignAddress } from './own-addresses.ts';
 
-/** What every outgoing request is held to. */
+/** Rules and limits of outgoing requests. */
 export interface Guards {
-  /** For everything: names, redirects, body. */
+  /** Time limit of the whole request: names, redirects and body, in milliseconds. */
   readonly timeoutMs: number;
-  /** Longest silence of the server. */
+  /** Longest silence of the server, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** More are an error; with 0 a redirect is the answer. */
+  /** Most redirects; more are an error. With 0 a redirect is returned as the answer. */
   readonly maxRedirects: number;
   /** Whether private addresses and those of this machine may be reached. */
   readonly allowPrivate: boolean;
@@ -20,22 +20,22 @@ export interface Guards {
   /** Resolves host names instead of the system. */
   readonly lookup?: Lookup | undefined;
   /**
-   * Says which addresses may be reached, instead of the registries of special addresses and the interfaces of this
+   * Decides which addresses may be reached. Default: by the registries of special addresses and the interfaces of this
    * machine.
    */
   readonly isPublic?: AddressPolicy | undefined;
-  /** Why a URL may not be asked; asked for each, redirects included. */
+  /** Returns why a URL must not be requested. Called for each URL, including redirects. */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Under way: the signal aborts with the caller, and when the time is over. */
+/** Guards of a running request. The signal aborts with the caller and after the time limit. */
 export type ActiveGuards = Guards & { readonly signal: AbortSignal };
 
-/** What servers take at most, and messages can show. */
+/** Longest URL that servers accept and messages can show. */
 const MAX_URL_LENGTH = 8192;
 
-/** Ports of other protocols, which a request could be made to speak: the "bad ports" of the Fetch standard. */
+/** Ports of other protocols, which a request could be crafted to speak: the "bad ports" of the Fetch standard. */
 const BAD_PORTS: ReadonlySet<string> = new Set(
   (
     '0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123 135 137 139 143 161 179 389 427 465 512 513 514 515 ' +
@@ -43,7 +43,7 @@ const BAD_PORTS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** The URL, when it is one that is asked at all; `DownloadException` says what is wrong otherwise. */
+/** Returns the URL. Throws `DownloadException` if it is invalid or must not be requested. */
 export function parseUrl(address: string): URL {
   if (address.length > MAX_URL_LENGTH)
     throw downloadError(
@@ -60,7 +60,7 @@ export function parseUrl(address: string): URL {
   return url;
 }
 
-/** Where the answer of `from` leads; errors name `start`, which the client knows. */
+/** Returns the target of a redirect from `from`. Errors name `start`, which the client knows. */
 export function redirectTarget(start: URL, from: URL, location: string): URL {
   let url: URL;
   try {
@@ -74,24 +74,24 @@ export function redirectTarget(start: URL, from: URL, location: string): URL {
 
 function requireHttp(start: URL, url: URL): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw downloadError(start, `only http and https are fetched, not ${url.protocol.slice(0, -1)}`);
+    throw downloadError(start, `only http and https are supported, not ${url.protocol.slice(0, -1)}`);
   if (BAD_PORTS.has(url.port)) throw downloadError(start, `port ${url.port} belongs to another protocol than HTTP`);
 }
 
-/** Throws `HostDenied` for a URL that may not be asked. */
+/** Throws `HostDenied` for a URL that must not be requested. */
 export function requireAsked(url: URL, { refusalOf }: Guards): void {
   const refusal = refusalOf?.(url);
   if (refusal !== undefined)
-    throw new AanaError('HostDenied', 'denied', `${withoutCredentials(url)} cannot be asked: ${refusal}`, {
+    throw new AanaError('HostDenied', 'denied', `${withoutCredentials(url)} must not be requested: ${refusal}`, {
       data: { host: url.host },
     });
 }
 
-/** This machine by definition; resolvers differ in whether they know it. */
+/** Names of this machine by definition. Not all resolvers know them. */
 const BELOW_LOCALHOST = /(^localhost|\.localhost)\.?$/;
 const LOOPBACK = ['127.0.0.1', '::1'] as const;
 
-/** All addresses of the URL's host, each of which was checked. */
+/** Returns all addresses of the URL's host after checking each of them. */
 export async function resolveChecked(url: URL, options: ActiveGuards): Promise<readonly string[]> {
   const literal = literalAddress(url.hostname);
   const addresses =
@@ -115,7 +115,7 @@ async function resolve(url: URL, { lookup = systemLookup, network, signal }: Act
     addresses = await raceAbort(lookup(url.hostname), signal);
   } catch (error) {
     signal.throwIfAborted();
-    const hint = network?.proxyFor(url) ? '; where only the proxy can look names up, set outgoing.proxy_resolves' : '';
+    const hint = network?.proxyFor(url) ? '; if only the proxy can resolve names, set outgoing.proxy_resolves' : '';
     throw downloadError(url, `the host ${url.hostname} is not known (${reasonOf(error)})${hint}`, error);
   }
   if (addresses.length === 0) throw downloadError(url, `the host ${url.hostname} has no address`);

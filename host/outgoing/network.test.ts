@@ -26,7 +26,7 @@ const SETTINGS: NetworkSettings = {
 };
 const network = (settings: Partial<NetworkSettings>): ReturnType<typeof networkOf> =>
   networkOf({ ...SETTINGS, ...settings });
-/** Of media.test both are public stand-ins; nothing here leaves the machine. */
+/** Addresses of media.test, which count as public here. Nothing leaves the machine. */
 const lookup = async (): Promise<string[]> => ['127.0.0.1'];
 const OPTIONS: RequestOptions = {
   maxBytes: 1000,
@@ -68,7 +68,7 @@ NetworkSuite.after(() => {
   rmSync(folder, { recursive: true });
 });
 
-NetworkSuite('a proxy is asked for a tunnel to the address that was checked', async () => {
+NetworkSuite('a proxy opens a tunnel to the checked address', async () => {
   await using proxy = await startForwardProxy();
   const answer = await get(`${http}/a?b`, { httpProxy: proxy.url });
   assert.is(Buffer.from(answer.body).toString(), 'plain /a?b');
@@ -89,23 +89,20 @@ for (const { name, ask } of ASKING_WAYS) {
   });
 }
 
-NetworkSuite(
-  'the proxy is not asked for what leads to a private address, by name, in writing or by redirect',
-  async () => {
-    await using proxy = await startForwardProxy();
-    const through = { httpProxy: proxy.url, httpsProxy: proxy.url };
-    const rebound = { lookup: async () => ['127.0.0.2'] };
-    assert.is((await failure(get('http://media.test/', through, rebound))).name, 'PrivateAddressException');
-    assert.is((await failure(get('https://media.test/', through, rebound))).name, 'PrivateAddressException');
-    for (const url of ['http://10.0.0.1/', 'https://[fd00:ec2::254]/', 'http://169.254.169.254/'])
-      assert.is((await failure(get(url, through))).name, 'PrivateAddressException', url);
-    assert.equal(proxy.asked, []);
-    assert.is((await failure(get(`${http}/to-private`, through))).name, 'PrivateAddressException');
-    assert.is(proxy.asked.length, 1);
-  },
-);
+NetworkSuite('the proxy gets no request to a private address, by name, by address or by redirect', async () => {
+  await using proxy = await startForwardProxy();
+  const through = { httpProxy: proxy.url, httpsProxy: proxy.url };
+  const rebound = { lookup: async () => ['127.0.0.2'] };
+  assert.is((await failure(get('http://media.test/', through, rebound))).name, 'PrivateAddressException');
+  assert.is((await failure(get('https://media.test/', through, rebound))).name, 'PrivateAddressException');
+  for (const url of ['http://10.0.0.1/', 'https://[fd00:ec2::254]/', 'http://169.254.169.254/'])
+    assert.is((await failure(get(url, through))).name, 'PrivateAddressException', url);
+  assert.equal(proxy.asked, []);
+  assert.is((await failure(get(`${http}/to-private`, through))).name, 'PrivateAddressException');
+  assert.is(proxy.asked.length, 1);
+});
 
-NetworkSuite('a proxy that resolves is asked for names; addresses in URLs are still checked here', async () => {
+NetworkSuite('a resolving proxy gets names, and addresses in URLs are still checked by the host', async () => {
   await using proxy = await startForwardProxy();
   const through = { httpProxy: proxy.url, httpsProxy: proxy.url, proxyResolves: true };
   const nowhere = { lookup: () => Promise.reject(new Error('no name server')) };
@@ -120,7 +117,7 @@ NetworkSuite('a proxy that resolves is asked for names; addresses in URLs are st
   }
 });
 
-NetworkSuite('user name and password of the proxy go to it alone, and to no message', async () => {
+NetworkSuite('user name and password of the proxy are sent only to the proxy, and appear in no message', async () => {
   await using proxy = await startForwardProxy({ credentials: 'me:s3cret' });
   assert.is((await get(http, { httpProxy: proxy.url })).status, 200);
   assert.is((await get(http, { httpProxy: proxy.url, proxyResolves: true })).status, 200);
@@ -129,27 +126,27 @@ NetworkSuite('user name and password of the proxy go to it alone, and to no mess
     [undefined, undefined],
   );
   const error = await failure(get(http, { httpProxy: proxy.url.replace('s3cret', 'wr0ng') }));
-  assert.match(error.message, /the proxy wants a user name and password \(407\)$/);
+  assert.match(error.message, /the proxy requires a user name and password \(407\)$/);
   assert.not.match(JSON.stringify([error.message, error.data]), /wr0ng/);
 });
 
-NetworkSuite('what the proxy refuses, and a proxy that is not there, are named', async () => {
+NetworkSuite('errors name a refusal of the proxy, and an unreachable proxy', async () => {
   await using proxy = await startForwardProxy({ refuses: /^CONNECT/ });
   assert.match(
     (await failure(get(http, { httpProxy: proxy.url }))).message,
-    /the proxy refuses a tunnel to the address of media\.test:\d+ \(403\); have it allowed there, or set outgoing\.proxy_resolves$/,
+    /the proxy refuses a tunnel to the address of media\.test:\d+ \(403\); allow it in the proxy, or set outgoing\.proxy_resolves$/,
   );
   const unknown = { lookup: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })) };
   assert.match(
     (await failure(get(http, { httpProxy: proxy.url }, unknown))).message,
-    /is not known \(no such host\); where only the proxy can look names up, set outgoing\.proxy_resolves$/,
+    /is not known \(no such host\); if only the proxy can resolve names, set outgoing\.proxy_resolves$/,
   );
   const gone = `http://127.0.0.1:${proxy.port}`;
   await proxy[Symbol.asyncDispose]();
   assert.match((await failure(get(http, { httpProxy: gone }))).message, /the proxy cannot be reached/);
 });
 
-NetworkSuite('a silent proxy is given up, and the signal ends the wait for it', async () => {
+NetworkSuite('a silent proxy is given up, and the signal ends the wait', async () => {
   const { createServer: createTcpServer } = await import('node:net');
   const sockets: { destroy(): void }[] = [];
   const silent = createTcpServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1');
@@ -197,12 +194,12 @@ for (const [entry, url, isDirect] of EXCEPTIONS) {
   });
 }
 
-NetworkSuite('each scheme has a proxy of its own', () => {
+NetworkSuite('each scheme has its own proxy', () => {
   const { proxyFor } = network({ httpsProxy: 'http://p:1' });
   assert.equal([proxyFor(new URL('http://a.test')), proxyFor(new URL('https://a.test'))?.host], [undefined, 'p:1']);
 });
 
-NetworkSuite('a file of authorities that cannot be used is a ConfigError that names it', () => {
+NetworkSuite('an unusable file of authorities is named in a ConfigError', () => {
   const empty = join(folder, 'empty.pem');
   writeFileSync(empty, 'no certificate');
   for (const file of [join(folder, 'missing.pem'), empty, folder]) {
@@ -217,7 +214,7 @@ if (https && certificates) {
   const { authorityFile } = certificates;
   NetworkSuite('a server is trusted by the authority that is named, and by no other', async () => {
     const error = await failure(get(https, {}));
-    assert.match(error.message, /signed by nobody that is trusted; name its authority with outgoing\.ca_file$/);
+    assert.match(error.message, /not signed by a trusted authority; name the authority with outgoing\.ca_file$/);
     assert.is(Buffer.from((await get(https, { authorityFiles: [authorityFile] })).body).toString(), 'secure');
   });
 
@@ -255,7 +252,7 @@ if (https && certificates) {
     assert.is((await get(http, { httpProxy, authorityFiles: [authorityFile] })).status, 200);
     assert.is((await get(https, { httpsProxy: httpProxy, authorityFiles: [authorityFile] })).status, 200);
     assert.is((await get(http, { httpProxy, proxyResolves: true, authorityFiles: [authorityFile] })).status, 200);
-    assert.match((await failure(get(http, { httpProxy }))).message, /signed by nobody that is trusted/);
+    assert.match((await failure(get(http, { httpProxy }))).message, /not signed by a trusted authority/);
     front.close();
   });
 } else {

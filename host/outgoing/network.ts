@@ -5,27 +5,27 @@ import { AanaError } from '../core/errors.ts';
 import { literalAddress } from './addresses.ts';
 
 export interface NetworkSettings {
-  /** Proxy for URLs with http: `http://user:password@host:port`, or https, or `host:port`. */
+  /** Proxy for http URLs: `http://user:password@host:port`, the same with https, or `host:port`. */
   readonly httpProxy: string | null;
-  /** Proxy for URLs with https. */
+  /** Proxy for https URLs. */
   readonly httpsProxy: string | null;
-  /** Hosts that are asked without a proxy. */
+  /** Hosts that are reached without a proxy. */
   readonly noProxy: readonly string[];
-  /** Whether names are left to the proxy, addresses of theirs unchecked. */
+  /** Whether the proxy resolves names. Their addresses are then not checked. */
   readonly proxyResolves: boolean;
-  /** PEM files of authorities that are trusted besides those of Node. */
+  /** PEM files of authorities that are trusted in addition to those of Node. */
   readonly authorityFiles: readonly string[];
 }
 
-/** The ways out of this machine. */
+/** Proxies and certificate authorities of outgoing connections. */
 export interface Network {
   readonly proxyResolves: boolean;
   /**
-   * What certificates are checked against; `undefined`: the authorities that Node trusts. Made when it is first asked
-   * for.
+   * Returns the authorities against which certificates are checked; `undefined` means those that Node trusts. Created
+   * at the first call.
    */
   secureContext(): tls.SecureContext | undefined;
-  /** The proxy that the URL is asked through. */
+  /** Returns the proxy for a URL. */
   proxyFor(url: URL): URL | undefined;
 }
 
@@ -36,7 +36,7 @@ export const directNetwork: Network = {
   proxyFor: () => undefined,
 };
 
-/** Reads the files of authorities. Throws `ConfigError` for one that cannot be read or holds no certificate. */
+/** Creates a network. Throws `ConfigError` for a file of authorities that cannot be read or has no certificate. */
 export function networkOf({ httpProxy, httpsProxy, noProxy, proxyResolves, authorityFiles }: NetworkSettings): Network {
   const proxies = new Map([
     ['http:', proxyUrl(httpProxy)],
@@ -59,7 +59,7 @@ function proxyUrl(text: string | null): URL | undefined {
 }
 
 function ownAuthorities(): readonly string[] {
-  // later Nodes tell what they trust with all of their settings; the bundled ones are what earlier ones have
+  // later versions of Node list all authorities that they trust; earlier ones only the bundled ones
   return 'getCACertificates' in tls
     ? (tls.getCACertificates as (type: string) => string[])('default')
     : tls.rootCertificates;
@@ -68,7 +68,7 @@ function ownAuthorities(): readonly string[] {
 function readAuthorities(file: string): string {
   try {
     const text = readFileSync(file, 'utf8');
-    if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error('it holds no certificate in PEM form');
+    if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error('it has no certificate in PEM form');
     tls.createSecureContext({ ca: text });
     return text;
   } catch (error) {
@@ -82,7 +82,7 @@ function readAuthorities(file: string): string {
   }
 }
 
-/** This machine is never asked through a proxy: to the proxy, the name would be the proxy itself. */
+/** Returns whether a URL leads to this machine. Such URLs never use a proxy, for which the name would mean itself. */
 function isLocal({ hostname }: URL): boolean {
   const address = literalAddress(hostname);
   return address === undefined
@@ -90,7 +90,10 @@ function isLocal({ hostname }: URL): boolean {
     : ipaddr.process(address).range() === 'loopback';
 }
 
-/** `*`, `host` or `.host` (both with all below), either with `:port`, an address, or a network such as `10.0.0.0/8`. */
+/**
+ * Returns the matcher of an entry: `*`, `host` or `.host` (both with subdomains and an optional `:port`), an address, or
+ * a network such as `10.0.0.0/8`.
+ */
 function exceptionOf(entry: string): (url: URL) => boolean {
   if (entry === '*') return () => true;
   if (ipaddr.isValidCIDR(entry)) {

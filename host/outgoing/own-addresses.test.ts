@@ -1,4 +1,4 @@
-// The addresses are given to the loopback interface of a network namespace of its own, so that no other process of this
+// The addresses are added to the loopback interface of a separate network namespace, so that no other process of this
 // machine sees them.
 import { spawnSync } from 'node:child_process';
 import { suite } from 'uvu';
@@ -8,8 +8,8 @@ import { skip } from '../test/skip.ts';
 const OwnAddresses = suite('addresses of this machine');
 
 /**
- * Asks both addresses before the interface has them and after. Prints the names of the errors, and what the server was
- * asked for.
+ * Requests both addresses before and after the interface has them. Prints the names of the errors, and the requests
+ * that the server got.
  */
 const PROGRAM = `
 import { execFileSync } from 'node:child_process';

@@ -2,9 +2,9 @@ import { networkInterfaces } from 'node:os';
 import { type AddressPolicy, isPublicAddress, meantAddress } from './addresses.ts';
 
 /**
- * Whether clients may lead the host to `address`, in text form: it belongs to the public internet and to no network
- * interface of this machine. The system is asked for the interfaces each time, because they come and go while the
- * server runs. An address that only a router in front of this machine has is not known here.
+ * Returns whether the host may connect to `address` on behalf of clients: it is public and does not belong to an
+ * interface of this machine. The interfaces are queried each time, because they change while the server runs. Public
+ * addresses of a router in front of this machine are not known here.
  */
 export const isForeignAddress: AddressPolicy = (address) => isPublicAddress(address) && !isOwnAddress(address);
 
@@ -17,6 +17,6 @@ function interfaceAddresses(): string[] {
   try {
     return Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address));
   } catch {
-    return []; // some sandboxes do not let a process list them
+    return []; // some sandboxes forbid listing them
   }
 }

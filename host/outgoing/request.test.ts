@@ -61,7 +61,7 @@ async function fails(promise: Promise<unknown>): Promise<AanaError> {
   return error;
 }
 
-Request('sends headers and body, and gives status, headers and body whatever the status', async () => {
+Request('sends headers and body, and returns status, headers and body for every status', async () => {
   const { url, seen } = await serve((_, response) => response.writeHead(404, { 'X-A': ['1', '2'] }).end('né'));
   const answer = await requestGuarded(
     {
@@ -93,7 +93,7 @@ Request('sends headers and body, and gives status, headers and body whatever the
   );
 });
 
-Request('refuses private addresses in every spelling, without connecting', async () => {
+Request('refuses private addresses in every notation, without connecting', async () => {
   const { port, seen } = await serve((_, response) => response.end('secret'));
   for (const host of ['127.0.0.1', '2130706433', '[::ffff:127.0.0.1]', 'localhost', '0.0.0.0', '[::1]']) {
     assert.is(
@@ -105,7 +105,7 @@ Request('refuses private addresses in every spelling, without connecting', async
   assert.is(seen.length, 0);
 });
 
-Request('asks for every redirect whether it may go there, and checks its address', async () => {
+Request('checks permission and address of every redirect', async () => {
   const inner = await serve((_, response) => response.end('secret'));
   const outer = await serve((_, response) => response.writeHead(302, { location: `${inner.url}/x` }).end());
   const refusalOf = (url: URL): string | undefined =>
@@ -124,7 +124,7 @@ Request('asks for every redirect whether it may go there, and checks its address
 });
 
 Request(
-  'follows redirects as browsers do: without the headers of the caller to other origins, a POST becoming GET but for 307',
+  'follows redirects like browsers: other origins get no headers of the caller, and a POST becomes GET except after 307',
   async () => {
     const target = await serve((_, response) => response.end('there'));
     const start = await serve(({ url }, response) =>
@@ -156,7 +156,7 @@ Request(
   },
 );
 
-Request('keeps the headers of the caller at a redirect inside of the origin', async () => {
+Request('keeps the headers of the caller at a redirect within the origin', async () => {
   const { url, seen } = await serve((request, response) =>
     request.url === '/b' ? response.end('there') : response.writeHead(302, { location: '/b' }).end(),
   );
@@ -173,7 +173,7 @@ Request('keeps the headers of the caller at a redirect inside of the origin', as
   assert.is(seen.length, 2);
 });
 
-Request('ends redirects without end, answers that are too large, and silence', async () => {
+Request('ends endless redirects, answers that are too large, and silence', async () => {
   const looping = await serve((_, response) => response.writeHead(302, { location: '/' }).end());
   assert.match((await fails(requestGuarded(get(looping.url), OPTIONS))).message, /redirects more than 2 times/);
   const large = await serve((_, response) => response.end('x'.repeat(1001)));
@@ -216,7 +216,7 @@ for (const { what, request } of refused) {
   });
 }
 
-Request('fetches http and https alone', async () => {
+Request('fetches only http and https', async () => {
   assert.match((await fails(requestGuarded(get('file:///etc/passwd'), OPTIONS))).message, /only http and https/);
 });
 

@@ -13,27 +13,27 @@ export interface GuardedRequest {
 
 export interface GuardedResponse {
   readonly status: number;
-  /** After redirects. */
+  /** URL after redirects. */
   readonly url: string;
-  /** Names in lower case; a name may come again. */
+  /** Headers with names in lower case. A name may appear several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
 }
 
 export interface RequestOptions extends Guards {
-  /** Of the answer's body. */
+  /** Largest body of an answer, in bytes. */
   readonly maxBytes: number;
 }
 
-/** What belongs to the connection, or would reach around the guards. */
+/** Headers that belong to the connection, or could bypass the guards. */
 const FORBIDDEN =
   /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|te|trailer|upgrade|proxy-.*)$/;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /**
- * Sends a request and reads its whole answer, whatever its status: what plugins and webhooks send. Every address that a
- * host name has is checked and the connection goes to one that was, at every redirect again. Throws `HostDenied`,
+ * Sends a request of a plugin or webhook and returns the whole answer, with any status. All addresses of a host name
+ * are checked, and the connection goes to a checked one, also after each redirect. Throws `HostDenied`,
  * `PrivateAddressException`, `InvalidRequest`, `ResponseTooLarge`, `DownloadException`, or the signal's reason.
  */
 export async function requestGuarded(request: GuardedRequest, options: RequestOptions): Promise<GuardedResponse> {
@@ -80,7 +80,7 @@ async function read(url: URL, message: IncomingMessage, maxBytes: number): Promi
     }
     chunks.push(chunk);
   }
-  const body = new Uint8Array(bytes); // its own memory: it goes to another thread
+  const body = new Uint8Array(bytes); // separate memory, because it is transferred to another thread
   let at = 0;
   for (const chunk of chunks) {
     body.set(chunk, at);

@@ -1,5 +1,5 @@
-// What clients, plugins and servers try to make the host ask for what only the host can reach. Nothing here leaves the
-// machine: 127.0.0.1 plays the public internet where one is needed (an injected policy), 127.0.0.2 the private network
+// Attempts of clients, plugins and servers to make the host request addresses that only the host can reach. Nothing
+// leaves the machine: 127.0.0.1 represents the public internet (by an injected policy), 127.0.0.2 the private network
 // behind it.
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
@@ -44,7 +44,7 @@ async function serve(listener: RequestListener, host = '127.0.0.1', port = 0): P
   return { port: (server.address() as AddressInfo).port, requests };
 }
 
-/** Answers each connection with bytes of its own making. */
+/** Answers each connection with raw bytes. */
 async function serveRaw(answer: (socket: Socket) => void): Promise<{ port: number; closed: Promise<void> }> {
   let onClosed!: () => void;
   const closed = new Promise<void>((resolve) => (onClosed = resolve));
@@ -62,7 +62,7 @@ async function serveRaw(answer: (socket: Socket) => void): Promise<{ port: numbe
   return { port: (server.address() as AddressInfo).port, closed };
 }
 
-/** PORT is that of a server on this machine, which must never be asked. */
+/** PORT belongs to a server on this machine that must never get a request. */
 const PRIVATE_URLS: readonly string[] = [
   ...[
     '127.0.0.1',
@@ -122,7 +122,7 @@ const PRIVATE_URLS: readonly string[] = [
       'http://127.0.0.1:PORT?@media.test/',
       'http://127.0.0.1:PORT/@media.test',
     ],
-    // the services of clouds that tell a machine its secrets, and others of no public network
+    // metadata services of clouds, which reveal secrets of a machine, and other special networks
     [
       '169.254.169.254',
       '2852039166',
@@ -188,7 +188,7 @@ for (const { name, ask } of ASKING_WAYS.slice(0, 3)) {
         'ws://media.test/',
       ];
       for (const url of wrong)
-        assert.match((await refusalOf(ask(url, STRICT))).message, /only http and https are fetched, not /, url);
+        assert.match((await refusalOf(ask(url, STRICT))).message, /only http and https are supported, not /, url);
       for (const url of [
         '',
         'media.test',
@@ -409,7 +409,7 @@ for (const { name, ask } of ASKING_WAYS.filter(({ followsRedirects }) => follows
     ]) {
       assert.match(
         (await refusalOf(ask(`http://127.0.0.1:${outer.port}/`, TWO_WORLDS))).message,
-        /only http and https are fetched/,
+        /only http and https are supported/,
         location,
       );
     }
