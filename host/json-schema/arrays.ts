@@ -3,7 +3,7 @@ import { type Finding, FINE, type Issue, issueOf, ISSUE_STEPS, under } from './i
 import type { Compile, Schema, SchemaNode } from './node.ts';
 import { wrongType } from './objects.ts';
 
-/** `type: array`. */
+/** Compiles `type: array`. */
 export function arrayNode(schema: Schema, at: string, compile: Compile): SchemaNode {
   const { prefixItems, items } = schema;
   const form = Array.isArray(prefixItems)
@@ -19,7 +19,7 @@ function list(element: SchemaNode | undefined, schema: Schema): SchemaNode {
   return {
     check(value, budget) {
       if (!Array.isArray(value)) return sized(wrongType('array', budget), value, schema, budget);
-      // The elements of a list that is too long are not looked at.
+      // The elements of a list that is too long are not checked.
       if (typeof most === 'number' && value.length > most)
         return { issues: [issueOf('too_big', { origin: 'array', maximum: most, inclusive: true, continue: false })] };
       if (!element) return FINE;
@@ -34,7 +34,7 @@ function list(element: SchemaNode | undefined, schema: Schema): SchemaNode {
   };
 }
 
-/** Elements by their place; `rest` is the schema of what follows them. */
+/** Compiles a tuple: elements by position, and `rest` for the elements after them. */
 function tuple(
   places: readonly unknown[],
   at: string,
@@ -65,7 +65,7 @@ function tuple(
       for (const [n, found] of after) issues.push(...under(n, found));
       const looked = nodes.slice(0, Math.max(least, value.length));
       for (const [n, node] of looked.entries()) issues.push(...under(n, node.check(value[n], budget).issues));
-      // A place that must be there and is not counts as one that is: it has an issue of its own.
+      // A missing required element counts as present, because it has its own issue.
       return sized(issues.length > 0 ? { issues } : FINE, value, schema, budget, Math.max(value.length, looked.length));
     },
   };
@@ -73,7 +73,7 @@ function tuple(
 
 const ANYTHING: SchemaNode = { check: () => FINE };
 
-/** `minItems` and `maxItems`, which zod looks at in a text, too, when that stands in place of a list. */
+/** Checks `minItems` and `maxItems`. Like zod, it also checks a text that is given instead of a list. */
 function sized(
   finding: Finding,
   value: unknown,
@@ -102,7 +102,7 @@ function sized(
   return { issues: [...finding.issues, ...issues] };
 }
 
-/** `uniqueItems`, `contains`, `minContains` and `maxContains`: what does not fit them is not looked at further. */
+/** Checks `uniqueItems`, `contains`, `minContains` and `maxContains`. A list that fails them is not checked further. */
 function guarded(node: SchemaNode, schema: Schema, at: string, compile: Compile): SchemaNode {
   const {
     uniqueItems,
@@ -152,7 +152,7 @@ function duplicates(list: readonly unknown[], budget: Budget): Issue[] {
   return issues;
 }
 
-/** JSON with the members of objects in order: equal values have equal texts. */
+/** Returns JSON with sorted object members, so that equal values have equal texts. */
 function keyOf(value: unknown, budget: Budget): string {
   budget.spend(typeof value === 'string' ? 1 + value.length / 8 : 1);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
@@ -164,6 +164,6 @@ function keyOf(value: unknown, budget: Budget): string {
         .map(([key, item]) => `${keyOf(key, budget)}:${keyOf(item, budget)}`);
   budget.leave();
   const text = Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`;
-  budget.spend(text.length / 32); // each level copies what is below it
+  budget.spend(text.length / 32); // each level copies the texts of the levels below it
   return text;
 }

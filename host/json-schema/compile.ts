@@ -7,11 +7,11 @@ import { objectNode, wrongType } from './objects.ts';
 import { scalarNode, stringNode } from './scalars.ts';
 import { allOfNode, anyOfNode, oneOfNode } from './unions.ts';
 
-/** Characters of a schema as JSON; every part of it costs memory in the process that serves. */
+/** Most characters of a schema as JSON, because every part of it costs memory of the host. */
 const MOST_CHARS = 1024 * 1024;
-/** Schemas inside each other, as they are written. */
+/** Most nested schemas in the source. */
 const MOST_NESTING = 100;
-/** Keywords that are not checked; a schema that has one of them would say more than holds. */
+/** Keywords that are not supported. A schema with one of them is refused, because it would not be checked fully. */
 const UNSUPPORTED = [
   'unevaluatedItems',
   'unevaluatedProperties',
@@ -25,23 +25,24 @@ const UNSUPPORTED = [
 const ANYTHING: SchemaNode = { check: () => FINE };
 const NOTHING: SchemaNode = { isNever: true, check: (_, budget) => wrongType('never', budget) };
 
-/** A schema that values are checked against. */
+/** A compiled schema that checks values. */
 export interface JsonSchemaCheck {
   /**
-   * What is wrong with a value, for `validationEntries`; nothing when it fits. Throws `TooComplex` when that takes more
-   * than `CHECK_STEPS` of work.
+   * Returns the issues of a value, for `validationEntries`; empty when the value is valid. Throws `TooComplex` when the
+   * check takes more than `CHECK_STEPS` steps.
    */
   issues(value: unknown): readonly Issue[];
 }
 
 /**
- * Compiles a JSON Schema (2020-12, and the older spellings of tuples and definitions) of somebody who is not trusted: a
- * check takes bounded time, whatever the schema and the value are. Issues are those of `z.fromJSONSchema`. Throws
- * `UnusableSchema`, naming the place and the keyword.
+ * Compiles an untrusted JSON Schema (2020-12, and the older forms of tuples and definitions). A check takes bounded
+ * time for every schema and value. Issues are those of `z.fromJSONSchema`. Throws `UnusableSchema`, which names the
+ * place and the keyword.
  */
 export function compileJsonSchema(schema: unknown): JsonSchemaCheck {
   const text = JSON.stringify(schema);
-  if (text.length > MOST_CHARS) throw new UnusableSchema(`it has ${text.length} characters, ${MOST_CHARS} are allowed`);
+  if (text.length > MOST_CHARS)
+    throw new UnusableSchema(`it has ${text.length} characters, but only ${MOST_CHARS} are allowed`);
   const node = new Compiler(schema).compile(schema, '#');
   return {
     issues(value) {
@@ -69,7 +70,7 @@ class Compiler {
     if (typeof schema === 'boolean') return schema ? ANYTHING : NOTHING;
     if (!isSchemaObject(schema)) throw new UnusableSchema(`${at} is not a schema`);
     if (++this.#nesting > MOST_NESTING)
-      throw new UnusableSchema(`${at}: schemas are more than ${MOST_NESTING} deep inside each other`);
+      throw new UnusableSchema(`${at}: schemas are nested more than ${MOST_NESTING} levels deep`);
     const node = this.#withDefault(this.#composed(schema, at), schema);
     this.#nesting--;
     return node;
@@ -80,7 +81,7 @@ class Compiler {
     return { mayBeAbsent: true, check: (value, budget) => (value === undefined ? FINE : node.check(value, budget)) };
   }
 
-  /** `anyOf`, `oneOf` and `allOf` beside the rest. */
+  /** Compiles a schema with its `anyOf`, `oneOf` and `allOf`. */
   #composed(schema: Schema, at: string): SchemaNode {
     const { anyOf, oneOf, allOf } = schema;
     const hasType = Boolean(schema['type']) || schema['enum'] !== undefined || schema['const'] !== undefined;
@@ -100,12 +101,12 @@ class Compiler {
     return all.length === 0 && !hasType ? ANYTHING : (hasType ? [node, ...all] : all).reduce(allOfNode);
   }
 
-  /** Without `anyOf`, `oneOf` and `allOf`. */
+  /** Compiles a schema without its `anyOf`, `oneOf` and `allOf`. */
   #plain(schema: Schema, at: string): SchemaNode {
     const { not, type } = schema;
     if (not !== undefined) {
       if (isSchemaObject(not) && Object.keys(not).length === 0) return NOTHING;
-      throw new UnusableSchema(`${at}/not cannot be used, other than {} for what may not be there`);
+      throw new UnusableSchema(`${at}/not cannot be used, except {} for a value that must be absent`);
     }
     const unsupported = UNSUPPORTED.find((keyword) => schema[keyword] !== undefined);
     if (unsupported !== undefined)
@@ -130,7 +131,7 @@ class Compiler {
       case 'null':
         return scalarNode(schema, at);
       default:
-        throw new UnusableSchema(`${at}/type cannot be used: ${JSON.stringify(type)} is no type`);
+        throw new UnusableSchema(`${at}/type cannot be used: ${JSON.stringify(type)} is not a type`);
     }
   }
 
@@ -139,7 +140,7 @@ class Compiler {
     const known = this.#referred.get(name);
     if (known) return known;
     let target: SchemaNode | undefined;
-    // Known before it is compiled, since it may refer to itself.
+    // Registered before it is compiled, because it may refer to itself.
     const node: SchemaNode = {
       get mayBeAbsent() {
         return target?.mayBeAbsent === true;

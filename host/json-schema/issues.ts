@@ -1,26 +1,26 @@
 import type { SchemaIssue } from '../schemas/index.ts';
 
-/** What is wrong at one place, as zod says it: `validationEntries` makes what clients see of it. */
+/** One fault in the form of zod. `validationEntries` translates it for clients. */
 export interface Issue extends SchemaIssue {
   readonly path: PropertyKey[];
-  /** Whether what follows is checked all the same: a text that is too short is still a text. */
+  /** Whether further checks continue. For example, a text that is too short is still a text. */
   readonly continue?: boolean | undefined;
 }
 
-/** What a schema says of a value. Nothing wrong: no issues. */
+/** The result of checking a value. A valid value has no issues. */
 export interface Finding {
   readonly issues: readonly Issue[];
-  /** Whether the value is of another form than the schema wants, whatever the issues say. */
+  /** Whether the value has another form than the schema wants, independent of the issues. */
   readonly aborted?: boolean;
 }
 
 export const FINE: Finding = { issues: [] };
 
-/** Steps for one issue; values with many of them are the work of whoever wants to keep the server busy. */
+/** Steps for one issue. They are expensive, because values with many issues could be an attack. */
 export const ISSUE_STEPS = 100;
 
 /**
- * An issue at the place where the schema stands. What zod says by itself begins with "Invalid", and is put in our words
+ * Creates an issue at the place of the schema. A message that begins with "Invalid" is zod's default and is replaced
  * later.
  */
 export function issueOf(
@@ -30,12 +30,12 @@ export function issueOf(
   return { message: 'Invalid input', path: [], ...facts, code };
 }
 
-/** Whether the value is of another form than the schema wants. */
+/** Returns whether the value has another form than the schema wants. */
 export function isAborted({ issues, aborted = false }: Finding): boolean {
   return aborted || issues.some((issue) => issue.continue !== true);
 }
 
-/** The issues as the parent of the place `key` has them. They are changed. */
+/** Adds `key` at the front of the issues' paths, and returns the same issues. */
 export function under(key: PropertyKey, issues: readonly Issue[]): readonly Issue[] {
   for (const issue of issues) issue.path.unshift(key);
   return issues;

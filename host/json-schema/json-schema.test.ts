@@ -9,7 +9,7 @@ type Json = Record<string, unknown>;
 
 const RUNS = Number(process.env['AANA_SCHEMA_RUNS'] ?? 1000);
 
-/** What zod says, which takes as long as it takes. */
+/** Returns zod's issues, without a limit of time. */
 function reference(schema: object, value: unknown): unknown {
   const result = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]).safeParse(value);
   return result.success ? [] : validationEntries(result.error.issues as never, value);
@@ -23,7 +23,7 @@ const Check = suite('checks against a JSON Schema');
 const key = fc.constantFrom('a', 'b', 'c');
 const small = fc.integer({ min: 0, max: 3 });
 
-/** Schemas of every keyword, with references to two definitions. */
+/** Schemas with every keyword, and references to two definitions. */
 const { schema: anySchema } = fc.letrec<{ schema: Json; inner: Json }>((tie) => {
   const inner = tie('inner');
   const some = fc.array(inner, { minLength: 1, maxLength: 3 });
@@ -121,7 +121,7 @@ const anyValue = fc.letrec((tie) => ({
   ),
 })).value;
 
-Check('say what zod says, for every schema and value', () => {
+Check('return zod’s issues for every schema and value', () => {
   let refusedByZod = 0;
   fc.assert(
     fc.property(anySchema, fc.array(anyValue, { minLength: 1, maxLength: 5 }), (schema, values) => {
@@ -142,7 +142,7 @@ Check('say what zod says, for every schema and value', () => {
   assert.ok(refusedByZod < RUNS / 2, `${refusedByZod} could not be compared`);
 });
 
-/** A definition for each of so many letters, in which the next one stands twice. */
+/** Returns definitions, one per letter, in which the next one is used twice. */
 const doubling = (levels: number): Json => ({
   $ref: '#/$defs/d0',
   $defs: Object.fromEntries(
@@ -210,7 +210,7 @@ for (const [what, schema, value] of [
   });
 }
 
-Check('take values as large as a request may be', () => {
+Check('accept values as large as a request may be', () => {
   const word = {
     type: 'object',
     properties: { word: { type: 'string', pattern: '^\\S+$' }, start: { type: 'number', minimum: 0 } },
@@ -230,7 +230,7 @@ Check('take values as large as a request may be', () => {
   );
 });
 
-Check('an exponential pattern is matched in linear time', () => {
+Check('match an exponential pattern in linear time', () => {
   assert.equal(entries({ type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(100)}!`), [
     {
       type: 'string_pattern_mismatch',
@@ -294,9 +294,9 @@ for (const [what, schema, reason] of [
   [
     'too much nesting',
     JSON.parse('{"type":"array","items":'.repeat(200) + '{}' + '}'.repeat(200)),
-    /more than 100 deep/,
+    /nested more than 100 levels deep/,
   ],
-  ['too many characters', { description: 'x'.repeat(2 ** 21) }, /characters, 1048576 are allowed/],
+  ['too many characters', { description: 'x'.repeat(2 ** 21) }, /characters, but only 1048576 are allowed/],
 ] as const) {
   Check(`${what} is refused with its place`, () => {
     assert.throws(() => compileJsonSchema(schema), reason);

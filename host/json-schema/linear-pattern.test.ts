@@ -8,7 +8,7 @@ const test = (pattern: string, text: string): boolean => new LinearPattern(patte
 
 const Pattern = suite('a linear pattern');
 
-Pattern('matches a megabyte at once where RegExp would take years', () => {
+Pattern('matches a megabyte at once for which RegExp would take years', () => {
   for (const pattern of ['^(a+)+$', '^(a|a)*$', '(a*)*b', '^(?:a?){50}a{50}b$'])
     assert.is(test(pattern, `${'a'.repeat(200_000)}!`), false, pattern);
 });
@@ -127,14 +127,14 @@ for (const pattern of [
   });
 }
 
-Pattern('letters that RE2 gives a meaning are letters', () => {
+Pattern('letters with a meaning in RE2 are ordinary letters', () => {
   for (const letter of ['A', 'z', 'Q', 'E', 'C', 'a', 'e']) {
     for (const text of TEXTS)
       assert.is(test(`\\${letter}`, text), new RegExp(`\\${letter}`).test(text), `${letter} ${JSON.stringify(text)}`);
   }
 });
 
-Pattern('matches what RegExp matches, whatever the pattern is put together of', () => {
+Pattern('matches the same texts as RegExp for patterns of all parts', () => {
   const atom = fc.constantFrom(
     'a',
     'b',
@@ -194,14 +194,14 @@ for (const [pattern, reason] of [
   });
 }
 
-Pattern('charges for what it reads', () => {
+Pattern('spends steps for the characters that it reads', () => {
   assert.throws(
     () => new LinearPattern('^(?:[a-z]{1,500}[0-9])$').test('a'.repeat(4e6), new Budget()),
     (error: unknown) => error instanceof TooComplex,
   );
 });
 
-/** With the flag `u` where that is allowed: letters outside of it may be escaped though they need not. */
+/** Returns the RegExp with the flag `u` if possible. Without it, letters may be escaped needlessly. */
 function reference(pattern: string): RegExp {
   try {
     return new RegExp(pattern, 'u');

@@ -2,31 +2,31 @@ import { RE2JS } from 're2js';
 import * as z from 'zod';
 import { Budget } from './budget.ts';
 
-/** Instructions of a compiled pattern: a text costs as much time for each of its characters at worst. */
+/** Most instructions of a compiled pattern. In the worst case each character costs the time of all instructions. */
 const MOST_INSTRUCTIONS = 3_000;
 const MOST_CHARS = 4_096;
-/** Steps for a text, however short. */
+/** Steps for each text, even if it is empty. */
 const BASE_STEPS = { regExp: 5, re2: 100 } as const;
-/** Characters that an ordinary pattern reads in one step. */
+/** Characters that a usual pattern reads in one step. */
 const CHARS_PER_STEP = 4;
-/** Instructions that count one step more for each character. */
+/** Instructions that add one step for each character. */
 const INSTRUCTIONS_PER_STEP = 64;
 
 /**
- * A pattern of a JSON Schema: JavaScript's regular expressions as with the flag `u`, matched anywhere in a text in time
- * that is linear in its length. `RegExp` goes back and tries again, which takes years for `^(a+)+$` and forty letters.
+ * A pattern of a JSON Schema: a JavaScript regular expression with the flag `u`, matched anywhere in a text in time
+ * linear in its length. `RegExp` backtracks, which takes years for `^(a+)+$` and forty letters.
  */
 export class LinearPattern {
-  /** As `RegExp` writes itself: `/^a$/`. */
+  /** The pattern as `RegExp` prints it: `/^a$/`. */
   readonly source: string;
   readonly #matcher: { test(text: string): boolean };
   readonly #baseSteps: number;
   readonly #stepsPerChar: number;
 
-  /** Throws an error that says what the pattern has that cannot be matched so. */
+  /** Throws an error that names the part of the pattern that cannot be matched in linear time. */
   constructor(pattern: string) {
     if (pattern.length > MOST_CHARS) throw new Error(`it has more than ${MOST_CHARS} characters`);
-    this.source = String(new RegExp(pattern)); // throws for what is no pattern
+    this.source = String(new RegExp(pattern)); // throws for an invalid pattern
     const simple = knownPattern(pattern) ?? simplePattern(pattern);
     const matcher = simple ? undefined : compiled(pattern);
     this.#matcher = simple ?? matcher!;
@@ -40,7 +40,7 @@ export class LinearPattern {
   }
 }
 
-/** Whether a text matches; undefined where the pattern cannot be matched in linear time. */
+/** Returns whether a text matches; undefined if the pattern cannot be matched in linear time. */
 export function matchesPattern(pattern: string, text: string): boolean | undefined {
   try {
     return new LinearPattern(pattern).test(text, new Budget());
@@ -62,12 +62,12 @@ function compiled(pattern: string): RE2JS {
   const instructions = matcher.programSize();
   if (instructions > MOST_INSTRUCTIONS)
     throw new Error(
-      `it is too large: its repetitions make ${instructions} instructions, ${MOST_INSTRUCTIONS} are allowed`,
+      `it is too large: its repetitions make ${instructions} instructions, but only ${MOST_INSTRUCTIONS} are allowed`,
     );
   return matcher;
 }
 
-/** Patterns that zod writes into a JSON Schema for its own formats. Some look ahead; all of them are linear. */
+/** Patterns that zod writes into a JSON Schema for its formats. Some have look-aheads; all of them are linear. */
 const KNOWN = new Map(
   Object.values(z.core.regexes).flatMap((known) => (known instanceof RegExp ? [[known.source, known] as const] : [])),
 );
@@ -84,16 +84,15 @@ const SIMPLE = new RegExp(
 );
 
 /**
- * The pattern as a `RegExp` where that is linear, too, and an order of magnitude faster for short texts: it begins at
- * the start of a text, and at most one of its characters repeats without a fixed count, so that there is one thing to
- * try again.
+ * Returns the pattern as a `RegExp` if that is linear, too, and an order of magnitude faster for short texts: it is
+ * anchored at the start, and at most one character repeats without a fixed count, so that backtracking is limited.
  */
 function simplePattern(pattern: string): RegExp | undefined {
   if (pattern.length > 200 || !SIMPLE.test(pattern)) return undefined;
   try {
     return new RegExp(pattern, 'u');
   } catch {
-    return undefined; // it escapes what need not be escaped
+    return undefined; // it escapes a character that needs no escape, which the flag `u` forbids
   }
 }
 
@@ -104,13 +103,13 @@ class NotLinear extends Error {
   }
 }
 
-/** JavaScript's white space, for which RE2 has another idea. */
+/** JavaScript's white space, which differs from that of RE2. */
 const SPACE = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
 const NO_SPACE = String.raw`\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
 const ANY = String.raw`[\x{0}-\x{10ffff}]`;
 const NONE = String.raw`[^\x{0}-\x{10ffff}]`;
 
-/** What the characters at the start of the rest of a pattern are. The first that fits counts. */
+/** Tokens at the start of the rest of a pattern. The first match counts. */
 const TOKENS: readonly (readonly [token: RegExp, write: (match: RegExpExecArray, inClass: boolean) => string])[] = [
   [
     /^\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})/,
@@ -130,7 +129,7 @@ const TOKENS: readonly (readonly [token: RegExp, write: (match: RegExpExecArray,
   [/^\\(?:[1-9]|k<)/, () => refuse('a back reference')],
   [/^\\([\s\S])/u, ([, same]) => code(same!.codePointAt(0)!)],
 ];
-/** Outside of classes. */
+/** Tokens outside of character classes. */
 const OUTER: typeof TOKENS = [
   ...TOKENS,
   [/^\(\?<?[=!]/, ([start]) => refuse(`a look${start.includes('<') ? 'behind' : 'ahead'} (${start}…))`)],
@@ -143,7 +142,7 @@ const OUTER: typeof TOKENS = [
   [/^\{/, () => String.raw`\{`],
 ];
 
-/** The pattern as RE2 writes it. */
+/** Returns the pattern in the syntax of RE2. */
 function inRe2(pattern: string): string {
   let written = '';
   let inClass = false;

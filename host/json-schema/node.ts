@@ -4,19 +4,19 @@ import type { Finding } from './issues.ts';
 /** A compiled schema. */
 export interface SchemaNode {
   check(value: unknown, budget: Budget): Finding;
-  /** Whether a key whose value it is may be left out though it is required, since there is a default. */
+  /** Whether a required key with this schema may be missing, because it has a default. */
   readonly mayBeAbsent?: boolean;
-  /** Whether no value fits. */
+  /** Whether no value is valid. */
   readonly isNever?: boolean;
 }
 
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Compiles a part of a schema; `at` is its place, such as `#/properties/name`. */
+/** Compiles a part of a schema. `at` is its place, such as `#/properties/name`. */
 export type Compile = (schema: unknown, at: string) => SchemaNode;
 
-/** A schema that cannot be used: the message names the place and the keyword. */
+/** Thrown for a schema that cannot be used. The message names the place and the keyword. */
 export class UnusableSchema extends Error {
   override readonly name = 'UnusableSchema';
 }

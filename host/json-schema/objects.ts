@@ -7,14 +7,14 @@ import { allOfNode } from './unions.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** `type: object`. */
+/** Compiles `type: object`. */
 export function objectNode(schema: Schema, at: string, compile: Compile): SchemaNode {
   const patterns = schema['patternProperties'];
   const form = patterns ? withPatterns(schema, patterns, at, compile) : declared(schema, at, compile);
   return guarded(form, schema, at, compile);
 }
 
-/** `properties`, `required` and `additionalProperties`. */
+/** Compiles `properties`, `required` and `additionalProperties`. */
 function declared(schema: Schema, at: string, compile: Compile, isOpen = false): SchemaNode {
   const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
   const properties = Object.entries(isSchemaObject(schema['properties']) ? schema['properties'] : {}).map(
@@ -46,7 +46,7 @@ function declared(schema: Schema, at: string, compile: Compile, isOpen = false):
   };
 }
 
-/** The keys that are not declared: none may be there, or their values fit `rest`. */
+/** Checks undeclared keys: there must be none, or their values must match `rest`. */
 function checkRest(
   value: Values,
   known: ReadonlySet<string>,
@@ -60,7 +60,7 @@ function checkRest(
   return issues.length > 0 ? issues : undefined;
 }
 
-/** `patternProperties`: the values of keys that match. */
+/** Compiles `patternProperties`, which check the values of matching keys. */
 function withPatterns(schema: Schema, patterns: unknown, at: string, compile: Compile): SchemaNode {
   if (!isSchemaObject(patterns)) throw new UnusableSchema(`${at}/patternProperties is not an object`);
   const given = Object.entries(patterns).map(([source, inner]) => ({
@@ -100,7 +100,7 @@ function matchingKeys(pattern: LinearPattern, node: SchemaNode): SchemaNode {
   };
 }
 
-/** `minProperties`, `maxProperties` and `propertyNames`: what does not fit them is not looked at further. */
+/** Checks `minProperties`, `maxProperties` and `propertyNames`. An object that fails them is not checked further. */
 function guarded(node: SchemaNode, schema: Schema, at: string, compile: Compile): SchemaNode {
   const { minProperties: least, maxProperties: most, propertyNames } = schema;
   const names =

@@ -5,11 +5,11 @@ import { type Finding, FINE, ISSUE_STEPS, issueOf, type Issue } from './issues.t
 import { LinearPattern } from './linear-pattern.ts';
 import { type Schema, type SchemaNode, UnusableSchema } from './node.ts';
 
-/** Steps for a value that zod looks at. */
+/** Steps for a value that zod checks. */
 const LEAF_STEPS = 5;
-/** Characters of a text that the check of a format reads in one step. */
+/** Characters that the check of a format reads in one step. */
 const CHARS_PER_STEP = 8;
-/** What zod reads of a schema of one of these types, besides `pattern`. */
+/** Keywords that zod reads in schemas of these types, besides `pattern`. */
 const KEYWORDS = [
   'type',
   'format',
@@ -24,7 +24,7 @@ const KEYWORDS = [
   'const',
 ];
 
-/** Numbers, booleans, null, `enum` and `const`: zod checks them, in time that is linear in the value. */
+/** Compiles numbers, booleans, null, `enum` and `const`. Zod checks them in linear time. */
 export function scalarNode(schema: Schema, at: string): SchemaNode {
   const leaf = leafOf(schema, at);
   const isFine = quickCheck(schema);
@@ -38,7 +38,7 @@ export function scalarNode(schema: Schema, at: string): SchemaNode {
   };
 }
 
-/** Says of most values that fit that they do, without zod. */
+/** Returns a check that accepts most valid values without zod. */
 function quickCheck(schema: Schema): ((value: unknown) => boolean) | undefined {
   const {
     type,
@@ -55,8 +55,8 @@ function quickCheck(schema: Schema): ((value: unknown) => boolean) | undefined {
 }
 
 /**
- * Texts: zod checks length and format; the pattern is the schema's author's own, so that it needs a matcher that always
- * ends.
+ * Compiles texts. Zod checks length and format. The pattern comes from the schema's author, so it needs a matcher with
+ * bounded time.
  */
 export function stringNode(schema: Schema, at: string): SchemaNode {
   const leaf = leafOf(schema, at);
@@ -79,7 +79,7 @@ export function stringNode(schema: Schema, at: string): SchemaNode {
   };
 }
 
-/** Throws `UnusableSchema` for a pattern that cannot be matched in linear time. */
+/** Returns the pattern. Throws `UnusableSchema` if it cannot be matched in linear time. */
 export function patternAt(source: string, at: string): LinearPattern {
   try {
     return new LinearPattern(source);
@@ -103,7 +103,7 @@ function leafOf(schema: Schema, at: string): z.core.$ZodType {
 function findingOf(leaf: z.core.$ZodType, value: unknown, budget: Budget): Finding {
   const result = leaf._zod.run({ value, issues: [] }, { async: false });
   if (result instanceof Promise)
-    throw new AanaError('EndpointError', 'internal', 'a schema of JSON cannot be asynchronous');
+    throw new AanaError('EndpointError', 'internal', 'a JSON schema cannot be asynchronous');
   if (result.issues.length === 0) return FINE;
   budget.spend(ISSUE_STEPS * result.issues.length);
   return {

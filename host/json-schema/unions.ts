@@ -2,10 +2,10 @@ import type { Budget } from './budget.ts';
 import { type Finding, FINE, isAborted, type Issue, issueOf, ISSUE_STEPS } from './issues.ts';
 import type { SchemaNode } from './node.ts';
 
-/** Steps for looking at one branch. */
+/** Steps for checking one branch. */
 const BRANCH_STEPS = 5;
 
-/** `anyOf`, and `type` with several types: the first branch that fits decides. */
+/** Compiles `anyOf`, and `type` with several types: the first valid branch decides. */
 export function anyOfNode(branches: readonly SchemaNode[]): SchemaNode {
   const [only] = branches;
   return {
@@ -24,7 +24,7 @@ export function anyOfNode(branches: readonly SchemaNode[]): SchemaNode {
   };
 }
 
-/** `oneOf`: exactly one branch fits. */
+/** Compiles `oneOf`: exactly one branch must be valid. */
 export function oneOfNode(branches: readonly SchemaNode[]): SchemaNode {
   const [only] = branches;
   return {
@@ -39,7 +39,7 @@ export function oneOfNode(branches: readonly SchemaNode[]): SchemaNode {
   };
 }
 
-/** `allOf`, and what stands beside `anyOf` or `oneOf`. */
+/** Compiles `allOf`, and keywords beside `anyOf` or `oneOf`. */
 export function allOfNode(left: SchemaNode, right: SchemaNode): SchemaNode {
   return {
     check(value, budget) {
@@ -63,7 +63,7 @@ function noneFits(findings: readonly Finding[], budget: Budget): Finding {
   return { issues: [issueOf('invalid_union', { errors: findings.map(({ issues }) => issues) })] };
 }
 
-/** A key that one side does not know is only wrong when the other does not know it, too. */
+/** Merges issues. An unknown key of one side is only an issue if the other side does not know it, either. */
 function together(left: readonly Issue[], right: readonly Issue[]): Issue[] {
   const isOfKeys = ({ code, path, origin }: Issue): boolean =>
     (code === 'unrecognized_keys' && path.length === 0) ||
