@@ -11,7 +11,7 @@ export const HandleOptions = z.strictObject({
     .min(0)
     .max(100)
     .default(3)
-    .describe('Most retries after the first attempt. After the loss of a replica there is at most one.'),
+    .describe('Most retries after the first try. After the loss of a replica there is at most one.'),
   retry_exceptions: z
     .union([z.boolean(), z.array(z.string().min(1)).max(100)])
     .default(false)

@@ -11,7 +11,7 @@ interface Victim extends Candidate {
   readonly isEnding: boolean;
 }
 
-const MAX_ATTEMPTS = 3;
+const MAX_TRIES = 3;
 
 /**
  * Frees places for deployments that need a further replica. It waits for replicas that are ending, and ends idle
@@ -35,7 +35,7 @@ export class RoomMaker {
    * this method tries again.
    */
   async makeRoom(deployment: ManagedDeployment, take: () => boolean): Promise<boolean> {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       let chosen = this.#choose(deployment);
       while (!chosen && this.#claimed.size > 0) {
         await Promise.race(this.#claimed.values()); // the freed places may have room for both

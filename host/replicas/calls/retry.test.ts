@@ -37,15 +37,15 @@ async function collect<T>(stream: AsyncIterable<T>, into: T[] = []): Promise<T[]
 const full = (): AanaError => new AanaError('DeploymentFull', 'unavailable', 'full');
 const isRetried = ({ name }: AanaError): boolean => name === 'DeploymentFull';
 
-Retry('runs a call again when its replica was lost, with the number of the attempt', async () => {
+Retry('runs a call again when its replica was lost, with the number of the try', async () => {
   const { options: given, waits } = options();
-  const attempts: number[] = [];
-  const result = await callWithRetry(async (attempt) => {
-    attempts.push(attempt);
-    if (attempt < 2) throw lost();
+  const tries: number[] = [];
+  const result = await callWithRetry(async (number) => {
+    tries.push(number);
+    if (number < 2) throw lost();
     return 'done';
   }, given);
-  assert.equal([result, attempts, waits], ['done', [1, 2], [200]]);
+  assert.equal([result, tries, waits], ['done', [1, 2], [200]]);
 });
 
 Retry('runs a call only once more when replicas are lost, because it may be the cause', async () => {
@@ -126,10 +126,10 @@ Retry('stops waiting when the caller goes away', async () => {
 
 Retry('runs a stream again when its replica was lost before the first value', async () => {
   const { options: given } = options();
-  const stream = streamWithRetry(async function* (attempt) {
-    if (attempt === 1) throw lost();
-    yield attempt;
-    yield attempt;
+  const stream = streamWithRetry(async function* (number) {
+    if (number === 1) throw lost();
+    yield number;
+    yield number;
   }, given);
   assert.equal(await collect(stream), [2, 2]);
 });
@@ -137,8 +137,8 @@ Retry('runs a stream again when its replica was lost before the first value', as
 Retry('never repeats a stream that produced a value', async () => {
   const { options: given, waits } = options();
   const values: number[] = [];
-  const stream = streamWithRetry(async function* (attempt) {
-    yield attempt;
+  const stream = streamWithRetry(async function* (number) {
+    yield number;
     throw lost();
   }, given);
   assert.is((await failure(collect(stream, values))).name, 'ReplicaLostError');

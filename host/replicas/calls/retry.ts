@@ -7,8 +7,8 @@ export interface RetryOptions {
   readonly random: () => number;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Most retries after the first attempt; 0 forbids all. A call whose replica the host ended on purpose moves to
-   * another replica, which is not counted. After the loss of a replica there is at most one retry.
+   * Most retries after the first try; 0 forbids all. A call whose replica the host ended on purpose moves to another
+   * replica, which is not counted. After the loss of a replica there is at most one retry.
    */
   readonly retries: number;
   /** Longest wait before the first retry, and longest wait before any retry. */
@@ -24,21 +24,21 @@ const BASE_MS = 200;
 const CEILING_MS = 2000;
 
 /**
- * One attempt at a call. `attempt` counts from 1. `wasAdmitted` is whether the previous attempt had a replica; the call
- * is then not refused when the queue is full.
+ * One try of a call. `number` counts from 1. `wasAdmitted` is whether the previous try had a replica; the call is then
+ * not refused when the queue is full.
  */
-export type Attempt<T> = (attempt: number, wasAdmitted: boolean) => T;
+export type Try<T> = (number: number, wasAdmitted: boolean) => T;
 
 /**
  * Runs `call`, and retries it when its replica was lost. Waits a random time before each retry: up to 0.2 s, 0.4 s and
  * so on, up to 2 s by default.
  */
-export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: RetryOptions): Promise<T> {
+export async function callWithRetry<T>(call: Try<Promise<T>>, options: RetryOptions): Promise<T> {
   let wasAdmitted = false;
   const failures = new Failures();
-  for (let attempt = 1; ; attempt += 1) {
+  for (let number = 1; ; number += 1) {
     try {
-      return await call(attempt, wasAdmitted);
+      return await call(number, wasAdmitted);
     } catch (error) {
       failures.add(error);
       await waitOrThrow(error, failures, options);
@@ -52,15 +52,15 @@ export async function callWithRetry<T>(call: Attempt<Promise<T>>, options: Retry
  * with the error.
  */
 export async function* streamWithRetry<T>(
-  stream: Attempt<AsyncIterable<T>>,
+  stream: Try<AsyncIterable<T>>,
   options: RetryOptions,
 ): AsyncGenerator<T, void, undefined> {
   let isDelivered = false;
   let wasAdmitted = false;
   const failures = new Failures();
-  for (let attempt = 1; ; attempt += 1) {
+  for (let number = 1; ; number += 1) {
     try {
-      for await (const value of stream(attempt, wasAdmitted)) {
+      for await (const value of stream(number, wasAdmitted)) {
         isDelivered = true;
         yield value;
       }
@@ -79,7 +79,7 @@ const MAX_LOSSES = 1;
 
 /**
  * Counts the failures of one call. The planned end of its replica is not counted, because it says nothing about the
- * next attempt.
+ * next try.
  */
 class Failures {
   #count = 0;

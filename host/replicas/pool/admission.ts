@@ -27,7 +27,7 @@ export interface AdmissionOptions {
 /** Current capacity of the pool. */
 export interface Room {
   /** Calls that the replicas take at the same time; 0 without a replica. */
-  readonly slots: number;
+  readonly capacity: number;
   /** Calls that may wait. */
   readonly maxQueued: number;
 }
@@ -84,7 +84,7 @@ export class Admission {
       if (!victim) throw this.#full(applicant, room, now);
       victim.refuse(this.#full({ ...applicant, userId: victim.userId, key: undefined }, room, now));
     }
-    if (leftMs === undefined || room.slots === 0) return;
+    if (leftMs === undefined || room.capacity === 0) return;
     const waitMs = this.#waitOf(applicant, room);
     const mostMs = leftMs - cost - margin;
     const share = isReturning || this.#promises.cost(now) === 0 ? 1 : NEWCOMERS_SHARE;
@@ -104,7 +104,7 @@ export class Admission {
     room: Room,
   ): AanaError | undefined {
     const { deployment, clock, workload } = this.#options;
-    if (deadline === undefined || workload.running === 0 || room.slots === 0) return undefined;
+    if (deadline === undefined || workload.running === 0 || room.capacity === 0) return undefined;
     const { mean, deviation } = workload.expect(method) ?? { mean: cost, deviation: 0 };
     const leftMs = deadline - clock.now();
     if (leftMs >= mean - deviation) return undefined;
@@ -116,9 +116,9 @@ export class Admission {
     });
   }
 
-  #waitOf(call: Queued, { slots }: Room): number {
+  #waitOf(call: Queued, { capacity }: Room): number {
     const { workload, waiting } = this.#options;
-    return workload.waitOf(call, slots, waiting.inTurn.workAhead(call));
+    return workload.waitOf(call, capacity, waiting.inTurn.workAhead(call));
   }
 
   #overloaded(applicant: Applicant, room: Room, waitMs: number, now: number): AanaError {
@@ -131,13 +131,13 @@ export class Admission {
     return deploymentFull(
       this.#options.deployment,
       room.maxQueued,
-      room.slots === 0 ? 1 : this.#comeBack(applicant, room, now, 0),
+      room.capacity === 0 ? 1 : this.#comeBack(applicant, room, now, 0),
     );
   }
 
   /** Returns the seconds after which a refused caller gets a place and waits at most `waitMs`. Keeps that place. */
   #comeBack(applicant: Applicant, room: Room, now: number, waitMs: number): number {
-    const ahead = this.#waitOf(applicant, room) + this.#promises.cost(now) / room.slots;
+    const ahead = this.#waitOf(applicant, room) + this.#promises.cost(now) / room.capacity;
     const seconds = secondsOf(ahead - waitMs);
     if (applicant.key !== undefined) this.#promises.add(applicant.key, now, seconds * 1000, applicant.cost);
     return seconds;

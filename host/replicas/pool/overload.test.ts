@@ -38,7 +38,7 @@ interface Member {
   ongoing: number;
 }
 
-/** Clients that send calls to one replica; each call takes its time in one of four slots. */
+/** Clients that send calls to one replica, which runs four calls at the same time. */
 class World {
   readonly timeline = new Timeline();
   readonly member: Member = { name: 'only', ongoing: 0 };
@@ -94,7 +94,7 @@ class World {
 
 const EVERY_MS = SERVICE_MS / SLOTS;
 const SECONDS = 120;
-/** Most calls per second that the slots can serve. */
+/** Most calls per second that the replica can serve. */
 const MOST = (SECONDS * 1000) / EVERY_MS;
 
 for (const load of [1, 2, 3, 5]) {

@@ -187,12 +187,12 @@ export class ReplicaPool<Member extends Choosable> {
   get #isBusy(): boolean {
     return (
       this.#members.length > 0 &&
-      this.#workload.running + this.#waiting.inTurn.size + this.#workload.reserved >= this.#room.slots
+      this.#workload.running + this.#waiting.inTurn.size + this.#workload.reserved >= this.#room.capacity
     );
   }
 
   get #room(): Room {
-    return { slots: this.#members.length * this.#options.maxOngoing, maxQueued: this.#options.maxQueued };
+    return { capacity: this.#members.length * this.#options.maxOngoing, maxQueued: this.#options.maxQueued };
   }
 
   #admit(options: DispatchOptions): Applicant {

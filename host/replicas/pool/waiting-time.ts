@@ -1,13 +1,13 @@
 /**
- * Returns the milliseconds that a call waits if it arrives now and `slots` calls can run at the same time. The call
- * begins when the slots have been free for `work` milliseconds in total.
- * @param remaining milliseconds that each running call still takes; the other slots are free
+ * Returns the milliseconds that a call waits if it arrives now and `capacity` calls can run at the same time. The call
+ * begins when the capacity that is free has done `work` milliseconds of work.
+ * @param remaining milliseconds that each running call still takes; the rest of the capacity is free
  * @param work milliseconds of work that is done before the call
  */
-export function waitingTime(slots: number, remaining: readonly number[], work: number): number {
-  if (slots <= 0) return Number.POSITIVE_INFINITY;
+export function waitingTime(capacity: number, remaining: readonly number[], work: number): number {
+  if (capacity <= 0) return Number.POSITIVE_INFINITY;
   const busy = remaining.toSorted((a, b) => a - b);
-  const free = Math.max(0, slots - busy.length);
+  const free = Math.max(0, capacity - busy.length);
   if (free > 0 && work <= 0) return 0;
   let filled = 0;
   let used = free;

@@ -73,15 +73,15 @@ export class Workload {
 
   /**
    * Returns the milliseconds until the turn of a call that arrives now.
-   * @param slots calls that run at the same time
+   * @param capacity calls that run at the same time
    * @param queuedMs milliseconds of waiting work that is done before the call
    */
-  waitOf(call: Queued, slots: number, queuedMs: number): number {
+  waitOf(call: Queued, capacity: number, queuedMs: number): number {
     const now = this.#clock.now();
     const remaining = Array.from(this.#running, ({ method, startedAt }) => {
       const mean = this.#times.expect(method)?.mean ?? 0;
       return Math.max(OVERDUE_SHARE * mean, mean - (now - startedAt));
     });
-    return waitingTime(slots, remaining, queuedMs + this.#reserved.workAhead(call));
+    return waitingTime(capacity, remaining, queuedMs + this.#reserved.workAhead(call));
   }
 }

@@ -45,7 +45,7 @@ const repeated = (
   args: Record<string, unknown>,
   log: string[] = [],
 ): Promise<unknown> =>
-  callWithRetry((attempt) => set.call(method, args, { admitted: attempt > 1 }), {
+  callWithRetry((number) => set.call(method, args, { admitted: number > 1 }), {
     clock: systemClock,
     random: Math.random,
     retries: 1,

@@ -58,7 +58,7 @@ function load(set: ReplicaSet): { versions: number[]; stop(): Promise<void> } {
     while (isOn) {
       const options = { clock: systemClock, random: Math.random, retries: 3 };
       const { version } = (await callWithRetry(
-        (attempt) => set.call('spec', {}, { admitted: attempt > 1 }),
+        (number) => set.call('spec', {}, { admitted: number > 1 }),
         options,
       )) as { version: number };
       versions.push(version);
