@@ -10,54 +10,12 @@ import { spawnContained } from '../../processes/index.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
+import { HealthChecks } from './health-checks.ts';
 import { RecentLines } from './recent-lines.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaState } from './replica-state.ts';
 import { ReplicaWork } from './replica-work.ts';
-import type { RunningReplica } from './running-replica.ts';
-
-export interface ReplicaOptions {
-  readonly deployment: string;
-  /** Name for logs and errors, such as `asr_deployment#1`. */
-  readonly name: string;
-  /** Module that the process runs. It exports `start`. */
-  readonly implementation: URL;
-  /** Start parameters: JSON that `start` gets. */
-  readonly spec: unknown;
-  readonly log: Logger;
-  /** Environment of the process. */
-  readonly env: NodeJS.ProcessEnv;
-  readonly nice: number;
-  /** Limit of the process's address space, in bytes. Default: none. */
-  readonly addressBytes?: number | undefined;
-  /** Milliseconds without progress after which loading fails. */
-  readonly startTimeoutMs: number;
-  readonly healthPeriodMs: number;
-  /**
-   * Milliseconds without an answer to a health check, or without progress of an engine that has work, after which the
-   * process is killed.
-   */
-  readonly healthTimeoutMs: number;
-  readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
-  /** Called with the memory of the process after loading and with each health check. */
-  readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
-  /** Called after each change of state and before its consequences. */
-  readonly onState?: ((state: ReplicaState) => void) | undefined;
-}
-
-export type StartOutcome =
-  | { readonly ok: true }
-  /** `final`: another start would fail in the same way. */
-  | { readonly ok: false; readonly final: boolean; readonly reason: string };
-
-export interface ReplicaExit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  /** Reason in one sentence for an operator. */
-  readonly reason: string;
-  /** Last lines of its output, oldest first. */
-  readonly lastLines: readonly string[];
-}
+import type { ReplicaExit, ReplicaOptions, RunningReplica, StartOutcome } from './running-replica.ts';
 
 const MAIN = fileURLToPath(new URL('../child/main.js', import.meta.url));
 /** Time for closing the model. */
@@ -80,6 +38,7 @@ export class Replica implements RunningReplica {
   readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
   readonly #work: ReplicaWork;
   readonly #lines = new RecentLines();
+  readonly #health: HealthChecks;
   readonly #started = deferred<StartOutcome>();
   readonly #exited = deferred<ReplicaExit>();
   readonly #socketClosed = deferred();
@@ -92,12 +51,6 @@ export class Replica implements RunningReplica {
   #code: string | undefined;
   #steps = 0;
   #startTimer: NodeJS.Timeout | undefined;
-  #healthTimer: NodeJS.Timeout | undefined;
-  #pingedAt: number | undefined;
-  /** Beats of the engine at the last health check, if it was busy. */
-  #beats: number | undefined;
-  /** Health checks in a row without progress of a busy engine. */
-  #stalledChecks = 0;
   /** The shutdown of the process. Set once. */
   #ending: Promise<void> | undefined;
 
@@ -126,6 +79,12 @@ export class Replica implements RunningReplica {
       clock: systemClock,
       send: (frame) => this.#socket.send(frame),
       onState: options.onState,
+    });
+    this.#health = new HealthChecks({
+      periodMs: options.healthPeriodMs,
+      timeoutMs: options.healthTimeoutMs,
+      ping: () => this.#socket.send({ type: 'ping' }),
+      onUnhealthy: (reason) => this.kill(reason),
     });
     this.#socket.send({
       type: 'start',
@@ -233,10 +192,9 @@ export class Replica implements RunningReplica {
         this.#log[frame.level]?.(frame.message, frame.fields);
         return;
       case 'pong':
-        this.#pingedAt = undefined;
         this.#steps = frame.steps;
         this.#onMemory(frame.memory);
-        this.#followEngine(frame.busy, frame.beats);
+        this.#health.onAnswer(frame);
         return;
       default:
         this.#work.onAnswer(frame);
@@ -255,8 +213,7 @@ export class Replica implements RunningReplica {
     clearTimeout(this.#startTimer);
     if (!this.#work.enter('loaded')) return;
     this.#log.info('replica ready', { deployment: this.#options.deployment, load_ms: Math.round(this.uptimeMs) });
-    this.#healthTimer = setInterval(() => this.#checkHealth(), this.#options.healthPeriodMs);
-    this.#healthTimer.unref();
+    this.#health.start();
     this.#started.resolve({ ok: true });
   }
 
@@ -264,34 +221,6 @@ export class Replica implements RunningReplica {
     if (!memory) return;
     this.#memory = memory;
     this.#options.onMemory?.(memory);
-  }
-
-  #checkHealth(): void {
-    const pingedAt = this.#pingedAt;
-    if (pingedAt === undefined) {
-      this.#pingedAt = performance.now();
-      this.#socket.send({ type: 'ping' });
-      return;
-    }
-    if (performance.now() - pingedAt < this.#options.healthTimeoutMs) return;
-    // If this process was held up, the answer may be waiting in the socket.
-    setImmediate(() => {
-      if (this.#pingedAt === pingedAt)
-        this.kill(`it did not answer health checks for ${this.#options.healthTimeoutMs / 1000} s`);
-    });
-  }
-
-  /**
-   * Kills the process when its engine hangs although its event loop answers. Counts checks instead of time, because
-   * this process may have been held up.
-   */
-  #followEngine(busy: boolean, beats: number): void {
-    const stalled = busy && beats === this.#beats;
-    this.#beats = busy ? beats : undefined;
-    this.#stalledChecks = stalled ? this.#stalledChecks + 1 : 0;
-    const { healthPeriodMs, healthTimeoutMs } = this.#options;
-    if (this.#stalledChecks * healthPeriodMs < healthTimeoutMs) return;
-    if (this.#stalledChecks > 0) this.kill(`its engine has work but made no progress for ${healthTimeoutMs / 1000} s`);
   }
 
   #restartStartTimer(): void {
@@ -306,7 +235,7 @@ export class Replica implements RunningReplica {
 
   async #onGone(code: number | null, signal: NodeJS.Signals | null, spawnError?: string): Promise<void> {
     clearTimeout(this.#startTimer);
-    clearInterval(this.#healthTimer);
+    this.#health.stop();
     if (!this.#work.enter('exit')) return; // leaves the pool first
     await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS); // frames that it sent before its end must still be read
     this.#socket.destroy();

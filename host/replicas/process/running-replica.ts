@@ -1,9 +1,52 @@
-import type { ReplicaExit, ReplicaOptions, StartOutcome } from './replica.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaState } from './replica-state.ts';
 
-/** Interface of replicas for slots, the pool and the set. Implemented by {@link Replica} and by simulated replicas. */
+export interface ReplicaOptions {
+  readonly deployment: string;
+  /** Name for logs and errors, such as `asr_deployment#1`. */
+  readonly name: string;
+  /** Module that the process runs. It exports `start`. */
+  readonly implementation: URL;
+  /** Start parameters: JSON that `start` gets. */
+  readonly spec: unknown;
+  readonly log: Logger;
+  /** Environment of the process. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly nice: number;
+  /** Limit of the process's address space, in bytes. Default: none. */
+  readonly addressBytes?: number | undefined;
+  /** Milliseconds without progress after which loading fails. */
+  readonly startTimeoutMs: number;
+  readonly healthPeriodMs: number;
+  /**
+   * Milliseconds without an answer to a health check, or without progress of an engine that has work, after which the
+   * process is killed.
+   */
+  readonly healthTimeoutMs: number;
+  readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
+  /** Called with the memory of the process after loading and with each health check. */
+  readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
+  /** Called after each change of state and before its consequences. */
+  readonly onState?: ((state: ReplicaState) => void) | undefined;
+}
+
+export type StartOutcome =
+  | { readonly ok: true }
+  /** `final`: another start would fail in the same way. */
+  | { readonly ok: false; readonly final: boolean; readonly reason: string };
+
+export interface ReplicaExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Reason in one sentence for an operator. */
+  readonly reason: string;
+  /** Last lines of its output, oldest first. */
+  readonly lastLines: readonly string[];
+}
+
+/** Interface of replicas for slots, the pool and the set. Implemented by `Replica` and by simulated replicas. */
 export interface RunningReplica {
   readonly name: string;
   readonly state: ReplicaState;

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
 import { failure, pidOf, recordingLogger, started, stopAll, until } from '../fixtures/sample-sets.ts';
 import { AanaError } from '../../core/errors.ts';
-import { Replica, type ReplicaOptions } from '../process/replica.ts';
+import { Replica } from '../process/replica.ts';
+import type { ReplicaOptions } from '../process/running-replica.ts';
 import type { Place, Places } from './replica-version.ts';
 
 const Scaling = suite('a set of replicas under load');

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { deferred } from '../../core/deferred.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { RestartDelay } from './backoff.ts';
-import type { StartOutcome } from '../process/replica.ts';
+import type { StartOutcome } from '../process/running-replica.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
 import { nextSlotState, type SlotEvent, type SlotState } from './slot-state.ts';
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.ts';
 import { deferred } from '../../core/deferred.ts';
 import type { Fleet, Member } from '../set/fleet.ts';
-import { MIN_SAMPLE, Tally } from '../process/outcomes.ts';
 import type { SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaVersion } from '../set/replica-version.ts';
 import { nextUpdateState, type UpdateEvent, type UpdateState } from './update-state.ts';
 import { useOf } from '../set/use-of.ts';
+import { faultOf, isUndecided, tallyOf } from './verdict.ts';
 
 export interface RollingUpdateOptions {
   readonly fleet: Fleet;
@@ -222,45 +222,21 @@ export class RollingUpdate {
     const until = clock.now() + watchMs * MAX_WATCHES;
     while (this.#state === 'watching') {
       const isLast = isUp && clock.now() >= until;
-      const reason = this.#whyNoGood(isLast);
+      const members = this.#of(this.#options.to);
+      const reason = faultOf(members, this.#old, isLast);
       if (reason !== undefined) {
         this.#failure ??= { reason, lastLines: [] };
         return 'broken';
       }
-      if (isUp && (isLast || !this.#isUndecided(seenBefore))) break;
+      if (isUp && (isLast || !isUndecided(members, this.#seen > seenBefore))) break;
       await clock.delay(Math.min(POLL_MS, watchMs));
     }
     return 'stable';
   }
 
-  /** Returns whether there are calls, but too few have ended on the new version to judge it. */
-  #isUndecided(seenBefore: number): boolean {
-    const members = this.#of(this.#options.to);
-    const { calls, failed } = tallyOf(members);
-    return (
-      calls < MIN_SAMPLE &&
-      (failed > 0 || this.#seen > seenBefore || members.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0))
-    );
-  }
-
-  /** The number of calls that ended on replicas of either version. */
+  /** Number of calls that ended on replicas of either version. */
   get #seen(): number {
     return tallyOf(this.#options.fleet.kept).calls;
-  }
-
-  /**
-   * Returns the reason for a rollback: most calls of the new version fail by its own fault, and a larger share than on
-   * the old version. When the watch ends with few calls, all of them must have failed. The old version counts only with
-   * enough calls.
-   */
-  #whyNoGood(isLast: boolean): string | undefined {
-    const tally = tallyOf(this.#of(this.#options.to));
-    const { calls, failed, lastReason } = tally;
-    const isEnough = calls >= MIN_SAMPLE || (isLast && failed === calls);
-    if (!isEnough || !tally.isMostlyFailures) return undefined;
-    const old = tallyOf(this.#old);
-    if (old.calls >= MIN_SAMPLE && old.failedShare >= tally.failedShare) return undefined;
-    return `${failed} of ${calls} calls of the new version failed by its own fault; the last time ${lastReason}`;
   }
 
   /** Resolves when no new replica was lost for `ms`, and the latest is up. */
@@ -321,10 +297,6 @@ export class RollingUpdate {
   #of(wanted: ReplicaVersion): Member[] {
     return this.#options.fleet.kept.filter(({ version }) => version === wanted).sort((a, b) => useOf(a) - useOf(b));
   }
-}
-
-function tallyOf(members: readonly Member[]): Tally {
-  return members.reduce((sum, { tally }) => sum.plus(tally), new Tally());
 }
 
 const OUTCOMES: Readonly<Partial<Record<UpdateState, UpdateResult['outcome']>>> = {
