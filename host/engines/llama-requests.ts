@@ -38,8 +38,8 @@ export class LlamaRequests {
    * the reader leaves the loop or the signal aborts.
    *
    * Throws the signal's reason, `InferenceException` when the engine failed, or an error that names the fault of the
-   * request: `PromptTooLongException`, `EmptyPrompt`, `ChatTemplateException`, `InvalidPrompt`, `SlowReader`,
-   * `DeadlineExceeded`, `EngineFull`.
+   * request: `PromptTooLongException`, `EmptyPrompt`, `ChatTemplateException`, `InvalidPrompt`,
+   * `InvalidSamplingParams`, `SlowReader`, `DeadlineExceeded`, `EngineFull`.
    */
   async *run(
     engine: NativeLlamaEngine,
@@ -122,6 +122,8 @@ export class LlamaRequests {
           `the prompt is empty; ${model} needs at least one character`,
           { data },
         );
+      case 'invalid-sampling':
+        return new AanaError('InvalidSamplingParams', 'bad-request', `${model} cannot sample so: ${message}`, { data });
       case 'slow-reader':
         return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was stopped: ${message}`, { data });
       case 'deadline-exceeded':

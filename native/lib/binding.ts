@@ -78,16 +78,45 @@ export interface LlamaModelInfo {
   readonly hasChatTemplate: boolean;
 }
 
+/** How the tokens of a request are chosen. What is absent is off. */
 export interface LlamaSampling {
+  /** 0: always the likeliest token. */
   readonly temperature: number;
   /** −1 turns it off. */
   readonly topK: number;
   readonly topP: number;
   readonly minP: number;
+  readonly typicalP?: number;
+  /** Over the tokens of prompt and completion; 1: off. */
   readonly repetitionPenalty: number;
+  /** Over the tokens of the completion. */
+  readonly presencePenalty?: number;
+  /** Over the tokens of the completion. */
+  readonly frequencyPenalty?: number;
+  /** Against repeated sequences. `lastTokens` −1: all. */
+  readonly dry?: {
+    readonly multiplier: number;
+    readonly base?: number;
+    readonly allowedLength?: number;
+    readonly lastTokens?: number;
+    readonly sequenceBreakers?: readonly string[];
+  };
+  readonly xtc?: { readonly probability: number; readonly threshold: number };
+  /** Takes the place of the stages from top-k to XTC. */
+  readonly mirostat?: { readonly version: 0 | 1 | 2; readonly tau?: number; readonly eta?: number };
+  /** Added to the logits of tokens. */
+  readonly logitBias?: readonly { readonly token: number; readonly bias: number }[];
+  /** Sequences of tokens that are not completed. */
+  readonly badWords?: readonly string[];
   readonly seed: number;
   readonly maxTokens: number;
+  /** Tokens before which the completion does not end by itself. */
+  readonly minTokens?: number;
+  /** Whether the model's own end tokens are never chosen. */
+  readonly ignoreEos?: boolean;
   readonly stop: readonly string[];
+  /** Tokens that end the completion; they are no part of it. */
+  readonly stopTokenIds?: readonly number[];
 }
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';
@@ -116,11 +145,15 @@ export type LlamaEvent =
       readonly maxTokens: number;
     };
 
-/** `engine-ended` means that the engine can serve no more requests, `template` that the template refuses the dialog. */
+/**
+ * `template` means that the template refuses the dialog, `invalid-sampling` that the sampling parameters do not fit the
+ * model or leave no token to choose, and `engine-ended` that the engine can serve no more requests.
+ */
 export type LlamaErrorCode =
   | 'prompt-too-long'
   | 'empty-prompt'
   | 'template'
+  | 'invalid-sampling'
   | 'deadline-exceeded'
   | 'slow-reader'
   | 'no-room'

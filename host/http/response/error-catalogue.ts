@@ -170,6 +170,12 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     data: 'model_name',
   }),
   one('InvalidPrompt', 'bad-request', 'The model cannot read the prompt.', { data: 'model_name' }),
+  one(
+    'InvalidSamplingParams',
+    'bad-request',
+    'Sampling parameters contradict each other, do not fit the model, or leave no token to choose.',
+    { data: 'model_name' },
+  ),
   one('SlowReader', 'bad-request', 'The client read nothing of the answer for a minute, so the model stopped.', {
     data: 'model_name',
   }),

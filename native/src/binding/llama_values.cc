@@ -1,44 +1,17 @@
 #include "binding/llama_values.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "binding/request_values.h"
+#include "binding/sampling_values.h"
+#include "binding/values.h"
 
 namespace aana {
 namespace {
-
-Napi::Object ToObject(Napi::Env env, Napi::Value value, const char* name) {
-  if (!value.IsObject()) throw Napi::TypeError::New(env, std::string(name) + " is not an object");
-  return value.As<Napi::Object>();
-}
-
-double Number(const Napi::Object& object, const char* key) {
-  const auto value = object.Get(key);
-  if (!value.IsNumber() || !std::isfinite(value.As<Napi::Number>().DoubleValue())) {
-    throw Napi::TypeError::New(object.Env(), std::string(key) + " is not a finite number");
-  }
-  return value.As<Napi::Number>().DoubleValue();
-}
-
-int32_t Int(const Napi::Object& object, const char* key, int32_t min, int32_t max = std::numeric_limits<int32_t>::max()) {
-  const double value = Number(object, key);
-  if (value != std::floor(value) || value < min || value > max) {
-    throw Napi::RangeError::New(object.Env(), std::string(key) + " is not a whole number from " + std::to_string(min) + " to " + std::to_string(max));
-  }
-  return static_cast<int32_t>(value);
-}
-
-std::string String(const Napi::Object& object, const char* key) {
-  const auto value = object.Get(key);
-  if (!value.IsString()) throw Napi::TypeError::New(object.Env(), std::string(key) + " is not a string");
-  return value.As<Napi::String>();
-}
 
 const char* NameOf(llama::FinishReason reason) {
   switch (reason) {
@@ -54,6 +27,7 @@ const char* NameOf(llama::ErrorCode code) {
     case llama::ErrorCode::kPromptTooLong: return "prompt-too-long";
     case llama::ErrorCode::kEmptyPrompt: return "empty-prompt";
     case llama::ErrorCode::kTemplate: return "template";
+    case llama::ErrorCode::kInvalidSampling: return "invalid-sampling";
     case llama::ErrorCode::kDeadlineExceeded: return "deadline-exceeded";
     case llama::ErrorCode::kSlowReader: return "slow-reader";
     case llama::ErrorCode::kNoRoom: return "no-room";
@@ -70,18 +44,6 @@ llama::SplitMode ToSplitMode(const Napi::Object& object) {
   if (mode == "row") return llama::SplitMode::kRow;
   if (mode == "tensor") return llama::SplitMode::kTensor;
   throw Napi::TypeError::New(object.Env(), "splitMode must be none, layer, row or tensor");
-}
-
-// Returns the items of an optional list.
-template <class Item, class Read>
-std::vector<Item> OptionalList(const Napi::Object& object, const char* key, Read read) {
-  std::vector<Item> items;
-  const auto value = object.Get(key);
-  if (value.IsUndefined()) return items;
-  if (!value.IsArray()) throw Napi::TypeError::New(object.Env(), std::string(key) + " is not an array");
-  const auto array = value.As<Napi::Array>();
-  for (uint32_t i = 0; i < array.Length(); i++) items.push_back(read(array.Get(i)));
-  return items;
 }
 
 void Write(Napi::Object& object, const llama::TextEvent& event) {
@@ -158,18 +120,7 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   request.id = ToRequestId(info);
   request.prompt = ToPrompt(env, info[1]);
   request.terms = ToRequestTerms(object);
-  auto& sampling = request.sampling;
-  sampling.temperature = static_cast<float>(Number(object, "temperature"));
-  sampling.top_k = Int(object, "topK", -1);
-  sampling.top_p = static_cast<float>(Number(object, "topP"));
-  sampling.min_p = static_cast<float>(Number(object, "minP"));
-  sampling.repetition_penalty = static_cast<float>(Number(object, "repetitionPenalty"));
-  sampling.seed = static_cast<uint32_t>(static_cast<int64_t>(Number(object, "seed")));
-  sampling.max_tokens = Int(object, "maxTokens", 0);
-  const auto stop = object.Get("stop");
-  if (!stop.IsArray()) throw Napi::TypeError::New(env, "stop is not an array");
-  const auto strings = stop.As<Napi::Array>();
-  for (uint32_t i = 0; i < strings.Length(); i++) sampling.stop.push_back(strings.Get(i).ToString());
+  request.sampling = ToSamplingParams(object);
   return request;
 }
 

@@ -1,4 +1,4 @@
-// Unit tests of sampling; they need no model.
+// Unit tests of sampling and of stop strings; they need no model.
 #include "check.h"
 #include "tests.h"
 
@@ -6,6 +6,7 @@ int main() {
   aana::test::TestSelections();
   aana::test::TestPenalties();
   aana::test::TestSampler();
+  aana::test::TestStopMatcher();
   aana::test::TestAgainstUpstream();
   return aana::test::ExitStatus();
 }

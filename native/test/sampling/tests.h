@@ -5,6 +5,7 @@ namespace aana::test {
 void TestSelections();
 void TestPenalties();
 void TestSampler();
+void TestStopMatcher();
 // Against the samplers of llama.cpp.
 void TestAgainstUpstream();
 

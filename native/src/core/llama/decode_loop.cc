@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/engine_log.h"
+#include "core/llama/sampling/sampling_error.h"
 
 namespace aana::llama {
 namespace {
@@ -235,13 +236,24 @@ void DecodeLoop::SampleAll(const std::vector<Output>& outputs) {
   for (const auto& output : outputs) {
     auto& slot = slots_[output.slot];
     try {
-      auto [text, finished] = slot.sequence->Sample(context_.get(), output.index, model_, context_.n_context());
+      auto [text, finished] = slot.sequence->Sample(LogitsOf(output), sampling_memory_, model_, context_.n_context());
       if (text) Emit({slot.sequence->id(), std::move(*text)});
       if (finished) Finish(slot, *finished);
+    } catch (const SamplingError& error) {
+      const bool is_callers = error.fault() == Fault::kCaller;
+      Fail(slot, is_callers ? ErrorCode::kInvalidSampling : ErrorCode::kFailed, error.fault(), error.what());
+      // Keys and values from which the model computed such logits must not be reused.
+      if (!is_callers) slots_.Forget(slot);
     } catch (const std::exception& error) {
       Fail(slot, ErrorCode::kFailed, Fault::kDeployment, std::string("sampling failed: ") + error.what());
     }
   }
+}
+
+std::span<float> DecodeLoop::LogitsOf(const Output& output) {
+  auto* logits = llama_get_logits_ith(context_.get(), output.index);
+  if (!logits) throw std::runtime_error("llama.cpp has no logits for a token of the batch");
+  return {logits, static_cast<size_t>(model_.n_vocab())};
 }
 
 void DecodeLoop::RollBack(const std::vector<Share>& plan) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "core/llama/inbox.h"
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
+#include "core/llama/sampling/sampler.h"
 #include "core/llama/schedule/scheduler.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/schedule/waiting_line.h"
@@ -56,6 +58,7 @@ class DecodeLoop {
   int32_t Decode();
   void NoteDecoded(const std::vector<Share>& plan);
   void SampleAll(const std::vector<Output>& outputs);
+  std::span<float> LogitsOf(const Output& output);
 
   void RollBack(const std::vector<Share>& plan);
   void FailYoungest(const std::vector<Share>& plan);
@@ -72,6 +75,7 @@ class DecodeLoop {
   Inbox& inbox_;
   Outbox& outbox_;
   std::atomic<uint64_t>& steps_;
+  SamplingMemory sampling_memory_;
   Scheduler scheduler_;
   Slots slots_;
   Batch batch_;

@@ -50,7 +50,7 @@ void Engine::Run() {
   std::string failure;
   try {
     if (Load()) {
-      prompts_.Start(*tokenizer_, context_->n_context());
+      prompts_.Start(*tokenizer_, *rule_finder_, context_->n_context());
       outbox_.PostPhase(Phase::kReady);
       DecodeLoop loop(*model_, *context_, options_, inbox_, outbox_, steps_);
       loop.Run();
@@ -67,6 +67,7 @@ void Engine::Run() {
   prompts_.Abandon();
   prompts_.Join();
   // These point into the model.
+  rule_finder_.reset();
   tokenizer_.reset();
   context_.reset();
   model_.reset();
@@ -100,6 +101,7 @@ bool Engine::Load() {
     context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, this);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
     tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_);
+    rule_finder_ = std::make_unique<RuleFinder>(*model_);
   } catch (const LoadError& error) {
     if (inbox_.IsStopping()) return false;
     if (load_log.error().empty()) throw;

@@ -8,6 +8,7 @@
 
 #include "core/llama/inbox.h"
 #include "core/llama/model/model.h"
+#include "core/llama/model/rule_finder.h"
 #include "core/llama/outbox.h"
 #include "core/llama/prompt/chat_template.h"
 #include "core/llama/prompt/prompt_reader.h"
@@ -72,6 +73,7 @@ class Engine {
   std::unique_ptr<Context> context_;
   std::unique_ptr<ChatTemplate> chat_template_;
   std::unique_ptr<PromptTokenizer> tokenizer_;
+  std::unique_ptr<RuleFinder> rule_finder_;
   PromptReader prompts_{inbox_, outbox_};
   std::thread thread_;  // last: it uses all the others
 };

@@ -29,7 +29,7 @@ struct CountEvent {
   int32_t n_tokens = 0;
 };
 
-enum class ErrorCode { kPromptTooLong, kEmptyPrompt, kTemplate, kDeadlineExceeded, kSlowReader, kNoRoom, kEngineEnded, kFailed };
+enum class ErrorCode { kPromptTooLong, kEmptyPrompt, kTemplate, kInvalidSampling, kDeadlineExceeded, kSlowReader, kNoRoom, kEngineEnded, kFailed };
 
 struct ErrorEvent {
   ErrorCode code = ErrorCode::kFailed;

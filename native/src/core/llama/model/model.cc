@@ -104,6 +104,12 @@ std::vector<llama_token> Model::Tokenize(std::span<const PromptPart> parts) cons
   return tokens;
 }
 
+std::vector<llama_token> Model::TokenizeInner(const std::string& text) const {
+  std::vector<llama_token> tokens;
+  Append(tokens, {.text = text, .has_control_tokens = false}, false);
+  return tokens;
+}
+
 void Model::Append(std::vector<llama_token>& tokens, const PromptPart& part, bool is_first) const {
   const auto& text = part.text;
   if (text.size() > std::numeric_limits<int32_t>::max() / 2) throw std::length_error("text is too long to tokenize");

@@ -67,6 +67,9 @@ class Model {
   // Returns the tokens of the parts, each read by itself, and those that the model wants around a text, such as the one that begins it.
   // Throws std::length_error for a part of more than 1 GiB.
   std::vector<llama_token> Tokenize(std::span<const PromptPart> parts) const;
+  // Returns the tokens of text inside of another text: without tokens around it.
+  std::vector<llama_token> TokenizeInner(const std::string& text) const;
+  int32_t n_vocab() const { return llama_vocab_n_tokens(vocab_); }
   // The bytes of a token, maybe not whole characters; none for control tokens.
   std::string Piece(llama_token token) const;
   bool EndsGeneration(llama_token token) const { return llama_vocab_is_eog(vocab_, token); }

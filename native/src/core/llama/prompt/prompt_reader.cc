@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/llama/sampling/sampling_error.h"
 #include "core/thread_name.h"
 
 namespace aana::llama {
@@ -27,7 +28,7 @@ const RequestTerms& TermsOf(const PromptReader::Job& job) {
 Event Cancelled(RequestId id) { return {id, EndEvent{FinishReason::kCancelled}}; }
 
 // What becomes of a request for a completion whose prompt has these tokens.
-Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, int32_t n_context) {
+Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, RuleFinder& rules, int32_t n_context) {
   const auto n_prompt = static_cast<int32_t>(prompt.tokens.size());
   if (n_prompt >= n_context) {
     const std::string message = std::string("the prompt has ") + (prompt.is_complete ? "" : "more than ") + std::to_string(n_prompt) +
@@ -38,10 +39,11 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, int32_t n_cont
     return Event{request.id, ErrorEvent{ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", 0, n_context}};
   }
   if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{FinishReason::kLength, n_prompt}};
-  return ReadRequest{request.id, std::move(prompt.tokens), std::move(request.sampling), std::move(request.terms)};
+  auto found = rules.Find(request.sampling);
+  return ReadRequest{request.id, std::move(prompt.tokens), std::move(request.sampling), std::move(found), std::move(request.terms)};
 }
 
-Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, int32_t n_context) {
+Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
   const auto id = IdOf(job);
   const auto refused = [&](ErrorCode code, Fault fault, std::string message) {
     return Event{id, ErrorEvent{code, fault, std::move(message), 0, n_context}};
@@ -56,9 +58,11 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, int32_t n
     }
     auto& request = std::get<Request>(job);
     auto tokens = tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
-    return Admit(std::move(request), std::move(tokens), n_context);
+    return Admit(std::move(request), std::move(tokens), rules, n_context);
   } catch (const TemplateError& error) {
     return refused(ErrorCode::kTemplate, Fault::kCaller, error.what());
+  } catch (const SamplingError& error) {
+    return refused(ErrorCode::kInvalidSampling, error.fault(), error.what());
   } catch (const std::invalid_argument& error) {
     return refused(ErrorCode::kFailed, Fault::kCaller, unreadable + error.what());
   } catch (const std::length_error& error) {
@@ -75,8 +79,8 @@ PromptReader::~PromptReader() {
   Join();
 }
 
-void PromptReader::Start(const PromptTokenizer& tokenizer, int32_t n_context) {
-  thread_ = std::thread([this, &tokenizer, n_context] { Run(tokenizer, n_context); });
+void PromptReader::Start(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
+  thread_ = std::thread([this, &tokenizer, &rules, n_context] { Run(tokenizer, rules, n_context); });
 }
 
 void PromptReader::Post(Job job) {
@@ -114,9 +118,9 @@ void PromptReader::Abandon() {
   changed_.notify_one();
 }
 
-void PromptReader::Run(const PromptTokenizer& tokenizer, int32_t n_context) {
+void PromptReader::Run(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
   NameThread("aana-prompts");
-  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, n_context));
+  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, rules, n_context));
 }
 
 std::optional<PromptReader::Job> PromptReader::TakeNext() {

@@ -12,6 +12,7 @@
 
 #include "core/llama/event.h"
 #include "core/llama/inbox.h"
+#include "core/llama/model/rule_finder.h"
 #include "core/llama/outbox.h"
 #include "core/llama/prompt/prompt_tokenizer.h"
 #include "core/llama/request.h"
@@ -33,8 +34,8 @@ class PromptReader {
   PromptReader(const PromptReader&) = delete;
   PromptReader& operator=(const PromptReader&) = delete;
 
-  // Begins to read. `tokenizer` is used until Join returns; `n_context` tokens fit into a sequence.
-  void Start(const PromptTokenizer& tokenizer, int32_t n_context);
+  // Begins to read. `tokenizer` and `rules` are used until Join returns; `n_context` tokens fit into a sequence.
+  void Start(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context);
 
   // Any thread.
   void Post(Job job);
@@ -53,7 +54,7 @@ class PromptReader {
     uint64_t number = 0;
   };
 
-  void Run(const PromptTokenizer& tokenizer, int32_t n_context);
+  void Run(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context);
   // Empty when the thread shall end.
   std::optional<Job> TakeNext();
   // Posts what became of the job that TakeNext gave last.

@@ -1,5 +1,6 @@
 #include "core/llama/schedule/sequence.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace aana::llama {
@@ -8,23 +9,30 @@ Sequence::Sequence(ReadRequest request)
     : id_(request.id),
       terms_(std::move(request.terms)),
       sampling_(std::move(request.sampling)),
+      rules_(std::move(request.rules)),
       history_(std::move(request.tokens)),
       n_prompt_(static_cast<int32_t>(history_.size())),
       stop_matcher_(sampling_.stop) {}
 
-Sequence::Progress Sequence::Sample(llama_context* context, int32_t index, const Model& model, int32_t n_context) {
-  if (!sampler_) sampler_ = std::make_unique<Sampler>(sampling_, model.vocab(), history_);
+Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context) {
+  if (!sampler_) sampler_.emplace(sampling_, std::move(rules_), history_);
   if (HasNextToken()) history_.push_back(next_token_);
-  next_token_ = sampler_->Sample(context, index);
-  if (model.EndsGeneration(next_token_)) return {TakeText(stop_matcher_.Flush()), FinishReason::kStop};
+  next_token_ = sampler_->Sample(logits, history_, memory);
+  if (IsEnd(next_token_, model)) return {TakeText(stop_matcher_.Flush()), FinishReason::kStop};
 
   n_completion_++;
   n_unsent_++;
-  auto [text, stopped] = stop_matcher_.Push(utf8_.Push(model.Piece(next_token_)));
-  if (stopped) return {TakeText(std::move(text)), FinishReason::kStop};
+  StopMatcher::Result shown{utf8_.Push(model.Piece(next_token_))};
+  // As in vLLM: stop strings are looked for in the text after min_tokens.
+  if (n_completion_ > sampling_.min_tokens) shown = stop_matcher_.Push(shown.text);
+  if (shown.stopped) return {TakeText(std::move(shown.text)), FinishReason::kStop};
   const bool is_last = n_completion_ == sampling_.max_tokens || n_prompt() + n_completion_ >= n_context;
-  if (!is_last) return {TakeText(std::move(text)), std::nullopt};
-  return {TakeText(std::move(text) + stop_matcher_.Flush()), FinishReason::kLength};
+  if (!is_last) return {TakeText(std::move(shown.text)), std::nullopt};
+  return {TakeText(std::move(shown.text) + stop_matcher_.Flush()), FinishReason::kLength};
+}
+
+bool Sequence::IsEnd(llama_token token, const Model& model) const {
+  return model.EndsGeneration(token) || std::ranges::find(sampling_.stop_tokens, token) != sampling_.stop_tokens.end();
 }
 
 std::optional<TextEvent> Sequence::TakeText(std::string text) {

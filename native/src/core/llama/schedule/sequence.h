@@ -4,15 +4,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/llama/event.h"
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
-#include "core/llama/text/sampler.h"
+#include "core/llama/sampling/sampler.h"
 #include "core/llama/text/stop_matcher.h"
 #include "core/llama/text/utf8_stream.h"
 
@@ -44,8 +44,8 @@ class Sequence {
     std::optional<TextEvent> text;
     std::optional<FinishReason> finished;
   };
-  // Samples from the logits of the batch's token `index`. `n_context` tokens fit into the context.
-  Progress Sample(llama_context* context, int32_t index, const Model& model, int32_t n_context);
+  // Chooses a token by the logits, which it changes. `n_context` tokens fit into the context. Throws SamplingError.
+  Progress Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context);
 
   Event End(FinishReason reason) const;
   Event Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const;
@@ -58,14 +58,17 @@ class Sequence {
  private:
   static constexpr int64_t kMaxUnread = 64;  // text events
 
+  // The answer ends with this token, which is no part of it.
+  bool IsEnd(llama_token token, const Model& model) const;
   std::optional<TextEvent> TakeText(std::string text);
 
   RequestId id_;
   RequestTerms terms_;
   SamplingParams sampling_;
+  TokenRules rules_;
   std::vector<llama_token> history_;
   int32_t n_prompt_;
-  std::unique_ptr<Sampler> sampler_;  // made when it is needed first
+  std::optional<Sampler> sampler_;  // made when it is needed first
   Utf8Stream utf8_;
   StopMatcher stop_matcher_;
   llama_token next_token_ = LLAMA_TOKEN_NULL;

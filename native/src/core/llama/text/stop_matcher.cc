@@ -6,29 +6,47 @@
 namespace aana::llama {
 namespace {
 
-// Length of the longest end of `text` that begins `stop` without being all of it.
-size_t PartialMatch(std::string_view text, std::string_view stop) {
-  for (size_t length = std::min(text.size(), stop.size() - 1); length > 0; length--) {
-    if (text.ends_with(stop.substr(0, length))) return length;
+std::vector<size_t> FallbackOf(std::string_view text) {
+  std::vector<size_t> fallback(text.size() + 1, 0);
+  size_t n_matched = 0;
+  for (size_t i = 1; i < text.size(); i++) {
+    while (n_matched > 0 && text[i] != text[n_matched]) n_matched = fallback[n_matched];
+    if (text[i] == text[n_matched]) n_matched++;
+    fallback[i + 1] = n_matched;
   }
-  return 0;
+  return fallback;
 }
 
 }  // namespace
 
-StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
-  std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
+StopMatcher::StopMatcher(std::vector<std::string> stops) {
+  for (auto& stop : stops) {
+    if (stop.empty()) continue;
+    auto fallback = FallbackOf(stop);
+    stops_.push_back({std::move(stop), std::move(fallback)});
+  }
+}
+
+bool StopMatcher::Stop::Advance(char byte) {
+  while (n_matched > 0 && byte != text[n_matched]) n_matched = fallback[n_matched];
+  if (byte == text[n_matched]) n_matched++;
+  return n_matched == text.size();
 }
 
 StopMatcher::Result StopMatcher::Push(std::string_view text) {
-  held_ += text;
-  size_t end = std::string::npos;
-  size_t n_waiting = 0;
-  for (const auto& stop : stops_) {
-    end = std::min(end, held_.find(stop));
-    n_waiting = std::max(n_waiting, PartialMatch(held_, stop));
+  for (const char byte : text) {
+    held_ += byte;
+    // Of several that end here, the longest: it began first.
+    size_t n_stopped = 0;
+    for (auto& stop : stops_) {
+      if (stop.Advance(byte)) n_stopped = std::max(n_stopped, stop.text.size());
+    }
+    if (n_stopped == 0) continue;
+    held_.resize(held_.size() - n_stopped);
+    return {Flush(), true};
   }
-  if (end != std::string::npos) return {std::exchange(held_, {}).substr(0, end), true};
+  size_t n_waiting = 0;
+  for (const auto& stop : stops_) n_waiting = std::max(n_waiting, stop.n_matched);
   Result result{held_.substr(0, held_.size() - n_waiting), false};
   held_.erase(0, result.text.size());
   return result;

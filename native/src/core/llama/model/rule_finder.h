@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/llama/model/model.h"
+#include "core/llama/sampling/params.h"
+#include "core/llama/sampling/token_rules.h"
+
+namespace aana::llama {
+
+// Finds what the texts in sampling parameters are in the tokens of a model. One thread.
+class RuleFinder {
+ public:
+  // The model must outlive it.
+  explicit RuleFinder(const Model& model);
+
+  // Throws SamplingError (fault kCaller), which names the parameter, for a token that the vocabulary does not have, and for a text that has
+  // no tokens.
+  TokenRules Find(const SamplingParams& params);
+
+ private:
+  std::vector<std::vector<TokenId>> FindBadSequences(const std::vector<std::string>& words);
+  std::shared_ptr<const DryBreakers> FindDryBreakers(const std::vector<std::string>& texts);
+  // The bytes of each token, made when they are needed first.
+  const std::vector<std::string>& pieces();
+
+  const Model& model_;
+  std::vector<TokenId> end_tokens_;
+  std::vector<TokenId> suppressed_;
+  std::vector<std::string> pieces_;
+  // Those of the last request with DRY: most requests have the same.
+  std::vector<std::string> dry_texts_;
+  std::shared_ptr<const DryBreakers> dry_breakers_;
+};
+
+}  // namespace aana::llama
