@@ -1,33 +1,70 @@
+import { randomInt } from 'node:crypto';
 import type { LlamaSampling } from '../../native/lib/index.ts';
+import { AanaError } from '../core/errors.ts';
 import type { SamplingParams } from '../schemas/index.ts';
 
-/** Greedy sampling, at most 256 tokens, and the same seed each time. */
-const DEFAULTS: LlamaSampling = {
-  temperature: 0,
-  topK: -1,
-  topP: 1,
-  minP: 0,
-  repetitionPenalty: 1,
-  seed: 42,
-  maxTokens: 256,
-  stop: [],
-};
+type Pick = <Key extends keyof SamplingParams>(key: Key) => NonNullable<SamplingParams[Key]> | undefined;
 
 /**
  * Merges the defaults, the parameters of the deployment and those of the request; the later ones win. `null` sets
- * nothing.
+ * nothing. The defaults are greedy sampling, at most 256 tokens, and a random seed. Throws `InvalidSamplingParams` when
+ * parameters contradict each other.
  */
 export function mergeSampling(deployment: SamplingParams, request: SamplingParams | null | undefined): LlamaSampling {
-  const pick = <Key extends keyof SamplingParams>(key: Key): NonNullable<SamplingParams[Key]> | undefined =>
-    request?.[key] ?? deployment[key] ?? undefined;
+  const pick: Pick = (key) => request?.[key] ?? deployment[key] ?? undefined;
+  const maxTokens = pick('max_tokens') ?? 256;
+  const minTokens = pick('min_tokens') ?? 0;
+  if (minTokens > maxTokens)
+    throw new AanaError(
+      'InvalidSamplingParams',
+      'bad-request',
+      `min_tokens is ${minTokens}, which is more than max_tokens, ${maxTokens}`,
+    );
   return {
-    temperature: pick('temperature') ?? DEFAULTS.temperature,
-    topK: pick('top_k') ?? DEFAULTS.topK,
-    topP: pick('top_p') ?? DEFAULTS.topP,
-    minP: pick('min_p') ?? DEFAULTS.minP,
-    repetitionPenalty: pick('repetition_penalty') ?? DEFAULTS.repetitionPenalty,
-    seed: pick('seed') ?? DEFAULTS.seed,
-    maxTokens: pick('max_tokens') ?? DEFAULTS.maxTokens,
-    stop: pick('stop') ?? DEFAULTS.stop,
+    temperature: pick('temperature') ?? 0,
+    topK: pick('top_k') ?? -1,
+    topP: pick('top_p') ?? 1,
+    minP: pick('min_p') ?? 0,
+    typicalP: pick('typical_p') ?? 1,
+    repetitionPenalty: pick('repetition_penalty') ?? 1,
+    presencePenalty: pick('presence_penalty') ?? 0,
+    frequencyPenalty: pick('frequency_penalty') ?? 0,
+    ...dryOf(pick),
+    ...xtcOf(pick),
+    ...mirostatOf(pick),
+    logitBias: Object.entries(pick('logit_bias') ?? {}).map(([token, bias]) => ({ token: Number(token), bias })),
+    badWords: pick('bad_words') ?? [],
+    seed: pick('seed') ?? randomInt(2 ** 32),
+    maxTokens,
+    minTokens,
+    ignoreEos: pick('ignore_eos') ?? false,
+    stop: pick('stop') ?? [],
+    stopTokenIds: pick('stop_token_ids') ?? [],
   };
+}
+
+function dryOf(pick: Pick): Partial<LlamaSampling> {
+  const multiplier = pick('dry_multiplier') ?? 0;
+  const breakers = pick('dry_sequence_breakers');
+  if (multiplier === 0) return {};
+  return {
+    dry: {
+      multiplier,
+      base: pick('dry_base') ?? 1.75,
+      allowedLength: pick('dry_allowed_length') ?? 2,
+      lastTokens: pick('dry_penalty_last_n') ?? -1,
+      ...(breakers && { sequenceBreakers: breakers }),
+    },
+  };
+}
+
+function xtcOf(pick: Pick): Partial<LlamaSampling> {
+  const probability = pick('xtc_probability') ?? 0;
+  return probability === 0 ? {} : { xtc: { probability, threshold: pick('xtc_threshold') ?? 0.1 } };
+}
+
+function mirostatOf(pick: Pick): Partial<LlamaSampling> {
+  const version = pick('mirostat') ?? 0;
+  if (version !== 1 && version !== 2) return {};
+  return { mirostat: { version, tau: pick('mirostat_tau') ?? 5, eta: pick('mirostat_eta') ?? 0.1 } };
 }

@@ -9,18 +9,68 @@ export type ChatMessage = z.infer<typeof ChatMessage>;
 export const ChatDialog = z.strictObject({ messages: z.array(ChatMessage).check(z.minLength(1)) });
 export type ChatDialog = z.infer<typeof ChatDialog>;
 
+/** Lone surrogates have no UTF-8 form, so they could match nothing. */
+const text = z.string().check(
+  z.minLength(1),
+  z.refine((value) => !/[\uD800-\uDFFF]/u.test(value), 'must be well-formed Unicode: it has half of a surrogate pair.'),
+);
+
+const absent = <Schema extends z.core.$ZodType>(schema: Schema): z.ZodMiniOptional<z.ZodMiniNullable<Schema>> =>
+  z.optional(z.nullable(schema));
+
+const number = (minimum: number, maximum: number, description: string): z.ZodMiniNumber =>
+  z.number().check(z.minimum(minimum), z.maximum(maximum), z.describe(description));
+
+const int = (minimum: number, description: string, maximum = 2_147_483_647): z.ZodMiniNumber =>
+  z.int().check(z.minimum(minimum), z.maximum(maximum), z.describe(description));
+
+const MAX_BIASES = 1024;
+
 /** Sampling options. Absent options have the defaults of the deployment. */
 export const SamplingParams = z.strictObject({
-  temperature: z.optional(z.nullable(z.number().check(z.minimum(0), z.maximum(5), z.describe('0 is greedy.')))),
-  top_p: z.optional(z.nullable(z.number().check(z.gt(0), z.maximum(1)))),
-  top_k: z.optional(
-    z.nullable(z.int().check(z.refine((k) => k === -1 || k >= 1, 'top_k must be -1 (off) or at least 1.'))),
+  temperature: absent(z.number().check(z.minimum(0), z.maximum(5), z.describe('0 is greedy.'))),
+  top_p: absent(z.number().check(z.gt(0), z.maximum(1))),
+  top_k: absent(z.int().check(z.refine((k) => k === -1 || k >= 1, 'top_k must be -1 (off) or at least 1.'))),
+  min_p: absent(z.number().check(z.minimum(0), z.maximum(1))),
+  typical_p: absent(
+    z
+      .number()
+      .check(z.gt(0), z.maximum(1), z.describe('Probability of the tokens whose surprise is the usual one; 1 is off.')),
   ),
-  min_p: z.optional(z.nullable(z.number().check(z.minimum(0), z.maximum(1)))),
-  max_tokens: z.optional(z.nullable(z.int().check(z.minimum(1)))),
-  repetition_penalty: z.optional(z.nullable(z.number().check(z.gt(0), z.maximum(5)))),
-  seed: z.optional(z.nullable(z.int().check(z.minimum(0), z.maximum(4294967295)))),
-  stop: z.optional(z.nullable(z.array(z.string().check(z.minLength(1))).check(z.maxLength(16)))),
+  max_tokens: absent(z.int().check(z.minimum(1))),
+  min_tokens: absent(int(0, 'Tokens before which an answer does not end by itself.')),
+  repetition_penalty: absent(z.number().check(z.gt(0), z.maximum(5))),
+  presence_penalty: absent(number(-2, 2, 'Subtracted from the logit of each token that the answer has.')),
+  frequency_penalty: absent(
+    number(-2, 2, 'Subtracted from the logit of a token for each time that the answer has it.'),
+  ),
+  dry_multiplier: absent(number(0, 100, 'Strength of the penalty on repeated sequences; 0 is off.')),
+  dry_base: absent(number(1, 10, 'Factor of that penalty for each further token of a sequence.')),
+  dry_allowed_length: absent(int(1, 'Length of a sequence that may be repeated.')),
+  dry_penalty_last_n: absent(int(-1, 'Tokens back that are searched for repetitions; -1 is all, 0 is off.')),
+  dry_sequence_breakers: absent(
+    z.array(text).check(z.maxLength(64), z.describe('Texts over which no repetition is counted.')),
+  ),
+  xtc_probability: absent(number(0, 1, 'How often the likeliest tokens are excluded; 0 is off.')),
+  xtc_threshold: absent(
+    number(0, 1, 'Probability from which on tokens are excluded but for the unlikeliest; above 0.5 is off.'),
+  ),
+  mirostat: absent(int(0, 'Version of mirostat, which replaces the other truncations; 0 is off.', 2)),
+  mirostat_tau: absent(number(0, 100, 'Bits of surprise that mirostat aims at.')),
+  mirostat_eta: absent(number(0, 1, 'Rate at which mirostat learns.')),
+  logit_bias: absent(
+    z.record(z.string().check(z.regex(/^[0-9]{1,10}$/)), z.number().check(z.minimum(-100), z.maximum(100))).check(
+      z.refine((biases) => Object.keys(biases).length <= MAX_BIASES, `must have at most ${MAX_BIASES} tokens.`),
+      z.describe('Added to the logits of tokens, by their numbers; -100 bans a token, 100 forces it.'),
+    ),
+  ),
+  bad_words: absent(z.array(text).check(z.maxLength(1024), z.describe('Words whose tokens the answer does not have.'))),
+  ignore_eos: absent(z.boolean().check(z.describe("Whether the model's own end of an answer is never chosen."))),
+  seed: absent(z.int().check(z.minimum(0), z.maximum(4294967295), z.describe('Default: another one for each answer.'))),
+  stop: absent(z.array(text).check(z.maxLength(16))),
+  stop_token_ids: absent(
+    z.array(int(0, 'The number of a token.')).check(z.maxLength(1024), z.describe('Tokens that end an answer.')),
+  ),
 });
 export type SamplingParams = z.infer<typeof SamplingParams>;
 

@@ -1,0 +1,126 @@
+// Sampling parameters through a deployment with a tiny model, in a replica process of its own.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { tinyToken, writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
+import { AanaError } from '../core/errors.ts';
+import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
+import type { SamplingParams } from '../schemas/index.ts';
+import { skip } from '../test/skip.ts';
+import { cannotRun, deployed } from './fixtures/real-models.ts';
+
+const Sampling = suite('sampling parameters of a deployment');
+const folder = mkdtempSync(join(tmpdir(), 'aana-sampling-'));
+let manager: DeploymentManager;
+let llm: DeploymentHandle;
+
+Sampling.before(async () => {
+  const path = join(folder, 'tiny.gguf');
+  writeTinyLlama(path);
+  manager = deployed({
+    type: 'LlamaTextGenerationDeployment',
+    user_config: {
+      model_id: path,
+      model_kwargs: { n_ctx: 256, n_threads: 1 },
+      default_sampling_params: { max_tokens: 12, min_tokens: 0 },
+    },
+  });
+  await manager.start();
+  llm = manager.handle('model');
+});
+
+Sampling.after(async () => {
+  await manager?.shutdown({ graceMs: 0 });
+  rmSync(folder, { recursive: true });
+});
+
+const CAT = String(tinyToken('▁cat'));
+const END = String(tinyToken('</s>'));
+
+async function generate(params: SamplingParams): Promise<string> {
+  const args = { prompt: 'Once upon a time', sampling_params: params };
+  return ((await llm.call('generate', args)) as { text: string }).text;
+}
+
+async function failure(params: Record<string, unknown>): Promise<AanaError> {
+  const error = await generate(params as SamplingParams).then(
+    (text) => new Error(`it answered ${text}`),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof AanaError) return error;
+  throw error;
+}
+
+Sampling('reach the engine', async () => {
+  const plain = await generate({});
+  const [first = '', second = ''] = plain.trim().split(/[ .,]+/);
+  assert.is(await generate({ logit_bias: { [CAT]: 100 } }), ' cat'.repeat(12));
+  assert.not.match(await generate({ bad_words: [first] }), first);
+  assert.is(await generate({ stop_token_ids: [tinyToken(`▁${second}`)] }), plain.slice(0, plain.indexOf(` ${second}`)));
+  assert.is(await generate({ logit_bias: { [CAT]: 100 }, min_tokens: 5, stop: ['cat'] }), ' cat'.repeat(5) + ' ');
+  assert.is(await generate({ logit_bias: { [END]: 100 } }), '');
+  assert.is(await generate({ logit_bias: { [END]: 100, [CAT]: 50 }, ignore_eos: true }), ' cat'.repeat(12));
+  assert.is.not(await generate({ dry_multiplier: 20, logit_bias: { [CAT]: 40 } }), ' cat'.repeat(12));
+});
+
+Sampling('repeat a drawn text for the same seed, and draw others without one', async () => {
+  const drawn: SamplingParams = {
+    temperature: 1.2,
+    top_k: 80,
+    typical_p: 0.95,
+    xtc_probability: 0.2,
+    presence_penalty: 0.2,
+    frequency_penalty: 0.1,
+  };
+  assert.is(await generate({ ...drawn, seed: 5 }), await generate({ ...drawn, seed: 5 }));
+  const texts = await Promise.all([1, 2, 3, 4].map(() => generate({ ...drawn, mirostat: 2 })));
+  assert.ok(new Set(texts).size > 1, texts.join('\n'));
+});
+
+Sampling('are refused by name when they are out of range', async () => {
+  const wrong: Record<string, unknown> = {
+    typical_p: 0,
+    presence_penalty: 3,
+    frequency_penalty: -2.5,
+    dry_multiplier: -1,
+    dry_base: 0.5,
+    dry_allowed_length: 0,
+    dry_penalty_last_n: -2,
+    dry_sequence_breakers: [''],
+    xtc_probability: 1.1,
+    xtc_threshold: -0.1,
+    mirostat: 3,
+    mirostat_tau: -1,
+    mirostat_eta: 2,
+    logit_bias: { cat: 1 },
+    bad_words: 'cat',
+    ignore_eos: 1,
+    min_tokens: -1,
+    stop: ['\uD800'],
+    stop_token_ids: [1.5],
+    top_a: 1,
+  };
+  for (const [name, value] of Object.entries(wrong)) {
+    const error = await failure({ [name]: value });
+    assert.is(error.kind, 'invalid-input', name);
+    assert.match(error.message, `sampling_params.${name}`);
+  }
+});
+
+Sampling('that do not fit the model, or each other, are the mistake of the caller', async () => {
+  for (const [params, pattern] of [
+    [{ stop_token_ids: [2_000_000_000] }, 'stop_token_ids has token 2000000000; the model'],
+    [{ logit_bias: { '2000000000': 1 } }, 'logit_bias has token 2000000000'],
+    [{ bad_words: [' '] }, 'bad_words[0] is empty'],
+    [{ min_tokens: 13 }, 'min_tokens is 13, which is more than max_tokens, 12'],
+  ] as const) {
+    const { name, kind, fault, message } = await failure(params);
+    assert.equal([name, kind, fault], ['InvalidSamplingParams', 'bad-request', 'caller']);
+    assert.ok(message.includes(pattern), message);
+  }
+});
+
+if (cannotRun === undefined) Sampling.run();
+else skip('sampling parameters of a deployment', cannotRun);
