@@ -54,7 +54,7 @@ test('a request ends and frees its place when its deadline passes during its ans
 
 test('a request with a higher priority begins before earlier requests of its tenant', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
-  const first = llama.submit(prompt, { maxTokens: 4 });
+  const first = llama.submit(prompt, { maxTokens: 100 }); // long, so that it runs until all others are submitted
   const [low, high] = [
     llama.submit('A cat', { maxTokens: 4, priority: -1 }),
     llama.submit('A dog', { maxTokens: 4, priority: 2 }),
