@@ -270,7 +270,7 @@ Components(
     const error = (await app.deploy().catch((thrown: unknown) => thrown)) as AanaError;
     assert.match(
       error.message,
-      /^endpoint mine: .*sample has no endpoint third; name one of its own with `endpoint`: first, second, wrong$/,
+      /^endpoint mine: .*sample has no endpoint third; choose one with `endpoint`: first, second, wrong$/,
     );
     await app.stopped;
   },

@@ -72,7 +72,7 @@ export function tooComplex(): AanaError {
     {
       type: 'too_complex',
       loc: [],
-      msg: 'Input should not take so much work to check: send less at once, or nest it less',
+      msg: 'Input should take less work to check: send less data at once, or nest it less',
       input: null,
     },
   ]);

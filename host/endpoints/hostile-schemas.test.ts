@@ -44,9 +44,9 @@ const doubling = Object.fromEntries(
   ]),
 );
 
-const Hostile = suite('schemas of a plugin that nobody trusts');
+const Hostile = suite('schemas of an untrusted plugin');
 
-Hostile('an exponential pattern of an input is matched at once, with the same error', async () => {
+Hostile('an exponential pattern is matched at once, with the same error', async () => {
   const error = await failure(answer(pluginWith(exponential), attack));
   assert.equal([error.name, error.kind, error.message], ['ValidationError', 'invalid-input', 'Validation error']);
   assert.equal(error.data, [
@@ -76,7 +76,7 @@ Hostile('branches that double with each reference end, for inputs and outputs', 
   assert.equal([output.name, output.logFields], ['OutputError', { output: [{ loc: [], type: 'too_complex' }] }]);
 });
 
-Hostile('places of files are looked for in bounded time', () => {
+Hostile('the search for files takes bounded time', () => {
   const marked = { ...doubling, d30: { type: 'string', 'x-aana-file': true } };
   const schema = { type: 'object', properties: { a: { $ref: '#/$defs/d0' }, b: { type: 'string' } }, $defs: marked };
   assert.equal(fileKeys(schema), ['a']);

@@ -61,7 +61,7 @@ Invoke.before.each(() => {
   runs.length = 0;
 });
 
-Invoke('hands a valid input on as it came, without the defaults that the component fills', async () => {
+Invoke('passes a valid input on unchanged, without the defaults of the component', async () => {
   assert.is(await invoke(look, { video: { url: 'http://x/y' } }, options()), '{"ok":true}');
   assert.equal(runs, ['{"video":{"url":"http://x/y"}}']);
 });
@@ -76,7 +76,7 @@ const BAD: [title: string, input: unknown, entries: [type: string, loc: (string 
   ['a prototype key', JSON.parse('{"video":{},"__proto__":{"a":1}}'), [['extra_forbidden', ['__proto__']]]],
 ];
 for (const [title, input, entries] of BAD) {
-  Invoke(`refuses ${title}, by name, before anything runs`, async () => {
+  Invoke(`refuses ${title} by name before the run`, async () => {
     const error = await failure(invoke(look, input, options()));
     assert.is(error.name, 'ValidationError');
     assert.is(error.kind, 'invalid-input');
@@ -88,7 +88,7 @@ for (const [title, input, entries] of BAD) {
   });
 }
 
-Invoke('refuses an input that names a file that was not uploaded, and says which were', async () => {
+Invoke('refuses an input that names a missing file, and lists the uploaded ones', async () => {
   const error = await failure(invoke(look, { video: { content: 'clip' } }, options({ other: file('/o') })));
   assert.is(error.name, 'UploadedFileNotFound');
   assert.is(error.kind, 'invalid-input');
@@ -100,13 +100,13 @@ Invoke('refuses an input that names a file that was not uploaded, and says which
   );
 });
 
-Invoke('takes the scheme of a URL in any case', async () => {
+Invoke('accepts the scheme of a URL in upper and lower case', async () => {
   for (const url of ['http://x/y', 'HTTP://x/y', 'Https://x/y'])
     assert.is(await invoke(look, { video: { url } }, options()), '{"ok":true}');
   assert.is((await failure(invoke(look, { video: { url: 'ftp://x/y' } }, options()))).name, 'ValidationError');
 });
 
-Invoke('finds the files that an input names at any depth, several of them', async () => {
+Invoke('finds all files that an input names at any depth', async () => {
   const input = z.strictObject({
     scenes: z.record(z.string(), z.array(z.strictObject({ cut: z.union([z.null(), VideoInput]) }))),
     cover: VideoInput,
@@ -148,7 +148,7 @@ const WRONG: [title: string, output: string, places: unknown[]][] = [
   ['is no JSON', '{"segments":', [{ loc: [], type: 'json_invalid' }]],
 ];
 for (const [title, output, places] of WRONG) {
-  Invoke(`sends no output of a component that ${title}, streamed or not, and tells the log alone where`, async () => {
+  Invoke(`sends no output of a component that ${title}, streamed or not, and only the log has the place`, async () => {
     for (const streaming of [false, true]) {
       const sent: string[] = [];
       const error = await failure(
@@ -164,7 +164,7 @@ for (const [title, output, places] of WRONG) {
   });
 }
 
-Invoke('gives an output that matches, or whose schema says nothing, as it came', async () => {
+Invoke('returns an output unchanged if it matches or its schema is empty', async () => {
   for (const [output, schema] of [
     ['{ "segments": [] }', OUTPUT],
     ['[1, 2', {}],
@@ -172,7 +172,7 @@ Invoke('gives an output that matches, or whose schema says nothing, as it came',
     assert.is(await invoke(giving(output, false, schema), {}, options()), output);
 });
 
-Invoke('tells the log what the SDK found in an output, and nobody else', async () => {
+Invoke('reports mismatches that the SDK found in an output only to the log', async () => {
   const places = [{ loc: ['text'], type: 'string_type' }];
   const sdk = {
     ...plugin({}),
@@ -235,7 +235,7 @@ Invoke('ends a run that takes too long, with the time in the message', async () 
   assert.match(error.message, 'endpoint slow was ended after 0.02 seconds');
 });
 
-Invoke('gives a host function its input with defaults, and streams what an async generator yields', async () => {
+Invoke('passes a host function its input with defaults, and streams the values of an async generator', async () => {
   const input = z.strictObject({ count: z.int().default(2) });
   const count = hostEndpoint({
     name: 'count',

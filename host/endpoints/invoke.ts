@@ -29,7 +29,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
   const accepted = checkInput(endpoint, input, files);
   const { write } = options;
   if (endpoint.streaming && !write)
-    throw new TypeError(`endpoint ${endpoint.name} streams, but nothing takes its output`);
+    throw new TypeError(`endpoint ${endpoint.name} streams, but no function takes its output`);
   options.signal.throwIfAborted();
 
   // AbortSignal.any costs a few per cent of a small request.

@@ -96,7 +96,7 @@ export function chosenFrom(
   throw new AanaError(
     'EndpointError',
     'conflict',
-    `endpoint ${name}: ${source} has no endpoint ${wanted ?? name}; name one of its own with \`endpoint\`: ${known}`,
+    `endpoint ${name}: ${source} has no endpoint ${wanted ?? name}; choose one with \`endpoint\`: ${known}`,
   );
 }
 

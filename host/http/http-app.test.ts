@@ -112,7 +112,7 @@ Http('gives uploaded files to the endpoint, byte for byte, however the request i
   assert.equal(JSON.parse(text), { bytes: 70_000, sum, filename: 'a.webm', mime: 'application/octet-stream' });
 });
 
-Http('takes an empty file and lets the endpoint judge it', async () => {
+Http('accepts an empty file and leaves the decision to the endpoint', async () => {
   const answer = await send('/video/size', form({ video: { content: 'clip' } }, { clip: new Blob([]) }));
   assert.is(answer.body['bytes'], 0);
 });
@@ -201,7 +201,7 @@ const BAD: [title: string, path: string, init: () => RequestInit, type: string, 
   ],
 ];
 for (const [title, path, init, type, loc] of BAD) {
-  Http(`answers ${title} with 422, naming it`, async () => {
+  Http(`answers ${title} with 422 and names it`, async () => {
     const answer = await send(path, init());
     assert.is(answer.status, 422, answer.text);
     assert.equal(Object.keys(answer.body), ['error', 'message', 'data', 'stacktrace']);
@@ -214,7 +214,7 @@ for (const [title, path, init, type, loc] of BAD) {
   });
 }
 
-Http('tells of a form without body that has another field both', async () => {
+Http('reports both mistakes of a form without body that has another field', async () => {
   const data = new FormData();
   data.append('bodi', '{"text":""}');
   const misspelt: RequestInit[] = [{ body: new URLSearchParams({ bodi: '{"text":""}' }) }, { body: data }];
@@ -232,13 +232,13 @@ Http('tells of a form without body that has another field both', async () => {
   }
 });
 
-Http('answers a name that no uploaded part has with 422 UploadedFileNotFound', async () => {
+Http('answers an unknown name of a file part with 422 UploadedFileNotFound', async () => {
   const answer = await send('/video/size', form({ video: { content: 'other' } }, { clip: clip() }));
   assertError(answer, 422, 'UploadedFileNotFound');
   assert.match(answer.body.message ?? '', '"other"');
 });
 
-Http('answers what is over a limit with 413, whatever the limit', async () => {
+Http('answers a request over any limit with 413', async () => {
   const big = (bytes: number): Blob => new Blob([Buffer.alloc(bytes)]);
   const video = { video: { content: 'a' } };
   const over: [path: string, init: RequestInit][] = [
@@ -254,7 +254,7 @@ Http('answers what is over a limit with 413, whatever the limit', async () => {
   assert.is((await send('/echo', form({ text: 'still serving' }))).status, 200);
 });
 
-Http('takes a byte-order mark and whole surrogate pairs', async () => {
+Http('accepts a byte-order mark and whole surrogate pairs', async () => {
   assert.is((await send('/echo', json('\ufeff{"text":"\\ud83d\\ude00"}'))).text, '{"text":"😀"}');
 });
 
@@ -277,7 +277,7 @@ Http(
   },
 );
 
-Http('counts the bytes of a request that does not tell its length', async () => {
+Http('counts the bytes of a request without a length', async () => {
   const stream = new ReadableStream({
     pull(controller) {
       controller.enqueue(new Uint8Array(16_384).fill(0x20));
@@ -333,7 +333,7 @@ const STATUSES: [kind: string, status: number][] = [
   ['deadline-exceeded', 504],
 ];
 for (const [kind, status] of STATUSES) {
-  Http(`answers an error of kind ${kind} with ${status} and the name and data it has`, async () => {
+  Http(`answers an error of kind ${kind} with ${status}, its name and its data`, async () => {
     const answer = await send('/fail', form({ kind }));
     assertError(answer, status, 'DownloadException');
     assert.is(answer.body.message, 'cannot be fetched');
@@ -342,7 +342,7 @@ for (const [kind, status] of STATUSES) {
   });
 }
 
-Http('says in Retry-After when an error says that trying again may help', async () => {
+Http('sends the wait of an error in Retry-After', async () => {
   const answer = await send('/fail', form({ kind: 'later' }));
   assertError(answer, 503, 'DeploymentUnavailable');
   assert.is(answer.headers.get('retry-after'), '12');
@@ -358,7 +358,7 @@ Http(
   },
 );
 
-Http('shows a stack trace only when it is asked to', async () => {
+Http('shows a stack trace only if the configuration says so', async () => {
   await using loud = await startServer({ includeStacktrace: true });
   const response = await fetch(`${loud.url}/fail`, { method: 'POST', ...form({ kind: 'unknown' }) });
   assert.match(((await response.json()) as { stacktrace: string }).stacktrace, /RangeError: something broke\n\s+at /);
@@ -375,7 +375,7 @@ Http('answers unknown paths with 404 and wrong methods with 405 and Allow, in th
   assert.is(post.headers.get('allow'), 'GET, HEAD');
 });
 
-Http('keeps a request id that is harmless, makes one otherwise, and does not name its software', async () => {
+Http('keeps a harmless request id, replaces any other, and does not name its software', async () => {
   const kept = await send('/echo', { ...form({ text: '' }), headers: { 'x-request-id': 'abc-1' } });
   assert.is(kept.headers.get('x-request-id'), 'abc-1');
   const made = await send('/nothing', { headers: { 'x-request-id': 'a"b' } });
@@ -384,7 +384,7 @@ Http('keeps a request id that is harmless, makes one otherwise, and does not nam
   assert.is(made.headers.get('server'), null);
 });
 
-Http('tells readiness, and refuses endpoints with 503 until it has started', async () => {
+Http('reports readiness, and refuses endpoints with 503 until it has started', async () => {
   const ready = await fetch(`${at.url}/api/ready`);
   assert.is(ready.status, 200);
   assert.is(await ready.text(), '{"ready":true}');

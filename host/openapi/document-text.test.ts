@@ -27,7 +27,7 @@ function counted(name: string): { endpoint: Parameters<EndpointRegistry['add']>[
   };
 }
 
-Texts('is made once for each change of the endpoints, whoever asks', async () => {
+Texts('is made once for each change of the endpoints, for all clients', async () => {
   const registry = new EndpointRegistry();
   const [one, two] = [counted('one'), counted('two')];
   registry.add(one.endpoint);
@@ -50,7 +50,7 @@ Texts('is made once for each change of the endpoints, whoever asks', async () =>
   assert.equal(await paths(), ['/two']);
 });
 
-Texts('is made of schemas that ask for a huge value, without an example of it', async () => {
+Texts('has no example for a schema that needs a huge value', async () => {
   const registry = new EndpointRegistry();
   const huge: Record<string, object> = {
     text: { type: 'string', minLength: 1e9 },

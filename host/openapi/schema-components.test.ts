@@ -28,7 +28,7 @@ Components('definitions become components of their own names, which references l
   });
 });
 
-Components('the same definition is there once, another one of its name under a longer one', () => {
+Components('the same definition appears once, and another one of the same name gets a longer name', () => {
   const { all, schemas } = collected();
   schemas.add('A', using(shade));
   schemas.add('B', using(shade));
@@ -37,7 +37,7 @@ Components('the same definition is there once, another one of its name under a l
   assert.equal((all['C'] as { properties: unknown }).properties, { shade: { $ref: '#/components/schemas/CShade' } });
 });
 
-Components('endpoints whose names differ in signs alone have models of their own', () => {
+Components('endpoints whose names differ only in punctuation have models of their own', () => {
   const { all, schemas } = collected();
   schemas.add(`${pascalCase('a_b')}Request`, { type: 'string' });
   assert.equal(schemas.add(`${pascalCase('a-b')}Request`, { type: 'number' }), {

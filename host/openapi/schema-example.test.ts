@@ -47,13 +47,13 @@ for (const [what, schema] of Object.entries(SCHEMAS)) {
   });
 }
 
-Example('names a media as an uploaded file, or gives its address', () => {
+Example('gives a media as an uploaded file, or by its URL', () => {
   const schema = z.toJSONSchema(z.strictObject({ clip: VideoInput }), { io: 'input' });
   assert.equal(schemaExample(schema), { clip: { content: 'clip' } });
   assert.equal(schemaExample(schema, { files: false }), { clip: { url: 'https://example.com' } });
 });
 
-Example('tells what can be said where nothing must be', () => {
+Example('shows optional keys with defaults if no key is required', () => {
   assert.equal(
     schemaExample(
       z.toJSONSchema(z.strictObject({ top: z.int().default(5), note: z.string().optional() }), { io: 'input' }),
@@ -62,7 +62,7 @@ Example('tells what can be said where nothing must be', () => {
   );
 });
 
-Example('takes what the author gives', () => {
+Example('uses the values that the author gives', () => {
   assert.equal(schemaExample(z.toJSONSchema(z.strictObject({ who: z.string().meta({ examples: ['Ada'] }) }))), {
     who: 'Ada',
   });

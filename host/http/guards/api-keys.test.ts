@@ -1,4 +1,4 @@
-// Who may ask for what, with the whole application.
+// The rights of callers, with the whole application.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -109,7 +109,7 @@ Guarded('reach no route of the application without a key, whatever its routers m
   }
 });
 
-Guarded('tell paths of the host apart by case', async () => {
+Guarded('distinguish paths of the host by case', async () => {
   for (const path of ['/Tasks', '/API/keys', '/TASKS/count', '/Webhooks', '/Docs', '/OpenAPI.json'])
     assert.is((await ask('GET', path, admin)).status, 404, path);
 });
@@ -140,7 +140,7 @@ Guarded(
   },
 );
 
-Guarded('are described: how a key is shown, what is open, and the routes for keys', async () => {
+Guarded('are documented: headers of keys, open paths, and the routes for keys', async () => {
   const { components, security, paths } = (await ask('GET', '/openapi.json')).body;
   assert.equal(Object.keys(components.securitySchemes), ['ApiKeyAuth', 'BearerAuth']);
   assert.equal(security, [{ ApiKeyAuth: [] }, { BearerAuth: [] }]);
@@ -185,7 +185,7 @@ Guarded('are refused in documented ways: by every operation that needs a key, wi
   );
 });
 
-Guarded('take the key from either header, x-api-key first', async () => {
+Guarded('use the key from either header, x-api-key first', async () => {
   const send = async (headers: Record<string, string>): Promise<number> =>
     (
       await fetch(`${url}/echo`, {
@@ -204,7 +204,7 @@ Guarded('take the key from either header, x-api-key first', async () => {
   assert.is((await ask('POST', `/echo?api_key=${key}`, undefined, {})).status, 401, 'never in a URL, which is logged');
 });
 
-Guarded('are refused with keys that are not known, mistyped or expired, and the key is not said again', async () => {
+Guarded('are refused with unknown, mistyped or expired keys, and no answer repeats the key', async () => {
   assert.ok(app.apiKeys);
   const { apiKey: expired, record } = await app.apiKeys.create({ user_id: 'ann' });
   await app.storage.write(({ apiKeys }) => apiKeys.update(record.key_id, { expired_at: Date.now() - 1000 }));
@@ -222,7 +222,7 @@ Guarded('are refused with keys that are not known, mistyped or expired, and the 
   }
 });
 
-Guarded('of admins alone reach what is for admins', async () => {
+Guarded('reach paths for admins only with keys of admins', async () => {
   for (const [method, path] of [
     ['GET', '/api/status'],
     ['GET', '/API/status'],
@@ -242,7 +242,7 @@ Guarded('of admins alone reach what is for admins', async () => {
   assert.is((await ask('POST', '/secret', keys['limitedAdmin'], {})).status, 200);
 });
 
-Guarded('reach what the scopes of their key name', async () => {
+Guarded('reach the paths in the scopes of their key', async () => {
   assert.is((await ask('POST', '/echo', keys['echo'], { n: 1 })).status, 200);
   for (const path of ['/other/echo', '/tasks', '/webhooks', '/pages', '/nowhere']) {
     const answer = await ask('POST', path, keys['echo'], {});
@@ -253,13 +253,13 @@ Guarded('reach what the scopes of their key name', async () => {
   assertRefused(await ask('POST', '/echo', keys['tasks'], {}), 403, 'InsufficientScope');
 });
 
-Guarded('tell an endpoint who asks, now and later', async () => {
+Guarded('tell an endpoint its user, also in a task', async () => {
   assert.equal((await ask('POST', '/who', keys['ann'], {})).body, { userId: 'ann' });
   const { task_id: id } = (await ask('POST', '/who?defer=true', keys['carl'], {})).body;
   assert.equal((await ended(id, keys['carl'])).body.result, { userId: 'carl' });
 });
 
-Guarded('show the inside of errors to admins alone', async () => {
+Guarded('show internals of errors only to admins', async () => {
   assert.is((await ask('POST', '/fail', keys['ann'], {})).body.stacktrace, null);
   assert.match((await ask('POST', '/fail', admin, {})).body.stacktrace, /broken/);
 });
@@ -271,7 +271,7 @@ async function ended(id: string, key: string | undefined): Promise<Answer> {
   return ask('GET', `/tasks/${id}`, key);
 }
 
-Guarded('that are deferred become tasks of their user, which nobody else sees, and neither does an admin', async () => {
+Guarded('that are deferred become tasks of their user, which no other user and no admin sees', async () => {
   const defer = async (key: string | undefined, headers: Record<string, string> = {}): Promise<string> => {
     const response = await fetch(`${url}/fail?defer=true`, {
       method: 'POST',
@@ -311,7 +311,7 @@ Guarded('that are deferred become tasks of their user, which nobody else sees, a
   assert.is(await hostOf(id, keys['ann']), process_, 'users see nothing of the machine');
 });
 
-Guarded('of users whose subscription has ended are taken where that does not matter; their tasks wait', async () => {
+Guarded('of users without a subscription are accepted unless the endpoint needs one; their tasks wait', async () => {
   const key = keys['lapsed'];
   assertRefused(await ask('POST', '/paid', key, {}), 403, 'InactiveSubscription');
   assert.is((await ask('POST', '/echo', key, {})).status, 200);
@@ -358,7 +358,7 @@ Guarded('of admins make, list, change and revoke keys', async () => {
   assertRefused(await ask('POST', '/api/keys', admin, { user_id: 'eve', key_id: 'eve-2' }), 409, 'ApiKeyAlreadyExists');
 });
 
-Guarded('are refused, not let in, while the database is away', async () => {
+Guarded('are refused while the database is away', async () => {
   assert.ok(app.apiKeys);
   const { apiKey } = await app.apiKeys.create({ user_id: 'new' });
   await app.storage.write(({ connection }) => connection.script('alter table api_keys rename to away'));
@@ -369,7 +369,7 @@ Guarded('are refused, not let in, while the database is away', async () => {
   assert.is((await ask('POST', '/echo', apiKey, {})).status, 200);
 });
 
-Guarded('are asked for in an application that is mounted in another one', async () => {
+Guarded('are checked in an application that is mounted in another one', async () => {
   const koa = new Koa();
   koa.use(app.middleware({ prefix: '/ai' }));
   const server = createServer(koa.callback()).listen(0, '127.0.0.1');

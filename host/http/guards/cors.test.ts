@@ -49,7 +49,7 @@ Cors('may neither read answers nor send requests unless the configuration says s
   assert.is(allowed(read), null);
 });
 
-Cors('are told from pages of the server itself by what browsers say, and else by the name', async () => {
+Cors('are recognised by the headers of browsers, and else by the name of the server', async () => {
   await using at = await startServer({ trustedProxies: ['loopback'] });
   const cases: readonly [Record<string, string>, number][] = [
     [{}, 200],
@@ -66,7 +66,7 @@ Cors('are told from pages of the server itself by what browsers say, and else by
   for (const [headers, status] of cases) assert.is((await echo(at, headers)).status, status, JSON.stringify(headers));
 });
 
-Cors('that are named get answers, errors and streams, with what they may read of them', async () => {
+Cors('that are allowed can read answers, errors and streams', async () => {
   await using at = await startServer({ cors: NAMED });
   const answers = [
     await echo(at, { origin: APP }),
@@ -100,7 +100,7 @@ Cors('that are named get answers, errors and streams, with what they may read of
   assert.match((await echo(at, {})).headers.get('vary') ?? '', 'Origin'); // so that no cache gives it to the page
 });
 
-Cors('ask before, and are told what they may send', async () => {
+Cors('send a preflight, and get the allowed methods and headers', async () => {
   await using at = await startServer({ cors: NAMED });
   const response = await preflight(at, APP);
   assert.is(response.status, 204);
@@ -115,7 +115,7 @@ Cors('ask before, and are told what they may send', async () => {
   assert.is(allowed(other), null);
 });
 
-Cors('are all others with a star, without credentials', async () => {
+Cors('are all allowed with a star, without credentials', async () => {
   await using at = await startServer({ cors: allowing({ allow_origins: ['*'] }) });
   for (const origin of [APP, OTHER, 'null']) {
     const response = await echo(at, { origin });
@@ -125,7 +125,7 @@ Cors('are all others with a star, without credentials', async () => {
   }
 });
 
-Cors('match an expression as a whole', async () => {
+Cors('must match the whole expression', async () => {
   await using at = await startServer({
     cors: allowing({
       allow_origin_regex: 'https://[a-z]+\\.example\\.org',
@@ -147,7 +147,7 @@ Cors('match an expression as a whole', async () => {
     assert.is((await echo(at, { origin })).status, 403, origin);
 });
 
-Cors('meet headers that keep an answer what it is, on errors too', async () => {
+Cors('get security headers with every answer, also with errors', async () => {
   await using at = await startServer({ hstsMaxAgeS: 600 });
   for (const path of ['/api/status', '/nothing', '/docs']) {
     const { headers } = await fetch(`${at.url}${path}`);

@@ -16,7 +16,7 @@ const Proxies = suite('trusted proxies');
 const clientOf = (peer: string, forwardedFor: string, proxies: readonly string[]): string | undefined =>
   forwardedFrom(peer, (name) => (name === 'x-forwarded-for' ? forwardedFor : ''), trustOf(proxies))?.ip;
 
-Proxies('are addresses, networks and the two words', () => {
+Proxies('are addresses, networks, `loopback` and `unix`', () => {
   const trusted: readonly [string, string[], boolean][] = [
     ['127.0.0.1', ['loopback'], true],
     ['127.9.9.9', ['loopback'], true],
@@ -38,7 +38,7 @@ Proxies('are addresses, networks and the two words', () => {
     assert.is(trustOf(proxies)(peer), expected, `${peer} of ${proxies.join(' ')}`);
 });
 
-Proxies('are passed from the right to the first address that is none of them', () => {
+Proxies('are skipped from the right up to the first other address', () => {
   const proxies = ['10.0.0.0/8', 'loopback'];
   const cases: readonly [peer: string, header: string, client: string | undefined][] = [
     ['192.0.2.1', '198.51.100.1', undefined], // no proxy: the header is ignored
@@ -90,7 +90,7 @@ async function seenBy(at: TestServer, headers: Record<string, string>): Promise<
   return seen;
 }
 
-Proxies('tell who the client is, how it came and to which name, where they are trusted', async () => {
+Proxies('set the address, protocol and host of a request if they are trusted', async () => {
   await using at = await startServer({ trustedProxies: ['loopback'], routers: routers() });
   assert.equal(await seenBy(at, SPOOFED), {
     ip: '198.51.100.1',
@@ -104,7 +104,7 @@ Proxies('tell who the client is, how it came and to which name, where they are t
   assert.equal([plain['ip'], plain['protocol'], plain['host']], ['127.0.0.1', 'http', `127.0.0.1:${at.port}`]);
 });
 
-Proxies('are nobody unless the configuration names them', async () => {
+Proxies('are none unless the configuration names them', async () => {
   for (const trustedProxies of [undefined, [], ['10.0.0.0/8'], ['unix']]) {
     await using at = await startServer({ trustedProxies, routers: routers() });
     const { ip, protocol, host } = await seenBy(at, SPOOFED);
@@ -115,7 +115,7 @@ Proxies('are nobody unless the configuration names them', async () => {
   }
 });
 
-Proxies('are taken at their word only where it makes sense', async () => {
+Proxies('are believed only if their headers are well formed', async () => {
   await using at = await startServer({ trustedProxies: ['loopback'], routers: routers() });
   const { ip, protocol, host } = await seenBy(at, {
     'x-forwarded-for': 'x',
@@ -146,7 +146,7 @@ Proxies('give the API documentation the address that clients use', async () => {
   assert.match(JSON.stringify(document), 'https://api.example.org/ai/echo');
 });
 
-Proxies('on the other end of a Unix socket are trusted by their word', async () => {
+Proxies('on the other end of a Unix socket are trusted as `unix`', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'aana-proxy-'));
   await using at = await startServer({ trustedProxies: ['unix'] });
   await at.server.close(0);

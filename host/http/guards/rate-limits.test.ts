@@ -1,4 +1,4 @@
-// How often callers may ask, with the whole application.
+// Limits of requests, with the whole application.
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';

@@ -35,11 +35,11 @@ function entriesOf(querystring: string): unknown {
   }
 }
 
-Query('has the defaults of what is not given, and ignores what it does not know', () => {
+Query('has defaults for absent parameters, and ignores unknown ones', () => {
   for (const querystring of ['', 'other=1']) assert.equal(read(contextOf(querystring)), { page: 1, is: false });
 });
 
-Query('is read by the types of its schema, and of several values the last one counts', () => {
+Query('is read by the types of its schema, and the last of several values counts', () => {
   assert.equal(read(contextOf('page=3&page=2&seconds=0.5&is=Yes&word=two&text=')), {
     page: 2,
     seconds: 0.5,
@@ -63,7 +63,7 @@ Query('is refused with an entry for each wrong parameter, in the order of the sc
   ]);
 });
 
-Query('has only values that a text can be', () => {
+Query('has only types that a text can express', () => {
   assert.throws(() => queryReader(z.object({ list: z.array(z.string()).optional() })), /no values of the type array/);
 });
 

@@ -207,7 +207,7 @@ function post(url: string, type: string, form: Buffer, isSized: boolean): Promis
   });
 }
 
-SmallForm('is answered as the parser would have it answered, whatever the form', async () => {
+SmallForm('gets the same answer as from the parser, for every form', async () => {
   await using at = await startServer();
   const below = numbers(20_250_101);
   let inPlace = 0;

@@ -42,7 +42,7 @@ function thrownInSources(): Thrown[] {
   });
 }
 
-Catalogue('has each error that the sources make, with the kinds that it is made with', () => {
+Catalogue('has each error in the sources, with all of its kinds', () => {
   const missing = thrownInSources().filter(({ name, as }) => {
     const entry = ALL.find((one) => one.name === name);
     return !entry || (as !== undefined && !(entry.as as readonly unknown[]).includes(as));
@@ -57,7 +57,7 @@ Catalogue('has each error that the sources make, with the kinds that it is made 
   );
 });
 
-Catalogue('has no error that nothing makes, and none twice', () => {
+Catalogue('has no unused error, and none twice', () => {
   const sources = readdirSync(host, { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.ts') && !NOT_SERVED.test(file) && !file.endsWith('error-catalogue.ts'),
   );
@@ -69,11 +69,11 @@ Catalogue('has no error that nothing makes, and none twice', () => {
   assert.is(new Set(ALL.map(({ name }) => name)).size, ALL.length);
 });
 
-Catalogue('says when, in a sentence', () => {
+Catalogue('describes each error in a sentence', () => {
   for (const { name, when, as } of ALL) assert.ok(/^[A-Z].*\.$/.test(when) && as.length > 0, name);
 });
 
-Catalogue('is what docs/errors.md says; `aana-host docs errors` writes it anew', () => {
+Catalogue('matches docs/errors.md, which `aana-host docs errors` writes', () => {
   assert.is(readFileSync(join(packageRoot, 'docs/errors.md'), 'utf8'), renderErrorDocs());
 });
 

@@ -38,7 +38,7 @@ const CHOICES: [accept: string, type: string][] = [
   [';;;,,q=', 'application/json-seq'],
 ];
 for (const [accept, type] of CHOICES) {
-  Formats(`who accepts ${accept} gets ${type}`, async () => {
+  Formats(`a client that accepts ${accept} gets ${type}`, async () => {
     const response = await post('/count_stream', { until: 1 }, accept);
     assert.is(response.status, 200);
     assert.is(response.headers.get('content-type'), type);
@@ -52,7 +52,7 @@ Formats('NDJSON has a line for each object, each in a chunk of its own', async (
   assert.equal(chunks, ['{"n":0}\n', '{"n":1}\n', '{"n":2}\n']);
 });
 
-Formats('events are numbered and named, and the last one tells that it is', async () => {
+Formats('events are numbered and named, and the last one marks the end', async () => {
   const { chunks } = await readChunks(at.port, '/count_stream', { until: 2 }, ['accept: text/event-stream']);
   assert.equal(chunks, [
     'id: 1\nevent: message\ndata: {"n":0}\n\n',
@@ -76,7 +76,7 @@ Formats('a failure after the first object is the last line, or the event error',
   assert.is(events, `id: 1\nevent: message\ndata: {"n":0}\n\nid: 2\nevent: error\ndata: ${ERROR}\n\n`);
 });
 
-Formats('a failure before the first object has its own status and is JSON, whatever is accepted', async () => {
+Formats('a failure before the first object has its own status and is JSON, for every format', async () => {
   for (const accept of ['application/x-ndjson', 'text/event-stream']) {
     const response = await post('/count_stream', { until: 5, fail_at: 0 }, accept);
     assert.is(response.status, 503);

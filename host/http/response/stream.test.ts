@@ -70,7 +70,7 @@ Stream('answers a stream of nothing with 200 and an empty body', async () => {
   assert.equal(chunks, []);
 });
 
-Stream('holds the producer back while the client does not read, and goes on when it does', async () => {
+Stream('makes the producer wait while the client does not read', async () => {
   const total = 4000; // 32 MB: more than the buffers of both ends of a socket
   const socket = await rawPost(at.port, '/flood_stream', { chunks: total }, ['connection: close']);
   socket.pause();
@@ -96,7 +96,7 @@ Stream('holds the producer back while the client does not read, and goes on when
 });
 
 for (const accept of ['application/json-seq', 'application/x-ndjson', 'text/event-stream']) {
-  Stream(`makes no more than what is on its way to a reader of single bytes, as ${accept}`, async () => {
+  Stream(`makes only as much as a reader of single bytes can receive, as ${accept}`, async () => {
     const roundTrips = async (): Promise<void> => {
       for (let i = 0; i < 50; i++) await (await fetch(`${at.url}/api/ready`)).text();
     };
@@ -122,7 +122,7 @@ for (const accept of ['application/json-seq', 'application/x-ndjson', 'text/even
   });
 }
 
-Stream('aborts a run with the reason that the client has gone', async () => {
+Stream('aborts a run with the reason that the client has left', async () => {
   const streamed = ['*/*', 'application/x-ndjson', 'text/event-stream'].map(
     (accept) => ['/flood_stream', accept] as const,
   );
@@ -138,7 +138,7 @@ Stream('aborts a run with the reason that the client has gone', async () => {
   }
 });
 
-Stream('aborts a run when a client that has stopped reading goes away', async () => {
+Stream('aborts a run when a client that has stopped reading leaves', async () => {
   const socket = await rawPost(at.port, '/flood_stream', { chunks: 1_000_000 });
   socket.pause();
   await eventually(() => at.seen.written > 0, 'the stream begins');

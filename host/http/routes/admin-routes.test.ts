@@ -1,4 +1,4 @@
-// What admins see and end of what belongs to other users, with the whole application.
+// The rights of admins over tasks and webhooks of other users, with the whole application.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../
 const MISSING = '00000000-0000-4000-8000-000000000000';
 const SECRET_URL = 'https://hooks.example.org/services/T0/secret-path?token=secret-query';
 
-const Admin = suite('what admins see and end');
+const Admin = suite('routes for admins');
 let folder = '';
 
 Admin.before(async () => void (folder = await mkdtemp(join(tmpdir(), 'aana-admin-routes-'))));
@@ -54,7 +54,7 @@ async function asking(name: string, apiService: object = {}): Promise<Asking> {
   };
 }
 
-Admin('tasks of all users, by user, without what they say', async () => {
+Admin('list tasks of all users, by user, without their contents', async () => {
   const { app, ask, task } = await asking('tasks');
   await using _ = app;
   const [done, broken] = [await task('ann', '/echo', 'completed'), await task('bob', '/fail', 'failed')];
@@ -99,7 +99,7 @@ Admin('tasks of all users, by user, without what they say', async () => {
   assert.equal((await ask('GET', '/tasks', 'root')).body, { tasks: [] }, 'an admin’s own tasks are the admin’s own');
 });
 
-Admin('tasks of any user are ended and removed', async () => {
+Admin('end and remove tasks of any user', async () => {
   const { app, ask, task } = await asking('ending');
   await using _ = app;
   const running = await task('ann', '/wait', 'running');
@@ -120,7 +120,7 @@ Admin('tasks of any user are ended and removed', async () => {
     assertRefused(await ask(method, `/api/tasks/${MISSING}${path}`, 'root'), 404, 'NotFoundException');
 });
 
-Admin('webhooks of all users, without the secrets in their URLs, are seen and removed', async () => {
+Admin('list and remove webhooks of all users, without the secrets in their URLs', async () => {
   const { app, ask } = await asking('webhooks');
   await using _ = app;
   const { body: made } = await ask('POST', '/webhooks', 'ann', { url: SECRET_URL, events: ['task.failed'] });
@@ -140,7 +140,7 @@ Admin('webhooks of all users, without the secrets in their URLs, are seen and re
   assertRefused(await ask('DELETE', `/api/webhooks/${made.id}`, 'root'), 404, 'NotFoundException');
 });
 
-Admin('nobody else, and no key of an admin that is for something else, sees or ends anything', async () => {
+Admin('refuse other users, and keys of admins without the scope', async () => {
   const { app, ask, task } = await asking('others');
   await using _ = app;
   const id = await task('ann', '/echo', 'completed');
@@ -160,7 +160,7 @@ Admin('nobody else, and no key of an admin that is for something else, sees or e
   assert.is((await ask('GET', `/tasks/${id}`, 'ann')).status, 200);
 });
 
-Admin('contents are seen where the operator says so', async () => {
+Admin('show contents if the operator allows it', async () => {
   const { app, ask, task } = await asking('contents', { admins_see_contents: true });
   await using _ = app;
   const id = await task('ann', '/echo', 'completed');

@@ -48,7 +48,7 @@ Health('HEAD answers as GET does, without the body', async () => {
   }
 });
 
-Health('OPTIONS tells the methods of a path', async () => {
+Health('OPTIONS lists the methods of a path', async () => {
   for (const [path, allow] of [
     ['/echo', 'POST'],
     ['/api/ready', 'GET, HEAD'],
@@ -59,7 +59,7 @@ Health('OPTIONS tells the methods of a path', async () => {
   assert.is((await fetch(`${at.url}/nothing`, { method: 'OPTIONS' })).status, 404);
 });
 
-Health('the id of a request is in its answer and its lines: of health, errors and streams', async () => {
+Health('the id of a request is in its answer and its log lines: for health, errors and streams', async () => {
   const headers = { 'x-request-id': 'trace-7', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
   const answers = [
     await fetch(`${at.url}/livez`, { headers }),
@@ -78,7 +78,7 @@ Health('the id of a request is in its answer and its lines: of health, errors an
 });
 
 Health(
-  'an output that does not match is a 500: the log has the place and what is wrong there, nobody the value',
+  'an output that does not match is a 500: the log has the place and the mismatch, and nothing has the value',
   async () => {
     const response = await json('/wrong', {});
     assert.is(response.status, 500);
@@ -94,7 +94,7 @@ Health(
   },
 );
 
-Health('a refused input is shown to its sender, cut where it is long, and to no log', async () => {
+Health('a refused input is shown to its sender, shortened if it is long, and in no log', async () => {
   const secret = 'a-secret '.repeat(500);
   const small = (await (await json('/echo', { text: { a: 'a-secret' } })).json()) as { data: { input: unknown }[] };
   assert.equal(small.data[0]?.input, { a: 'a-secret' });

@@ -63,7 +63,7 @@ async function told(...paths: string[]): Promise<Record<string, unknown>> {
   return Object.fromEntries(receiver.received.map(({ payload }) => [payload.task_type, payload.result]));
 }
 
-Scoped('are told by webhooks that others have run, and what those gave that they may run or read', async () => {
+Scoped('get the events of other endpoints by webhooks, and only results that they may read', async () => {
   const result = { n: 7 };
   for (const [key, expected] of [
     ['webhooks', { '/echo': null, '/other/echo': null }],
@@ -79,7 +79,7 @@ Scoped('are told by webhooks that others have run, and what those gave that they
   }
 });
 
-Scoped('cannot have sent to themselves what another key may read', async () => {
+Scoped('cannot receive results that only another key may read', async () => {
   const { body: hook } = await ask('POST', '/webhooks', 'whole', {
     url: `${receiver.url}/first`,
     events: ['task.completed'],
@@ -107,7 +107,7 @@ Scoped('cannot have sent to themselves what another key may read', async () => {
   await ask('DELETE', `/webhooks/${hook.id}`, 'whole');
 });
 
-Scoped('run by a retry what they may run by a request, and nothing else', async () => {
+Scoped('run by a retry only the endpoints that they may run by a request', async () => {
   const failed = async (path: string, key: string): Promise<string> => {
     const { body } = await ask('POST', `${path}?defer=true`, key, {});
     while ((await ask('GET', `/tasks/${body.task_id}`, 'whole')).body.status !== 'failed')

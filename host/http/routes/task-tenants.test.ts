@@ -1,4 +1,4 @@
-// What one user of the queue can do to another, with the whole application and API keys.
+// The influence of one user of the queue on another, with the whole application and API keys.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,7 +80,7 @@ async function until(user: string, id: string, status: string): Promise<void> {
   while ((await statusOf(user, id)) !== status) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-Tenants('ask for no more urgency and time than the operator lets them', async () => {
+Tenants('get no more priority and time than the operator allows', async () => {
   for (const [user, query, field] of [
     ['ann', '&priority=101', 'priority'],
     ['ann', '&execution_timeout=7201', 'execution_timeout'],
@@ -102,7 +102,7 @@ Tenants('ask for no more urgency and time than the operator lets them', async ()
   }
 });
 
-Tenants('leave a worker to each other, and have a backlog that is bounded', async () => {
+Tenants('leave a worker to each other, and have a limit of waiting tasks', async () => {
   release = deferred();
   const ids: string[] = [];
   for (let count = 0; count < 4; count += 1) {
@@ -124,7 +124,7 @@ Tenants('leave a worker to each other, and have a backlog that is bounded', asyn
   for (const id of ids.slice(0, 3)) await until('ann', id, 'completed');
 });
 
-Tenants('read the events of so many tasks at the same time', async () => {
+Tenants('have a limit of watched tasks', async () => {
   release = deferred();
   const { body } = await defer('watcher');
   await until('watcher', body.task_id, 'running');
@@ -161,7 +161,7 @@ async function keep(user: string, input: object, bytes = 0): Promise<Answer> {
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-Tenants('keep so many bytes of uploads and results, whatever another one keeps', async () => {
+Tenants('have a limit of stored bytes, independent of other users', async () => {
   const failed = await keep('keeper', { fail: true }, 60_000);
   await until('keeper', failed.body.task_id, 'failed'); // its upload stays, because it may be retried
   const full = await keep('keeper', {}, 60_000);

@@ -89,7 +89,7 @@ if (hasOpenssl) {
     assert.ok(cert.endsWith('first.pem'));
   });
 
-  Tls('is read anew when its files have changed, while connections that there are go on', async () => {
+  Tls('is read again when its files have changed, while open connections continue', async () => {
     using folder = new CertificateFolder();
     folder.make('first');
     folder.make('second');
@@ -106,7 +106,7 @@ if (hasOpenssl) {
     assert.is(await running, 'held');
   });
 
-  Tls('stays the one that it was when the new one cannot be used, with one line that says why', async () => {
+  Tls('stays in use if the new one cannot be used, with one log line that has the reason', async () => {
     using folder = new CertificateFolder();
     folder.make('now');
     folder.make('other');
@@ -131,7 +131,7 @@ if (hasOpenssl) {
     await eventually(() => lines.some((line) => line.includes('certificate read')), 'a good one is read');
   });
 
-  Tls('is read at once when it is asked for', async () => {
+  Tls('is read at once on request', async () => {
     using folder = new CertificateFolder();
     folder.make('now');
     const { log, lines } = kept();
@@ -144,7 +144,7 @@ if (hasOpenssl) {
     certificate.close();
   });
 
-  Tls('that cannot be used is refused at the start with a sentence that names the file', async () => {
+  Tls('that cannot be used is refused at the start, and the error names the file', async () => {
     using folder = new CertificateFolder();
     folder.make('good');
     folder.make('other');
@@ -176,7 +176,7 @@ if (hasOpenssl) {
     }
   });
 
-  Tls('tells who speaks plain HTTP to it, and ends what is no protocol at all', async () => {
+  Tls('answers plain HTTP with a reason, and ends connections without a known protocol', async () => {
     using folder = new CertificateFolder();
     folder.make('now');
     await using at = await serve(filesOf(folder, 'now'));
@@ -193,7 +193,7 @@ if (hasOpenssl) {
     assert.is(await get(at.port, '/x', { rejectUnauthorized: false }), 'at /x');
   });
 
-  Tls('lets nobody in without a certificate of the authority for clients', async () => {
+  Tls('refuses clients without a certificate of the authority for clients', async () => {
     using folder = new CertificateFolder();
     folder.make('now');
     const authority = folder.make('authority');
@@ -210,7 +210,7 @@ if (hasOpenssl) {
       assert.instance(await get(at.port, '/x', options).catch((error: unknown) => error), Error);
   });
 
-  Tls('speaks no older version of TLS than it is told', async () => {
+  Tls('speaks no older version of TLS than configured', async () => {
     using folder = new CertificateFolder();
     folder.make('now');
     await using at = await serve({ ...filesOf(folder, 'now'), minVersion: 'TLSv1.3' });
@@ -221,35 +221,32 @@ if (hasOpenssl) {
     );
   });
 
-  Tls(
-    'does not keep a closing server open for connections that say nothing, and lets running requests finish',
-    async () => {
-      using folder = new CertificateFolder();
-      folder.make('now');
-      await using at = await serve(filesOf(folder, 'now'));
-      const silent = connect(at.port, '127.0.0.1');
-      await once(silent, 'connect');
-      const idle = connectTls({ host: '127.0.0.1', port: at.port, rejectUnauthorized: false });
-      await once(idle, 'secureConnect');
-      const agent = new Agent({ keepAlive: true });
-      const used = request({ host: '127.0.0.1', port: at.port, path: '/x', agent, rejectUnauthorized: false }).end();
-      const [answered] = (await once(used, 'response')) as [NodeJS.ReadableStream];
-      assert.is(await text(answered), 'at /x');
-      const ends = [silent, idle, used.socket as Socket].map((socket: Socket | TLSSocket) => {
-        socket.on('error', () => {}).resume();
-        return once(socket, 'close');
-      });
-      const running = get(at.port, '/hold', { rejectUnauthorized: false });
-      await eventually(() => at.held() === 1, 'the request arrives');
-      const closed = at.server.close(60_000);
-      await Promise.all(ends);
-      at.release();
-      assert.is(await running, 'held');
-      await closed;
-    },
-  );
+  Tls('does not keep a closing server open for silent connections, and lets running requests finish', async () => {
+    using folder = new CertificateFolder();
+    folder.make('now');
+    await using at = await serve(filesOf(folder, 'now'));
+    const silent = connect(at.port, '127.0.0.1');
+    await once(silent, 'connect');
+    const idle = connectTls({ host: '127.0.0.1', port: at.port, rejectUnauthorized: false });
+    await once(idle, 'secureConnect');
+    const agent = new Agent({ keepAlive: true });
+    const used = request({ host: '127.0.0.1', port: at.port, path: '/x', agent, rejectUnauthorized: false }).end();
+    const [answered] = (await once(used, 'response')) as [NodeJS.ReadableStream];
+    assert.is(await text(answered), 'at /x');
+    const ends = [silent, idle, used.socket as Socket].map((socket: Socket | TLSSocket) => {
+      socket.on('error', () => {}).resume();
+      return once(socket, 'close');
+    });
+    const running = get(at.port, '/hold', { rejectUnauthorized: false });
+    await eventually(() => at.held() === 1, 'the request arrives');
+    const closed = at.server.close(60_000);
+    await Promise.all(ends);
+    at.release();
+    assert.is(await running, 'held');
+    await closed;
+  });
 
-  Tls('cuts off who connects and says nothing in the time for a head', async () => {
+  Tls('cuts off connections that send nothing in the time for a head', async () => {
     using folder = new CertificateFolder();
     folder.make('now');
     await using at = await serve(filesOf(folder, 'now'));

@@ -29,7 +29,7 @@ else {
     rmdirSync(folder);
   });
 
-  Disk('are answered with 503 StorageFull, leave nothing, and the next one that fits is taken', async () => {
+  Disk('are answered with 503 StorageFull, leave nothing, and the next one that fits succeeds', async () => {
     await using at = await startServer({ tempDir: folder });
     const send = async (bytes: number): Promise<{ status: number; body: Record<string, unknown> }> => {
       const form = new FormData();

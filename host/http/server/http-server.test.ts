@@ -23,7 +23,7 @@ async function served(url: string): Promise<string> {
   }
 }
 
-Server('says in one sentence that its port is taken', async () => {
+Server('reports a used port in one sentence', async () => {
   await using first = await startServer();
   const second = new HttpServer(() => {}, LIMITS);
   const error = await second.listen('127.0.0.1', first.port).catch((thrown: unknown) => thrown as Error);
@@ -34,7 +34,7 @@ Server('says in one sentence that its port is taken', async () => {
   );
 });
 
-Server('lets running requests finish when it closes, and takes no new ones', async () => {
+Server('lets running requests finish when it closes, and accepts no new ones', async () => {
   await using at = await startServer();
   const idle = await post(`${at.url}/echo`, { text: '' });
   await idle.text();
@@ -48,7 +48,7 @@ Server('lets running requests finish when it closes, and takes no new ones', asy
   assert.instance(await post(`${at.url}/echo`, {}).catch((error: unknown) => error), Error);
 });
 
-Server('ends what is still running when the grace period is over, and aborts it', async () => {
+Server('aborts and ends running requests when the grace period is over', async () => {
   await using at = await startServer();
   const running = post(`${at.url}/wait`, {}).catch((error: unknown) => error);
   await eventually(() => at.seen.running > 0, 'the request arrives');
@@ -81,7 +81,7 @@ Server('does not wait for connections without a request when it closes', async (
   await closed;
 });
 
-Server('closes connections over the limit at once, and says so', async () => {
+Server('closes connections over the limit at once, and logs it', async () => {
   const lines: string[] = [];
   const log = createLogger({ level: 'warn', format: 'text', write: (line) => void lines.push(line) });
   const server = new HttpServer((_, res) => void res.end('here'), { ...LIMITS, max_connections: 2 }, { log });

@@ -40,7 +40,7 @@ async function refusal(path: string): Promise<string> {
   return `${error.name}: ${error.message}`;
 }
 
-Listening('answers there, with the mode that was asked for, and leaves nothing behind', async () => {
+Listening('answers on a socket with the given mode, and leaves nothing behind', async () => {
   using at = folder();
   for (const mode of [0o600, 0o660, 0o666]) {
     const path = join(at.path, 'http.sock');
@@ -53,7 +53,7 @@ Listening('answers there, with the mode that was asked for, and leaves nothing b
   }
 });
 
-Listening('takes the place of a socket that a killed server left', async () => {
+Listening('replaces a socket that a killed server left', async () => {
   using at = folder();
   const path = join(at.path, 'http.sock');
   const program = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
@@ -65,7 +65,7 @@ Listening('takes the place of a socket that a killed server left', async () => {
   await server.close(0);
 });
 
-Listening('leaves alone what is no socket, and a socket on which somebody answers', async () => {
+Listening('keeps a file that is not a socket, and a socket on which a server answers', async () => {
   using at = folder();
   const file = join(at.path, 'file');
   writeFileSync(file, 'mine');
@@ -85,7 +85,7 @@ Listening('leaves alone what is no socket, and a socket on which somebody answer
   await first.close(0);
 });
 
-Listening('says in one sentence what is wrong with a path', async () => {
+Listening('names the problem with a path in one sentence', async () => {
   using at = folder();
   const missing = join(at.path, 'none', 'http.sock');
   assert.is(

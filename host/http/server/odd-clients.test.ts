@@ -47,7 +47,7 @@ Clients('leaves nothing on the disk when the client goes away in the middle of a
   await eventually(() => at.leftovers().length === 0, 'the upload is removed');
 });
 
-Clients('lets nothing lie or wait when the client goes away before the upload is looked at', async () => {
+Clients('leaves nothing behind when the client leaves before the upload is checked', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'aana-http-'));
   let arrived = (): void => {};
   let goOn = (): void => {};
@@ -99,7 +99,7 @@ Clients('ends a request whose part has headers without end, before they fill the
   await nothingLeft(); // nobody is told when the server is done with a request that it has ended
 });
 
-Clients('answers requests that Node would refuse without a word in the four keys', async () => {
+Clients('answers requests that Node would refuse silently, with the four keys', async () => {
   const raw = async (head: string): Promise<string> => {
     const socket = connect(at.port, '127.0.0.1');
     socket.write(head);
@@ -116,7 +116,7 @@ Clients('answers requests that Node would refuse without a word in the four keys
   assert.match(await raw('CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n'), /^HTTP\/1\.1 405 /);
 });
 
-Clients('answers what is not HTTP with 400 in the four keys', async () => {
+Clients('answers input that is not HTTP with 400 and the four keys', async () => {
   const socket = await rawPost(at.port, '/echo', { text: '' });
   await new Promise((resolve) => socket.once('data', resolve));
   socket.write('this is not http\r\n\r\n');

@@ -50,13 +50,13 @@ const CASES: readonly [schema: unknown, type: string][] = [
 for (const [schema, type] of CASES)
   Types(`${JSON.stringify(schema)} is ${JSON.stringify(type)}`, () => assert.is(print(schema), type));
 
-Types('a schema that has no end has a type', () => {
+Types('a schema that contains itself has a type', () => {
   const schema: Record<string, unknown> = { type: 'array' };
   schema['items'] = schema;
   assert.match(print(schema), /^unknown(\[\])+$/);
 });
 
-Types('what a document says cannot leave its comment or its text', () => {
+Types('texts of a document cannot leave their comment or string', () => {
   assert.equal(comment('one */ process.exit() /*\nand\u2028two'), [
     '/**',
     ' * one *\\/ process.exit() /*',

@@ -37,7 +37,7 @@ export async function openFile(path: string, name: string = path.replace(/^.*[\\
     process?: { getBuiltinModule?(id: string): { openAsBlob(path: string): Promise<Blob> } };
   };
   const fs = process?.getBuiltinModule?.('node:fs');
-  if (!fs) throw new TypeError('openFile() needs Node 20.16 or newer: elsewhere give a Blob or File');
+  if (!fs) throw new TypeError('openFile() needs Node 20.16 or newer: on other platforms pass a Blob or File');
   return new File([await fs.openAsBlob(path)], name);
 }
 
