@@ -30,7 +30,7 @@ async function nameOf(work: Promise<unknown>): Promise<string> {
   );
 }
 
-Keys('are found by what was shown once, and gone when they are revoked', async ({ storage }) => {
+Keys('are found by the text that was shown once, and gone after they are revoked', async ({ storage }) => {
   const keys = new ApiKeys({ storage, log: silentLogger });
   await keys.open();
   const { apiKey, record } = await keys.create({ user_id: 'ann', key_id: 'ann-1', scopes: ['tasks'] });
@@ -60,7 +60,7 @@ Keys(
   },
 );
 
-Keys('that one host of PostgreSQL revokes are gone on another when it hears of it', async () => {
+Keys('that one host of PostgreSQL revokes are gone on another host after the notification', async () => {
   const postgres = await postgresDatabases();
   if (typeof postgres === 'string') return skip('keys of several hosts', postgres);
   const config = await postgres.create();
@@ -85,7 +85,7 @@ Keys('that one host of PostgreSQL revokes are gone on another when it hears of i
   }
 });
 
-Keys('that were made elsewhere are taken as they are', async ({ storage }) => {
+Keys('that were made elsewhere are accepted unchanged', async ({ storage }) => {
   const keys = new ApiKeys({ storage, log: silentLogger });
   await keys.create({ user_id: 'old' }, 'a-key-of-the-gateway');
   assert.is((await keys.authenticate('a-key-of-the-gateway')).user_id, 'old');
@@ -108,7 +108,7 @@ Keys('expire', async ({ storage }) => {
   await keys.authenticate(apiKey);
 });
 
-Keys('let nobody in while the database cannot be asked', async ({ storage, other }) => {
+Keys('are refused while the database cannot be reached', async ({ storage, other }) => {
   const keys = new ApiKeys({ storage, log: silentLogger, freshMs: 0 });
   const { apiKey } = await keys.create({ user_id: 'ann' });
   await other.write(({ connection }) => connection.script('alter table api_keys rename to away'));
@@ -117,46 +117,43 @@ Keys('let nobody in while the database cannot be asked', async ({ storage, other
   assert.is((await keys.authenticate(apiKey)).user_id, 'ann');
 });
 
-Keys(
-  'that nobody knows are looked up so often for an address, and no more; those that are known go on working',
-  async ({ storage }) => {
-    let now = 0;
-    const lookUps = new KeyLookUps({ capacity: 3, interval_seconds: 3600 }, new RateLimiter({ now: () => now }));
-    const keys = new ApiKeys({ storage, log: silentLogger, freshMs: 0, lookUps });
-    const known = (await keys.create({ user_id: 'ann' }, 'a-key-of-the-gateway')).apiKey;
-    const late = (await keys.create({ user_id: 'bob' }, 'another-key-of-the-gateway')).apiKey;
-    const guess = (n: number, address = '192.0.2.1'): Promise<string> =>
-      nameOf(keys.authenticate(`a-key-that-was-made-up-${n}`, address));
-    for (let n = 0; n < 20; n += 1) await keys.authenticate(known, '192.0.2.1'); // found keys do not count
-    const guesses = await Promise.all(Array.from({ length: 20 }, (_, n) => guess(n)));
-    assert.equal(
-      guesses.sort(),
-      [
-        ...Array.from({ length: 3 }, () => 'ApiKeyNotFound'),
-        ...Array.from({ length: 17 }, () => 'TooManyRequestsException'),
-      ],
-      'also when they come at the same time',
-    );
-    assert.is((await keys.authenticate(known, '192.0.2.1')).user_id, 'ann');
-    await keys.update((await keys.list())[0]?.key_id ?? '', { is_admin: true });
-    assert.is(
-      (await keys.authenticate(known, '192.0.2.1')).is_admin,
-      true,
-      'a key that was found before is looked up again all the same',
-    );
-    assert.is(
-      await nameOf(keys.authenticate(late, '192.0.2.1')),
-      'TooManyRequestsException',
-      'one that this process does not know cannot be told from a guess',
-    );
-    assert.is((await keys.authenticate(late, '192.0.2.2')).user_id, 'bob', 'another address has look-ups of its own');
-    assert.is(await guess(30, '2001:db8::1'), 'ApiKeyNotFound');
-    for (let n = 31; n < 33; n += 1) await guess(n, `2001:db8::${n}`);
-    assert.is(await guess(40, '2001:db8::ffff'), 'TooManyRequestsException', 'a network of IPv6 is one address');
-    now += 1_200_000;
-    assert.equal([await guess(50), await guess(51)], ['ApiKeyNotFound', 'TooManyRequestsException']);
-  },
-);
+Keys('that are unknown have a limit of look-ups for each address; known keys continue to work', async ({ storage }) => {
+  let now = 0;
+  const lookUps = new KeyLookUps({ capacity: 3, interval_seconds: 3600 }, new RateLimiter({ now: () => now }));
+  const keys = new ApiKeys({ storage, log: silentLogger, freshMs: 0, lookUps });
+  const known = (await keys.create({ user_id: 'ann' }, 'a-key-of-the-gateway')).apiKey;
+  const late = (await keys.create({ user_id: 'bob' }, 'another-key-of-the-gateway')).apiKey;
+  const guess = (n: number, address = '192.0.2.1'): Promise<string> =>
+    nameOf(keys.authenticate(`a-key-that-was-made-up-${n}`, address));
+  for (let n = 0; n < 20; n += 1) await keys.authenticate(known, '192.0.2.1'); // found keys do not count
+  const guesses = await Promise.all(Array.from({ length: 20 }, (_, n) => guess(n)));
+  assert.equal(
+    guesses.sort(),
+    [
+      ...Array.from({ length: 3 }, () => 'ApiKeyNotFound'),
+      ...Array.from({ length: 17 }, () => 'TooManyRequestsException'),
+    ],
+    'also when they come at the same time',
+  );
+  assert.is((await keys.authenticate(known, '192.0.2.1')).user_id, 'ann');
+  await keys.update((await keys.list())[0]?.key_id ?? '', { is_admin: true });
+  assert.is(
+    (await keys.authenticate(known, '192.0.2.1')).is_admin,
+    true,
+    'a key that was found before is looked up again all the same',
+  );
+  assert.is(
+    await nameOf(keys.authenticate(late, '192.0.2.1')),
+    'TooManyRequestsException',
+    'one that this process does not know cannot be told from a guess',
+  );
+  assert.is((await keys.authenticate(late, '192.0.2.2')).user_id, 'bob', 'another address has look-ups of its own');
+  assert.is(await guess(30, '2001:db8::1'), 'ApiKeyNotFound');
+  for (let n = 31; n < 33; n += 1) await guess(n, `2001:db8::${n}`);
+  assert.is(await guess(40, '2001:db8::ffff'), 'TooManyRequestsException', 'a network of IPv6 is one address');
+  now += 1_200_000;
+  assert.equal([await guess(50), await guess(51)], ['ApiKeyNotFound', 'TooManyRequestsException']);
+});
 
 Keys('that could not be looked up do not count as unknown', async ({ storage, other }) => {
   const keys = new ApiKeys({
@@ -172,7 +169,7 @@ Keys('that could not be looked up do not count as unknown', async ({ storage, ot
   assert.is((await keys.authenticate(apiKey, '192.0.2.1')).user_id, 'ann');
 });
 
-Keys('are not made of what does not fit', async ({ storage }) => {
+Keys('are not made from invalid input', async ({ storage }) => {
   const keys = new ApiKeys({ storage, log: silentLogger });
   const bad: unknown[] = [
     {},
@@ -191,7 +188,7 @@ Keys('are not made of what does not fit', async ({ storage }) => {
   assert.equal(await keys.list(), []);
 });
 
-Keys('note when they were used', async ({ storage }) => {
+Keys('store the time of their last use', async ({ storage }) => {
   const keys = new ApiKeys({ storage, log: silentLogger });
   const { apiKey } = await keys.create({ user_id: 'ann', key_id: 'k' });
   assert.is((await keys.get('k')).last_used_at, null);

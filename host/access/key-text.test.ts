@@ -4,14 +4,14 @@ import { isMistyped, newApiKey } from './key-text.ts';
 
 const Key = suite('the text of an API key');
 
-Key('begins recognisably, and is another one each time', () => {
+Key('begins with the prefix and differs each time', () => {
   const keys = Array.from({ length: 200 }, newApiKey);
   for (const key of keys) assert.match(key, /^aana_[0-9A-Za-z]{38}$/);
   assert.is(new Set(keys).size, keys.length);
   assert.ok(new Set(keys.join('')).size >= 62, 'every digit occurs');
 });
 
-Key('tells each mistake in one character, and a missing end', () => {
+Key('shows each mistake in one character and a missing end', () => {
   const key = newApiKey();
   assert.not.ok(isMistyped(key));
   for (let i = 'aana_'.length; i < key.length; i += 1) {
@@ -21,7 +21,7 @@ Key('tells each mistake in one character, and a missing end', () => {
   assert.ok(isMistyped(`${key}0`));
 });
 
-Key('says nothing about keys that were made elsewhere', () => {
+Key('is not checked for keys that were made elsewhere', () => {
   assert.equal(['sk-123', 'aana', ''].map(isMistyped), [false, false, false]);
 });
 

@@ -11,7 +11,7 @@ Rates.before.each(() => {
   time = 1000;
 });
 
-Rates('take a bucket at once, and then as it fills', () => {
+Rates('allow a full bucket at once, and then requests as it refills', () => {
   const limiter = new RateLimiter({ now });
   const check = { key: 'a', limit: { capacity: 3, interval_seconds: 1 } };
   const take = () => limiter.take([check])[0];
@@ -32,7 +32,7 @@ Rates('take a bucket at once, and then as it fills', () => {
   assert.equal([take()?.remaining, limiter.take([{ ...check, key: 'b' }])[0]?.remaining], [2, 2]);
 });
 
-Rates('count a request for no limit when one of them has no room', () => {
+Rates('count a refused request for no limit', () => {
   const limiter = new RateLimiter({ now });
   const wide = { key: 'wide', limit: { capacity: 5, interval_seconds: 10 } };
   const narrow = { key: 'narrow', limit: { capacity: 1, interval_seconds: 10 } };
@@ -47,7 +47,7 @@ Rates('count a request for no limit when one of them has no room', () => {
   );
 });
 
-Rates('never let more through than the bucket and what has flown in, whatever the order of calls', () => {
+Rates('never allow more than the bucket and its refill, in any order of calls', () => {
   const limiter = new RateLimiter({ now });
   const limit = { capacity: 7, interval_seconds: 3 };
   let random = 12_345;
@@ -67,7 +67,7 @@ Rates('never let more through than the bucket and what has flown in, whatever th
   }
 });
 
-Rates('remember so many callers at most, and rather those that asked last', () => {
+Rates('remember a limited number of callers, those with the latest requests first', () => {
   const limiter = new RateLimiter({ now, maxKeys: 10 });
   const limit = { capacity: 1, interval_seconds: 100 };
   for (let i = 0; i < 1000; i += 1) {
@@ -77,7 +77,7 @@ Rates('remember so many callers at most, and rather those that asked last', () =
   assert.not.ok(limiter.take([{ key: 'k999', limit }])[0]?.isAllowed);
 });
 
-Rates('are those of the key, of the address without one, and of the endpoint besides', () => {
+Rates('apply to the key, or to the address without a key, and also to the endpoint', () => {
   const limit = (capacity: number) => ({ capacity, interval_seconds: 60 });
   const limits = new RateLimits(
     {
@@ -106,7 +106,7 @@ Rates('are those of the key, of the address without one, and of the endpoint bes
   assert.equal(policies('__proto__', '/a'), ['default 9']);
 });
 
-Rates('take addresses of one IPv6 network for one', () => {
+Rates('count the addresses of one IPv6 network together', () => {
   const cases = {
     '192.0.2.7': '192.0.2.7',
     '::ffff:192.0.2.7': '192.0.2.7',
@@ -119,7 +119,7 @@ Rates('take addresses of one IPv6 network for one', () => {
   for (const [address, network] of Object.entries(cases)) assert.is(networkOf(address), network);
 });
 
-Rates('of a handler are for all callers, in any interval, and not for deferred requests', () => {
+Rates('of a handler count all callers in any interval, without deferred requests', () => {
   const handler = new RateLimitHandler(2, 30, { now });
   const isTaken = (defer = false): boolean => {
     try {

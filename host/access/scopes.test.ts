@@ -24,7 +24,7 @@ Scopes('are parts of the host and paths', () => {
     assert.not.ok(isScope(bad), bad);
 });
 
-Scopes('let through what they name, and nothing beside it', () => {
+Scopes('allow the named paths and no others', () => {
   const cases: [scopes: string[] | null, allowed: string[], refused: string[]][] = [
     [null, ['/a', '/tasks', '/webhooks/1', '/api/keys'], []],
     [

@@ -32,13 +32,13 @@ async function refusal(
   return error.name;
 }
 
-Artifacts('are named by one process and opened by another one that knows the folder', async () => {
+Artifacts('are made by one process and opened by another process that knows the folder', async () => {
   const artifact = await artifactOf(root, file, sha256);
   assert.equal(artifact, { id: 'aana-host-1/scope/a-0.f32', bytes: 12, sha256 });
   assert.is(readFileSync(await artifactPath(artifact, [root]), 'utf8'), 'twelve bytes');
 });
 
-Artifacts('lead nowhere else', async () => {
+Artifacts('cannot name files outside of the folder', async () => {
   for (const id of [
     '../secret',
     'aana-host-1/../../secret',
@@ -54,7 +54,7 @@ Artifacts('lead nowhere else', async () => {
   assert.is(await refusal({ path: file, bytes: 12 } as unknown as Artifact), 'ValidationError');
 });
 
-Artifacts('that are gone, have another length, or are looked for nowhere are told by their id', async () => {
+Artifacts('that are missing, have another length, or have no folder cause an error with their id', async () => {
   assert.is(await refusal({ id: 'aana-host-1/scope/b-0.f32', bytes: 12, sha256 }), 'ArtifactNotFound');
   assert.is(await refusal({ id: 'aana-host-1/scope/a-0.f32', bytes: 13, sha256 }), 'ArtifactNotFound');
   assert.is(await refusal({ id: 'aana-host-1/scope', bytes: 12, sha256 }), 'ArtifactNotFound');
@@ -71,7 +71,7 @@ Artifacts('are found in each folder that the host has named', async () => {
   assert.equal(artifactFolders({ [ARTIFACTS_DIR]: '' }), []);
 });
 
-Artifacts('are verified by all of their bytes where somebody asks for that', async () => {
+Artifacts('are verified by all of their bytes on request', async () => {
   const large = join(root, 'aana-host-1', 'large');
   const bytes = Buffer.alloc(1_000_003, 7);
   writeFileSync(large, bytes);

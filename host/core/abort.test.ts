@@ -10,7 +10,7 @@ Abort('raceAbort rejects with the reason of the signal, not a generic error', as
   assert.is(await raceAbort(new Promise(() => {}), AbortSignal.abort(reason)).catch((error: unknown) => error), reason);
 });
 
-Abort('raceAbort gives the value and leaves no listener behind', async () => {
+Abort('raceAbort returns the value and leaves no listener behind', async () => {
   const controller = new AbortController();
   assert.is(await raceAbort(Promise.resolve(7), controller.signal), 7);
   assert.is(getEventListeners(controller.signal, 'abort').length, 0);

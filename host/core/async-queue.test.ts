@@ -10,7 +10,7 @@ async function collect<T>(queue: AsyncQueue<T>): Promise<T[]> {
 
 const Queue = suite('AsyncQueue');
 
-Queue('delivers in order what was pushed before and after the consumer came', async () => {
+Queue('delivers items in order, pushed before and after the consumer came', async () => {
   const queue = new AsyncQueue<number>();
   queue.push(1);
   const collected = collect(queue);
@@ -21,7 +21,7 @@ Queue('delivers in order what was pushed before and after the consumer came', as
   assert.equal(await collected, [1, 2, 3]);
 });
 
-Queue('delivers what was pushed, then throws the reason of a failure', async () => {
+Queue('delivers the pushed items, then throws the reason of a failure', async () => {
   const queue = new AsyncQueue<number>();
   const reason = new Error('lost');
   queue.push(1);
@@ -51,7 +51,7 @@ Queue('tells the producer once when the consumer leaves early', async () => {
   assert.is(queue.size, 0);
 });
 
-Queue('does not call it an early leave when the queue had ended', async () => {
+Queue('does not call onReturn when the queue had ended', async () => {
   let left = 0;
   const queue = new AsyncQueue<number>(() => left++);
   queue.end();

@@ -32,7 +32,7 @@ Errors('make an unknown error internal, an abort cancelled, a time-out exceeded'
   assert.is(toErrorRecord(new DOMException('x', 'TimeoutError')).kind, 'deadline-exceeded');
 });
 
-Errors('say whose fault they are, on both sides of a border', () => {
+Errors('have the same fault on both sides of a border', () => {
   const lost = new AanaError('ReplicaLostError', 'unavailable', 'x', { fault: 'replica-lost' });
   for (const error of [lost, fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(lost))))])
     assert.is(faultOf(error), 'replica-lost');
@@ -47,7 +47,7 @@ Errors('say whose fault they are, on both sides of a border', () => {
   );
 });
 
-Errors('keep to themselves what an unexpected one says, on both sides of a border', () => {
+Errors('hide the message of an unexpected error, on both sides of a border', () => {
   const local = Object.assign(new RangeError('the prompt is: hush'), { code: 'ERR_RANGE' });
   for (const error of [local, fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(local))))]) {
     assert.not.match(publicMessage(toErrorRecord(error)), /hush/);
@@ -68,7 +68,7 @@ Errors('keep to themselves what an unexpected one says, on both sides of a borde
   );
 });
 
-Errors('take thrown values that are no errors', () => {
+Errors('represent thrown values that are not errors', () => {
   assert.equal(toErrorRecord('plain'), {
     name: 'Error',
     kind: 'internal',

@@ -27,7 +27,7 @@ function drained(queue: FairQueue<Entry>): string[] {
   return names;
 }
 
-Queue('gives entries of one user in the order of coming', () => {
+Queue('returns the entries of one user in the order of their arrival', () => {
   assert.equal(drained(filled(entry('a'), entry('b'), entry('c'))), ['a', 'b', 'c']);
 });
 
@@ -43,7 +43,7 @@ Queue('lets users take turns, however many entries one has', () => {
 });
 
 Queue(
-  'puts an entry that is given back before those that came later, behind those of a higher priority, and does not count it as work',
+  'puts a returned entry before later ones and behind ones of a higher priority, and does not count it as work',
   () => {
     const queue = filled(entry('a', 'u'), entry('b', 'u'), entry('x', 'v'), entry('y', 'v'));
     const taken = queue.take()!;
@@ -54,7 +54,7 @@ Queue(
   },
 );
 
-Queue('takes an entry back whose user has no other one', () => {
+Queue('takes back an entry whose user has no other entry', () => {
   const queue = filled(entry('a', 'u'));
   queue.giveBack(queue.take()!);
   assert.equal([queue.size, ...drained(queue)], [1, 'a']);
@@ -69,33 +69,33 @@ Queue('counts work, not entries', () => {
   assert.equal(drained(queue), ['long 1', 'short 1', 'short 2', 'short 3', 'short 4', 'long 2']);
 });
 
-Queue('lets a priority outrank entries of the same user, and of no other', () => {
+Queue('applies priorities only among the entries of one user', () => {
   const queue = filled(entry('a', 'u'), entry('urgent', 'u', { priority: 9 }), entry('b', 'v', { priority: -5 }));
   assert.equal(drained(queue), ['urgent', 'b', 'a']);
 });
 
-Queue('gives nothing for having been away', () => {
+Queue('gives a user no advantage for having been away', () => {
   const queue = filled(...[1, 2, 3, 4].map((n) => entry(`a${n}`, 'a')));
   for (let n = 0; n < 3; n += 1) queue.take();
   for (const n of [1, 2, 3]) queue.add(entry(`b${n}`, 'b'));
   assert.equal(drained(queue).slice(0, 2).toSorted(), ['a4', 'b1']);
 });
 
-Queue('is no shorter for one who leaves and comes again', () => {
+Queue('gives a user no advantage for leaving and returning', () => {
   const queue = filled(entry('a1', 'a', { cost: 100 }), entry('b1', 'b'), entry('b2', 'b'));
   assert.is(queue.take()?.name, 'a1');
   queue.add(entry('a2', 'a'));
   assert.equal(drained(queue), ['b1', 'b2', 'a2']);
 });
 
-Queue('makes room by the last entry of the user with the most', () => {
+Queue('makes room with the last entry of the user with the most entries', () => {
   const queue = filled(entry('a1', 'a'), entry('a2', 'a'), entry('a3', 'a'), entry('b1', 'b'));
   assert.is(queue.victimFor('c')?.name, 'a3');
   assert.is(queue.victimFor('a'), undefined);
   assert.is(filled(entry('a1', 'a'), entry('b1', 'b')).victimFor('a'), undefined);
 });
 
-Queue('says how much work is done before an entry that comes now', () => {
+Queue('returns the work that is done before a new entry', () => {
   const queue = filled(
     ...Array.from({ length: 10 }, (_, n) => entry(`a${n}`, 'a', { cost: 5 })),
     entry('b', 'b', { cost: 5 }),
@@ -105,7 +105,7 @@ Queue('says how much work is done before an entry that comes now', () => {
   assert.is(queue.workAhead(entry('new', 'a', { cost: 5, priority: 1 })), 5);
 });
 
-Queue('can be left', () => {
+Queue('removes entries', () => {
   const [a, b] = [entry('a'), entry('b')];
   const queue = filled(a, b);
   assert.equal([queue.remove(a), queue.remove(a), queue.size], [true, false, 1]);

@@ -87,7 +87,7 @@ class Queue {
 
 const Consumer = suite('QueueConsumer');
 
-Consumer('claims due items when it starts, and runs no more of them at once than it may', async () => {
+Consumer('claims due items when it starts, and runs a limited number of them at once', async () => {
   const queue = new Queue();
   for (const id of ['a', 'b', 'c']) queue.add(id);
   await queue.consumer.start();
@@ -129,7 +129,7 @@ Consumer('does not miss an item that comes while it claims', async () => {
   assert.equal(queue.did(), ['10 claim nothing', '10 look', '10 claim nothing', '10 look']);
 });
 
-Consumer('claims an item at its time, and within a second one that nobody announced', async () => {
+Consumer('claims an item at its due time, and an unannounced one within a second', async () => {
   const queue = new Queue();
   queue.add('a', 300);
   await queue.consumer.start();
@@ -260,7 +260,7 @@ Consumer('claims nothing after its stop, and waits for the items that run', asyn
   assert.equal([queue.errors, queue.consumer.graceOver.aborted, queue.clock.pending], [[], false, 0]);
 });
 
-Consumer('aborts the items that still run when the time to stop is over', async () => {
+Consumer('aborts the items that still run when the grace period is over', async () => {
   const queue = new Queue();
   for (const id of ['a', 'b']) queue.add(id);
   await queue.consumer.start();

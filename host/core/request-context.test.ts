@@ -21,7 +21,7 @@ Context('crosses a process border; its deadline is the time that is left, becaus
   assert.equal(fromWireContext(wire, 70_000), { ...context, deadlineAt: 76_000 });
 });
 
-Context('takes no bytes for what is absent or the default', () => {
+Context('takes no bytes for absent facts and defaults', () => {
   assert.equal(toWireContext({ requestId: undefined, userId: null, priority: 0 }), {});
   assert.equal(fromWireContext(undefined), {
     requestId: undefined,
@@ -37,7 +37,7 @@ Context('has no time left after its deadline, and always has without one', () =>
   assert.is(remainingMs({}), undefined);
 });
 
-Context('leaves out what is no fact about the request', () => {
+Context('leaves out everything except facts about the request', () => {
   const options = { requestId: 'r', signal: new AbortController().signal, affinity: 'x' };
   assert.equal(JSON.parse(JSON.stringify(requestContextOf(options))), { requestId: 'r' });
 });
@@ -51,7 +51,7 @@ const REFUSED = [
   `${TRACEPARENT}-more`,
   TRACEPARENT.toUpperCase(),
 ];
-Context('knows a valid traceparent of the W3C', () => {
+Context('recognises a valid traceparent of the W3C', () => {
   assert.is(validTraceparent(TRACEPARENT), TRACEPARENT);
   assert.is(traceIdOf(TRACEPARENT), TRACE);
   for (const value of REFUSED) assert.equal([validTraceparent(value), traceIdOf(value)], [undefined, undefined], value);

@@ -4,7 +4,7 @@ import { AanaError } from './errors.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import { WorkTelemetry } from './work-telemetry.ts';
 
-const Work = suite('what is reported of work');
+const Work = suite('the telemetry of work');
 
 const PARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const INSIDE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00000000000000aa-01';
@@ -22,7 +22,7 @@ function recording(): { readonly telemetry: Telemetry; readonly told: unknown[] 
   return { telemetry, told };
 }
 
-Work('has the parent, the labels, and whose fault an error is', async () => {
+Work('has the parent, the labels and the fault of an error', async () => {
   const { telemetry, told } = recording();
   const work = new WorkTelemetry(telemetry, 'aana.thing', 'Time of a thing.');
   assert.is(await work.run({ kind: 'a' }, PARENT, async (traceparent) => traceparent), INSIDE);
@@ -42,7 +42,7 @@ Work('has the parent, the labels, and whose fault an error is', async () => {
   ]);
 });
 
-Work('hands the place in the trace on where nothing is recorded', () => {
+Work('passes the place in the trace on when nothing is recorded', () => {
   const work = new WorkTelemetry(noTelemetry, 'aana.thing', 'Time of a thing.');
   assert.equal([work.begin({}, PARENT).traceparent, work.begin({}, undefined).traceparent], [PARENT, undefined]);
 });

@@ -53,27 +53,24 @@ function faultTests(databases: TestDatabases): void {
   });
   Faults.after(() => databases.end());
 
-  Faults(
-    'says when it does not know whether a transaction was committed, and only then',
-    async ({ proxy, database, direct }) => {
-      const cuts = ['statement', 'commit', 'answer'] as const;
-      const known: unknown[] = [];
-      for (const [id, at] of cuts.entries()) {
-        void proxy.cutNext(at, at === 'statement' ? 1 : 0); // the first one is `begin`
-        const error = await errorOf(insert(database, id));
-        known.push([at, error.name, error.kind, mayBeCommitted(error)]);
-        await insert(database, id + 10);
-      }
-      assert.equal(known, [
-        ['statement', 'DatabaseException', 'unavailable', false],
-        ['commit', 'DatabaseException', 'unavailable', true],
-        ['answer', 'DatabaseException', 'unavailable', true],
-      ]);
-      assert.equal(await idsOf(direct), [2, 10, 11, 12]);
-    },
-  );
+  Faults('reports an unknown commit, and only then', async ({ proxy, database, direct }) => {
+    const cuts = ['statement', 'commit', 'answer'] as const;
+    const known: unknown[] = [];
+    for (const [id, at] of cuts.entries()) {
+      void proxy.cutNext(at, at === 'statement' ? 1 : 0); // the first one is `begin`
+      const error = await errorOf(insert(database, id));
+      known.push([at, error.name, error.kind, mayBeCommitted(error)]);
+      await insert(database, id + 10);
+    }
+    assert.equal(known, [
+      ['statement', 'DatabaseException', 'unavailable', false],
+      ['commit', 'DatabaseException', 'unavailable', true],
+      ['answer', 'DatabaseException', 'unavailable', true],
+    ]);
+    assert.equal(await idsOf(direct), [2, 10, 11, 12]);
+  });
 
-  Faults('goes on after a silence, and does not wait for its end', async ({ proxy, database, direct }) => {
+  Faults('continues after a silence, and does not wait for its end', async ({ proxy, database, direct }) => {
     proxy.silence();
     const errors = await Promise.all([
       errorOf(insert(database, 1)),
@@ -89,7 +86,7 @@ function faultTests(databases: TestDatabases): void {
     assert.equal(await idsOf(direct), [2]);
   });
 
-  Faults('is heard again after a silence that nobody was told of', async ({ proxy, database, direct }) => {
+  Faults('sends notifications again after an unnoticed silence', async ({ proxy, database, direct }) => {
     const heard: string[] = [];
     let told = deferred();
     database.listen((message) => {
@@ -109,13 +106,13 @@ function faultTests(databases: TestDatabases): void {
     assert.equal(heard, ['', '', 'hello']);
   });
 
-  Faults('is closed also while the server is silent', async ({ proxy, database }) => {
+  Faults('closes also while the server is silent', async ({ proxy, database }) => {
     await insert(database, 1);
     proxy.silence();
     await database.close();
   });
 
-  Faults('lets urgent writes pass those that hold all connections', async ({ config }) => {
+  Faults('lets urgent writes overtake writes that hold all connections', async ({ config }) => {
     await using database = await databases.open({ ...config, pool_size: 2, max_overflow: 0, query_timeout: 30 });
     const go = deferred();
     const busy = [1, 2, 3].map((id) =>
@@ -130,7 +127,7 @@ function faultTests(databases: TestDatabases): void {
     assert.equal(await idsOf(database), [1, 2, 3, 9]);
   });
 
-  Faults('ends a transaction that stands still, whose locks others wait for', async ({ database, direct }) => {
+  Faults('ends an idle transaction whose locks others wait for', async ({ database, direct }) => {
     await insert(direct, 1);
     const error = await errorOf(
       database.write(async (connection) => {
@@ -181,7 +178,7 @@ function tlsTests(databases: TestDatabases, ca: string): void {
     }
   };
 
-  Tls('encrypts where it is told to, and checks the certificate and its name', async () => {
+  Tls('encrypts when configured, and checks the certificate and its name', async () => {
     assert.is(await modeOf({}), false);
     assert.is(await modeOf({ ssl_mode: 'require' }), true);
     assert.is(await modeOf({ ssl_mode: 'verify-ca', ssl_root_cert: ca }), true);
@@ -201,7 +198,7 @@ function pairTests(pair: PostgresPair): void {
   const Pair = suite('PostgreSQL and its replica');
   Pair.after(() => pair.stop());
 
-  Pair('take each other’s place without a restart of the host', async () => {
+  Pair('change roles without a restart of the host', async () => {
     const host = pair.addresses
       .map((one) => `${one.host}:${one.port}`)
       .toReversed()

@@ -23,7 +23,7 @@ if (typeof databases === 'string') {
     assert.not.match(String(error), 'hidden');
   });
 
-  Postgres('goes on when the server has ended its connections', async () => {
+  Postgres('continues when the server has ended its connections', async () => {
     await using database = await databases.open(await databases.create());
     const ended = await database
       .read((connection) => connection.query('select pg_terminate_backend(pg_backend_pid())'))
@@ -41,7 +41,7 @@ if (typeof databases === 'string') {
     assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
   });
 
-  Postgres('says whose fault a text is that it cannot keep', async () => {
+  Postgres('reports a text that it cannot store as a fault of the caller', async () => {
     await using database = await databases.open(await databases.create());
     const error = await database
       .read((connection) => connection.query('select cast($1 as text)', ['a\0b']))

@@ -25,7 +25,7 @@ Sqlite('keeps its files from other users', async () => {
   assert.equal(modes, ['700', '600', '600']);
 });
 
-Sqlite('names the file when it is no database, and when it cannot be made', async () => {
+Sqlite('names the file when it is not a database, and when it cannot be created', async () => {
   const config = await databases.create();
   const path = config.datastore_config.path ?? '';
   await using first = await databases.open(config);
@@ -40,7 +40,7 @@ Sqlite('names the file when it is no database, and when it cannot be made', asyn
   assert.match(String(await messages[1]), '/dev/null/aana.db cannot be opened');
 });
 
-Sqlite('is opened and brought up to date by the first use, and by `migrate`', async () => {
+Sqlite('is opened and migrated by the first use, and by `migrate`', async () => {
   const config = await databases.create();
   await using storage = new Storage({ config, log: silentLogger, sqliteModule });
   await storage.write(({ videos }) => videos.save({ media_id: 'v' }));

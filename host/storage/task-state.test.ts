@@ -22,14 +22,14 @@ const TABLE: Readonly<Record<TaskTransition, readonly (TaskStatus | undefined)[]
 };
 for (const [transition, expected] of Object.entries(TABLE) as [TaskTransition, readonly (TaskStatus | undefined)[]][]) {
   for (const [index, status] of TASK_STATUSES.entries()) {
-    States(`${status}: ${transition} ${expected[index] ? `leads to ${expected[index]}` : 'means nothing'}`, () => {
+    States(`${status}: ${transition} ${expected[index] ? `leads to ${expected[index]}` : 'is not allowed'}`, () => {
       assert.is(nextTaskStatus(status, transition), expected[index]);
       assert.is(statusesBefore(transition).includes(status), expected[index] !== undefined);
     });
   }
 }
 
-States('a task that has ended stays as it is, unless it failed and is wanted again', () => {
+States('an ended task stays ended, except for a failed task that is retried', () => {
   assert.equal(TASK_STATUSES.filter(hasEnded), ['completed', 'failed', 'cancelled']);
 });
 

@@ -74,7 +74,7 @@ function hostTests(databases: TestDatabases): void {
   const taskOf = async ({ url }: Host, id: string): Promise<{ status: string; result: number; num_retries: number }> =>
     (await fetch(`${url}/tasks/${id}`)).json() as never;
 
-  Hosts('finish what a killed host had begun and what it had accepted, once each', async (context) => {
+  Hosts('finish tasks that a killed host had begun or accepted, once each', async (context) => {
     const first = await start(context);
     const running = await Promise.all([1, 2, 3, 4].map(() => defer(first, true))); // as many as it has workers
     const waiting = await Promise.all([1, 2, 3].map(() => defer(first, false)));

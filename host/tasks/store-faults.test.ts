@@ -166,7 +166,7 @@ function postgresTests(databases: TestDatabases): void {
   );
 
   Faults(
-    'that could not be stored leave no file, and those of which nobody knows keep theirs',
+    'that could not be stored leave no files, and tasks whose commit is unknown keep theirs',
     async ({ context, proxy, config }) => {
       const host = context.host(config, async () => null);
       await host.storage.migrate();
@@ -184,46 +184,43 @@ function postgresTests(databases: TestDatabases): void {
     },
   );
 
-  Faults(
-    'are run once, and each value is kept once, with a cut at every COMMIT',
-    async ({ context, proxy, config }) => {
-      const runs: number[] = [];
-      const host = context.host(config, async function* ({ n }) {
-        runs.push(n);
-        for (let index = 0; index < 60; index += 1) {
-          await delay(10);
-          yield index;
-        }
-      });
-      await host.storage.migrate();
-      const ids = [await host.defer({ n: 1 }), await host.defer({ n: 2 })];
-      const stopping = new AbortController();
-      const cutting = (async () => {
-        for (let cuts = 0; !stopping.signal.aborted; cuts += 1) {
-          await Promise.race([
-            proxy.cutNext(cuts % 2 ? 'commit' : 'answer'),
-            new Promise((resolve) => stopping.signal.addEventListener('abort', resolve)),
-          ]);
-          await proxy.cutNext('answer', 3);
-        }
-      })();
-      void cutting;
-      await host.queue.start();
-      const all = await Promise.all(ids.map((id) => ended(host, id)));
-      stopping.abort();
-      proxy.forget();
-      for (const { task, events, outcomes } of all) {
-        assert.equal(
-          [task.status, JSON.parse(task.result ?? ''), outcomes],
-          ['completed', times(60, 0).map((_, index) => index), ['completed']],
-        );
-        assert.equal(events.filter((event) => event === 'chunk').length, 60);
+  Faults('run once, and each value is stored once, with a cut at every COMMIT', async ({ context, proxy, config }) => {
+    const runs: number[] = [];
+    const host = context.host(config, async function* ({ n }) {
+      runs.push(n);
+      for (let index = 0; index < 60; index += 1) {
+        await delay(10);
+        yield index;
       }
-      assert.equal(runs.sort(), [1, 2]);
-    },
-  );
+    });
+    await host.storage.migrate();
+    const ids = [await host.defer({ n: 1 }), await host.defer({ n: 2 })];
+    const stopping = new AbortController();
+    const cutting = (async () => {
+      for (let cuts = 0; !stopping.signal.aborted; cuts += 1) {
+        await Promise.race([
+          proxy.cutNext(cuts % 2 ? 'commit' : 'answer'),
+          new Promise((resolve) => stopping.signal.addEventListener('abort', resolve)),
+        ]);
+        await proxy.cutNext('answer', 3);
+      }
+    })();
+    void cutting;
+    await host.queue.start();
+    const all = await Promise.all(ids.map((id) => ended(host, id)));
+    stopping.abort();
+    proxy.forget();
+    for (const { task, events, outcomes } of all) {
+      assert.equal(
+        [task.status, JSON.parse(task.result ?? ''), outcomes],
+        ['completed', times(60, 0).map((_, index) => index), ['completed']],
+      );
+      assert.equal(events.filter((event) => event === 'chunk').length, 60);
+    }
+    assert.equal(runs.sort(), [1, 2]);
+  });
 
-  Faults('that were taken without an answer are run by who has them', async ({ context, proxy, config }) => {
+  Faults('that were claimed without an answer run on the host that has them', async ({ context, proxy, config }) => {
     let runs = 0;
     const host = context.host(config, async () => (runs += 1), { max_retries: 1 });
     await host.storage.migrate();
@@ -236,7 +233,7 @@ function postgresTests(databases: TestDatabases): void {
   });
 
   Faults(
-    'keep their host through a silence that is longer than their lease, whether they end in it or after it',
+    'keep their host through a silence longer than their lease, whether they end during or after it',
     async ({ context, proxy, config, directAddress }) => {
       const runs: number[] = [];
       const begun = [deferred(), deferred()];
@@ -282,7 +279,7 @@ function postgresTests(databases: TestDatabases): void {
     },
   );
 
-  Faults('fail at once when the database refuses what they give', async ({ context, config, direct }) => {
+  Faults('fail at once when the database refuses their result', async ({ context, config, direct }) => {
     const refuse = (name: string, table: string, condition: string): Promise<void> =>
       direct.write((connection) =>
         connection.script(`create function ${name}() returns trigger language plpgsql as $$ begin raise exception 'no such ${name}' using errcode = 'check_violation'; end $$;
@@ -320,7 +317,7 @@ Locked.before.each(async (given) => {
 Locked.after.each(({ context }) => context.end());
 Locked.after(() => databases.end());
 
-Locked('are finished when it is free again, and not run twice', async ({ context }) => {
+Locked('end when it is unlocked, and do not run twice', async ({ context }) => {
   const config = { ...(await databases.create()), connection_timeout: 0.2 };
   const [begun, go] = [deferred(), deferred()];
   let runs = 0;

@@ -17,7 +17,7 @@ import { databases, ended, makeHost, queueSuite } from './fixtures/queue-suite.t
 
 const Files = queueSuite('files of tasks');
 
-Files('gives files to the run, and removes them after it', async (context) => {
+Files('passes files to the run, and removes them after it', async (context) => {
   const upload = join(context.dir, 'upload');
   await writeFile(upload, 'content');
   let path = '';
@@ -34,7 +34,7 @@ Files('gives files to the run, and removes them after it', async (context) => {
   assert.equal(await readdir(join(context.dir, 'tasks')), []);
 });
 
-Files('fails with the name of a file part that is gone or was changed, and runs nothing', async (context) => {
+Files('fails with the name of a missing or changed file part, and runs nothing', async (context) => {
   let runs = 0;
   const { queue, defer } = makeHost(context, async () => (runs += 1), { num_workers: 1 });
   const damages: readonly ((path: string) => Promise<void>)[] = [
@@ -66,7 +66,7 @@ Files('fails with the name of a file part that is gone or was changed, and runs 
 });
 
 Files(
-  'runs tasks with files that an earlier version kept without checksums, when their length is the same',
+  'runs tasks with files that an earlier version stored without checksums, if their length is the same',
   async (context) => {
     const folder = join(context.dir, 'migrations');
     await mkdir(folder);
@@ -109,32 +109,29 @@ Files(
   },
 );
 
-Files(
-  'removes files that a killed host left: of tasks that it had not accepted, and of those that had ended',
-  async (context) => {
-    const { queue, defer } = makeHost(context, async ({ n }) => {
-      if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video');
-    });
-    await queue.start();
-    const [done, failed] = [await defer(), await defer({ n: 1 })];
-    for (const id of [done, failed]) await ended(queue, id);
-    await queue.stop(10_000);
-    const swept = deferred();
-    const next = makeHost(context, () => swept.promise);
-    const running = await next.defer();
-    const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-    for (const id of [done, failed, running, unknown, young])
-      await mkdir(join(context.dir, 'tasks', id), { recursive: true });
-    for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
-    await next.queue.start();
-    const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
-    while ((await kept()).some((id) => id === done || id === unknown))
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal((await kept()).sort(), [failed, running, young].sort());
-    swept.resolve();
-    await ended(next.queue, running);
-  },
-);
+Files('removes files that a killed host left: of tasks that were not stored, and of ended tasks', async (context) => {
+  const { queue, defer } = makeHost(context, async ({ n }) => {
+    if (n === 1) throw new AanaError('VideoReadingException', 'bad-request', 'no video');
+  });
+  await queue.start();
+  const [done, failed] = [await defer(), await defer({ n: 1 })];
+  for (const id of [done, failed]) await ended(queue, id);
+  await queue.stop(10_000);
+  const swept = deferred();
+  const next = makeHost(context, () => swept.promise);
+  const running = await next.defer();
+  const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
+  for (const id of [done, failed, running, unknown, young])
+    await mkdir(join(context.dir, 'tasks', id), { recursive: true });
+  for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
+  await next.queue.start();
+  const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
+  while ((await kept()).some((id) => id === done || id === unknown))
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal((await kept()).sort(), [failed, running, young].sort());
+  swept.resolve();
+  await ended(next.queue, running);
+});
 
 Files.run();
 

@@ -9,7 +9,7 @@ import { ended, makeHost, NO_FILES, queueSuite } from './fixtures/queue-suite.ts
 
 const Queue = queueSuite('TaskQueue');
 
-Queue('runs what was kept, and keeps its result', async (context) => {
+Queue('runs stored requests, and stores their results', async (context) => {
   const { queue, defer } = makeHost(context, async ({ n }) => ({ doubled: n * 2 }));
   await queue.start();
   const ids = await Promise.all([1, 2, 3, 4, 5].map((n) => defer({ n })));
@@ -20,7 +20,7 @@ Queue('runs what was kept, and keeps its result', async (context) => {
   );
 });
 
-Queue('keeps nothing that does not match', async (context) => {
+Queue('stores no request that does not match the schema', async (context) => {
   const { queue, defer } = makeHost(context, async () => null);
   for (const bad of [defer({ n: 'one' }), defer({ file: 'video' })])
     assert.instance(await bad.catch((error: unknown) => error), AanaError);
@@ -57,7 +57,7 @@ Queue(
   },
 );
 
-Queue('cancels a waiting task, and a running one down to its signal', async (context) => {
+Queue('cancels a waiting task, and aborts the signal of a running one', async (context) => {
   const [started, reason] = [deferred(), deferred<unknown>()];
   const { queue, defer } = makeHost(
     context,

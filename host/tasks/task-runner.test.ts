@@ -5,7 +5,7 @@ import { ended, makeHost, namesOf, queueSuite } from './fixtures/queue-suite.ts'
 
 const Queue = queueSuite('TaskRunner');
 
-Queue('runs no more at a time than there are workers', async (context) => {
+Queue('runs at most as many tasks at a time as there are workers', async (context) => {
   const both = deferred();
   let [running, most] = [0, 0];
   const { queue, defer } = makeHost(context, async () => {
@@ -22,7 +22,7 @@ Queue('runs no more at a time than there are workers', async (context) => {
   assert.is(most, 2);
 });
 
-Queue('runs as many tasks of one user at a time as may be, and those of another one beside them', async (context) => {
+Queue('limits the running tasks of one user, and runs tasks of another user beside them', async (context) => {
   const [go, both] = [deferred(), deferred()];
   const running: number[] = [];
   const { queue, defer } = makeHost(
@@ -47,7 +47,7 @@ Queue('runs as many tasks of one user at a time as may be, and those of another 
   assert.is(await queue.get(ids[0] ?? '', 'v').catch((error: AanaError) => error.name), 'NotFoundException');
 });
 
-Queue('leaves tasks of endpoints that it has not to others', async (context) => {
+Queue('leaves tasks of unknown endpoints to other hosts', async (context) => {
   const { queue, storage, defer } = makeHost(context, async () => 'here');
   await storage.write(({ tasks }) =>
     tasks.enqueue({
@@ -68,7 +68,7 @@ Queue('leaves tasks of endpoints that it has not to others', async (context) => 
   assert.is((await queue.get('elsewhere', null)).status, 'created');
 });
 
-Queue('repeats what may pass, and not what will not', async (context) => {
+Queue('repeats after errors that may pass, and not after others', async (context) => {
   const runs = new Map<number, number>();
   const { queue, defer } = makeHost(context, async ({ n }) => {
     const run = (runs.get(n) ?? 0) + 1;
@@ -102,7 +102,7 @@ Queue('repeats what may pass, and not what will not', async (context) => {
     assert.instance(await queue.retry(id, null).catch((error: unknown) => error), AanaError);
 });
 
-Queue('repeats the errors that it is told to', async (context) => {
+Queue('repeats after the configured errors', async (context) => {
   let runs = 0;
   const { queue, defer } = makeHost(
     context,
@@ -129,7 +129,7 @@ Queue('ends an attempt whose time is up, and fails when none is left', async (co
   assert.equal([failed.status, JSON.parse(failed.result ?? '').error], ['failed', 'TimeoutError']);
 });
 
-Queue('ends attempts at streaming endpoints, too, and those that do not look at their signal', async (context) => {
+Queue('ends attempts at streaming endpoints, too, and attempts that ignore their signal', async (context) => {
   const streaming = makeHost(
     context,
     async function* () {
@@ -163,7 +163,7 @@ Queue('puts running tasks back when it stops, and the next host finishes them', 
   assert.equal([(await ended(second.queue, id)).result, (await second.queue.get(id, null)).num_retries], ['"done"', 2]);
 });
 
-Queue('runs again what a host had that is not heard of any more', async (context) => {
+Queue('runs the tasks of a lost host again', async (context) => {
   const { queue, storage, defer } = makeHost(context, async () => 'again', { heartbeat_timeout: 1 });
   const id = await defer();
   const [lease] = await storage.write(({ tasks }) =>
@@ -177,7 +177,7 @@ Queue('runs again what a host had that is not heard of any more', async (context
   );
 });
 
-Queue('keeps the lease of a task that takes longer than it', async (context) => {
+Queue('renews the lease of a task that takes longer than a lease', async (context) => {
   const { queue, defer } = makeHost(context, () => new Promise((resolve) => setTimeout(resolve, 2500, 'slow')), {
     heartbeat_timeout: 1,
   });

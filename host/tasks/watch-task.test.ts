@@ -1,9 +1,9 @@
 import * as assert from 'uvu/assert';
 import { ended, makeHost, queueSuite } from './fixtures/queue-suite.ts';
 
-const Queue = queueSuite('watchers of tasks');
+const Queue = queueSuite('watched tasks');
 
-Queue('keeps what an endpoint streams as events, and the list of it as the result', async (context) => {
+Queue('store streamed values as events, and their list as the result', async (context) => {
   const { queue, defer } = makeHost(context, async function* ({ n }, { progress }) {
     for (let i = 0; i < n; i += 1) {
       yield { i };
@@ -36,7 +36,7 @@ Queue('keeps what an endpoint streams as events, and the list of it as the resul
   assert.equal(rest, expected.slice(300));
 });
 
-Queue('shows a watcher events of many megabytes', async (context) => {
+Queue('receive events of many megabytes', async (context) => {
   const text = 'ü'.repeat(400_000);
   const { queue, defer } = makeHost(context, async function* ({ n }) {
     for (let index = 0; index < n; index += 1) yield { index, text };

@@ -29,7 +29,7 @@ Together.before.each(async (context) => {
 Together.after.each(({ storage }) => storage.close());
 Together.after(() => databases.end());
 
-Together('are those that come while another one is under way', async (context) => {
+Together('are writes that arrive during another write', async (context) => {
   const numbers = Array.from({ length: 40 }, (_, index) => index);
   const results = await Promise.all(numbers.map((n) => context.together.write(async ({ pluginValues }) => {
     await pluginValues.set('p', `key ${n}`, new Uint8Array([n]));

@@ -14,14 +14,14 @@ const DELIVERY = {
 } as const;
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 
-Message('has the keys of the original in their order, in ASCII alone', () => {
+Message('has the keys of the Python SDK in their order, in ASCII', () => {
   assert.is(
     text(messageBody(DELIVERY, false)),
     String.raw`{"event":"task.completed","payload":{"task_id":"t","task_type":"/video/transcribe","status":"completed","result":{"z":1,"a":"Gr\u00fc\u00dfe \u2603 \ud83d\ude00 \u007f\n"},"num_retries":1}}`,
   );
 });
 
-Message('shows a stack trace where the configuration says so, and nowhere else', () => {
+Message('contains a stack trace only if the configuration allows it', () => {
   const failed = {
     ...DELIVERY,
     event: 'task.failed',
@@ -36,7 +36,7 @@ Message('shows a stack trace where the configuration says so, and nowhere else',
   assert.ok(text(messageBody(own, false)).includes('own'));
 });
 
-Message('says when a result was left out, and nothing where there is none', () => {
+Message('reports a result that was left out, and no missing result', () => {
   assert.match(
     text(messageBody({ ...DELIVERY, result: null }, false)),
     '"result":null,"num_retries":1,"result_omitted":true}',
@@ -47,7 +47,7 @@ Message('says when a result was left out, and nothing where there is none', () =
   );
 });
 
-Message('is signed over id, time and body, whatever kind of secret', async () => {
+Message('is signed over id, time and body with each kind of secret', async () => {
   const body = messageBody(DELIVERY, false);
   for (const secret of [newSecret(), 'a plain secret of the original']) {
     const headers = Object.fromEntries(messageHeaders({ id: 'i', body, secret, sentAt: 1_700_000_000_999 }));
@@ -59,7 +59,7 @@ Message('is signed over id, time and body, whatever kind of secret', async () =>
   }
 });
 
-Message('is signed as the convention’s own example is', () => {
+Message('is signed like the example of the convention', () => {
   // The example in the text of Standard Webhooks.
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
   const headers = new Map(
@@ -73,7 +73,7 @@ Message('is signed as the convention’s own example is', () => {
   assert.is(headers.get('webhook-signature'), 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 
-Message('takes secrets that are new, plain, or whole base64 after whsec_', () => {
+Message('accepts secrets that are new, plain, or valid base64 after whsec_', () => {
   assert.equal(
     [
       newSecret(),

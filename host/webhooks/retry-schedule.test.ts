@@ -21,7 +21,7 @@ Schedule('grow to hours, and last about a day by default', () => {
   );
 });
 
-Schedule('are what a target asks for, inside the bounds', () => {
+Schedule('follow the request of a target, inside the bounds', () => {
   assert.is(
     retryDelayMs(1, webhook, 60_000, () => 0),
     60_000,
@@ -52,7 +52,7 @@ Schedule('are read from seconds and dates', () => {
   );
 });
 
-Schedule('keep a target that goes on failing from everything but a try now and then', () => {
+Schedule('limit a target that keeps failing to occasional attempts', () => {
   assert.equal(
     [1, 4, 5, 6, 11, 99].map((failures) => pauseMs(failures, webhook, 0)),
     [0, 0, 1000, 2000, 60_000, 60_000],

@@ -59,7 +59,7 @@ function hostTests(databases: TestDatabases): void {
       await new Promise((resolve) => setTimeout(resolve, 20));
   };
 
-  Hosts('tell of what a host had committed when it was killed', async (context) => {
+  Hosts('receive the events that a host had committed when it was killed', async (context) => {
     const [, signal] = (await once(run(context, 'dying-host'), 'exit')) as [null, string];
     assert.equal([signal, await statuses(context), context.receiver.received.length], ['SIGKILL', ['pending'], 0]);
     await sender(context);
@@ -67,7 +67,7 @@ function hostTests(databases: TestDatabases): void {
     assert.is(context.receiver.received.length, 1);
   });
 
-  Hosts('send again, under the same id, what a killed host was sending', async (context) => {
+  Hosts('send the deliveries of a killed host again, under the same id', async (context) => {
     const { receiver, watcher } = context;
     const id = (n: number): unknown => receiver.received[n]?.headers['webhook-id'];
     receiver.answer = (_, before) => (before === 0 ? 'nothing' : 200);

@@ -82,7 +82,7 @@ function deliveryTests(databases: TestDatabases): void {
     return error.name;
   };
 
-  Webhooks('tell of every event, signed over the bytes sent, once each', async (context) => {
+  Webhooks('receive every event once, signed over the sent bytes', async (context) => {
     const [one, receiver] = [await host(context), await receive(context)];
     const id = await hook(one, receiver);
     const done = await runTask(one.storage, undefined, { traceparent: TRACE });
@@ -132,7 +132,7 @@ function deliveryTests(databases: TestDatabases): void {
     });
   });
 
-  Webhooks('tell of tasks whose host was not heard of', async (context) => {
+  Webhooks('receive events of tasks of a lost host', async (context) => {
     const [one, receiver] = [await host(context), await receive(context)];
     await hook(one, receiver, ['task.expired', 'task.failed']);
     const tasks = [await runTask(one.storage, 'lost'), await runTask(one.storage, 'lost', { max_attempts: 1 })];
@@ -148,7 +148,7 @@ function deliveryTests(databases: TestDatabases): void {
     ]);
   });
 
-  Webhooks('are told of the events they are for, and of tasks of their user alone', async (context) => {
+  Webhooks('receive only the chosen events, of tasks of their user', async (context) => {
     const [one, receiver] = [await host(context), await receive(context)];
     const mine = (
       await one.webhooks.create({
@@ -179,40 +179,34 @@ function deliveryTests(databases: TestDatabases): void {
     for (const work of others) assert.is(await errorOf(work()), 'NotFoundException');
   });
 
-  Webhooks(
-    'are signed with the secret of their user’s newest key, and with a new one where there is none',
-    async (context) => {
-      const [one, receiver] = [await host(context, { hmac_secret: null }), await receive(context)];
-      const key = {
-        key_id: 'k',
-        user_id: 'u',
-        subscription_id: 's',
-        is_subscription_active: true,
-        is_admin: false,
-        scopes: null,
-        hmac_secret: 'secret of the key',
-        expired_at: null,
-      };
-      await one.storage.write(({ apiKeys }) => apiKeys.save('key', key));
-      const made = await one.webhooks.create({ userId: 'u', url: receiver.url, events: ['task.completed'] });
-      assert.is(made.newSecret, undefined);
-      await runTask(one.storage, undefined, { user_id: 'u' });
-      await receiver.until(1);
-      const bare = await one.webhooks.create({ userId: null, url: receiver.url, events: ['task.completed'] });
-      await runTask(one.storage);
-      await receiver.until(2);
-      const [first, second] = receiver.received;
-      assert.ok(
-        first &&
-          second &&
-          (await isSigned(first, 'secret of the key')) &&
-          (await isSigned(second, bare.newSecret ?? '')),
-      );
-    },
-  );
+  Webhooks('are signed with the secret of the newest key of the user, or with a new secret', async (context) => {
+    const [one, receiver] = [await host(context, { hmac_secret: null }), await receive(context)];
+    const key = {
+      key_id: 'k',
+      user_id: 'u',
+      subscription_id: 's',
+      is_subscription_active: true,
+      is_admin: false,
+      scopes: null,
+      hmac_secret: 'secret of the key',
+      expired_at: null,
+    };
+    await one.storage.write(({ apiKeys }) => apiKeys.save('key', key));
+    const made = await one.webhooks.create({ userId: 'u', url: receiver.url, events: ['task.completed'] });
+    assert.is(made.newSecret, undefined);
+    await runTask(one.storage, undefined, { user_id: 'u' });
+    await receiver.until(1);
+    const bare = await one.webhooks.create({ userId: null, url: receiver.url, events: ['task.completed'] });
+    await runTask(one.storage);
+    await receiver.until(2);
+    const [first, second] = receiver.received;
+    assert.ok(
+      first && second && (await isSigned(first, 'secret of the key')) && (await isSigned(second, bare.newSecret ?? '')),
+    );
+  });
 
   Webhooks(
-    'are tried again after every kind of failure, under the same id, with every attempt in the log',
+    'are sent again after each kind of failure, under the same id, with all attempts in the log',
     async (context) => {
       const [one, receiver] = [await host(context, { timeout: 3 }), await receive(context)];
       const elsewhere = await receive(context);
@@ -242,7 +236,7 @@ function deliveryTests(databases: TestDatabases): void {
     },
   );
 
-  Webhooks('reach a target that was down, also when the server was started again meanwhile', async (context) => {
+  Webhooks('reach a target that was down, also after a restart of the server', async (context) => {
     const [first, receiver] = [await host(context, { retry_attempts: 100_000 }), await receive(context)];
     await receiver.close();
     const id = await hook(first, receiver, ['task.completed']);
@@ -258,7 +252,7 @@ function deliveryTests(databases: TestDatabases): void {
     assert.match(delivery?.tries[0]?.error ?? '', 'refused');
   });
 
-  Webhooks('are given up after the last attempt, and sent again by a replay', async (context) => {
+  Webhooks('fail after the last attempt, and are sent again by a replay', async (context) => {
     const [one, receiver] = [await host(context, { retry_attempts: 2 }), await receive(context)];
     receiver.answer = (_, before) => (before < 2 ? 500 : 200);
     const id = await hook(one, receiver, ['task.completed']);
@@ -276,34 +270,39 @@ function deliveryTests(databases: TestDatabases): void {
     assert.is(await errorOf(one.webhooks.replay(id, 'none', null)), 'NotFoundException');
   });
 
-  Webhooks('that are gone are disabled, and what happened meanwhile comes when they are enabled', async (context) => {
-    const [one, receiver] = [await host(context), await receive(context)];
-    receiver.answer = () => 410;
-    const id = await hook(one, receiver, ['task.completed']);
-    await runTask(one.storage);
-    assert.match(await reasonOf(one, id), '410');
-    await runTask(one.storage);
-    const waiting = await log(one, id, (all) => all.length === 2);
-    assert.equal(
-      waiting.map(({ status, tries }) => [status, tries.length]),
-      [
-        ['pending', 0],
-        ['pending', 1],
-      ],
-    );
-    assert.is(await errorOf(one.webhooks.replay(id, waiting[0]?.id ?? '', null)), 'WebhookDisabled');
-    receiver.answer = () => 200;
-    const { disabled_at: disabledAt, disabled_reason: reason } = await one.webhooks.update(id, null, { enabled: true });
-    assert.equal([disabledAt, reason], [null, null]);
-    assert.equal(
-      (await log(one, id)).map(({ status }) => status),
-      ['delivered', 'delivered'],
-    );
-    assert.is(receiver.received.length, 3);
-  });
+  Webhooks(
+    'whose target is gone are disabled, and receive the missed events when they are enabled',
+    async (context) => {
+      const [one, receiver] = [await host(context), await receive(context)];
+      receiver.answer = () => 410;
+      const id = await hook(one, receiver, ['task.completed']);
+      await runTask(one.storage);
+      assert.match(await reasonOf(one, id), '410');
+      await runTask(one.storage);
+      const waiting = await log(one, id, (all) => all.length === 2);
+      assert.equal(
+        waiting.map(({ status, tries }) => [status, tries.length]),
+        [
+          ['pending', 0],
+          ['pending', 1],
+        ],
+      );
+      assert.is(await errorOf(one.webhooks.replay(id, waiting[0]?.id ?? '', null)), 'WebhookDisabled');
+      receiver.answer = () => 200;
+      const { disabled_at: disabledAt, disabled_reason: reason } = await one.webhooks.update(id, null, {
+        enabled: true,
+      });
+      assert.equal([disabledAt, reason], [null, null]);
+      assert.equal(
+        (await log(one, id)).map(({ status }) => status),
+        ['delivered', 'delivered'],
+      );
+      assert.is(receiver.received.length, 3);
+    },
+  );
 
   Webhooks(
-    'that fail long enough are disabled with the reason, and told so in the log of the server',
+    'that fail for long enough are disabled with a reason, which the log of the server contains',
     async (context) => {
       const lines: string[] = [];
       const made = makeHost(
@@ -323,26 +322,23 @@ function deliveryTests(databases: TestDatabases): void {
     },
   );
 
-  Webhooks(
-    'that hang do not delay others, and a target is never sent more at a time than it may be',
-    async (context) => {
-      const [one, slow, quick] = [
-        await host(context, { max_concurrent: 6, max_concurrent_per_target: 2, timeout: 300 }),
-        await receive(context),
-        await receive(context),
-      ];
-      slow.answer = () => 'nothing';
-      await hook(one, slow, ['task.completed']);
-      for (let count = 0; count < 8; count += 1) await runTask(one.storage);
-      await slow.until(2);
-      const other = await hook(one, quick, ['task.completed']);
-      for (let count = 0; count < 8; count += 1) await runTask(one.storage);
-      await quick.until(8);
-      assert.equal([slow.most, slow.received.length], [2, 2]);
-      assert.ok(quick.most <= 2);
-      await log(one, other);
-    },
-  );
+  Webhooks('that hang do not delay others, and the limit of each target holds', async (context) => {
+    const [one, slow, quick] = [
+      await host(context, { max_concurrent: 6, max_concurrent_per_target: 2, timeout: 300 }),
+      await receive(context),
+      await receive(context),
+    ];
+    slow.answer = () => 'nothing';
+    await hook(one, slow, ['task.completed']);
+    for (let count = 0; count < 8; count += 1) await runTask(one.storage);
+    await slow.until(2);
+    const other = await hook(one, quick, ['task.completed']);
+    for (let count = 0; count < 8; count += 1) await runTask(one.storage);
+    await quick.until(8);
+    assert.equal([slow.most, slow.received.length], [2, 2]);
+    assert.ok(quick.most <= 2);
+    await log(one, other);
+  });
 
   Webhooks('that were being sent when the host stopped are given back at once', async (context) => {
     const [first, receiver] = [await host(context), await receive(context)];
@@ -378,7 +374,7 @@ function deliveryTests(databases: TestDatabases): void {
     assert.is(message.headers['webhook-id'], before.received[0]?.headers['webhook-id']);
   });
 
-  Webhooks('go with what waits for them, and are not more than a user may have', async (context) => {
+  Webhooks('are removed with their deliveries, and are limited for each user', async (context) => {
     const one = makeHost(context.database, { max_webhooks: 2 }); // not started
     context.hosts.push(one);
     const url = 'https://example.org/hook';
@@ -397,7 +393,7 @@ function deliveryTests(databases: TestDatabases): void {
     assert.is(left[0]?.count, 0);
   });
 
-  Webhooks('leave no word of what was rolled back, and one of what was tried twice', async (context) => {
+  Webhooks('have no delivery after a rollback, and one delivery after a repeated write', async (context) => {
     const one = makeHost(context.database); // not started
     context.hosts.push(one);
     const id = await hook(one, { url: 'https://example.org/hook' } as Receiver);
@@ -434,7 +430,7 @@ function deliveryTests(databases: TestDatabases): void {
     assert.is(taken?.result, null); // too large to be copied
   });
 
-  Webhooks('are forgotten when they are old, but for what waits for an enabled webhook', async (context) => {
+  Webhooks('are pruned when they are old, except for deliveries that wait for an enabled webhook', async (context) => {
     const one = makeHost(context.database);
     context.hosts.push(one);
     const id = await hook(one, { url: 'https://example.org/hook' } as Receiver);

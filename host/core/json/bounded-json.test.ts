@@ -10,7 +10,7 @@ const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.re
 
 const Bounded = suite('bounded JSON');
 
-Bounded('is what JSON.stringify gives while a value is small', () => {
+Bounded('equals the result of JSON.stringify for a small value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       assert.is(boundedJson(value, { maxDepth: 20, maxElements: 1e6, maxChars: 1e6 }), JSON.stringify(value));
@@ -41,7 +41,7 @@ Bounded('cuts long texts and many elements', () => {
   assert.equal(Object.keys(JSON.parse(boundedJson({ long: 'x'.repeat(20_000), short: 'y' }, bounds))), ['long', '…']);
 });
 
-Bounded('writes what JSON has no form for', () => {
+Bounded('writes values that JSON has no form for', () => {
   const cycle: Record<string, unknown> = { n: 2n ** 70n, error: new Error('why') };
   cycle['self'] = cycle;
   assert.match(boundedJson(cycle, bounds), /^\{"n":"1180591620717411303424","error":"why","self":\{/);

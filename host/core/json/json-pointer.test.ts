@@ -20,7 +20,7 @@ const CASES: readonly (readonly [reference: string, value: unknown])[] = [
 for (const [reference, value] of CASES)
   Pointer(`${reference} leads to ${JSON.stringify(value)}`, () => assert.equal(valueAt(document, reference), value));
 
-Pointer('have keys in their order, and none outside of a document', () => {
+Pointer('have keys in their order, and no keys in other documents', () => {
   assert.equal(pointerKeys('#/$defs/~01'), ['$defs', '~1']);
   assert.is(pointerKeys('Error'), undefined);
 });

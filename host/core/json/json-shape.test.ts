@@ -36,7 +36,7 @@ Shape('has the depth and the elements of its value', () => {
   );
 });
 
-Shape('of what is no JSON ends, too', () => {
+Shape('is also computed for a text that is not JSON', () => {
   for (const text of ['"', '"\\', '"\\"', '[[', ']]', '{"a', '\\"[']) assert.ok(jsonShape(text).depth <= 2);
   assert.is(jsonShape('['.repeat(1e6)).depth, 1e6);
   assert.is(jsonShape(`"${'\\'.repeat(1e6)}"`).depth, 0);

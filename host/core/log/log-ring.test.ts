@@ -21,7 +21,7 @@ async function collect(records: AsyncIterable<LogRecord>): Promise<LogRecord[]> 
 const messages = async (records: AsyncIterable<LogRecord>): Promise<string[]> =>
   (await collect(records)).map(({ message }) => message);
 
-Ring('keeps as many as it may, and gives the last ones, of one deployment if asked', async () => {
+Ring('keeps a limited number, and returns the last ones, on request of one deployment', async () => {
   const ring = new LogRing(3);
   for (const n of [1, 2, 3, 4]) ring.add(record(`m${n}`, { deployment: n % 2 === 0 ? 'even' : 'odd' }));
   assert.equal(await messages(ring.read({ lines: 10, follow: false })), ['m2', 'm3', 'm4']);
@@ -30,7 +30,7 @@ Ring('keeps as many as it may, and gives the last ones, of one deployment if ask
   assert.equal(await messages(ring.read({ lines: 10, follow: false, deployment: 'even' })), ['m2', 'm4']);
 });
 
-Ring('gives followers what comes, and their end', async () => {
+Ring('passes new records and the end to followers', async () => {
   const ring = new LogRing();
   ring.add(record('before'));
   const all = messages(ring.read({ lines: 1, follow: true }));
@@ -40,7 +40,7 @@ Ring('gives followers what comes, and their end', async () => {
   assert.equal(await all, ['before', 'after']);
 });
 
-Ring('tells a reader that is too slow how much it missed, and holds nobody up', async () => {
+Ring('tells a slow reader how many records it missed, and delays nobody', async () => {
   const ring = new LogRing(2);
   const reading = ring.read({ lines: 0, follow: true });
   const first = reading.next();
@@ -61,7 +61,7 @@ Ring('ends a follower whose signal aborts, with its reason', async () => {
   assert.is(await next.catch((error: unknown) => error), reason);
 });
 
-Ring('takes what a logger logs, from its level on, with the fields of its children', async () => {
+Ring('records the lines of a logger from a level on, with the fields of its children', async () => {
   const ring = new LogRing();
   const written: string[] = [];
   const log = ring.tap(createLogger({ level: 'warn', format: 'json', write: (line) => written.push(line) }), 'info');
@@ -75,7 +75,7 @@ Ring('takes what a logger logs, from its level on, with the fields of its childr
   assert.equal(more, []);
 });
 
-Ring('keeps fields that JSON cannot say, or that are too long, in short', async () => {
+Ring('shortens fields that are too long or have no JSON', async () => {
   const ring = new LogRing();
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;

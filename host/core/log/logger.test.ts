@@ -9,7 +9,7 @@ function capture(level: LogLevel, format: 'text' | 'json') {
 
 const Log = suite('the logger');
 
-Log('writes a line of text with its fields and those of its parents', () => {
+Log('writes a line of text with its fields and the fields of its parents', () => {
   const { lines, log } = capture('info', 'text');
   log
     .child({ deployment: 'asr' })
@@ -29,7 +29,7 @@ Log('writes one JSON object a line, also when a field holds a line break', () =>
   });
 });
 
-Log('writes one line of text whatever the message and the fields hold, and no commands for a terminal', () => {
+Log('writes one line of text for any message and fields, without commands for a terminal', () => {
   const { lines, log } = capture('debug', 'text');
   log.info('plugin said\nWARN  replica exited', { text: 'a\nb\u001b[2J\u009bm', 'key\n': 1 });
   assert.equal(lines, [
@@ -37,7 +37,7 @@ Log('writes one line of text whatever the message and the fields hold, and no co
   ]);
 });
 
-Log('lets no field take the place of time, level or message', () => {
+Log('lets no field replace time, level or message', () => {
   const { lines, log } = capture('debug', 'json');
   log.info('x', { time: 'never', level: 'error', message: 'y', kept: 1 });
   assert.equal(JSON.parse(lines[0] ?? ''), { time: '1970-01-01T00:00:00.000Z', level: 'info', message: 'x', kept: 1 });
@@ -63,7 +63,7 @@ for (const format of ['text', 'json'] as const) {
   });
 }
 
-Log('drops what is below its level', () => {
+Log('drops lines below its level', () => {
   const { lines, log } = capture('warn', 'text');
   log.info('x');
   log.debug('x');
