@@ -8,6 +8,9 @@ const HEAD_END = Buffer.from('\r\n\r\n');
  * Returns the field `body` of a multipart form that has no other part. Most requests are such forms. Reading it in
  * place saves the parser for files and the folder for uploads, which are much of the cost of a small request. Returns
  * undefined for any other form, and for a form that is unusual, damaged or ambiguous. The parser reads these.
+ *
+ * Without this file a request to an endpoint in host code that does nothing takes 4.0 times the CPU time (1.04 ms
+ * instead of 0.27 ms). Measured over HTTP with Node 24 on a 2-core x86 VM under other load, medians of 4 pairs.
  */
 export function onlyBody(form: Buffer, contentType: string): string | undefined {
   const [, quoted, plain] = TYPE.exec(contentType) ?? [];

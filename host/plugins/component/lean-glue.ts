@@ -1,20 +1,23 @@
 /**
- * The glue that jco generates, without what these components do not need. jco accounts for every call of an import as
- * the canonical ABI of asynchronous components asks for: two tasks, a subtask, their locks, a search for deadlocks.
- * Components here import functions of the synchronous ABI alone, and an instance runs one call at a time, so that none
- * of it decides anything; it took two thirds of a call. What remains is jco's own: how values are lifted and lowered,
- * how handles are lent, and that a guest cannot call out where it may not.
+ * Removes bookkeeping from the glue that jco generates. For each call of an import, jco keeps the records of the
+ * canonical ABI for asynchronous components: two tasks, a subtask, their locks, and a search for deadlocks. Components
+ * here import only functions of the synchronous ABI, and an instance runs one call at a time, so the records decide
+ * nothing. Lifting, lowering, the lending of handles and the trap on calls out of turn stay as jco wrote them.
+ *
+ * Without this file a request takes 1.17 times the CPU time when its plugin does nothing, and 2.0 times with 11 host
+ * calls (5.3 ms instead of 2.2 ms). Measured over HTTP with Node 24 on a 2-core x86 VM under other load, medians of 4
+ * pairs.
  */
 
-/** A function `_trampoline7` that lifts a call's arguments, calls the host, and lowers the result. */
+/** A function `_trampoline7`, which lifts a call's arguments, calls the host, and lowers the result. */
 const importFunction =
   /^ {2}const (_trampoline\d+) = (async )?function\((.*?)\) \{\n([\s\S]*?)^ {2}\}\n(?= {2}\1\.fnName = )/gm;
-/** A call of the host in it, with the bookkeeping before. */
+/** The call of the host in it, with the preceding bookkeeping. */
 const hostCall =
   /^ {4}const hostProvided = true;\n[\s\S]*?^ {4}let ret;\n\s*try \{\n\s*(?:(?:ret|const (hostRet\d+)) = )?(?:await +)?_withGlobalCurrentTaskMeta(?:Async)?\(\{\n[\s\S]*?fn: \(\) => _trackHostOperation\(\(\) => ([\s\S]*?)\),\n\s*\}\)\s*;\n/m;
-/** What follows when the function has a result that can be an error; the marker's component traps with it. */
+/** The code after a call whose result can be an error: it turns a thrown error into a result. */
 const caught = /^([\s\S]*?)^ {4}\} catch \(e\) \{\n([\s\S]*?)^ {4}\}\n/m;
-/** What follows when it has none: any error is a trap. */
+/** The code after other calls. Each error is a trap. */
 const trapping =
   /^[\s\S]*?^ {4}\} catch \(err\) \{[\s\S]*?(getOrCreateAsyncState\(\d+\)\.markTrapped\(err\);)[\s\S]*?throw err;\s*^ {4}\}\n/m;
 const finished = /^ {4}task\.resolve\(\[.*\]\);\n {4}task\.exit\(\);\n/m;
@@ -22,7 +25,10 @@ const finished = /^ {4}task\.resolve\(\[.*\]\);\n {4}task\.exit\(\);\n/m;
 const binding = /^ {2}let trampoline(\d+) = _trampoline\1\.manuallyAsync \?[\s\S]*?^ {2}\);\n/gm;
 const componentOf = /^ {4}componentIdx: (\d+),$/m;
 
-/** The glue with lean imports. What is not of the known shape stays as it was generated: right, and slower. */
+/**
+ * Returns the glue with lean imports. A function of an unknown shape stays as jco generated it, which is correct and
+ * slower.
+ */
 export function leanGlue(generated: string): string {
   const glue = withoutTraces(generated);
   const components = new Map(
@@ -70,7 +76,7 @@ function leanFunction(body: string, isAsync: boolean): string | undefined {
   if (lower === undefined) return undefined;
   if (!isAsync)
     return `${lift}    let ret;\n    try {\n      const ${hostReturn} = ${expression};\n${onValue}    } catch (e) {\n${onError}    }\n${lower}`;
-  // A value that is there is lowered at once: the guest is suspended only where it has to wait.
+  // A value that is available is lowered immediately. The guest is suspended only when it must wait.
   return `${lift}    let ret;
     const lower = () => {
 ${lower}    };
@@ -90,14 +96,14 @@ ${onError}      return lower();
 `;
 }
 
-/** The lowering without the end of its tasks; undefined when it uses them besides. */
+/** Returns the lowering without the end of its tasks. Returns undefined when the lowering uses the tasks elsewhere. */
 function unaccounted(lower: string): string | undefined {
   if (!finished.test(lower)) return undefined;
   const without = lower.replace(finished, '').replaceAll(/^ *if \(false\) _debugLog\([\s\S]*?\);\n/gm, '');
   return /\b(?:task|subtask|parentTask)\b/.test(without) ? undefined : without;
 }
 
-/** jco makes an object for each trace, and asks the environment whether to tell of it. */
+/** Disables traces, because jco creates an object for each trace before it checks whether tracing is on. */
 function withoutTraces(glue: string): string {
   return glue.replaceAll(/^(\s*)_debugLog\(/gm, '$1if (false) _debugLog(');
 }

@@ -10,6 +10,10 @@ const lengthBytes = 4;
 /**
  * Passes chunks from a worker to the host through shared memory. One side writes, the other reads, and neither waits
  * for the other. A chunk is its length and its UTF-8 bytes, and begins at a multiple of four.
+ *
+ * Without the ring each chunk is a host call: a stream of 100 chunks takes 2.7 times the CPU time (10.6 ms instead of
+ * 4.1 ms), and a server answers half as many streams per second. Measured over HTTP with Node 24 on a 2-core x86 VM
+ * under other load, medians of 4 pairs.
  */
 export class OutputRing {
   readonly memory: SharedArrayBuffer;
