@@ -22,7 +22,7 @@ interface Server extends AsyncDisposable {
   readonly log: () => string;
 }
 
-const Silence = suite('what is kept silent');
+const Silence = suite('silence about contents');
 let folder = '';
 Silence.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-silence-'));

@@ -18,7 +18,7 @@ import { Receiver } from '../webhooks/fixtures/receiver.ts';
 import { type RecordedSpan, Recorder } from './fixtures/recorder.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 
-const Reported = suite('what an application reports');
+const Reported = suite('the telemetry of an application');
 const folder = makeFolder();
 Reported.after(() => rmSync(folder, { recursive: true, force: true }));
 

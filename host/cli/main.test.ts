@@ -24,7 +24,7 @@ function run(...args: string[]): { code: number | null; out: string; err: string
     {
       cwd: folder,
       encoding: 'utf8',
-      env: { HOME: folder, PATH: process.env['PATH'], TMPDIR: folder }, // what killed servers left elsewhere would be told of
+      env: { HOME: folder, PATH: process.env['PATH'], TMPDIR: folder }, // otherwise the log would name files of killed servers
       timeout: 60_000,
     },
   );

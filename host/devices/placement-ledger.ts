@@ -165,10 +165,7 @@ export class PlacementLedger {
     if (entry.isVacant) this.#entries.delete(placement);
   }
 
-  /**
-   * The table as it would be with these places given back. It is a table of its own: nothing that is done to it changes
-   * this one.
-   */
+  /** Returns a copy of the ledger with these places given back. Changes of the copy do not affect this ledger. */
   without(placements: Iterable<Placement>): PlacementLedger {
     const copy = new PlacementLedger(this.machine);
     for (const [placement, entry] of this.#entries) copy.#entries.set(placement, { ...entry });

@@ -289,7 +289,7 @@ for (const [what, schema, reason] of [
   ['a condition', { if: {} }, /^#\/if cannot be used/],
   ['not', { type: 'array', items: { not: { type: 'string' } } }, /^#\/items\/not cannot be used/],
   ['an unknown type', { anyOf: [{ type: 'text' }] }, /^#\/anyOf\/0\/type cannot be used: "text"/],
-  ['a reference to what there is not', { $ref: '#/$defs/a' }, /^#\/\$ref: there is no "#\/\$defs\/a"/],
+  ['a reference to a missing definition', { $ref: '#/$defs/a' }, /^#\/\$ref: there is no "#\/\$defs\/a"/],
   ['a reference to another document', { $ref: 'https://a.example/b' }, /there is no "https/],
   [
     'too much nesting',

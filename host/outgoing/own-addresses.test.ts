@@ -53,7 +53,7 @@ if (canIsolate) {
     assert.equal(foreign, [false, true, false]);
   });
 } else {
-  skip('addresses of this machine', 'this system gives a process no network of its own (unshare --net, ip)');
+  skip('addresses of this machine', 'this system has no network namespaces (unshare --net, ip)');
 }
 
 OwnAddresses.run();

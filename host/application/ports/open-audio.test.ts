@@ -116,7 +116,7 @@ if (ffmpeg === undefined) {
     );
   });
 
-  OpenAudio('nothing of what was opened is left', () => {
+  OpenAudio('leaves no files behind', () => {
     const left = readdirSync(join(folder, 'temp'), { recursive: true }).filter((name) =>
       /[^/]+\/[^/]+\/[^/]+/.test(String(name)),
     );

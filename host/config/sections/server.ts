@@ -8,7 +8,7 @@ export const LISTEN_KEYS = {
     .regex(/^unix:\/./, 'must be unix:/absolute/path')
     .nullable()
     .default(null)
-    .describe('A Unix socket to listen on in place of `host` and `port`: `unix:/run/aana/http.sock`.'),
+    .describe('A Unix socket to listen on instead of `host` and `port`: `unix:/run/aana/http.sock`.'),
   socket_mode: z
     .string()
     .regex(/^0?[0-7]{3}$/, 'must be an octal mode such as 0660')

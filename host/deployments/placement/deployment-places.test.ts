@@ -162,7 +162,7 @@ Places('query the main memory each time before they are taken', () => {
   taken(places); // 10 of 16, others have 4
   freeGiB = 9; // 7 are used, 2 of them by the replica
   assert.is(places.take(), undefined);
-  freeGiB = 14; // what the replica has mapped shows as free
+  freeGiB = 14; // mapped files of the replica are reported as free
   assert.ok(places.take());
 });
 

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { type Placement, PlacementLedger } from '../../devices/index.ts';
 import { chooseVictims } from './eviction.ts';
 
-const Eviction = suite('the choice of who makes room');
+const Eviction = suite('the choice of replicas that make room');
 
 const MACHINE = { gpus: ['a', 'b'].map((id) => ({ id, name: id, memoryBytes: 80e9 })), memoryBytes: 64e9 };
 

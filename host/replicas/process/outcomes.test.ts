@@ -37,12 +37,12 @@ const CASES: readonly (readonly [
     undefined,
   ],
   [
-    'an engine’s refusal of what the caller asks',
+    'an engine’s refusal of the caller’s request',
     times(50, new AanaError('InferenceException', 'internal', 'the prompt is empty', { fault: 'caller' })),
     undefined,
   ],
   [
-    'errors that nobody threw on purpose, without what they say',
+    'unexpected errors, without their message',
     times(5, secret),
     '5 of its last 5 calls failed by its own fault: TypeError',
   ],

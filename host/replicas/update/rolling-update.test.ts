@@ -65,7 +65,7 @@ function load(set: ReplicaSet): { versions: number[]; stop(): Promise<void> } {
     }
   };
   const callers = Promise.all([caller(), caller(), caller()]);
-  callers.catch(() => {}); // seen by who stops it
+  callers.catch(() => {}); // reported when the load is stopped
   return {
     versions,
     stop: async () => {
