@@ -4,11 +4,12 @@ import { type Deferred, deferred } from './deferred.ts';
  * A single-consumer queue between a producer of callbacks and an async iterator. It has no bound: the producer reads
  * `size` and slows down by itself. `onReturn` runs once if the consumer leaves before the end.
  */
-export class AsyncQueue<T> implements AsyncIterableIterator<T> {
+export class AsyncQueue<T, Result = undefined> implements AsyncIterableIterator<T, Result | undefined> {
   readonly #items: T[] = [];
   readonly #onReturn: (() => void) | undefined;
-  #waiting: Deferred<IteratorResult<T>> | undefined;
+  #waiting: Deferred<IteratorResult<T, Result | undefined>> | undefined;
   #ended = false;
+  #result: Result | undefined;
   #error: { readonly reason: unknown } | undefined;
 
   constructor(onReturn?: () => void) {
@@ -25,10 +26,11 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     else this.#items.push(item);
   }
 
-  /** Ends the queue after the items that it has. */
-  end(): void {
+  /** Ends the queue after the items that it has. The iterator then returns `result`. */
+  end(result?: Result): void {
+    if (!this.#ended) this.#result = result;
     this.#ended = true;
-    this.#settle((waiting) => waiting.resolve({ value: undefined, done: true }));
+    this.#settle((waiting) => waiting.resolve({ value: this.#result, done: true }));
   }
 
   /** Ends the queue after the items that it has, and then throws `reason` once. */
@@ -42,7 +44,7 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     });
   }
 
-  async next(): Promise<IteratorResult<T>> {
+  async next(): Promise<IteratorResult<T, Result | undefined>> {
     const item = this.#items.shift();
     if (item !== undefined) return { value: item, done: false };
     if (this.#error) {
@@ -50,12 +52,12 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
       this.#error = undefined;
       throw reason;
     }
-    if (this.#ended) return { value: undefined, done: true };
-    this.#waiting = deferred<IteratorResult<T>>();
+    if (this.#ended) return { value: this.#result, done: true };
+    this.#waiting = deferred();
     return this.#waiting.promise;
   }
 
-  async return(): Promise<IteratorResult<T>> {
+  async return(): Promise<IteratorResult<T, Result | undefined>> {
     const early = !this.#ended;
     this.#items.length = 0;
     this.#error = undefined;
@@ -68,7 +70,7 @@ export class AsyncQueue<T> implements AsyncIterableIterator<T> {
     return this;
   }
 
-  #settle(how: (waiting: Deferred<IteratorResult<T>>) => void): void {
+  #settle(how: (waiting: Deferred<IteratorResult<T, Result | undefined>>) => void): void {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting) how(waiting);

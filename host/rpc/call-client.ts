@@ -17,7 +17,7 @@ type Answer = Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error
 interface OpenCall {
   onValue(value: unknown): void;
   onValues(values: readonly unknown[]): void;
-  onEnd(): void;
+  onEnd(value: unknown): void;
   onError(error: unknown): void;
   readonly onSettled: ((loss?: Error) => void) | undefined;
   /** Stops listening to the caller's signal. */
@@ -49,17 +49,20 @@ export class CallClient {
     });
   }
 
-  /** Sends the call at once. The caller must read the stream to its end or call `return`. */
+  /**
+   * Sends the call at once. The caller must read the stream to its end or call `return`. At its end, the stream returns
+   * the value that the method returned after its last one.
+   */
   stream(
     method: string,
     args: Record<string, unknown>,
     options: RpcCallOptions = {},
-  ): AsyncIterableIterator<unknown[]> {
-    const queue = new AsyncQueue<unknown[]>(() => this.#cancel(id));
+  ): AsyncIterableIterator<unknown[], unknown> {
+    const queue = new AsyncQueue<unknown[], unknown>(() => this.#cancel(id));
     const sink = {
       onValue: () => {},
       onValues: (values: readonly unknown[]) => queue.push([...values]),
-      onEnd: () => queue.end(),
+      onEnd: (value: unknown) => queue.end(value),
       onError: (error: unknown) => queue.fail(error),
     };
     const id = this.#open(
@@ -89,7 +92,7 @@ export class CallClient {
         this.#close(frame.id, (call) => call.onValue(frame.value));
         return;
       case 'end':
-        this.#close(frame.id, (call) => call.onEnd());
+        this.#close(frame.id, (call) => call.onEnd(frame.value));
         return;
       case 'error':
         this.#close(frame.id, (call) => call.onError(fromErrorRecord(frame.error)));
@@ -153,16 +156,16 @@ export class CallClient {
 
 /** Iterates over `queue`, and acknowledges the values of a batch when the reader asks for the next one. */
 function acknowledging(
-  queue: AsyncQueue<unknown[]>,
+  queue: AsyncQueue<unknown[], unknown>,
   acknowledge: (values: number) => void,
-): AsyncIterableIterator<unknown[]> {
+): AsyncIterableIterator<unknown[], unknown> {
   let taken = 0;
   const settle = (): void => {
     if (taken > 0) acknowledge(taken);
     taken = 0;
   };
   return {
-    async next(): Promise<IteratorResult<unknown[]>> {
+    async next(): Promise<IteratorResult<unknown[], unknown>> {
       settle();
       const step = await queue.next();
       if (step.done !== true) taken = step.value.length;

@@ -1,3 +1,4 @@
+import { drained } from '../core/async-values.ts';
 import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
 import { fromWireContext } from '../core/request-context.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
@@ -75,15 +76,15 @@ export class CallServer {
     if (call.window > 0) call.room?.resolve();
   }
 
-  async #runStream(call: RunningCall, answer: Promise<unknown> | AsyncIterable<unknown>): Promise<void> {
+  async #runStream(call: RunningCall, answer: Promise<unknown> | AsyncIterable<unknown, unknown>): Promise<void> {
     if (!(Symbol.asyncIterator in answer)) throw new AanaError('NotAStream', 'internal', 'the method does not stream');
-    for await (const value of answer) {
+    const value = await drained(answer, (each) => {
       call.controller.signal.throwIfAborted();
-      this.#queue(call, value);
-      if (call.window <= 0) await this.#waitForRoom(call);
-    }
+      this.#queue(call, each);
+      return call.window <= 0 ? this.#waitForRoom(call) : undefined;
+    });
     call.controller.signal.throwIfAborted();
-    this.#answer({ type: 'end', id: call.id });
+    this.#answer({ type: 'end', id: call.id, value });
   }
 
   async #waitForRoom(call: RunningCall): Promise<void> {

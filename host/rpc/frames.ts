@@ -45,7 +45,8 @@ export type ReplicaFrame =
       readonly type: 'chunks';
       readonly batches: readonly { readonly id: number; readonly values: readonly unknown[] }[];
     }
-  | { readonly type: 'end'; readonly id: number }
+  /** A stream has ended. `value` is the value that the method returned after its last one. */
+  | { readonly type: 'end'; readonly id: number; readonly value?: unknown }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
   /** `beats` grows while the engine is `busy`; otherwise it hangs. */
   | {

@@ -13,7 +13,7 @@ export interface CallContext extends RequestContext {
 export type ServedMethod = (
   args: Record<string, unknown>,
   context: CallContext,
-) => Promise<unknown> | AsyncIterable<unknown>;
+) => Promise<unknown> | AsyncIterable<unknown, unknown>;
 
 /** The methods of one end, by name. */
 export type ServedMethods = Readonly<Record<string, ServedMethod>>;

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { deferred } from '../../core/deferred.ts';
+import { flatMapped } from '../../core/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import { FrameSocket, type HostFrame, type RpcCallOptions, CallClient, type ReplicaFrame } from '../../rpc/index.ts';
@@ -93,18 +94,17 @@ export class ControlConnection implements AsyncDisposable {
   }
 
   /**
-   * Calls a streaming operation. Each element has the values that arrived since the previous element. Leaving the loop
-   * cancels the stream.
+   * Calls a streaming operation. Each element has the values that arrived since the previous element. Returns what the
+   * operation returned. Leaving the loop cancels the stream.
    */
   async *stream<O extends StreamOperation>(
     operation: O,
     args: ControlArgs<O>,
     options: AskOptions = {},
-  ): AsyncGenerator<ControlValue<O>[], void, undefined> {
+  ): AsyncGenerator<ControlValue<O>[], unknown, undefined> {
     if (this.#ending) throw this.#ending;
-    for await (const batch of this.#calls.stream(operation, args as Record<string, unknown>, this.#ask(options))) {
-      yield batch.map((value) => this.#understood(operation, value));
-    }
+    const batches = this.#calls.stream(operation, args as Record<string, unknown>, this.#ask(options));
+    return yield* flatMapped(batches, (batch) => [batch.map((value) => this.#understood(operation, value))]);
   }
 
   /** Resolves like {@link closed}, and keeps the process running until then. */

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
+import { flattened } from '../../core/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
@@ -34,7 +35,10 @@ type CheckedArgs<O extends ControlOperation> = z.output<(typeof operations)[O]['
 export type ControlHandlers = {
   readonly [O in CallOperation]: (args: CheckedArgs<O>, context: OperationContext) => Promise<ControlValue<O>>;
 } & {
-  readonly [O in StreamOperation]: (args: CheckedArgs<O>, context: OperationContext) => AsyncIterable<ControlValue<O>>;
+  readonly [O in StreamOperation]: (
+    args: CheckedArgs<O>,
+    context: OperationContext,
+  ) => AsyncIterable<ControlValue<O>, unknown>;
 };
 
 /** Origin of audio: exactly one of path and URL. */
@@ -94,7 +98,7 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
     'deployments.call': async ({ deployment, method, args, retry }, { signal, ...context }) =>
       app.handle(deployment, retry).call(method, args, { ...requestContextOf(context), signal }),
     'deployments.stream': ({ deployment, method, args, retry }, { signal, ...context }) =>
-      each(app.handle(deployment, retry).stream(method, args, { ...requestContextOf(context), signal })),
+      flattened(app.handle(deployment, retry).stream(method, args, { ...requestContextOf(context), signal })),
     'audio.open': async ({ source, channels }, { signal, keep }) => {
       if (source.path !== undefined && !isAbsolute(source.path)) {
         throw new AanaError(
@@ -115,9 +119,4 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       return null;
     },
   };
-}
-
-/** Yields values one by one. The frames combine values of the same moment again. */
-async function* each(batches: AsyncIterable<readonly unknown[]>): AsyncGenerator<unknown, void, undefined> {
-  for await (const batch of batches) yield* batch;
 }

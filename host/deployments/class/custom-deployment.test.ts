@@ -67,6 +67,13 @@ Custom('streams value by value', async () => {
   const words: string[] = [];
   for await (const { word } of (await sentiment()).words({ text: 'one two three' })) words.push(word);
   assert.equal(words, ['one', 'two', 'three']);
+  const stream = (await sentiment()).words({ text: 'one two' });
+  await stream.next();
+  await stream.next();
+  assert.equal(await stream.next(), { done: true, value: { count: 2 } }, 'what the method returned');
+  const wrong = (await sentiment()).words({ text: 'one!' });
+  await wrong.next();
+  assert.is((await failure(wrong.next())).name, 'InvalidOutput');
 });
 
 Custom('ends a stream whose reader leaves, and goes on serving', async () => {

@@ -5,6 +5,7 @@ export interface MethodDefinition<
   Input extends z.core.$ZodType = z.core.$ZodType,
   Output extends z.core.$ZodType = z.core.$ZodType,
   Streaming extends boolean = boolean,
+  End extends z.core.$ZodType | undefined = z.core.$ZodType | undefined,
 > {
   readonly description: string;
   /** Schema of the parameters, by name. Arguments are checked against it and defaults are filled in. */
@@ -12,6 +13,8 @@ export interface MethodDefinition<
   /** Schema of the result, or of one value of the stream. */
   readonly output: Output;
   readonly streaming: Streaming;
+  /** Schema of the value that a stream may return after its last one. Absent: it returns none. */
+  readonly end?: End | undefined;
 }
 
 /** Methods by name. */
@@ -28,14 +31,19 @@ interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$Zo
 /** Defines a method with one result. */
 export function method<I extends z.core.$ZodType, O extends z.core.$ZodType>(
   schemas: MethodSchemas<I, O>,
-): MethodDefinition<I, O, false> {
+): MethodDefinition<I, O, false, undefined> {
   return { ...schemas, streaming: false };
 }
 
-/** Defines a method that yields values one after the other: an async generator. */
-export function streamingMethod<I extends z.core.$ZodType, O extends z.core.$ZodType>(
-  schemas: MethodSchemas<I, O>,
-): MethodDefinition<I, O, true> {
+/**
+ * Defines a method that yields values one after the other: an async generator. With `end`, it may return a value after
+ * the last one.
+ */
+export function streamingMethod<
+  I extends z.core.$ZodType,
+  O extends z.core.$ZodType,
+  E extends z.core.$ZodType | undefined = undefined,
+>(schemas: MethodSchemas<I, O> & { readonly end?: E }): MethodDefinition<I, O, true, E> {
   return { ...schemas, streaming: true };
 }
 

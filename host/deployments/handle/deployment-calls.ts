@@ -67,10 +67,10 @@ export class DeploymentCalls {
     args: Record<string, unknown>,
     { places, ...options }: CallOptions,
     policy: HandleOptions,
-  ): AsyncGenerator<unknown[], void, undefined> {
+  ): AsyncGenerator<unknown[], unknown, undefined> {
     const { replicas, checked, affinity } = this.#open(name, method, args, true);
     const reservation = places?.take(name);
-    yield* streamWithRetry(
+    return yield* streamWithRetry(
       (_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted }),
       this.#retry(name, options, policy),
     );

@@ -17,8 +17,8 @@ export interface DeploymentHandle {
   /** Runs a method and returns its result. */
   call(method: string, args: Record<string, unknown>, options?: CallOptions): Promise<unknown>;
   /**
-   * Runs a streaming method. Each element holds all values since the previous element, at least one. Leaving the loop
-   * cancels the call.
+   * Runs a streaming method. Each element holds all values since the previous element, at least one. The iterable
+   * returns the value that the method returned after its last one. Leaving the loop cancels the call.
    */
-  stream(method: string, args: Record<string, unknown>, options?: CallOptions): AsyncIterable<unknown[]>;
+  stream(method: string, args: Record<string, unknown>, options?: CallOptions): AsyncIterable<unknown[], unknown>;
 }

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { flattened } from '../../core/async-values.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import type { MethodDescription } from '../class/describe.ts';
 import type { HasMethods, MethodDefinition, MethodTable } from '../class/method.ts';
@@ -8,11 +9,14 @@ type CallArguments<Input> =
   Record<never, never> extends Input ? [args?: Input, options?: CallOptions] : [args: Input, options?: CallOptions];
 
 type HandleMethod<Method> =
-  Method extends MethodDefinition<infer I, infer O, infer Streaming>
+  Method extends MethodDefinition<infer I, infer O, infer Streaming, infer End>
     ? Streaming extends true
-      ? (...args: CallArguments<z.core.input<I>>) => AsyncGenerator<z.core.output<O>, void, undefined>
+      ? (...args: CallArguments<z.core.input<I>>) => AsyncGenerator<z.core.output<O>, EndOf<End>, undefined>
       : (...args: CallArguments<z.core.input<I>>) => Promise<z.core.output<O>>
     : never;
+
+/** Type of the value that a stream returns after its last one. A deployment may leave it out. */
+type EndOf<End> = End extends z.core.$ZodType ? z.core.output<End> | undefined : void;
 
 /** A handle that lists its methods. */
 export interface DescribedHandle extends DeploymentHandle {
@@ -21,8 +25,8 @@ export interface DescribedHandle extends DeploymentHandle {
 }
 
 /**
- * A handle to a deployment of class `D`, with typed methods. Streams yield value by value; leaving the loop cancels the
- * call.
+ * A handle to a deployment of class `D`, with typed methods. Streams yield value by value, and return the value that
+ * the method returned after its last one. Leaving the loop cancels the call.
  */
 export type HandleOf<D extends HasMethods> = DescribedHandle & {
   readonly [Name in Exclude<keyof D['methods'], keyof DescribedHandle>]: HandleMethod<D['methods'][Name]>;
@@ -45,13 +49,9 @@ export function withMethods<H extends DeploymentHandle>(
   for (const [name, { streaming }] of Object.entries(methods)) {
     if (name in handle) continue;
     const run = streaming
-      ? (args: Record<string, unknown> = {}, options?: CallOptions) => oneByOne(base.stream(name, args, options))
+      ? (args: Record<string, unknown> = {}, options?: CallOptions) => flattened(base.stream(name, args, options))
       : (args: Record<string, unknown> = {}, options?: CallOptions) => base.call(name, args, options);
     Object.defineProperty(handle, name, { value: run, enumerable: true });
   }
   return handle;
-}
-
-async function* oneByOne(batches: AsyncIterable<unknown[]>): AsyncGenerator<unknown, void, undefined> {
-  for await (const batch of batches) yield* batch;
 }

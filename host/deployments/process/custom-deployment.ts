@@ -1,5 +1,6 @@
 // Runs in a replica: makes the object of a deployment class from a module of the application.
 import { fileURLToPath } from 'node:url';
+import { flatMapped } from '../../core/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
@@ -12,7 +13,7 @@ import type { CustomSpec } from '../class/custom-definition.ts';
 import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../class/deployment.ts';
 import type { MethodDefinition } from '../class/method.ts';
 
-type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown>;
+type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown, unknown>;
 
 export async function start(spec: CustomSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
   const type = await importClass(spec);
@@ -75,13 +76,13 @@ function implementationOf(
   deployment: Deployment,
   type: string,
   name: string,
-  { output, streaming }: MethodDefinition,
+  { output, streaming, end }: MethodDefinition,
   log: Logger,
 ): ServedMethod {
   const method = (deployment as unknown as Record<string, Method>)[name]!;
-  const checked = (value: unknown): unknown => {
+  const checked = (value: unknown, schema = output): unknown => {
     try {
-      return check(output, value, `${type}.${name} returned a value that its output schema does not allow`);
+      return check(schema, value, `${type}.${name} returned a value that its output schema does not allow`);
     } catch (error) {
       throw new AanaError('InvalidOutput', 'internal', (error as Error).message, { cause: error });
     }
@@ -96,6 +97,8 @@ function implementationOf(
     });
   if (!streaming) return async (args, context) => checked(await run(args, context));
   return async function* stream(args, context) {
-    for await (const value of run(args, context) as AsyncIterable<unknown>) yield checked(value);
+    const values = run(args, context) as AsyncIterable<unknown, unknown>;
+    const result = yield* flatMapped(values, (value) => [checked(value)]);
+    return end === undefined || result === undefined ? undefined : checked(result, end);
   };
 }

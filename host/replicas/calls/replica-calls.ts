@@ -88,12 +88,13 @@ export class ReplicaCalls {
     method: string,
     args: Record<string, unknown>,
     options: SetCallOptions,
-  ): AsyncGenerator<unknown[], void, undefined> {
+  ): AsyncGenerator<unknown[], unknown, undefined> {
     const call = this.#recorded(method, args, options);
     let failure: unknown = cancelledError('the reader left the stream');
     try {
-      yield* this.#stream(call);
+      const result = yield* this.#stream(call);
       failure = undefined;
+      return result;
     } catch (error) {
       failure = error;
       throw error;
@@ -133,18 +134,19 @@ export class ReplicaCalls {
     return this.#options.pool.reserve(context);
   }
 
-  async *#stream(call: Call): AsyncGenerator<unknown[], void, undefined> {
+  async *#stream(call: Call): AsyncGenerator<unknown[], unknown, undefined> {
     const { method, args } = call;
     const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) =>
       chosen.stream(method, args, callOptions),
     );
     let hasEnded = false;
     try {
-      yield* value;
+      const result = yield* value;
       hasEnded = true;
       this.#options.pool.observe(run, true);
       this.#options.fleet.record(replica);
       trial?.acquit();
+      return result;
     } catch (error) {
       hasEnded = true;
       throw await this.#failure(error, call, { replica, run }, trial);

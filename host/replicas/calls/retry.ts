@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
+import { flatMapped } from '../../core/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import { isLoss, isPlanned } from '../process/replica-lost.ts';
 
@@ -51,20 +52,19 @@ export async function callWithRetry<T>(call: Try<Promise<T>>, options: RetryOpti
  * Runs `stream`, and retries it when its replica was lost before the first value. After the first value a stream ends
  * with the error.
  */
-export async function* streamWithRetry<T>(
-  stream: Try<AsyncIterable<T>>,
+export async function* streamWithRetry<T, R>(
+  stream: Try<AsyncIterable<T, R>>,
   options: RetryOptions,
-): AsyncGenerator<T, void, undefined> {
+): AsyncGenerator<T, R, undefined> {
   let isDelivered = false;
   let wasAdmitted = false;
   const failures = new Failures();
   for (let number = 1; ; number += 1) {
     try {
-      for await (const value of stream(number, wasAdmitted)) {
+      return yield* flatMapped(stream(number, wasAdmitted), (value) => {
         isDelivered = true;
-        yield value;
-      }
-      return;
+        return [value];
+      });
     } catch (error) {
       if (isDelivered) throw error;
       failures.add(error);

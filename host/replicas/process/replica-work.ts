@@ -40,7 +40,11 @@ export class ReplicaWork {
     return this.#connection.call(method, args, this.#counted(options));
   }
 
-  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]> {
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: RpcCallOptions,
+  ): AsyncIterableIterator<unknown[], unknown> {
     return this.#connection.stream(method, args, this.#counted(options));
   }
 

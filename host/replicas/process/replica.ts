@@ -135,7 +135,11 @@ export class Replica implements RunningReplica {
     return this.#work.call(method, args, options);
   }
 
-  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]> {
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: RpcCallOptions,
+  ): AsyncIterableIterator<unknown[], unknown> {
     return this.#work.stream(method, args, options);
   }
 

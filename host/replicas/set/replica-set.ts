@@ -194,7 +194,7 @@ export class ReplicaSet {
     method: string,
     args: Record<string, unknown>,
     options: SetCallOptions = {},
-  ): AsyncGenerator<unknown[], void, undefined> {
+  ): AsyncGenerator<unknown[], unknown, undefined> {
     return this.#calls.stream(method, args, options);
   }
 
