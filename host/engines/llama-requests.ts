@@ -2,6 +2,7 @@ import type { LlamaEvent, LlamaPrompt, LlamaSampling, NativeLlamaEngine } from '
 import { AsyncQueue } from '../core/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { CallContext } from '../rpc/index.ts';
+import type { GenerationDetails } from '../schemas/index.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { termsOf } from './request-terms.ts';
 
@@ -35,7 +36,7 @@ export class LlamaRequests {
 
   /**
    * Runs a prompt. A slow reader pauses its own sequence and no other. The request ends at the engine's next step when
-   * the reader leaves the loop or the signal aborts.
+   * the reader leaves the loop or the signal aborts. The generator returns the details of the text.
    *
    * Throws the signal's reason, `InferenceException` when the engine failed, or an error that names the fault of the
    * request: `PromptTooLongException`, `EmptyPrompt`, `ChatTemplateException`, `InvalidPrompt`,
@@ -46,13 +47,14 @@ export class LlamaRequests {
     prompt: LlamaPrompt,
     sampling: LlamaSampling,
     context: CallContext,
-  ): AsyncGenerator<string, void, undefined> {
+  ): AsyncGenerator<string, GenerationDetails, undefined> {
     const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...termsOf(context) });
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
-      if (event.type !== 'text') return this.#finish(event);
+      if (event.type !== 'text') return this.#detailsOf(event);
       if (event.text !== '') yield event.text;
       engine.acknowledge(event.id, 1);
     }
+    throw new InferenceException(this.#modelName, 'the engine did not end the request');
   }
 
   /** Returns how many tokens the prompt has. Throws like {@link run}. */
@@ -60,7 +62,7 @@ export class LlamaRequests {
     const submit = (id: number): void => engine.countTokens(id, prompt, termsOf(context));
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
       if (event.type === 'count') return event.tokens;
-      if (event.type !== 'text') this.#finish(event);
+      if (event.type !== 'text') this.#detailsOf(event);
     }
     throw new InferenceException(this.#modelName, 'the engine did not count the tokens');
   }
@@ -94,10 +96,20 @@ export class LlamaRequests {
     }
   }
 
-  #finish(event: Exclude<LlamaEvent, { type: 'text' }>): void {
+  /** Returns the details of a request that has ended well. Throws when it has not. */
+  #detailsOf(event: Exclude<LlamaEvent, { type: 'text' }>): GenerationDetails {
     if (event.type === 'error') throw this.#failure(event);
-    if (event.type === 'end' && event.reason === 'cancelled')
+    if (event.type === 'count' || event.reason === 'cancelled')
       throw new InferenceException(this.#modelName, 'the engine ended the request');
+    return {
+      finish_reason: event.reason,
+      usage: {
+        prompt_tokens: event.promptTokens,
+        cached_tokens: event.reusedTokens,
+        completion_tokens: event.completionTokens,
+      },
+      timings: { queue_ms: event.queueMs, prompt_ms: event.promptMs, completion_ms: event.completionMs },
+    };
   }
 
   #failure({ code, fault, message, promptTokens, maxTokens }: LlamaFailure): AanaError {

@@ -6,8 +6,10 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
+import { drained } from '../core/async-values.ts';
 import { packageRoot } from '../core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
+import type { GenerationDetails } from '../schemas/index.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
 import { failure } from '../test/helpers/failure.ts';
@@ -120,6 +122,44 @@ Llama('stops before a stop string', async () => {
     contentOf(await llm.call('chat', { dialog: QUESTION, sampling_params: { stop: [stop] } })),
     whole.slice(0, whole.indexOf(stop)),
   );
+});
+
+Llama('says why an answer ended, its tokens and its times, when it is asked to', async () => {
+  interface Answer {
+    readonly message: { readonly content: string };
+    readonly details: GenerationDetails;
+  }
+  const ask = (sampling: object): Promise<unknown> =>
+    llm.call('chat', { dialog: QUESTION, sampling_params: sampling, details: true });
+  const { tokens: promptTokens } = (await llm.call('count_tokens', { dialog: QUESTION })) as { tokens: number };
+  const { message, details } = (await ask({ max_tokens: 20 })) as Answer;
+  const { finish_reason: reason, usage, timings } = details;
+  assert.equal([reason, usage.prompt_tokens, usage.completion_tokens], ['length', promptTokens, 20]);
+  assert.ok(timings && Object.values(timings).every((ms) => ms >= 0) && timings.completion_ms > 0);
+  const again = ((await ask({ stop: [message.content.slice(6, 9)] })) as Answer).details;
+  assert.is(again.finish_reason, 'stop');
+  assert.ok(again.usage.completion_tokens < 20 && again.usage.cached_tokens > promptTokens / 2, JSON.stringify(again));
+  assert.equal(Object.keys((await llm.call('chat', { dialog: QUESTION })) as object), ['message']);
+  const batch = (await llm.call('generate_batch', {
+    prompts: ['Once upon a time', 'The'],
+    sampling_params: { max_tokens: 4 },
+    details: true,
+  })) as { texts: string[]; details: GenerationDetails[] };
+  assert.equal(
+    batch.details.map(({ finish_reason: why, usage: { completion_tokens: made } }) => [why, made]),
+    [
+      ['length', 4],
+      ['length', 4],
+    ],
+  );
+});
+
+Llama('returns the same after the last piece of a stream', async () => {
+  const stream = llm.stream('chat_stream', { dialog: QUESTION, sampling_params: { max_tokens: 5 } });
+  const pieces: unknown[] = [];
+  const details = (await drained(stream, (batch) => void pieces.push(...batch))) as GenerationDetails;
+  assert.ok(pieces.length > 0 && pieces.length <= 6);
+  assert.equal([details.finish_reason, details.usage.completion_tokens], ['length', 5]);
 });
 
 Llama('continues a text', async () => {

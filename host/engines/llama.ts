@@ -7,11 +7,20 @@ import {
   type LlamaSampling,
   type NativeLlamaEngine,
 } from '../../native/lib/index.ts';
+import { drained, flatMapped } from '../core/async-values.ts';
 import { boundedMap } from '../core/bounded-map.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
-import type { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../schemas/index.ts';
+import type {
+  ChatDialog,
+  ChatOutputWithDetails,
+  GeneratedText,
+  GeneratedTexts,
+  GenerationDetails,
+  SamplingParams,
+  TextChunk,
+} from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
 import { openNative } from './native.ts';
@@ -38,6 +47,10 @@ interface LlamaSpec {
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
+interface WithDetails {
+  readonly details?: boolean;
+}
+
 interface ChatArgs {
   readonly dialog: ChatDialog;
   readonly sampling_params?: SamplingParams | null;
@@ -49,7 +62,7 @@ interface GenerateArgs {
   readonly sampling_params?: SamplingParams | null;
 }
 
-interface GenerateBatchArgs {
+interface GenerateBatchArgs extends WithDetails {
   readonly prompts: readonly string[];
   readonly sampling_params?: SamplingParams | null;
 }
@@ -83,9 +96,9 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     info: { model: spec.model_name, ...engine.info },
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
-      chat: (args, context) => llama.chat(args as unknown as ChatArgs, context),
+      chat: (args, context) => llama.chat(args as unknown as ChatArgs & WithDetails, context),
       chat_stream: (args, context) => chunks(llama.chatPieces(args as unknown as ChatArgs, context)),
-      generate: (args, context) => llama.generate(args as unknown as GenerateArgs, context),
+      generate: (args, context) => llama.generate(args as unknown as GenerateArgs & WithDetails, context),
       generate_stream: (args, context) => chunks(llama.pieces(args as unknown as GenerateArgs, context)),
       generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
       count_tokens: (args, context) => llama.countTokens(args, context),
@@ -137,37 +150,47 @@ class Llama {
     this.#spec = { ...this.#spec, default_sampling_params: defaults };
   }
 
-  async chat(args: ChatArgs, context: CallContext): Promise<ChatOutput> {
-    return { message: { role: 'assistant', content: await joined(this.chatPieces(args, context)) } };
+  async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
+    const answer = await joined(this.chatPieces(args, context));
+    return { message: { role: 'assistant', content: answer.text }, ...(details && { details: answer.details }) };
   }
 
-  async generate(args: GenerateArgs, context: CallContext): Promise<TextChunk> {
-    return { text: await joined(this.pieces(args, context)) };
+  async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
+    const answer = await joined(this.pieces(args, context));
+    return { text: answer.text, ...(details && { details: answer.details }) };
   }
 
   /** Runs as many prompts at a time as the engine has places, plus one. When one fails, the others are cancelled. */
-  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<{ texts: string[] }> {
-    const outputs = await boundedMap(prompts, this.#spec.n_seq_max + 1, context.signal, (prompt, signal) =>
-      this.generate({ ...rest, prompt }, { ...context, signal }),
+  async generateBatch({ prompts, details, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
+    const answers = await boundedMap(prompts, this.#spec.n_seq_max + 1, context.signal, (prompt, signal) =>
+      joined(this.pieces({ ...rest, prompt }, { ...context, signal })),
     );
-    return { texts: outputs.map(({ text }) => text) };
+    return {
+      texts: answers.map(({ text }) => text),
+      ...(details && { details: answers.map((answer) => answer.details) }),
+    };
   }
 
   /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
   async *chatPieces(
     { dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs,
     context: CallContext,
-  ): AsyncGenerator<string> {
+  ): AsyncGenerator<string, GenerationDetails> {
     let begin = prefix ?? '';
     const prompt = { messages: dialog.messages, prefix: begin };
-    for await (const piece of this.#run(prompt, sampling, context)) {
-      yield begin + piece;
+    const details = yield* flatMapped(this.#run(prompt, sampling, context), (piece) => {
+      const text = begin + piece;
       begin = '';
-    }
+      return [text];
+    });
     if (begin !== '') yield begin;
+    return details;
   }
 
-  pieces({ prompt, sampling_params: sampling }: GenerateArgs, context: CallContext): AsyncGenerator<string> {
+  pieces(
+    { prompt, sampling_params: sampling }: GenerateArgs,
+    context: CallContext,
+  ): AsyncGenerator<string, GenerationDetails> {
     return this.#run({ text: prompt }, sampling, context);
   }
 
@@ -184,18 +207,19 @@ class Llama {
     prompt: LlamaPrompt,
     sampling: SamplingParams | null | undefined,
     context: CallContext,
-  ): AsyncGenerator<string, void, undefined> {
+  ): AsyncGenerator<string, GenerationDetails, undefined> {
     const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
     return this.#requests.run(this.#engine, prompt, merged, context);
   }
 }
 
-async function joined(pieces: AsyncIterable<string>): Promise<string> {
+async function joined(
+  pieces: AsyncIterable<string, GenerationDetails>,
+): Promise<{ readonly text: string; readonly details: GenerationDetails }> {
   let text = '';
-  for await (const piece of pieces) text += piece;
-  return text;
+  const details = await drained(pieces, (piece) => void (text += piece));
+  return { text, details };
 }
 
-async function* chunks(pieces: AsyncIterable<string>): AsyncGenerator<TextChunk> {
-  for await (const text of pieces) yield { text };
-}
+const chunks = (pieces: AsyncIterable<string, GenerationDetails>): AsyncGenerator<TextChunk, GenerationDetails> =>
+  flatMapped(pieces, (text) => [{ text }]);

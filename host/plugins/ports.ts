@@ -148,7 +148,7 @@ export interface DeploymentPort {
     method: string,
     args: Record<string, unknown>,
     options: DeploymentCallOptions,
-  ): AsyncIterable<readonly unknown[]>;
+  ): AsyncIterable<readonly unknown[], unknown>;
 }
 
 /** The media of one invocation. Disposal removes the files. */

@@ -74,10 +74,51 @@ export const SamplingParams = z.strictObject({
 });
 export type SamplingParams = z.infer<typeof SamplingParams>;
 
+const duration = (text: string) => z.number().check(z.minimum(0), z.describe(text));
+const tokens = (text: string) => z.int().check(z.minimum(0), z.describe(text));
+
+/** How a text was generated. */
+export const GenerationDetails = z.strictObject({
+  finish_reason: z
+    .enum(['stop', 'length'])
+    .check(z.describe('"stop": the model ended, or a stop string came. "length": max_tokens or the context is full.')),
+  usage: z.strictObject({
+    prompt_tokens: tokens('Tokens of the prompt.'),
+    cached_tokens: tokens('Tokens of the prompt that were computed for an earlier request.'),
+    completion_tokens: tokens('Tokens of the answer.'),
+  }),
+  timings: z.optional(
+    z.strictObject({
+      queue_ms: duration('Milliseconds from the arrival in the engine until the prompt was computed.'),
+      prompt_ms: duration('Milliseconds from then until the first token.'),
+      completion_ms: duration('Milliseconds from the first token to the end.'),
+    }),
+  ),
+});
+export type GenerationDetails = z.infer<typeof GenerationDetails>;
+
 /** The result of `chat`. */
 export const ChatOutput = z.strictObject({ message: ChatMessage });
 export type ChatOutput = z.infer<typeof ChatOutput>;
 
+/** The result of `chat` for a call with `details`. */
+export const ChatOutputWithDetails = z.extend(ChatOutput, { details: z.optional(GenerationDetails) });
+export type ChatOutputWithDetails = z.infer<typeof ChatOutputWithDetails>;
+
 /** One value of `chat_stream` and `generate_stream`. */
 export const TextChunk = z.strictObject({ text: z.string().check(z.describe('The next piece of the text.')) });
 export type TextChunk = z.infer<typeof TextChunk>;
+
+/** The result of `generate`. It has the details if the call has `details`. */
+export const GeneratedText = z.strictObject({
+  text: z.string().check(z.describe('The text that continues the prompt.')),
+  details: z.optional(GenerationDetails),
+});
+export type GeneratedText = z.infer<typeof GeneratedText>;
+
+/** The result of `generate_batch`, in the order of the prompts. It has the details if the call has `details`. */
+export const GeneratedTexts = z.strictObject({
+  texts: z.array(z.string()),
+  details: z.optional(z.array(GenerationDetails)),
+});
+export type GeneratedTexts = z.infer<typeof GeneratedTexts>;

@@ -132,6 +132,12 @@ export type LlamaEvent =
       /** Prompt tokens whose keys and values were still cached from an earlier request. */
       readonly reusedTokens: number;
       readonly completionTokens: number;
+      /** Milliseconds from the arrival of the request until it got a place; the prompt was tokenized meanwhile. */
+      readonly queueMs: number;
+      /** Milliseconds from then until the first token. */
+      readonly promptMs: number;
+      /** Milliseconds from the first token to the end. */
+      readonly completionMs: number;
     }
   | { readonly id: number; readonly type: 'count'; readonly tokens: number }
   | {

@@ -32,7 +32,8 @@ test('text comes in pieces, followed by the counts', async () => {
   const generation = await llama.generate(prompt);
   assert.ok(generation.texts.length > 5, `${generation.texts.length} pieces`);
   assert.ok(generation.text.length > 20);
-  assert.equal(generation.last, {
+  const { queueMs, promptMs, completionMs, ...counts } = endOf(generation);
+  assert.equal(counts, {
     id: 1,
     type: 'end',
     reason: 'length',
@@ -40,6 +41,7 @@ test('text comes in pieces, followed by the counts', async () => {
     reusedTokens: 0,
     completionTokens: 32,
   });
+  assert.ok(queueMs >= 0 && promptMs > 0 && completionMs > 0, `${queueMs}, ${promptMs}, ${completionMs}`);
   const tokens = llama.events.reduce((sum, event) => sum + (event.type === 'text' ? event.tokens : 0), 0);
   assert.is(tokens, 32);
 });

@@ -115,6 +115,8 @@ AANA_IMPORT("deployments", "open") void aana_open(
   const char *deployment, uint32_t deployment_length, const char *method, uint32_t method_length, const char *args, uint32_t args_length,
   const aana_audio *audio, uint32_t audio_length, aana_handle_result *result);
 AANA_IMPORT("deployments", "[method]chunks.next") void aana_chunks_next(aana_chunks self, aana_strings_result *result);
+/* The JSON that the method returned after its last value; empty until the stream has ended, and for a method that returns none. */
+AANA_IMPORT("deployments", "[method]chunks.returned") void aana_chunks_returned(aana_chunks self, aana_string_result *result);
 AANA_IMPORT("deployments", "[resource-drop]chunks") void aana_chunks_drop(aana_chunks self);
 
 typedef struct { double start, end; } aana_time_interval;

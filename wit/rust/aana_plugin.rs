@@ -216,6 +216,11 @@ impl Chunks {
     pub fn next(&self) -> Result<Vec<String>, Error> {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::chunks_next(self.0, at)).take()?.strings()) }
     }
+
+    /// The JSON that the method returned after its last value. Empty until the stream has ended, and for a method that returns none.
+    pub fn returned(&self) -> Result<String, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::chunks_returned(self.0, at)).take()?.string()) }
+    }
 }
 
 macro_rules! drops {
@@ -1087,6 +1092,7 @@ mod raw {
             audio: *const u32, audio_length: usize, at: *mut Outcome<u32>,
         );
         #[link_name = "[method]chunks.next"] pub(super) fn chunks_next(chunks: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[method]chunks.returned"] pub(super) fn chunks_returned(chunks: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]chunks"] pub(super) fn chunks_drop(chunks: u32);
     }
     #[link(wasm_import_module = "aana:host/progress@0.1.0")]

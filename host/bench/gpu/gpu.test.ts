@@ -64,16 +64,20 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
         void loadNative({ addonPath: nativeAddonPath(packageRoot) })
           .loadLlama(options, onEvents, () => {})
           .then((engine) =>
-            engine.submit(1, { text: 'Once' }, {
-              temperature: 1,
-              topK: -1,
-              topP: 1,
-              minP: 0,
-              repetitionPenalty: 1,
-              seed: 1,
-              maxTokens: 3,
-              stop: [],
-            }),
+            engine.submit(
+              1,
+              { text: 'Once' },
+              {
+                temperature: 1,
+                topK: -1,
+                topP: 1,
+                minP: 0,
+                repetitionPenalty: 1,
+                seed: 1,
+                maxTokens: 3,
+                stop: [],
+              },
+            ),
           );
       });
       const [type, tokens] = (await ended) as [string, number];

@@ -43,6 +43,29 @@ Base('streams', async () => {
   assert.equal(pieces, ['one ', 'two']);
 });
 
+Base('says why a text ended and its tokens, where the class returns them', async () => {
+  const details = (finish_reason: string, prompt_tokens: number, completion_tokens: number): object => ({
+    finish_reason,
+    usage: { prompt_tokens, cached_tokens: 0, completion_tokens },
+  });
+  const two = { sampling_params: { max_tokens: 2 } };
+  assert.equal(await llm.generate({ prompt: 'a b c', ...two, details: true }), {
+    text: 'a b ',
+    details: details('length', 3, 2),
+  });
+  assert.equal(await llm.generate_batch({ prompts: ['a b c', 'd'], ...two, details: true }), {
+    texts: ['a b ', 'd'],
+    details: [details('length', 3, 2), details('stop', 1, 1)],
+  });
+  assert.equal(await llm.chat({ dialog, details: true }), {
+    message: { role: 'assistant', content: PROMPT },
+    details: details('stop', 2, 2),
+  });
+  const stream = llm.generate_stream({ prompt: 'a' });
+  await stream.next();
+  assert.equal(await stream.next(), { done: true, value: details('stop', 1, 1) });
+});
+
 Base('applies the chat template to a dialog', async () => {
   assert.equal(await llm.chat({ dialog }), { message: { role: 'assistant', content: PROMPT } });
   assert.is(await joined(llm.chat_stream({ dialog })), PROMPT);

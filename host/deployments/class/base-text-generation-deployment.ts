@@ -1,5 +1,13 @@
+import { drained, flatMapped } from '../../core/async-values.ts';
 import { boundedMap } from '../../core/bounded-map.ts';
-import type { ChatDialog, ChatOutput, TextChunk } from '../../schemas/index.ts';
+import type {
+  ChatDialog,
+  ChatOutputWithDetails,
+  GeneratedText,
+  GeneratedTexts,
+  GenerationDetails,
+  TextChunk,
+} from '../../schemas/index.ts';
 import { type CallContext, Deployment } from './deployment.ts';
 import type { Input } from './method.ts';
 import { promptBeginning, textGenerationMethods } from './text-generation-methods.ts';
@@ -20,49 +28,59 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
   static readonly methods: typeof textGenerationMethods = textGenerationMethods;
   static readonly affinity: typeof promptBeginning = promptBeginning;
 
-  /** Yields the continuation of the prompt, piece by piece. */
-  abstract generate_stream(input: Args<'generate_stream'>, context: CallContext): AsyncIterable<TextChunk>;
+  /**
+   * Yields the continuation of the prompt, piece by piece. May return why the text ended and how many tokens it has.
+   */
+  abstract generate_stream(
+    input: Args<'generate_stream'>,
+    context: CallContext,
+  ): AsyncIterable<TextChunk, GenerationDetails | undefined | void>;
 
   /** Returns the prompt for a dialog, up to the start of the answer. The default is ChatML, which many models know. */
   applyChatTemplate({ messages }: ChatDialog): string | Promise<string> {
     return `${messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`).join('')}<|im_start|>assistant\n`;
   }
 
-  async generate(input: Args<'generate'>, context: CallContext): Promise<TextChunk> {
-    return { text: await joined(this.generate_stream(input, context)) };
+  async generate({ details: wanted, ...input }: Args<'generate'>, context: CallContext): Promise<GeneratedText> {
+    const { text, details } = await joined(this.generate_stream(input, context));
+    return { text, ...(wanted && details && { details }) };
   }
 
   /** Runs at most {@link BATCH_AT_ONCE} prompts at a time. When one fails, the others are cancelled. */
-  async generate_batch(
-    { prompts, ...rest }: Args<'generate_batch'>,
-    context: CallContext,
-  ): Promise<{ texts: string[] }> {
+  async generate_batch({ prompts, ...rest }: Args<'generate_batch'>, context: CallContext): Promise<GeneratedTexts> {
     const outputs = await boundedMap(prompts, BATCH_AT_ONCE, context.signal, (prompt, signal) =>
       this.generate({ ...rest, prompt }, { ...context, signal }),
     );
-    return { texts: outputs.map(({ text }) => text) };
+    const details = outputs.flatMap((output) => output.details ?? []);
+    const texts = outputs.map(({ text }) => text);
+    return { texts, ...(rest.details && details.length === texts.length && { details }) };
   }
 
-  async chat(input: Args<'chat'>, context: CallContext): Promise<ChatOutput> {
-    return { message: { role: 'assistant', content: await joined(this.chat_stream(input, context)) } };
+  async chat({ details: wanted, ...input }: Args<'chat'>, context: CallContext): Promise<ChatOutputWithDetails> {
+    const { text, details } = await joined(this.chat_stream(input, context));
+    return { message: { role: 'assistant', content: text }, ...(wanted && details && { details }) };
   }
 
   async *chat_stream(
     { dialog, assistant_prefix: prefix, ...rest }: Args<'chat_stream'>,
     context: CallContext,
-  ): AsyncGenerator<TextChunk> {
+  ): AsyncGenerator<TextChunk, GenerationDetails | undefined> {
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
-    for await (const { text } of this.generate_stream({ ...rest, prompt }, context)) {
-      yield { text: begin + text };
+    const details = yield* flatMapped(this.generate_stream({ ...rest, prompt }, context), ({ text }) => {
+      const piece = { text: begin + text };
       begin = '';
-    }
+      return [piece];
+    });
     if (begin !== '') yield { text: begin };
+    return details ?? undefined;
   }
 }
 
-async function joined(pieces: AsyncIterable<TextChunk>): Promise<string> {
-  let all = '';
-  for await (const { text } of pieces) all += text;
-  return all;
+async function joined(
+  pieces: AsyncIterable<TextChunk, GenerationDetails | undefined | void>,
+): Promise<{ readonly text: string; readonly details: GenerationDetails | undefined }> {
+  let text = '';
+  const details = await drained(pieces, (piece) => void (text += piece.text));
+  return { text, details: details ?? undefined };
 }

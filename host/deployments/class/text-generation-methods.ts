@@ -1,25 +1,46 @@
 import * as z from 'zod';
-import { ChatDialog, ChatOutput, SamplingParams, TextChunk } from '../../schemas/index.ts';
+import {
+  ChatDialog,
+  ChatOutputWithDetails,
+  GeneratedText,
+  GeneratedTexts,
+  GenerationDetails,
+  SamplingParams,
+  TextChunk,
+} from '../../schemas/index.ts';
 import { method, streamingMethod } from './method.ts';
 
 const sampling = z.optional(z.nullable(SamplingParams));
 const prefix = z.optional(z.nullable(z.string().describe('Text with which the answer begins.')));
+const details = z
+  .boolean()
+  .optional()
+  .describe('Adds to the result why each text ended, its number of tokens and its times.');
 const chat = z.strictObject({ dialog: ChatDialog, sampling_params: sampling, assistant_prefix: prefix });
 const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling });
-const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling });
-const texts = z.strictObject({ texts: z.array(z.string()) });
+const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling, details });
 
 /** Methods of every deployment of a text model. */
 export const textGenerationMethods = {
-  chat: method({ description: 'Answers a dialog.', input: chat, output: ChatOutput }),
-  chat_stream: streamingMethod({ description: 'Answers a dialog, piece by piece.', input: chat, output: TextChunk }),
-  generate: method({ description: 'Continues a text.', input: generate, output: TextChunk }),
+  chat: method({ description: 'Answers a dialog.', input: chat.extend({ details }), output: ChatOutputWithDetails }),
+  chat_stream: streamingMethod({
+    description: 'Answers a dialog, piece by piece.',
+    input: chat,
+    output: TextChunk,
+    end: GenerationDetails,
+  }),
+  generate: method({ description: 'Continues a text.', input: generate.extend({ details }), output: GeneratedText }),
   generate_stream: streamingMethod({
     description: 'Continues a text, piece by piece.',
     input: generate,
     output: TextChunk,
+    end: GenerationDetails,
   }),
-  generate_batch: method({ description: 'Continues several texts independently.', input: batch, output: texts }),
+  generate_batch: method({
+    description: 'Continues several texts independently.',
+    input: batch,
+    output: GeneratedTexts,
+  }),
 };
 
 /**

@@ -16,6 +16,10 @@ export const deploymentsCalls: CallsOf<keyof DeploymentsCalls> = {
     return openStream(scope, deployment, method, argumentsOf(scope, args, audio));
   },
   'deployments.next': async (scope, stream) => scope.get(stream, 'stream').stream.next(),
+  async 'deployments.returned'(scope, stream) {
+    const { returned } = scope.get(stream, 'stream').stream;
+    return returned === undefined ? '' : JSON.stringify(returned);
+  },
 };
 
 function argumentsOf(scope: CapabilityScope, json: string, audio: readonly number[]): Record<string, unknown> {

@@ -18,6 +18,7 @@ const nothing = (): void => {};
 const STEPS: ReadonlySet<string> = new Set([
   'output.write',
   'deployments.next',
+  'deployments.returned',
   'asr.next',
   'llm.next',
 ] satisfies HostCall['operation'][]);

@@ -2,6 +2,8 @@ import {
   AsrOutput,
   type ChatDialog,
   ChatOutput,
+  ChatOutputWithDetails,
+  type GenerationDetails,
   type SamplingParams,
   type TextChunk,
   type WhisperParams,
@@ -49,9 +51,9 @@ export class Deployment {
   }
 
   /** Calls a streaming method. Returns its stream. */
-  stream<T = unknown>(method: string, args: DeploymentArgs = {}): Stream<T> {
+  stream<T = unknown, Returned = unknown>(method: string, args: DeploymentArgs = {}): Stream<T, Returned> {
     const { json, audio } = encodeArgs(args);
-    return new Stream<T>(
+    return new Stream<T, Returned>(
       hostCall(() => this.#host.deployments.open(this.name, method, json, audio)),
       this.#scope,
     );
@@ -82,12 +84,17 @@ export interface TokenCount {
 
 /** Text generation. */
 export class LlmDeployment extends Deployment {
-  chat(dialog: ChatDialog, options: ChatOptions = {}): ChatOutput {
-    return typed(ChatOutput, this.call<ChatOutput>('chat', withoutAbsent({ dialog, ...options })));
+  chat(dialog: ChatDialog, options?: ChatOptions): ChatOutput;
+  /** With `details`, the answer says why it ended and its tokens, where the deployment knows them. */
+  chat(dialog: ChatDialog, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
+  chat(dialog: ChatDialog, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
+    const schema = options.details ? ChatOutputWithDetails : ChatOutput;
+    return typed(schema, this.call<ChatOutputWithDetails>('chat', withoutAbsent({ dialog, ...options })));
   }
 
-  chatStream(dialog: ChatDialog, options: ChatOptions = {}): Stream<TextChunk> {
-    return this.stream<TextChunk>('chat_stream', withoutAbsent({ dialog, ...options }));
+  /** `returned` of the stream has the details of the answer, where the deployment knows them. */
+  chatStream(dialog: ChatDialog, options: ChatOptions = {}): Stream<TextChunk, GenerationDetails> {
+    return this.stream<TextChunk, GenerationDetails>('chat_stream', withoutAbsent({ dialog, ...options }));
   }
 
   countTokens(of: { readonly text: string } | { readonly dialog: ChatDialog }): TokenCount {

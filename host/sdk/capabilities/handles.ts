@@ -152,20 +152,34 @@ export class RemoteTask<T> implements Disposable {
  * Values of a streaming method, as they arrive. Iterate it once. Leaving the loop early, or disposing, cancels the
  * method.
  */
-export class Stream<T> implements Iterable<T>, Disposable {
+export class Stream<T, Returned = unknown> implements Iterable<T>, Disposable {
   readonly #scope: HandleScope;
   readonly #handle: Chunks;
+  #returned: Returned | undefined;
 
   constructor(handle: Chunks, scope: HandleScope) {
     this.#handle = scope.track(handle);
     this.#scope = scope;
   }
 
+  /**
+   * The value that the method returned after its last one. Undefined until the stream was read or forwarded to its end,
+   * and for a method that returns none.
+   */
+  get returned(): Returned | undefined {
+    return this.#returned;
+  }
+
+  #end(): void {
+    const json = hostCall(() => this.#handle.returned());
+    if (json !== '') this.#returned = JSON.parse(json) as Returned;
+  }
+
   *[Symbol.iterator](): Generator<T, void, undefined> {
     try {
       for (;;) {
         const values = hostCall(() => this.#handle.next());
-        if (values.length === 0) return;
+        if (values.length === 0) return this.#end();
         for (const value of values) yield JSON.parse(value) as T;
       }
     } finally {
@@ -177,6 +191,7 @@ export class Stream<T> implements Iterable<T>, Disposable {
   forwardTo(host: Host): void {
     try {
       hostCall(() => host.output.forward(this.#handle));
+      this.#end();
     } finally {
       this[Symbol.dispose]();
     }

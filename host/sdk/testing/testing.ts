@@ -270,14 +270,18 @@ class FakeRun {
   }
 
   #openChunks(values: Iterable<unknown>): Chunks {
-    const iterator = values[Symbol.iterator]();
+    const iterator: Iterator<unknown, unknown> = values[Symbol.iterator]();
+    let returned: unknown;
     return this.#handle(
       {
         next: () =>
           atBorder(() => {
             const { value, done } = iterator.next();
-            return done ? [] : [JSON.stringify(value)];
+            if (!done) return [JSON.stringify(value)];
+            returned ??= value;
+            return [];
           }),
+        returned: () => (returned === undefined ? '' : JSON.stringify(returned)),
       },
       () => iterator.return?.(),
     );

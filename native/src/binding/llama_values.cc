@@ -58,6 +58,9 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("promptTokens", event.n_prompt);
   object.Set("reusedTokens", event.n_reused);
   object.Set("completionTokens", event.n_completion);
+  object.Set("queueMs", event.timings.queue.count());
+  object.Set("promptMs", event.timings.prompt.count());
+  object.Set("completionMs", event.timings.completion.count());
 }
 
 void Write(Napi::Object& object, const llama::CountEvent& event) {

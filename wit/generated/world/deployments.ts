@@ -5,6 +5,8 @@ import type { Audio } from './media.ts';
 export interface Chunks extends Disposable {
   /** Returns the values since the last call, at least one. Empty when the stream has ended. */
   next(): readonly string[];
+  /** The value that the method returned after its last one, in JSON. Empty until the stream has ended, and for a method that returns none. */
+  returned(): string;
 }
 
 /** The interface `deployments` as a guest sees it. A function that fails throws the record `error`. */
@@ -18,6 +20,7 @@ export interface Deployments {
 /** Its calls as they cross to the host. A resource is the number of its handle. */
 export interface DeploymentsCalls {
   'deployments.next': { readonly args: readonly [chunks: number]; readonly value: readonly string[] };
+  'deployments.returned': { readonly args: readonly [chunks: number]; readonly value: string };
   'deployments.call': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: string };
   'deployments.open': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: number };
 }

@@ -39,6 +39,7 @@ export const worldFunctions = {
   ],
   'deployments': [
     { name: '[method]chunks.next', waits: true },
+    { name: '[method]chunks.returned', waits: true },
     { name: 'call', waits: true },
     { name: 'open', waits: true },
   ],

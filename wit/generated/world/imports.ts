@@ -92,6 +92,10 @@ export function worldImports(call: CallHost, Resource: new (handle: number) => H
     next(): Awaitable<readonly string[]> {
       return call('deployments.next', this.handle);
     }
+
+    returned(): Awaitable<string> {
+      return call('deployments.returned', this.handle);
+    }
   }
 
   class Transcriptions extends Resource {

@@ -1,11 +1,17 @@
 /** A stream of a deployment, read by a guest in batches of JSON. */
 export class ValueStream {
-  readonly #iterator: AsyncIterator<readonly unknown[]>;
+  readonly #iterator: AsyncIterator<readonly unknown[], unknown>;
   readonly #abort: AbortController;
+  #returned: unknown;
 
-  constructor(values: AsyncIterable<readonly unknown[]>, abort: AbortController) {
+  constructor(values: AsyncIterable<readonly unknown[], unknown>, abort: AbortController) {
     this.#iterator = values[Symbol.asyncIterator]();
     this.#abort = abort;
+  }
+
+  /** The value that the method returned after its last one. Undefined until the stream was read to its end. */
+  get returned(): unknown {
+    return this.#returned;
   }
 
   /** Returns all values since the last call, at least one, as JSON. Returns an empty list at the end. */
@@ -17,7 +23,10 @@ export class ValueStream {
   async nextValues(): Promise<readonly unknown[]> {
     for (;;) {
       const { done, value } = await this.#iterator.next();
-      if (done) return [];
+      if (done) {
+        this.#returned ??= value;
+        return [];
+      }
       if (value.length > 0) return value;
     }
   }

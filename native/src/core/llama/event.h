@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -15,6 +16,14 @@ struct TextEvent {
   int32_t n_tokens = 0;
 };
 
+// How long each part of a request took.
+struct Timings {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  Milliseconds queue{0};       // from its arrival until it got a slot; its prompt was tokenized meanwhile
+  Milliseconds prompt{0};      // until its first token was sampled
+  Milliseconds completion{0};  // until its end
+};
+
 enum class FinishReason { kStop, kLength, kCancelled };
 
 struct EndEvent {
@@ -22,6 +31,7 @@ struct EndEvent {
   int32_t n_prompt = 0;
   int32_t n_reused = 0;
   int32_t n_completion = 0;
+  Timings timings;
 };
 
 // Answers a CountRequest.

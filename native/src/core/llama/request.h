@@ -2,6 +2,7 @@
 
 #include <llama.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Request {
   Prompt prompt;
   SamplingParams sampling;
   RequestTerms terms;
+  std::chrono::steady_clock::time_point arrived_at = std::chrono::steady_clock::now();
 };
 
 // A request for the number of a prompt's tokens.
@@ -38,6 +40,7 @@ struct ReadRequest {
   SamplingParams sampling;
   TokenRules rules;  // of the sampling parameters
   RequestTerms terms;
+  std::chrono::steady_clock::time_point arrived_at;
 };
 
 }  // namespace aana::llama

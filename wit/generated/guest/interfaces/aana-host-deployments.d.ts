@@ -22,6 +22,10 @@ declare module 'aana:host/deployments@0.1.0' {
     * Returns the values since the last call, at least one. Empty when the stream has ended.
     */
     next(): Array<string>;
+    /**
+    * The value that the method returned after its last one, in JSON. Empty until the stream has ended, and for a method that returns none.
+    */
+    returned(): string;
     [Symbol.dispose](): void;
   }
 }

@@ -12,11 +12,17 @@ Sequence::Sequence(ReadRequest request)
       rules_(std::move(request.rules)),
       history_(std::move(request.tokens)),
       n_prompt_(static_cast<int32_t>(history_.size())),
-      stop_matcher_(sampling_.stop) {}
+      stop_matcher_(sampling_.stop),
+      arrived_at_(request.arrived_at) {}
+
+void Sequence::NoteAdmitted() {
+  if (!admitted_at_) admitted_at_ = std::chrono::steady_clock::now();
+}
 
 Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context) {
   if (!sampler_) sampler_.emplace(sampling_, std::move(rules_), history_);
   if (HasNextToken()) history_.push_back(next_token_);
+  if (!first_token_at_) first_token_at_ = std::chrono::steady_clock::now();
   next_token_ = sampler_->Sample(logits, history_, memory);
   if (IsEnd(next_token_, model)) return {TakeText(stop_matcher_.Flush()), FinishReason::kStop};
 
@@ -41,7 +47,14 @@ std::optional<TextEvent> Sequence::TakeText(std::string text) {
   return TextEvent{std::move(text), std::exchange(n_unsent_, 0)};
 }
 
-Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_}}; }
+Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow()}}; }
+
+Timings Sequence::TimingsNow() const {
+  const auto now = std::chrono::steady_clock::now();
+  const auto admitted_at = admitted_at_.value_or(now);
+  const auto first_token_at = first_token_at_.value_or(now);
+  return {.queue = admitted_at - arrived_at_, .prompt = first_token_at - admitted_at, .completion = now - first_token_at};
+}
 
 Event Sequence::Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const {
   return {id_, ErrorEvent{code, fault, std::move(message), n_prompt(), n_context}};

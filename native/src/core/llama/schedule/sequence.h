@@ -47,6 +47,9 @@ class Sequence {
   // Chooses a token by the logits, which it changes. `n_context` tokens fit into the context. Throws SamplingError.
   Progress Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context);
 
+  // It got a slot, for the first time or again.
+  void NoteAdmitted();
+
   Event End(FinishReason reason) const;
   Event Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const;
 
@@ -56,6 +59,8 @@ class Sequence {
   uint64_t number = 0;
 
  private:
+  Timings TimingsNow() const;
+
   static constexpr int64_t kMaxUnread = 64;  // text events
 
   // The answer ends with this token, which is no part of it.
@@ -76,6 +81,9 @@ class Sequence {
   int32_t n_unsent_ = 0;  // tokens whose text is not in an event yet
   int64_t n_unread_ = 0;
   std::chrono::steady_clock::time_point paused_at_;
+  const std::chrono::steady_clock::time_point arrived_at_;
+  std::optional<std::chrono::steady_clock::time_point> admitted_at_;
+  std::optional<std::chrono::steady_clock::time_point> first_token_at_;
 };
 
 }  // namespace aana::llama

@@ -41,6 +41,7 @@ bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   best->decoded.resize(n_kept);
   if (!RollBack(*best)) Forget(*best);
   if (!sequence->HasNextToken()) sequence->n_reused = static_cast<int32_t>(best->decoded.size());
+  sequence->NoteAdmitted();
   best->sequence = std::move(sequence);
   best->used_at = ++clock_;
   return true;
