@@ -115,7 +115,7 @@ const WRONG: [title: string, args: string[], message: RegExp][] = [
     ['create', '--user', 'a', '--scope', 'all'],
     /^error: scopes\.0: .*Input should be endpoints, tasks, webhooks, admin, a path/,
   ],
-  ['a name that is taken', ['create', '--user', 'a', '--id', 'first'], /^error: there is an API key "first"/],
+  ['a name that is taken', ['create', '--user', 'a', '--id', 'first'], /^error: there is already an API key "first"/],
   ['a key that there is not', ['revoke', 'none'], /^error: there is no api_key "none"\n$/],
 ];
 for (const [title, args, message] of WRONG) {
