@@ -170,6 +170,7 @@ Deploy('accepts an application of another copy of the package', async () => {
   for (const part of [
     'dist/host',
     'dist/native',
+    'dist/wit',
     'host/storage',
     'native/sqlite3',
     'package.json',
