@@ -109,7 +109,7 @@ Summarize('asks for one sentence when there are only a few', () => {
   const model = new FakeModel();
   runEndpoint(endpoint, 'summarize_video', { video }, host(sentence, model));
   assert.match(lastOf(model.chats[0]), /one bullet point/);
-  assert.is(model.chats[0]?.sampling_params.repetition_penalty, 1);
+  assert.is(model.chats[0]?.sampling_params.frequency_penalty, 0);
 });
 
 Summarize('summarizes an hour in parts and streams only the last pass', () => {
@@ -150,7 +150,7 @@ Summarize('lets the caller choose the sampling; null changes nothing', () => {
   assert.equal(model.chats[0]?.sampling_params, {
     temperature: 0.7,
     min_p: 0.1,
-    repetition_penalty: 1.1,
+    frequency_penalty: 0.2,
     max_tokens: 50,
     seed: 3,
   });

@@ -21,9 +21,13 @@ const NOTES_TOKENS = 200;
 /** Maximum error from counting the tokens of text and answer separately. */
 const SLACK_TOKENS = 24;
 
-const sampling: SamplingParams = { temperature: 0, min_p: 0.1, repetition_penalty: 1.1 };
-/** No repetition penalty, because a faithful sentence repeats the text's words. */
-const shortSampling: SamplingParams = { ...sampling, repetition_penalty: 1 };
+/**
+ * The frequency penalty counts the words of the answer alone. A repetition penalty would count those of the transcript,
+ * too, and make small models replace its names and numbers by others.
+ */
+const sampling: SamplingParams = { temperature: 0, min_p: 0.1, frequency_penalty: 0.2 };
+/** No penalty, because a faithful sentence repeats words. */
+const shortSampling: SamplingParams = { ...sampling, frequency_penalty: 0 };
 
 export interface Chat {
   readonly dialog: ChatDialog;
