@@ -102,7 +102,8 @@ Sampling('are refused by name when they are out of range', async () => {
     stop_token_ids: [1.5],
     top_a: 1,
   };
-  for (const [name, value] of Object.entries(wrong)) {
+  const long = { bad_words: ['a'.repeat(201)], dry_sequence_breakers: ['a'.repeat(41)] };
+  for (const [name, value] of [...Object.entries(wrong), ...Object.entries(long)]) {
     const error = await failure({ [name]: value });
     assert.is(error.kind, 'invalid-input', name);
     assert.match(error.message, `sampling_params.${name}`);

@@ -49,7 +49,9 @@ export const SamplingParams = z.strictObject({
   dry_allowed_length: absent(int(1, 'Length of a sequence that may be repeated.')),
   dry_penalty_last_n: absent(int(-1, 'Tokens back that are searched for repetitions; -1 is all, 0 is off.')),
   dry_sequence_breakers: absent(
-    z.array(text).check(z.maxLength(64), z.describe('Texts over which no repetition is counted.')),
+    z
+      .array(text.check(z.maxLength(40)))
+      .check(z.maxLength(64), z.describe('Texts over which no repetition is counted.')),
   ),
   xtc_probability: absent(number(0, 1, 'How often the likeliest tokens are excluded; 0 is off.')),
   xtc_threshold: absent(
@@ -64,7 +66,11 @@ export const SamplingParams = z.strictObject({
       z.describe('Added to the logits of tokens, by their numbers; -100 bans a token, 100 forces it.'),
     ),
   ),
-  bad_words: absent(z.array(text).check(z.maxLength(1024), z.describe('Words whose tokens the answer does not have.'))),
+  bad_words: absent(
+    z
+      .array(text.check(z.maxLength(200)))
+      .check(z.maxLength(1024), z.describe('Words whose tokens the answer does not have.')),
+  ),
   ignore_eos: absent(z.boolean().check(z.describe("Whether the model's own end of an answer is never chosen."))),
   seed: absent(z.int().check(z.minimum(0), z.maximum(4294967295), z.describe('Default: another one for each answer.'))),
   stop: absent(z.array(text).check(z.maxLength(16))),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "core/llama/sampling/sampling_error.h"
 
@@ -57,10 +58,7 @@ std::vector<std::vector<TokenId>> RuleFinder::FindBadSequences(const std::vector
     for (const auto& text : {word, spaced}) {
       auto tokens = model_.TokenizeInner(text);
       if (!tokens.empty()) sequences.push_back(std::move(tokens));
-    }
-    for (TokenId token = 0; const auto& piece : pieces()) {
-      if (piece == word || piece == spaced) sequences.push_back({token});
-      token++;
+      for (const auto token : TokensOf(text)) sequences.push_back({token});
     }
   }
   std::ranges::sort(sequences);
@@ -74,6 +72,9 @@ std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector
   const auto breakers = std::make_shared<DryBreakers>();
   for (const auto& text : texts) {
     if (text.empty()) continue;
+    // tails[n] follows a token that ends with the first n bytes of the breaker.
+    std::vector<std::vector<TokenId>> tails(text.size());
+    for (size_t n = 1; n < text.size(); n++) tails[n] = CutTail(text.substr(n));
     for (TokenId token = 0; const auto& piece : pieces()) {
       const TokenId head = token++;
       if (piece.find(text) != std::string::npos) {
@@ -84,8 +85,7 @@ std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector
       for (size_t length = std::min(piece.size(), text.size() - 1); length > 0; length--) {
         if (!std::string_view(piece).ends_with(std::string_view(text).substr(0, length))) continue;
         std::vector<TokenId> sequence = {head};
-        const auto tail = model_.TokenizeInner(text.substr(length));
-        sequence.insert(sequence.end(), tail.begin(), tail.begin() + static_cast<std::ptrdiff_t>(std::min(tail.size(), kMaxBreakerTail)));
+        sequence.insert(sequence.end(), tails[length].begin(), tails[length].end());
         breakers->Add(sequence);
       }
     }
@@ -95,10 +95,24 @@ std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector
   return dry_breakers_;
 }
 
+std::vector<TokenId> RuleFinder::CutTail(const std::string& tail) const {
+  auto tokens = model_.TokenizeInner(tail);
+  tokens.resize(std::min(tokens.size(), kMaxBreakerTail));
+  return tokens;
+}
+
 const std::vector<std::string>& RuleFinder::pieces() {
   if (!pieces_.empty()) return pieces_;
   for (TokenId token = 0; token < model_.n_vocab(); token++) pieces_.push_back(model_.Piece(token));
   return pieces_;
+}
+
+std::span<const TokenId> RuleFinder::TokensOf(const std::string& piece) {
+  if (tokens_by_piece_.empty()) {
+    for (TokenId token = 0; const auto& each : pieces()) tokens_by_piece_[each].push_back(token++);
+  }
+  const auto found = tokens_by_piece_.find(piece);
+  return found == tokens_by_piece_.end() ? std::span<const TokenId>() : found->second;
 }
 
 }  // namespace aana::llama

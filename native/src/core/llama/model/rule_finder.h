@@ -1,7 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/llama/model/model.h"
@@ -23,13 +26,17 @@ class RuleFinder {
  private:
   std::vector<std::vector<TokenId>> FindBadSequences(const std::vector<std::string>& words);
   std::shared_ptr<const DryBreakers> FindDryBreakers(const std::vector<std::string>& texts);
+  std::vector<TokenId> CutTail(const std::string& tail) const;
   // The bytes of each token, made when they are needed first.
   const std::vector<std::string>& pieces();
+  // The tokens that are exactly these bytes.
+  std::span<const TokenId> TokensOf(const std::string& piece);
 
   const Model& model_;
   std::vector<TokenId> end_tokens_;
   std::vector<TokenId> suppressed_;
   std::vector<std::string> pieces_;
+  std::unordered_map<std::string_view, std::vector<TokenId>> tokens_by_piece_;  // the keys are in pieces_
   // Those of the last request with DRY: most requests have the same.
   std::vector<std::string> dry_texts_;
   std::shared_ptr<const DryBreakers> dry_breakers_;
