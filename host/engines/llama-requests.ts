@@ -1,5 +1,5 @@
 import type { LlamaEvent, LlamaPrompt, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
-import { AsyncQueue } from '../core/async-queue.ts';
+import { AsyncQueue } from '../core/async/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type { GenerationDetails } from '../schemas/index.ts';

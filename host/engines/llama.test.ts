@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
-import { drained } from '../core/async-values.ts';
+import { drained } from '../core/async/async-values.ts';
 import { packageRoot } from '../core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import type { GenerationDetails } from '../schemas/index.ts';

@@ -7,8 +7,8 @@ import {
   type LlamaSampling,
   type NativeLlamaEngine,
 } from '../../native/lib/index.ts';
-import { drained, flatMapped } from '../core/async-values.ts';
-import { boundedMap } from '../core/bounded-map.ts';
+import { drained, flatMapped } from '../core/async/async-values.ts';
+import { boundedMap } from '../core/async/bounded-map.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';

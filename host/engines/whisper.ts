@@ -6,7 +6,7 @@ import {
   type WhisperNativeResult,
   type WhisperNativeSegment,
 } from '../../native/lib/index.ts';
-import { AsyncQueue } from '../core/async-queue.ts';
+import { AsyncQueue } from '../core/async/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';

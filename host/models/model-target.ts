@@ -63,7 +63,7 @@ export function importFolder(id: string): string {
   return path.join('models', 'imported', id);
 }
 
-/** Returns whether `id` is written as a path: absolute, or beginning with `./`, `../` or `~/`. */
+/** Returns whether `id` is written as a path: absolute, or beginning with `.//`, `../` or `~/`. */
 export function isPathId(id: string): boolean {
   return path.isAbsolute(id) || /^(\.\.?|~)[\\/]/.test(id);
 }

@@ -1,4 +1,4 @@
-import { AsyncQueue } from '../core/async-queue.ts';
+import { AsyncQueue } from '../core/async/async-queue.ts';
 import { cancelledError, fromErrorRecord } from '../core/errors.ts';
 import { type RequestContext, toWireContext } from '../core/request-context.ts';
 import type { HostFrame, ReplicaFrame } from './frames.ts';

@@ -1,4 +1,4 @@
-import { drained } from '../core/async-values.ts';
+import { drained } from '../core/async/async-values.ts';
 import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
 import { fromWireContext } from '../core/request-context.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';

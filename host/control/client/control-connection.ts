@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { deferred } from '../../core/deferred.ts';
-import { flatMapped } from '../../core/async-values.ts';
+import { flatMapped } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import { FrameSocket, type HostFrame, type RpcCallOptions, CallClient, type ReplicaFrame } from '../../rpc/index.ts';

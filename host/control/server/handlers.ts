@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
-import { flattened } from '../../core/async-values.ts';
+import { flattened } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';

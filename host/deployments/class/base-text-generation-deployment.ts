@@ -1,5 +1,5 @@
-import { drained, flatMapped } from '../../core/async-values.ts';
-import { boundedMap } from '../../core/bounded-map.ts';
+import { drained, flatMapped } from '../../core/async/async-values.ts';
+import { boundedMap } from '../../core/async/bounded-map.ts';
 import type {
   ChatDialog,
   ChatOutputWithDetails,

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { flattened } from '../../core/async-values.ts';
+import { flattened } from '../../core/async/async-values.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import type { MethodDescription } from '../class/describe.ts';
 import type { HasMethods, MethodDefinition, MethodTable } from '../class/method.ts';

@@ -1,6 +1,6 @@
 // Runs in a replica: makes the object of a deployment class from a module of the application.
 import { fileURLToPath } from 'node:url';
-import { flatMapped } from '../../core/async-values.ts';
+import { flatMapped } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';

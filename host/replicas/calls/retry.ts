@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { flatMapped } from '../../core/async-values.ts';
+import { flatMapped } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import { isLoss, isPlanned } from '../process/replica-lost.ts';
 

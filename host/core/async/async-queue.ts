@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from './deferred.ts';
+import { type Deferred, deferred } from '../deferred.ts';
 
 /**
  * A single-consumer queue between a producer of callbacks and an async iterator. It has no bound: the producer reads
