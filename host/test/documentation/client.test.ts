@@ -185,11 +185,11 @@ Client('calls endpoints of every kind', async () => {
 Client('explains mistakes in its arguments', async () => {
   await writeFile(join(project, 'other.json'), '{"openapi":"3.0.1"}');
   for (const [args, message] of [
-    [['--url', 'nowhere'], /--url: "nowhere" is no address/],
+    [['--url', 'nowhere'], /--url: "nowhere" is not an address/],
     [['--url', 'http://127.0.0.1:9'], /no server answers at http:\/\/127\.0\.0\.1:9\/openapi\.json: /],
     [['--url', `${varied.url}/nothing`], /\/nothing\/openapi\.json answered with status 404/],
     [['--openapi', 'absent.json'], /--openapi: absent\.json cannot be read/],
-    [['--openapi', 'clip.mp4'], /clip\.mp4 is no JSON/],
+    [['--openapi', 'clip.mp4'], /clip\.mp4 is not JSON/],
     [['--openapi', 'other.json'], /no client can be made: it is not an OpenAPI 3\.1 document/],
     [['--openapi', 'openapi.json', '--out', 'no/folder/x.ts'], /no\/folder\/x\.ts cannot be written/],
   ] as const) {
