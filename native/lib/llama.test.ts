@@ -285,6 +285,17 @@ test('a continued conversation finds its cached sequence again', async () => {
   assert.ok(end.reusedTokens > tokens - 8, `${end.reusedTokens} of ${end.promptTokens} reused`);
 });
 
+test('a request with the same beginning leaves a longer conversation in its slot where another one is free', async () => {
+  await using llama = await TestEngine.load();
+  const beginning = 'Once upon a time there was a little girl';
+  const story = `${beginning} ${'and she had a red ball '.repeat(12)}`;
+  const first = await llama.generate(story, { maxTokens: 20 });
+  await llama.generate(`${beginning} in a house`, { maxTokens: 4 });
+  const { reusedTokens, promptTokens } = endOf(await llama.generate(`${story}${first.text} and`, { maxTokens: 1 }));
+  // Text and tokens need not have the same borders where the answer begins.
+  assert.ok(reusedTokens > promptTokens - 30, `${reusedTokens} of ${promptTokens} reused`);
+});
+
 test('text consists of whole characters', async () => {
   await using llama = await TestEngine.load();
   const generation = await llama.generate('🙂 é ü 漢', { temperature: 5, seed: 2, maxTokens: 120 });

@@ -11,6 +11,14 @@ size_t CommonPrefix(const std::vector<llama_token>& a, const std::vector<llama_t
   return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + n_shorter, b.begin()).first - a.begin());
 }
 
+// Tokens of the prompt that the slot spares. 0 for the prompt of another conversation where the slot would forget more tokens than it spares,
+// because that conversation may go on.
+size_t Spared(const Slot& slot, const std::vector<llama_token>& prompt) {
+  const size_t prefix = CommonPrefix(slot.decoded, prompt);
+  const bool goes_on = prefix + 1 >= slot.n_prompt;
+  return goes_on || prefix >= slot.decoded.size() - prefix ? prefix : 0;
+}
+
 }  // namespace
 
 Slots::Slots(size_t count, llama_memory_t memory) : slots_(count), memory_(memory) {
@@ -24,15 +32,13 @@ bool Slots::HasFree() const {
 bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   const auto& prompt = sequence->history();
   Slot* best = nullptr;
-  size_t best_prefix = 0;
+  size_t most_spared = 0;
   for (auto& slot : slots_) {
     if (slot.sequence) continue;
-    // A few tokens in common, such as the one that begins every text, are not worth another slot's longer memory.
-    size_t prefix = CommonPrefix(slot.decoded, prompt);
-    if (prefix * 10 < prompt.size()) prefix = 0;
-    if (best && (prefix < best_prefix || (prefix == best_prefix && slot.used_at >= best->used_at))) continue;
+    const size_t spared = Spared(slot, prompt);
+    if (best && (spared < most_spared || (spared == most_spared && slot.used_at >= best->used_at))) continue;
     best = &slot;
-    best_prefix = prefix;
+    most_spared = spared;
   }
   if (!best) return false;
 
@@ -41,6 +47,7 @@ bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   best->decoded.resize(n_kept);
   if (!RollBack(*best)) Forget(*best);
   if (!sequence->HasNextToken()) sequence->n_reused = static_cast<int32_t>(best->decoded.size());
+  best->n_prompt = static_cast<size_t>(sequence->n_prompt());
   sequence->NoteAdmitted();
   best->sequence = std::move(sequence);
   best->used_at = ++clock_;

@@ -15,6 +15,7 @@ namespace aana::llama {
 struct Slot {
   llama_seq_id sequence_id = 0;  // the context's name of it
   std::vector<llama_token> decoded;  // tokens whose keys and values the context holds, from position 0
+  size_t n_prompt = 0;  // tokens of its last sequence's prompt
   std::unique_ptr<Sequence> sequence;  // null: free
   uint64_t used_at = 0;
 
@@ -25,7 +26,8 @@ struct Slot {
   }
 };
 
-// The engine's slots; gives a sequence the free slot that spares it most of its prompt.
+// The engine's slots. A sequence gets the free slot that spares it most of its prompt without forgetting more than that, else the one that
+// was used the longest ago.
 class Slots {
  public:
   // `memory` must outlive this.
