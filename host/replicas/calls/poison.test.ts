@@ -72,6 +72,18 @@ Poison('cost no other call that ran on the same replica', async () => {
   );
 });
 
+Poison('cost no other call of which equal ones ran on both replicas', async () => {
+  const set = await started({ count: 2, maxOngoing: 8 });
+  const others = Array.from({ length: 6 }, () => call(set, 'wait', { ms: 700 }));
+  await until(() => ongoing(set) === 6, 'the calls run');
+  const poison = failure(call(set, 'crashLater', { ms: 50 }));
+  assert.equal(
+    await Promise.all(others),
+    Array.from({ length: 6 }, () => 700),
+  );
+  assert.is((await poison).name, 'PoisonousCallError');
+});
+
 Poison('are tried one at a time once they are suspects', async () => {
   const set = await started({ count: 3 });
   assert.is((await failure(set.call('crash', {}))).name, 'ReplicaLostError');

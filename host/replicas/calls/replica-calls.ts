@@ -209,9 +209,12 @@ export class ReplicaCalls {
   ): Promise<AanaError | undefined> {
     const { suspects, log, clock, pool } = this.#options;
     const blamed = pool.trials.suspectOn(replica);
-    if (trial && blamed && blamed !== trial) return undefined; // this call survived its trial; the replica was trying another suspect
+    const isAnotherBlamed = blamed !== undefined && blamed !== trial;
+    if (trial && isAnotherBlamed) return undefined; // this call survived its trial; the replica was trying another suspect
     const ranMs = clock.now() - run.startedAt;
     const print = await fingerprint(method, args);
+    // It began before an equal call became a suspect. Its own trial decides, because the replica was trying another one.
+    if (isAnotherBlamed && suspects.isSuspect(print)) return undefined;
     const refusal = suspects.onLoss(print, method, replica, ranMs);
     for (const { call, leave } of this.#queued) {
       if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);

@@ -56,6 +56,11 @@ export class SuspectCalls {
     return true;
   }
 
+  /** Returns whether a replica was lost with a call of this fingerprint. */
+  isSuspect(fingerprint: string): boolean {
+    return this.#find(fingerprint) !== undefined;
+  }
+
   /**
    * Begins the trial of a suspect. Returns undefined for other calls. Waits with `hold` while another call with the
    * same fingerprint is tried. Throws `PoisonousCallError`, or the error of `hold`.
