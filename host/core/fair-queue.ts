@@ -81,7 +81,7 @@ export class FairQueue<T extends Queued> {
     user.entries.splice(at, 1);
     user.cost -= entry.cost;
     this.#size -= 1;
-    // A user who is ahead of the others stays known. Otherwise a user could get to the front by leaving and coming
+    // A user who had more than the others stays known. Otherwise users could get to the front by leaving and coming
     // again.
     if (user.entries.length === 0 && user.virtual <= this.#virtual) this.#users.delete(entry.userId);
     if (this.#size === 0) this.#users.clear();

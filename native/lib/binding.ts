@@ -193,14 +193,6 @@ export interface NativeLlamaEngine {
    * later. A request whose reader takes nothing for `readerTimeoutMs` fails.
    */
   acknowledge(id: number, events: number): void;
-  /**
-   * Applies the model's chat template to messages. With `addAssistant`, the text ends with the start of the assistant's
-   * turn.
-   */
-  applyChatTemplate(
-    messages: readonly { readonly role: string; readonly content: string }[],
-    addAssistant: boolean,
-  ): string;
   /** Counts the tokens of a prompt. A `count` or `error` event follows. The caller chooses `id`. */
   countTokens(id: number, prompt: LlamaPrompt, options: RequestTerms): void;
   /**

@@ -10,7 +10,8 @@ export async function drained<T, R>(values: AsyncIterable<T, R>, take: (value: T
     const step = await iterator.next();
     if (step.done) return step.value;
     try {
-      await take(step.value);
+      const taken = take(step.value);
+      if (taken) await taken; // streams with many values do not pay for a turn of the event loop each
     } catch (error) {
       await iterator.return?.();
       throw error;

@@ -9,7 +9,7 @@ import type { Workload } from './workload.ts';
 
 /** Facts about a call before it is admitted. */
 export interface Applicant extends Queued {
-  /** Key of the user or client, who is told when to come back; undefined for an unknown client. */
+  /** Key of the user or client. Undefined for an unknown client. A refused user or client gets a time to come back. */
   readonly key: string | undefined;
   /** Milliseconds until its deadline. */
   readonly leftMs: number | undefined;

@@ -263,7 +263,7 @@ class ScheduleRun {
     }
   }
 
-  /** Checks that after two losses no further replica gets the same call, as long as the losses are remembered. */
+  /** Checks that no replica gets a call with which two replicas were lost. The losses are remembered for some time. */
   #onPoisonTaken({ name, options: { deployment } }: SimulatedReplica, poison: number): void {
     const now = this.world.clock.now();
     const [last, before] = (this.#poisoned.get(`${deployment} ${poison}`) ?? []).filter((at) => at < now).toReversed();

@@ -29,11 +29,6 @@ Napi::Value Acknowledge(LlamaSession& session, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value ApplyChatTemplate(LlamaSession& session, const Napi::CallbackInfo& info) {
-  const auto messages = ToChatMessages(info.Env(), info[0]);
-  return Napi::String::New(info.Env(), session.engine(info.Env()).ApplyChatTemplate(messages, info[1].ToBoolean()));
-}
-
 Napi::Value CountTokens(LlamaSession& session, const Napi::CallbackInfo& info) {
   session.engine(info.Env());
   session.Submit(info.Env(), ToLlamaCountRequest(info));
@@ -52,7 +47,6 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
   add("submit", Submit);
   add("cancel", Cancel);
   add("acknowledge", Acknowledge);
-  add("applyChatTemplate", ApplyChatTemplate);
   add("countTokens", CountTokens);
   add("close", Close);
   const auto& engine = session->engine(env);

@@ -52,7 +52,6 @@ class Engine {
   // From kReady until Stop, by one thread.
   const ModelInfo& info() const { return info_; }
   bool HasChatTemplate() const { return chat_template_->exists(); }
-  std::string ApplyChatTemplate(std::span<const ChatMessage> messages, bool add_assistant) const { return chat_template_->Apply(messages, add_assistant); }
 
  private:
   // Asked by the decode all the time.

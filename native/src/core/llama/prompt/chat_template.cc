@@ -46,10 +46,10 @@ ChatTemplate::ChatTemplate(const llama_model* model, const std::string& override
 
 ChatTemplate::~ChatTemplate() = default;
 
-std::string ChatTemplate::Apply(std::span<const ChatMessage> messages, bool add_assistant) const {
+std::string ChatTemplate::Apply(std::span<const ChatMessage> messages) const {
   if (!templates_) throw TemplateError(reason_);
   common_chat_templates_inputs inputs;
-  inputs.add_generation_prompt = add_assistant;
+  inputs.add_generation_prompt = true;
   // Only the text is wanted; the default also builds a parser for tool calls, which fails for some templates.
   inputs.force_pure_content = true;
   for (const auto& message : messages) {

@@ -28,9 +28,9 @@ class ChatTemplate {
 
   bool exists() const { return templates_ != nullptr; }
 
-  // Returns the text of the messages, up to where the assistant's answer begins when `add_assistant`. Any thread. Throws
-  // TemplateError when there is no template or it refuses the messages.
-  std::string Apply(std::span<const ChatMessage> messages, bool add_assistant) const;
+  // Returns the text of the messages, up to where the assistant's answer begins. Any thread. Throws TemplateError when there is no template or it
+  // refuses the messages.
+  std::string Apply(std::span<const ChatMessage> messages) const;
 
  private:
   struct Templates;

@@ -53,7 +53,7 @@ std::vector<PromptPart> PromptTokenizer::PartsOf(const Prompt& prompt) const {
   const auto mark = ControlTexts::ChooseMark(texts);
   auto marked = dialog.messages;
   for (auto& message : marked) message.content = control_texts_.Mark(message.content, mark);
-  return control_texts_.Split(chat_template_.Apply(marked, true) + control_texts_.Mark(dialog.prefix, mark), mark);
+  return control_texts_.Split(chat_template_.Apply(marked) + control_texts_.Mark(dialog.prefix, mark), mark);
 }
 
 }  // namespace aana::llama
