@@ -54,12 +54,19 @@ Query('is refused with an entry for each wrong parameter, in the order of the sc
     {
       type: 'number_parsing',
       loc: ['query', 'page'],
-      msg: 'Invalid input: expected number, received NaN',
+      msg: 'Input should be a valid number',
       input: '',
     },
     { type: 'bool_parsing', loc: ['query', 'is'], msg: 'a boolean', input: 'maybe' },
     { type: 'enum', loc: ['query', 'word'], msg: 'one of two', input: 'three' },
     { type: 'string_parsing', loc: ['query', 'text'], msg: 'short', input: 'long' },
+  ]);
+});
+
+Query('says the limit that a number breaks', () => {
+  assert.equal(entriesOf('page=0&seconds=x'), [
+    { type: 'number_parsing', loc: ['query', 'page'], msg: 'Input should be greater than or equal to 1', input: '0' },
+    { type: 'number_parsing', loc: ['query', 'seconds'], msg: 'Input should be a valid number', input: 'x' },
   ]);
 });
 

@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import * as z from 'zod';
 import type { AanaError } from '../../core/errors.ts';
 import { validationError } from '../../endpoints/index.ts';
+import { type SchemaIssue, validationEntries } from '../../schemas/index.ts';
 
 const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y']);
 const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n']);
@@ -15,7 +16,7 @@ interface Kind {
 
 /** How texts of a query are read, by the type of the schema. */
 const KINDS: Readonly<Record<string, Kind>> = {
-  number: { error: 'number_parsing', valueOf: (text) => (text.trim() === '' ? Number.NaN : Number(text)) },
+  number: { error: 'number_parsing', valueOf: (text) => (isNumber(text) ? Number(text) : text) },
   boolean: {
     error: 'bool_parsing',
     valueOf: (text) => (TRUE.has(text.toLowerCase()) ? true : FALSE.has(text.toLowerCase()) ? false : text),
@@ -23,6 +24,8 @@ const KINDS: Readonly<Record<string, Kind>> = {
   enum: { error: 'enum', valueOf: (text) => text },
   string: { error: 'string_parsing', valueOf: (text) => text },
 };
+
+const isNumber = (text: string): boolean => text.trim() !== '' && Number.isFinite(Number(text));
 
 /**
  * Returns a function that reads the query of a request. The schema has numbers, booleans, enums and strings, all of them
@@ -44,8 +47,8 @@ export function queryReader<Query extends z.ZodObject>(schema: Query): (ctx: Con
     const result = schema.safeParse(values);
     if (result.success) return result.data;
     const messages = new Map<string, string>();
-    for (const { path, message } of result.error.issues)
-      if (!messages.has(String(path[0]))) messages.set(String(path[0]), message);
+    for (const { loc, msg } of validationEntries(result.error.issues as unknown as SchemaIssue[], values))
+      if (!messages.has(String(loc[0]))) messages.set(String(loc[0]), msg);
     throw validationError(
       kinds
         .filter(([name]) => messages.has(name))
