@@ -2,8 +2,9 @@ import type { LlamaEvent, LlamaPrompt, LlamaSampling, NativeLlamaEngine } from '
 import { AsyncQueue } from '../core/async/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { CallContext } from '../rpc/index.ts';
-import type { GenerationDetails } from '../schemas/index.ts';
+import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
+import { logprobOf } from './logprobs.ts';
 import { termsOf } from './request-terms.ts';
 
 type LlamaFailure = Extract<LlamaEvent, { type: 'error' }>;
@@ -47,11 +48,12 @@ export class LlamaRequests {
     prompt: LlamaPrompt,
     sampling: LlamaSampling,
     context: CallContext,
-  ): AsyncGenerator<string, GenerationDetails, undefined> {
+  ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...termsOf(context) });
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
       if (event.type !== 'text') return this.#detailsOf(event);
-      if (event.text !== '') yield event.text;
+      const { text, scores } = event;
+      yield scores ? { text, logprobs: scores.map(logprobOf) } : { text };
       engine.acknowledge(event.id, 1);
     }
     throw new InferenceException(this.#modelName, 'the engine did not end the request');

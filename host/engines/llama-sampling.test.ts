@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { tinyToken, writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
 import { AanaError } from '../core/errors.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
-import type { SamplingParams } from '../schemas/index.ts';
+import type { GeneratedText, GeneratedTexts, SamplingParams, TextChunk, TokenLogprob } from '../schemas/index.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
 
@@ -101,6 +101,7 @@ Sampling('are refused by name when they are out of range', async () => {
     stop: ['\uD800'],
     stop_token_ids: [1.5],
     top_a: 1,
+    logprobs: 21,
   };
   const long = { bad_words: ['a'.repeat(201)], dry_sequence_breakers: ['a'.repeat(41)] };
   for (const [name, value] of [...Object.entries(wrong), ...Object.entries(long)]) {
@@ -108,6 +109,33 @@ Sampling('are refused by name when they are out of range', async () => {
     assert.is(error.kind, 'invalid-input', name);
     assert.match(error.message, `sampling_params.${name}`);
   }
+});
+
+Sampling('tell log-probabilities, in details and in the pieces of a stream', async () => {
+  const args = { prompt: 'Once upon a time', sampling_params: { logprobs: 2, max_tokens: 6 } };
+  const { text, details } = (await llm.call('generate', args)) as GeneratedText;
+  const logprobs = details?.logprobs ?? [];
+  assert.is(logprobs.map(({ token }) => token).join(''), text);
+  assert.equal(
+    logprobs.map(({ top_logprobs: top }) => top.length),
+    [2, 2, 2, 2, 2, 2],
+  );
+  const streamed: TokenLogprob[] = [];
+  for await (const chunks of llm.stream('generate_stream', args))
+    for (const chunk of chunks) streamed.push(...((chunk as TextChunk).logprobs ?? []));
+  assert.equal(streamed, logprobs);
+  const batch = (await llm.call('generate_batch', {
+    prompts: ['One', 'Two'],
+    sampling_params: args.sampling_params,
+  })) as GeneratedTexts;
+  assert.equal(
+    batch.details?.map((one) => one.logprobs?.length),
+    [6, 6],
+  );
+  const impossible = { logprobs: 0, max_tokens: 1, logit_bias: { [CAT]: 100 } };
+  const banned = (await llm.call('generate', { ...args, sampling_params: impossible })) as GeneratedText;
+  assert.ok((banned.details?.logprobs?.[0]?.logprob ?? 0) > -100, 'a bias does not change it');
+  assert.is('details' in ((await llm.call('generate', { prompt: 'One' })) as object), false);
 });
 
 Sampling('that do not fit the model, or each other, are the mistake of the caller', async () => {

@@ -20,6 +20,7 @@ import type {
   GenerationDetails,
   SamplingParams,
   TextChunk,
+  TokenLogprob,
 } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
@@ -97,9 +98,9 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
       chat: (args, context) => llama.chat(args as unknown as ChatArgs & WithDetails, context),
-      chat_stream: (args, context) => chunks(llama.chatPieces(args as unknown as ChatArgs, context)),
+      chat_stream: (args, context) => llama.chatPieces(args as unknown as ChatArgs, context),
       generate: (args, context) => llama.generate(args as unknown as GenerateArgs & WithDetails, context),
-      generate_stream: (args, context) => chunks(llama.pieces(args as unknown as GenerateArgs, context)),
+      generate_stream: (args, context) => llama.pieces(args as unknown as GenerateArgs, context),
       generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
       count_tokens: (args, context) => llama.countTokens(args, context),
     },
@@ -152,12 +153,15 @@ class Llama {
 
   async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
     const answer = await joined(this.chatPieces(args, context));
-    return { message: { role: 'assistant', content: answer.text }, ...(details && { details: answer.details }) };
+    return {
+      message: { role: 'assistant', content: answer.text },
+      ...(hasDetails(details, answer) && { details: answer.details }),
+    };
   }
 
   async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
     const answer = await joined(this.pieces(args, context));
-    return { text: answer.text, ...(details && { details: answer.details }) };
+    return { text: answer.text, ...(hasDetails(details, answer) && { details: answer.details }) };
   }
 
   /** Runs as many prompts at a time as the engine has places, plus one. When one fails, the others are cancelled. */
@@ -167,7 +171,9 @@ class Llama {
     );
     return {
       texts: answers.map(({ text }) => text),
-      ...(details && { details: answers.map((answer) => answer.details) }),
+      ...(answers.some((answer) => hasDetails(details, answer)) && {
+        details: answers.map((answer) => answer.details),
+      }),
     };
   }
 
@@ -175,22 +181,22 @@ class Llama {
   async *chatPieces(
     { dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs,
     context: CallContext,
-  ): AsyncGenerator<string, GenerationDetails> {
+  ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const prompt = { messages: dialog.messages, prefix: begin };
     const details = yield* flatMapped(this.#run(prompt, sampling, context), (piece) => {
-      const text = begin + piece;
+      const chunk = { ...piece, text: begin + piece.text };
       begin = '';
-      return [text];
+      return [chunk];
     });
-    if (begin !== '') yield begin;
+    if (begin !== '') yield { text: begin };
     return details;
   }
 
   pieces(
     { prompt, sampling_params: sampling }: GenerateArgs,
     context: CallContext,
-  ): AsyncGenerator<string, GenerationDetails> {
+  ): AsyncGenerator<TextChunk, GenerationDetails> {
     return this.#run({ text: prompt }, sampling, context);
   }
 
@@ -207,19 +213,26 @@ class Llama {
     prompt: LlamaPrompt,
     sampling: SamplingParams | null | undefined,
     context: CallContext,
-  ): AsyncGenerator<string, GenerationDetails, undefined> {
+  ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
     return this.#requests.run(this.#engine, prompt, merged, context);
   }
 }
 
-async function joined(
-  pieces: AsyncIterable<string, GenerationDetails>,
-): Promise<{ readonly text: string; readonly details: GenerationDetails }> {
-  let text = '';
-  const details = await drained(pieces, (piece) => void (text += piece));
-  return { text, details };
+interface Answer {
+  readonly text: string;
+  readonly details: GenerationDetails;
 }
 
-const chunks = (pieces: AsyncIterable<string, GenerationDetails>): AsyncGenerator<TextChunk, GenerationDetails> =>
-  flatMapped(pieces, (text) => [{ text }]);
+const hasDetails = (wanted: boolean | undefined, { details }: Answer): boolean =>
+  wanted === true || details.logprobs !== undefined;
+
+async function joined(pieces: AsyncIterable<TextChunk, GenerationDetails>): Promise<Answer> {
+  let text = '';
+  let logprobs: TokenLogprob[] | undefined;
+  const details = await drained(pieces, (piece) => {
+    text += piece.text;
+    if (piece.logprobs) (logprobs ??= []).push(...piece.logprobs);
+  });
+  return { text, details: { ...details, ...(logprobs && { logprobs }) } };
+}

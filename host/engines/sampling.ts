@@ -40,7 +40,13 @@ export function mergeSampling(deployment: SamplingParams, request: SamplingParam
     ignoreEos: pick('ignore_eos') ?? false,
     stop: pick('stop') ?? [],
     stopTokenIds: pick('stop_token_ids') ?? [],
+    ...logprobsOf(pick),
   };
+}
+
+function logprobsOf(pick: Pick): Partial<LlamaSampling> {
+  const logprobs = pick('logprobs');
+  return logprobs === undefined ? {} : { logprobs };
 }
 
 function dryOf(pick: Pick): Partial<LlamaSampling> {

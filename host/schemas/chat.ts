@@ -25,6 +25,8 @@ const int = (minimum: number, description: string, maximum = 2_147_483_647): z.Z
   z.int().check(z.minimum(minimum), z.maximum(maximum), z.describe(description));
 
 const MAX_BIASES = 1024;
+/** As in OpenAI's API. */
+const MAX_LOGPROBS = 20;
 
 /** Sampling options. Absent options have the defaults of the deployment. */
 export const SamplingParams = z.strictObject({
@@ -77,11 +79,39 @@ export const SamplingParams = z.strictObject({
   stop_token_ids: absent(
     z.array(int(0, 'The number of a token.')).check(z.maxLength(1024), z.describe('Tokens that end an answer.')),
   ),
+  logprobs: absent(
+    int(
+      0,
+      'Tells the log-probability of each token of the answer, and so many of the likeliest tokens at its place.',
+      MAX_LOGPROBS,
+    ),
+  ),
 });
 export type SamplingParams = z.infer<typeof SamplingParams>;
 
 const duration = (text: string) => z.number().check(z.minimum(0), z.describe(text));
 const tokens = (text: string) => z.int().check(z.minimum(0), z.describe(text));
+
+const scored = {
+  token: z.string().check(z.describe('The text of the token, with U+FFFD for bytes that are no whole character.')),
+  id: z.int().check(z.minimum(0), z.describe('The number of the token.')),
+  logprob: z
+    .number()
+    .check(
+      z.maximum(0),
+      z.describe(
+        'Natural logarithm of the probability that the model gave the token, before sampling parameters change it; -9999 stands for a probability of 0.',
+      ),
+    ),
+  bytes: z.array(z.int()).check(z.describe('The bytes of the token in UTF-8.')),
+};
+
+/** A token and its log-probability, with the likeliest tokens at its place, as in OpenAI's API. */
+export const TokenLogprob = z.strictObject({
+  ...scored,
+  top_logprobs: z.array(z.strictObject(scored)).check(z.describe('The likeliest tokens at this place, in order.')),
+});
+export type TokenLogprob = z.infer<typeof TokenLogprob>;
 
 /** How a text was generated. */
 export const GenerationDetails = z.strictObject({
@@ -100,6 +130,13 @@ export const GenerationDetails = z.strictObject({
       completion_ms: duration('Milliseconds from the first token to the end.'),
     }),
   ),
+  logprobs: z.optional(
+    z
+      .array(TokenLogprob)
+      .check(
+        z.describe('The tokens of a whole text, if `logprobs` asks for them. Those of a stream are in its chunks.'),
+      ),
+  ),
 });
 export type GenerationDetails = z.infer<typeof GenerationDetails>;
 
@@ -107,22 +144,33 @@ export type GenerationDetails = z.infer<typeof GenerationDetails>;
 export const ChatOutput = z.strictObject({ message: ChatMessage });
 export type ChatOutput = z.infer<typeof ChatOutput>;
 
-/** The result of `chat` for a call with `details`. */
+/** The result of `chat` for a call with `details` or `logprobs`. */
 export const ChatOutputWithDetails = z.extend(ChatOutput, { details: z.optional(GenerationDetails) });
 export type ChatOutputWithDetails = z.infer<typeof ChatOutputWithDetails>;
 
 /** One value of `chat_stream` and `generate_stream`. */
-export const TextChunk = z.strictObject({ text: z.string().check(z.describe('The next piece of the text.')) });
+export const TextChunk = z.strictObject({
+  text: z.string().check(z.describe('The next piece of the text.')),
+  logprobs: z.optional(
+    z
+      .array(TokenLogprob)
+      .check(
+        z.describe(
+          'The tokens of the piece, if `logprobs` asks for them. The last chunk may have tokens without text.',
+        ),
+      ),
+  ),
+});
 export type TextChunk = z.infer<typeof TextChunk>;
 
-/** The result of `generate`. It has the details if the call has `details`. */
+/** The result of `generate`. It has the details if the call has `details` or `logprobs`. */
 export const GeneratedText = z.strictObject({
   text: z.string().check(z.describe('The text that continues the prompt.')),
   details: z.optional(GenerationDetails),
 });
 export type GeneratedText = z.infer<typeof GeneratedText>;
 
-/** The result of `generate_batch`, in the order of the prompts. It has the details if the call has `details`. */
+/** The result of `generate_batch`, in the order of the prompts. It has the details if the call has `details` or `logprobs`. */
 export const GeneratedTexts = z.strictObject({
   texts: z.array(z.string()),
   details: z.optional(z.array(GenerationDetails)),

@@ -117,13 +117,36 @@ export interface LlamaSampling {
   readonly stop: readonly string[];
   /** Tokens that end the completion; they are no part of it. */
   readonly stopTokenIds?: readonly number[];
+  /** Number of the likeliest tokens in the `scores` of each token. Absent: texts have no scores. */
+  readonly logprobs?: number;
+}
+
+/** A token with its natural log-probability, as the model gave it. */
+export interface LlamaScoredToken {
+  readonly id: number;
+  /** UTF-8, maybe not whole characters. Control tokens have theirs, too. */
+  readonly bytes: Uint8Array;
+  /** Minus infinity for a token that the model excludes. */
+  readonly logprob: number;
+}
+
+/** A token of a completion, and the likeliest tokens at its place. */
+export interface LlamaTokenScores extends LlamaScoredToken {
+  readonly top: readonly LlamaScoredToken[];
 }
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';
 
 /** One event of a request. `text` is valid UTF-8, because the bytes of an unfinished character are held back. */
 export type LlamaEvent =
-  | { readonly id: number; readonly type: 'text'; readonly text: string; readonly tokens: number }
+  | {
+      readonly id: number;
+      readonly type: 'text';
+      /** Empty only where the event has no more than the scores of tokens without text. */
+      readonly text: string;
+      readonly tokens: number;
+      readonly scores?: readonly LlamaTokenScores[];
+    }
   | {
       readonly id: number;
       readonly type: 'end';

@@ -69,6 +69,39 @@ test('the model’s end is ignored on request', async (llama) => {
   assert.equal([end.completionTokens, end.reason], [32, 'length']);
 });
 
+test('each token comes with its log-probability and the likeliest ones', async (llama) => {
+  const id = llama.submit(prompt, { maxTokens: 20, logprobs: 3 });
+  const { text } = await llama.finish(id);
+  const scores = llama.of(id).flatMap((event) => (event.type === 'text' ? (event.scores ?? []) : []));
+  assert.is(scores.length, 20);
+  assert.is(Buffer.concat(scores.map(({ bytes }) => bytes)).toString(), text);
+  for (const { id: token, logprob, top } of scores) {
+    assert.is(top.length, 3);
+    assert.equal([top[0]?.id, top[0]?.logprob], [token, logprob], 'the likeliest was chosen');
+    assert.ok(top.every((item, i) => item.logprob <= (top[i - 1]?.logprob ?? 0)));
+  }
+  const biased = llama.submit(prompt, { maxTokens: 1, logprobs: 0, logitBias: [{ token: CAT, bias: 100 }] });
+  await llama.finish(biased);
+  const [only] = llama.of(biased).flatMap((event) => (event.type === 'text' ? (event.scores ?? []) : []));
+  assert.ok((only?.logprob ?? 0) < -0.1, 'a bias changes no log-probability');
+  assert.equal(only?.top, []);
+  const unscored = llama.submit(prompt);
+  await llama.finish(unscored);
+  assert.ok(llama.of(unscored).every((event) => !('scores' in event)));
+});
+
+test('scores of tokens without a text of their own are not lost', async (llama) => {
+  const id = llama.submit(prompt, {
+    maxTokens: 3,
+    logprobs: 0,
+    logitBias: [{ token: CAT, bias: 100 }],
+    stop: [' cat cat'],
+  });
+  assert.is((await llama.finish(id)).text, '');
+  const [text, end] = llama.of(id);
+  assert.equal([text?.type, text?.type === 'text' && text.scores?.length, end?.type], ['text', 2, 'end']);
+});
+
 test('penalties and DRY change a repeating text', async (llama) => {
   const cats: Partial<LlamaSampling> = { maxTokens: 12, logitBias: [{ token: CAT, bias: 40 }] };
   const count = async (changes: Partial<LlamaSampling>): Promise<number> =>

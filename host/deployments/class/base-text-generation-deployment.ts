@@ -7,6 +7,7 @@ import type {
   GeneratedTexts,
   GenerationDetails,
   TextChunk,
+  TokenLogprob,
 } from '../../schemas/index.ts';
 import { type CallContext, Deployment } from './deployment.ts';
 import type { Input } from './method.ts';
@@ -43,7 +44,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
 
   async generate({ details: wanted, ...input }: Args<'generate'>, context: CallContext): Promise<GeneratedText> {
     const { text, details } = await joined(this.generate_stream(input, context));
-    return { text, ...(wanted && details && { details }) };
+    return { text, ...(hasDetails(wanted, details) && { details }) };
   }
 
   /** Runs at most {@link BATCH_AT_ONCE} prompts at a time. When one fails, the others are cancelled. */
@@ -53,12 +54,13 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     );
     const details = outputs.flatMap((output) => output.details ?? []);
     const texts = outputs.map(({ text }) => text);
-    return { texts, ...(rest.details && details.length === texts.length && { details }) };
+    const isTold = (rest.details || details.length > 0) && details.length === texts.length;
+    return { texts, ...(isTold && { details }) };
   }
 
   async chat({ details: wanted, ...input }: Args<'chat'>, context: CallContext): Promise<ChatOutputWithDetails> {
     const { text, details } = await joined(this.chat_stream(input, context));
-    return { message: { role: 'assistant', content: text }, ...(wanted && details && { details }) };
+    return { message: { role: 'assistant', content: text }, ...(hasDetails(wanted, details) && { details }) };
   }
 
   async *chat_stream(
@@ -67,8 +69,8 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
   ): AsyncGenerator<TextChunk, GenerationDetails | undefined> {
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
-    const details = yield* flatMapped(this.generate_stream({ ...rest, prompt }, context), ({ text }) => {
-      const piece = { text: begin + text };
+    const details = yield* flatMapped(this.generate_stream({ ...rest, prompt }, context), (chunk) => {
+      const piece = { ...chunk, text: begin + chunk.text };
       begin = '';
       return [piece];
     });
@@ -81,6 +83,14 @@ async function joined(
   pieces: AsyncIterable<TextChunk, GenerationDetails | undefined | void>,
 ): Promise<{ readonly text: string; readonly details: GenerationDetails | undefined }> {
   let text = '';
-  const details = await drained(pieces, (piece) => void (text += piece.text));
-  return { text, details: details ?? undefined };
+  let logprobs: TokenLogprob[] | undefined;
+  const details = await drained(pieces, (piece) => {
+    text += piece.text;
+    if (piece.logprobs) (logprobs ??= []).push(...piece.logprobs);
+  });
+  return { text, details: details ? { ...details, ...(logprobs && { logprobs }) } : undefined };
+}
+
+function hasDetails(wanted: boolean | undefined, details: GenerationDetails | undefined): details is GenerationDetails {
+  return details !== undefined && (wanted === true || details.logprobs !== undefined);
 }

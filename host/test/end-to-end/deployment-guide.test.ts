@@ -9,7 +9,7 @@ import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { DeploymentManager, DeploymentOptions } from '../../deployments/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
-import { GenerationDetails } from '../../schemas/index.ts';
+import { GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
 import { blocksOf, contentsOf } from '../helpers/guide.ts';
 import { linkDependencies, runNode, testProject } from '../helpers/plugin-project.ts';
 
@@ -40,6 +40,12 @@ Guide('its sources are strictly typed, and its test passes', () => {
   assert.is(testProject(folder), 1);
 });
 
+/** Schemas of the values that the page shows. */
+const shown: Record<string, { parse(value: unknown): unknown }> = {
+  details: GenerationDetails,
+  logprobs: TokenLogprob,
+};
+
 for (const { line, language, about, text } of blocks.filter((block) => block.language !== 'ts')) {
   Guide(`line ${line}: ${language} ${about}`, async () => {
     if (about === 'aana.config.json') {
@@ -55,7 +61,7 @@ for (const { line, language, about, text } of blocks.filter((block) => block.lan
         manager.register(name, structuredClone(options) as DeploymentOptions); // throws for a mistake
     } else if (about === 'autoscaling_config')
       DeploymentOptions.parse({ type: 'WhisperDeployment', autoscaling_config: JSON.parse(text) });
-    else if (about === 'details') GenerationDetails.parse(JSON.parse(text));
+    else if (Object.hasOwn(shown, about)) shown[about]?.parse(JSON.parse(text));
     else {
       const [, source = ''] =
         /^run (\S+)$/.exec(about) ?? assert.unreachable(`unknown kind of block: ${language} ${about}`) ?? [];

@@ -46,10 +46,30 @@ llama::SplitMode ToSplitMode(const Napi::Object& object) {
   throw Napi::TypeError::New(object.Env(), "splitMode must be none, layer, row or tensor");
 }
 
+Napi::Object ToValue(Napi::Env env, const llama::ScoredToken& token) {
+  auto object = Napi::Object::New(env);
+  object.Set("id", token.token);
+  object.Set("bytes", Napi::Buffer<char>::Copy(env, token.text.data(), token.text.size()));
+  object.Set("logprob", token.logprob);
+  return object;
+}
+
+Napi::Object ToValue(Napi::Env env, const llama::TokenScores& scores) {
+  auto object = ToValue(env, scores.chosen);
+  auto top = Napi::Array::New(env, scores.top.size());
+  for (uint32_t i = 0; i < scores.top.size(); i++) top.Set(i, ToValue(env, scores.top[i]));
+  object.Set("top", top);
+  return object;
+}
+
 void Write(Napi::Object& object, const llama::TextEvent& event) {
   object.Set("type", "text");
   object.Set("text", event.text);
   object.Set("tokens", event.n_tokens);
+  if (event.scores.empty()) return;
+  auto scores = Napi::Array::New(object.Env(), event.scores.size());
+  for (uint32_t i = 0; i < event.scores.size(); i++) scores.Set(i, ToValue(object.Env(), event.scores[i]));
+  object.Set("scores", scores);
 }
 
 void Write(Napi::Object& object, const llama::EndEvent& event) {

@@ -82,6 +82,7 @@ llama::SamplingParams ToSamplingParams(const Napi::Object& object) {
   if (!Has(object, "stop")) throw Napi::TypeError::New(object.Env(), "stop is not an array");
   params.stop = OptionalStrings(object, "stop");
   params.stop_tokens = OptionalList<int32_t>(object, "stopTokenIds", [&](const Napi::Value& item) { return ToToken(object, "stopTokenIds", item); });
+  ReadInt(object, "logprobs", 0, std::numeric_limits<int32_t>::max(), params.n_logprobs);
   return params;
 }
 

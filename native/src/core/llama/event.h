@@ -4,16 +4,30 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/llama/request.h"
 #include "core/request_terms.h"
 
 namespace aana::llama {
 
-// Completion text that `n_tokens` tokens made; valid UTF-8, never empty.
+// A token with its text and its natural log-probability, as the model gave it.
+struct ScoredToken {
+  llama_token token = LLAMA_TOKEN_NULL;
+  std::string text;  // maybe not whole characters; control tokens have theirs, too
+  float logprob = 0.0F;
+};
+
+struct TokenScores {
+  ScoredToken chosen;
+  std::vector<ScoredToken> top;  // the likeliest first
+};
+
+// Completion text that `n_tokens` tokens made; valid UTF-8. Not empty, unless it only has the scores of tokens that made no text.
 struct TextEvent {
   std::string text;
   int32_t n_tokens = 0;
+  std::vector<TokenScores> scores;  // of those tokens, where the request asks for them
 };
 
 // How long each part of a request took.

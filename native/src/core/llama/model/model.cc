@@ -127,9 +127,11 @@ void Model::Append(std::vector<llama_token>& tokens, const PromptPart& part, boo
   tokens.resize(n_before + static_cast<size_t>(std::max(n_tokens, 0)));
 }
 
-std::string Model::Piece(llama_token token) const {
+std::string Model::Piece(llama_token token, bool has_control_texts) const {
   std::string piece(32, '\0');
-  const auto write = [&] { return llama_token_to_piece(vocab_, token, piece.data(), static_cast<int32_t>(piece.size()), 0, false); };
+  const auto write = [&] {
+    return llama_token_to_piece(vocab_, token, piece.data(), static_cast<int32_t>(piece.size()), 0, has_control_texts);
+  };
   int32_t n_bytes = write();
   if (n_bytes < 0) {
     piece.resize(static_cast<size_t>(-n_bytes));

@@ -71,12 +71,15 @@ class Model {
   std::vector<llama_token> TokenizeInner(const std::string& text) const;
   int32_t n_vocab() const { return llama_vocab_n_tokens(vocab_); }
   // The bytes of a token, maybe not whole characters; none for control tokens.
-  std::string Piece(llama_token token) const;
+  std::string Piece(llama_token token) const { return Piece(token, false); }
+  // The same, and the text of control tokens.
+  std::string PieceOrControlText(llama_token token) const { return Piece(token, true); }
   bool EndsGeneration(llama_token token) const { return llama_vocab_is_eog(vocab_, token); }
   // Whether a part of a sequence can be taken back; recurrent models cannot.
   bool CanRollBack() const { return !llama_model_is_recurrent(get()) && !llama_model_is_hybrid(get()); }
 
  private:
+  std::string Piece(llama_token token, bool has_control_texts) const;
   void Append(std::vector<llama_token>& tokens, const PromptPart& part, bool is_first) const;
 
   std::unique_ptr<llama_model, Deleter<llama_model_free>> model_;

@@ -63,6 +63,8 @@ struct SamplingParams {
   bool ignore_eos = false;  // the model's own end tokens are never chosen
   std::vector<std::string> stop;
   std::vector<TokenId> stop_tokens;
+  // How many of the likeliest tokens are told with each token and its log-probability; -1: nothing is told.
+  int32_t n_logprobs = -1;
 };
 
 }  // namespace aana::llama

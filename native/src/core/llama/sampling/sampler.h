@@ -19,6 +19,7 @@ struct SamplingMemory {
   Candidates candidates;
   std::vector<float> weights;
   std::vector<size_t> lengths;
+  std::vector<float> raw_logits;  // of a token whose log-probability is wanted
 };
 
 // Chooses the tokens of one request. The stages have the order of llama.cpp's chain (common/sampling.cpp): logit bias, penalties,

@@ -3,7 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/llama/sampling/logprobs.h"
+
 namespace aana::llama {
+namespace {
+
+TokenScores ToScores(const Logprobs& logprobs, const Model& model) {
+  const auto scored = [&](const TokenLogprob& item) { return ScoredToken{item.token, model.PieceOrControlText(item.token), item.logprob}; };
+  TokenScores scores{scored(logprobs.chosen), {}};
+  for (const auto& item : logprobs.top) scores.top.push_back(scored(item));
+  return scores;
+}
+
+}  // namespace
 
 Sequence::Sequence(ReadRequest request)
     : id_(request.id),
@@ -23,18 +35,29 @@ Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& mem
   if (!sampler_) sampler_.emplace(sampling_, std::move(rules_), history_);
   if (HasNextToken()) history_.push_back(next_token_);
   if (!first_token_at_) first_token_at_ = std::chrono::steady_clock::now();
+  const bool is_scored = sampling_.n_logprobs >= 0;
+  if (is_scored) memory.raw_logits.assign(logits.begin(), logits.end());
   next_token_ = sampler_->Sample(logits, history_, memory);
-  if (IsEnd(next_token_, model)) return {TakeText(stop_matcher_.Flush()), FinishReason::kStop};
+  if (IsEnd(next_token_, model)) return Ended(stop_matcher_.Flush(), FinishReason::kStop);
 
   n_completion_++;
   n_unsent_++;
+  if (is_scored) {
+    const auto n_top = static_cast<size_t>(sampling_.n_logprobs);
+    unsent_scores_.push_back(ToScores(FindLogprobs(memory.raw_logits, next_token_, n_top, memory.candidates), model));
+  }
   StopMatcher::Result shown{utf8_.Push(model.Piece(next_token_))};
   // As in vLLM: stop strings are looked for in the text after min_tokens.
   if (n_completion_ > sampling_.min_tokens) shown = stop_matcher_.Push(shown.text);
-  if (shown.stopped) return {TakeText(std::move(shown.text)), FinishReason::kStop};
+  if (shown.stopped) return Ended(std::move(shown.text), FinishReason::kStop);
   const bool is_last = n_completion_ == sampling_.max_tokens || n_prompt() + n_completion_ >= n_context;
   if (!is_last) return {TakeText(std::move(shown.text)), std::nullopt};
-  return {TakeText(std::move(shown.text) + stop_matcher_.Flush()), FinishReason::kLength};
+  return Ended(std::move(shown.text) + stop_matcher_.Flush(), FinishReason::kLength);
+}
+
+Sequence::Progress Sequence::Ended(std::string text, FinishReason reason) {
+  if (text.empty() && !unsent_scores_.empty()) return {TextEvent{{}, n_unsent_, std::move(unsent_scores_)}, reason};
+  return {TakeText(std::move(text)), reason};
 }
 
 bool Sequence::IsEnd(llama_token token, const Model& model) const {
@@ -44,7 +67,7 @@ bool Sequence::IsEnd(llama_token token, const Model& model) const {
 std::optional<TextEvent> Sequence::TakeText(std::string text) {
   if (text.empty()) return std::nullopt;
   if (++n_unread_ == kMaxUnread) paused_at_ = std::chrono::steady_clock::now();
-  return TextEvent{std::move(text), std::exchange(n_unsent_, 0)};
+  return TextEvent{std::move(text), std::exchange(n_unsent_, 0), std::exchange(unsent_scores_, {})};
 }
 
 Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow()}}; }

@@ -66,6 +66,8 @@ class Sequence {
   // The answer ends with this token, which is no part of it.
   bool IsEnd(llama_token token, const Model& model) const;
   std::optional<TextEvent> TakeText(std::string text);
+  // With the scores that no text has taken.
+  Progress Ended(std::string text, FinishReason reason);
 
   RequestId id_;
   RequestTerms terms_;
@@ -79,6 +81,7 @@ class Sequence {
   llama_token next_token_ = LLAMA_TOKEN_NULL;
   int32_t n_completion_ = 0;
   int32_t n_unsent_ = 0;  // tokens whose text is not in an event yet
+  std::vector<TokenScores> unsent_scores_;
   int64_t n_unread_ = 0;
   std::chrono::steady_clock::time_point paused_at_;
   const std::chrono::steady_clock::time_point arrived_at_;
