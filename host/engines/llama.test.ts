@@ -7,9 +7,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { drained } from '../core/async/async-values.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import type { GenerationDetails } from '../schemas/index.ts';
+import { ModelStore } from '../models/index.ts';
+import { splitGguf } from '../../native/lib/fixtures/read-gguf.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
 import { failure } from '../test/helpers/failure.ts';
@@ -56,6 +59,23 @@ Llama('answers as the assistant', async () => {
   assert.is(answer.message.role, 'assistant');
   assert.match(answer.message.content, /\w+ \w+/);
   assert.not.match(answer.message.content, /<\|im_/);
+});
+
+Llama('loads a model that is split into several files, and answers the same', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'aana-split-'));
+  const models = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger });
+  const whole = await models.pull('smollm2-135m-instruct');
+  const [, second = ''] = splitGguf(whole.path, join(folder, 'smollm2'), 3);
+  const config = { ...OPTIONS.user_config, model_id: second };
+  const split = deployed({ ...OPTIONS, user_config: config });
+  try {
+    await split.start();
+    const answer = contentOf(await split.handle('model').call('chat', { dialog: QUESTION }));
+    assert.is(answer, contentOf(await llm.call('chat', { dialog: QUESTION })));
+  } finally {
+    await split.shutdown({ graceMs: 0 });
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 Llama('changes its sampling defaults without a restart', async () => {

@@ -5,10 +5,11 @@ import { randomSuffix } from '../core/ids.ts';
 import { hashFile, type ReportProgress } from '../packages/index.ts';
 import { findEntry } from './catalogue.ts';
 import type { ModelKind, QuantisedType } from './catalogue-types.ts';
-import { checkModelFile } from './convert/check-model-file.ts';
+import { checkModel } from './convert/check-model-file.ts';
 import { convertCtranslate2 } from './convert/ctranslate2-to-ggml.ts';
 import { quantiseGgml } from './convert/quantise.ts';
 import { convertSilero } from './convert/silero-to-ggml.ts';
+import { requireBytes } from './make-target.ts';
 import { isImportId } from './model-target.ts';
 import { type Sidecar, writeSidecar } from './sidecar.ts';
 
@@ -28,6 +29,7 @@ export function importIdOf(source: string, given: string | undefined): string {
     given ??
     path
       .basename(path.resolve(source))
+      .replace(/-\d{5}-of-\d{5}(?=\.gguf$)/i, '')
       .replace(/\.(gguf|bin|onnx)$/i, '')
       .replace(/^ggml-/, '');
   if (!isImportId(id))
@@ -55,27 +57,36 @@ export async function importInto(folder: string, id: string, source: string, opt
   const work = path.join(folder, `.import-${randomSuffix()}`);
   try {
     const made = found.isDirectory() ? await fromFolder(source, work, options) : await fromFile(source, work, options);
-    const { size } = await stat(made.file);
-    const sidecar: Sidecar = {
-      id,
-      kind: made.kind,
-      bytes: size,
-      sha256: await hashFile(made.file, 'sha256', 'hex', options.signal),
-      source: path.resolve(source),
-      licence: options.licence ?? 'not stated',
-      verified_at: new Date().toISOString(),
-    };
-    const target = path.join(folder, `${id}.${made.kind === 'gguf' ? 'gguf' : 'bin'}`);
-    await writeSidecar(target, sidecar);
-    await rename(made.file, target);
+    // The first part comes last, because a split model counts as present when its first part is.
+    for (const [index, file] of [...made.files.entries()].toReversed()) {
+      const { size } = await stat(file);
+      const sidecar: Sidecar = {
+        id,
+        kind: made.kind,
+        bytes: size,
+        sha256: await hashFile(file, 'sha256', 'hex', options.signal),
+        source: path.resolve(source),
+        licence: options.licence ?? 'not stated',
+        verified_at: new Date().toISOString(),
+      };
+      const target = path.join(folder, fileNameOf(id, made.kind, index + 1, made.files.length));
+      await writeSidecar(target, sidecar);
+      await rename(file, target);
+    }
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
 interface Imported {
-  readonly file: string;
+  /** The file, or all parts of a split model in order. */
+  readonly files: readonly [first: string, ...others: string[]];
   readonly kind: ModelKind;
+}
+
+function fileNameOf(id: string, kind: ModelKind, part: number, parts: number): string {
+  const digits = (value: number): string => String(value).padStart(5, '0');
+  return `${id}${parts > 1 ? `-${digits(part)}-of-${digits(parts)}` : ''}.${kind === 'gguf' ? 'gguf' : 'bin'}`;
 }
 
 async function fromFolder(source: string, work: string, options: ImportOptions): Promise<Imported> {
@@ -93,7 +104,7 @@ async function fromFolder(source: string, work: string, options: ImportOptions):
     signal: options.signal,
     onProgress: (bytes) => options.onProgress?.(bytes, undefined, 'converting'),
   });
-  return quantised({ file, kind: 'whisper' }, work, options);
+  return quantised({ files: [file], kind: 'whisper' }, work, options);
 }
 
 async function fromFile(source: string, work: string, options: ImportOptions): Promise<Imported> {
@@ -101,13 +112,22 @@ async function fromFile(source: string, work: string, options: ImportOptions): P
   await mkdir(work, { recursive: true });
   if (/\.onnx$/i.test(source)) {
     await convertSilero(source, file, '6.2.0', { signal: options.signal });
-    return { file, kind: 'vad' };
+    return { files: [file], kind: 'vad' };
   }
-  const kind = await checkModelFile(source);
-  options.onProgress?.(0, undefined, 'copying');
-  await copyFile(source, file, constants.COPYFILE_FICLONE);
-  options.signal?.throwIfAborted();
-  return quantised({ file, kind }, work, options);
+  const { kind, files, bytes } = await checkModel(source);
+  await requireBytes(source, work, bytes);
+  let copied = 0;
+  const copy = async (from: string, to: string): Promise<string> => {
+    options.onProgress?.(copied, bytes, 'copying');
+    await copyFile(from, to, constants.COPYFILE_FICLONE);
+    options.signal?.throwIfAborted();
+    copied += (await stat(to)).size;
+    return to;
+  };
+  const [first, ...others] = files;
+  const copies: [string, ...string[]] = [await copy(first, file)];
+  for (const other of others) copies.push(await copy(other, `${file}-${copies.length + 1}`));
+  return quantised({ files: copies, kind }, work, options);
 }
 
 async function quantised(imported: Imported, work: string, options: ImportOptions): Promise<Imported> {
@@ -120,9 +140,9 @@ async function quantised(imported: Imported, work: string, options: ImportOption
     );
   }
   const file = path.join(work, 'quantised.bin');
-  await quantiseGgml(imported.file, file, options.quantise, {
+  await quantiseGgml(imported.files[0], file, options.quantise, {
     signal: options.signal,
     onProgress: (bytes) => options.onProgress?.(bytes, undefined, 'quantising'),
   });
-  return { file, kind: 'whisper' };
+  return { files: [file], kind: 'whisper' };
 }

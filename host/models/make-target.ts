@@ -227,11 +227,15 @@ async function mismatch(
 }
 
 async function requireSpace(target: ModelTarget, source: ModelSource, folder: string): Promise<void> {
-  const needed = neededBytes(target, source);
+  await requireBytes(target.id, folder, neededBytes(target, source));
+}
+
+/** Throws `InsufficientResources` if `needed` bytes do not fit on the disk of `folder`. */
+export async function requireBytes(id: string, folder: string, needed: number | undefined): Promise<void> {
   if (needed === undefined) return;
   const found = await statfs(folder).catch(() => undefined);
   const free = found && found.bavail * found.bsize;
-  if (free !== undefined && free < needed) throw diskFullError(target.id, folder, needed, free);
+  if (free !== undefined && free < needed) throw diskFullError(id, folder, needed, free);
 }
 
 /** Returns the bytes of the file and of everything that lies beside it while it is made. */

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
+import { partNames } from '../core/split-file-names.ts';
 import { catalogue, findEntry, variantsOf } from './catalogue.ts';
 import {
   hubFolder,
@@ -14,7 +15,7 @@ import {
   targetOfHubFile,
 } from './model-target.ts';
 import { readSidecar, type Sidecar } from './sidecar.ts';
-import { chooseGguf } from './sources/gguf-choice.ts';
+import { bestGguf } from './sources/gguf-choice.ts';
 
 /** The meaning of an id, as far as the disk can tell. */
 export type Lookup =
@@ -38,7 +39,7 @@ export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
   if (!reference) return { state: 'unknown' };
   if (reference.file !== undefined) return { state: 'target', target: targetOfHubFile(reference.repo, reference.file) };
   const stored = await storedIn(path.join(cacheDir, hubFolder(reference.repo)));
-  const chosen = chooseGguf(stored.map(({ file }) => file));
+  const chosen = bestGguf(stored.map(({ file }) => file));
   const found = stored.find(({ file }) => file === chosen);
   return found
     ? { state: 'target', target: targetOfSidecar(found, hubFolder(reference.repo)) }
@@ -50,13 +51,14 @@ export interface StoredFile {
   readonly sidecar: Sidecar;
 }
 
-/** Returns the verified files in a folder of the store. */
+/** Returns the verified models in a folder of the store: their files, or the first of their parts. */
 export async function storedIn(folder: string): Promise<StoredFile[]> {
   const names = await readdir(folder).catch(() => []);
   const found: StoredFile[] = [];
   for (const name of names) {
     if (!name.endsWith('.json')) continue;
     const file = name.slice(0, -'.json'.length);
+    if (partNames(file)[0] !== file) continue;
     const sidecar = await readSidecar(path.join(folder, file));
     if (sidecar) found.push({ file, sidecar });
   }

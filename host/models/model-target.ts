@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { partNames } from '../core/split-file-names.ts';
 import type { CatalogueEntry, ModelKind, ModelSource } from './catalogue-types.ts';
 
 /** A file that the store has or can get: an entry of the catalogue, a file of the hub, or an imported file. */
@@ -7,6 +8,7 @@ export interface ModelTarget {
   readonly kind: ModelKind;
   /** Folder, relative to the cache. */
   readonly folder: string;
+  /** The first part of a split model. */
   readonly fileName: string;
   readonly bytes?: number | undefined;
   readonly sha256?: string | undefined;
@@ -35,7 +37,9 @@ export function hubFolder(repo: string): string {
   return path.join('models', 'hub', ...repo.split('/'));
 }
 
-export function targetOfHubFile(repo: string, file: string, licence = `as given at hub:${repo}`): ModelTarget {
+/** Returns the target of a file of the hub, or of the split model that it is a part of. */
+export function targetOfHubFile(repo: string, named: string, licence = `as given at hub:${repo}`): ModelTarget {
+  const [file] = partNames(named);
   return {
     id: `${repo}/${file}`,
     kind: /\.gguf$/i.test(file) ? 'gguf' : 'whisper',
@@ -44,6 +48,27 @@ export function targetOfHubFile(repo: string, file: string, licence = `as given 
     licence,
     sources: [{ from: 'hub', repo, file }],
   };
+}
+
+/**
+ * Returns the targets of the files of a split model, the first part last; undefined for a model of one file. A split
+ * model counts as present when its first part is, so this part is written last.
+ */
+export function partTargets(
+  target: ModelTarget,
+  bytesByFile: ReadonlyMap<string, number | undefined>,
+): ModelTarget[] | undefined {
+  const [first, ...others] = partNames(target.fileName);
+  if (others.length === 0) return undefined;
+  return [...others, first].map((fileName) => {
+    const sources = target.sources.map((source) =>
+      source.from === 'hub' ? { ...source, file: path.posix.join(path.posix.dirname(source.file), fileName) } : source,
+    );
+    const [bytes] = sources.flatMap(
+      (source) => (source.from === 'hub' ? bytesByFile.get(source.file) : undefined) ?? [],
+    );
+    return { ...target, fileName, sources, bytes };
+  });
 }
 
 /** Parses `owner/repo` or `owner/repo/path/file.gguf`. */

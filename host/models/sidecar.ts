@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { AanaError } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
+import { partNames } from '../core/split-file-names.ts';
 
 /** The record of a verified file of the store, kept beside it as `<file>.json`. */
 const Sidecar = z.object({
@@ -24,6 +26,27 @@ export type StoredState =
 
 export function sidecarPath(file: string): string {
   return `${file}.json`;
+}
+
+/**
+ * Returns whether a model exists as it was verified; `file` is its file or the first of its parts. Compares sizes and
+ * does not read the content. For a split model `bytes` is the length of all parts and `sha256` the digest of the
+ * digests of its parts.
+ */
+export async function inspectModel(file: string): Promise<StoredState> {
+  const first = await inspectStored(file);
+  const [, ...others] = partNames(path.basename(file));
+  if (first.state !== 'present' || others.length === 0) return first;
+  const digests = createHash('sha256').update(first.sidecar.sha256);
+  let { bytes } = first.sidecar;
+  for (const name of others) {
+    const part = await inspectStored(path.join(path.dirname(file), name));
+    if (part.state === 'absent') return { state: 'damaged', reason: `its part ${name} is missing` };
+    if (part.state === 'damaged') return { state: 'damaged', reason: `part ${name}: ${part.reason}` };
+    bytes += part.sidecar.bytes;
+    digests.update(part.sidecar.sha256);
+  }
+  return { state: 'present', sidecar: { ...first.sidecar, bytes, sha256: digests.digest('hex') } };
 }
 
 /** Returns whether `file` exists as it was verified. Compares sizes and does not read the content. */

@@ -21,8 +21,8 @@ interface Context {
 
 const NOWHERE = 'http://127.0.0.1:9';
 
-/** Returns a GGUF file with one tensor of 32 weights. */
-function makeGguf(): Buffer {
+/** Returns a GGUF file with one tensor of 32 weights; as one part of a split model if `place` is given. */
+function makeGguf(place?: { readonly part: number; readonly parts: number; readonly tensors?: number }): Buffer {
   const uint64 = (value: number): Buffer => {
     const out = Buffer.alloc(8);
     out.writeBigUInt64LE(BigInt(value));
@@ -37,6 +37,13 @@ function makeGguf(): Buffer {
   const pairs = [
     Buffer.concat([text('general.name'), uint32(8), text('tiny')]),
     Buffer.concat([text('list'), uint32(9), uint32(8), uint64(2), text('a'), text('b')]),
+    ...(place
+      ? [
+          Buffer.concat([text('split.no'), uint32(2), Buffer.of(place.part - 1, 0)]),
+          Buffer.concat([text('split.count'), uint32(2), Buffer.of(place.parts, 0)]),
+          Buffer.concat([text('split.tensors.count'), uint32(5), uint32(place.tensors ?? place.parts)]),
+        ]
+      : []),
   ];
   const tensor = Buffer.concat([text('t'), uint32(1), uint64(32), uint32(0), uint64(0)]);
   const head = Buffer.concat([Buffer.from('GGUF'), uint32(3), uint64(1), uint64(pairs.length), ...pairs, tensor]);
@@ -44,6 +51,19 @@ function makeGguf(): Buffer {
 }
 
 const GGUF = makeGguf();
+const PARTS = [1, 2, 3].map((part) => makeGguf({ part, parts: 3 }));
+const PART_NAMES = [1, 2, 3].map((part) => `big-Q4_K_M-0000${part}-of-00003.gguf`);
+const [FIRST = ''] = PART_NAMES;
+const PARTS_BYTES = PARTS.reduce((sum, part) => sum + part.length, 0);
+
+/** Lets the hub serve a repository `owner/split` with these files. */
+function serveParts(server: FileServer, names: readonly string[] = PART_NAMES): void {
+  const siblings = names.map((rfilename) => ({ rfilename: `q4/${rfilename}`, size: PARTS[0]?.length }));
+  server.files.set('/api/models/owner/split', Buffer.from(JSON.stringify({ siblings })));
+  for (const [index, name] of PART_NAMES.entries())
+    if (names.includes(name)) server.files.set(`/owner/split/resolve/main/q4/${name}`, PARTS[index] ?? GGUF);
+}
+
 const GGUF_SHA256 = createHash('sha256').update(GGUF).digest('hex');
 
 function recorder() {
@@ -263,6 +283,94 @@ Store('accepts a path, and throws if the file is truncated', async ({ store, dir
   assert.match(await messageOf(store.resolve(file)), /^ModelFormatError: mine\.gguf: the file is truncated/);
   await writeFile(file, 'not a model, only a text that is longer than a header of a model file');
   assert.match(await messageOf(store.resolve(file)), /neither a GGUF nor a ggml file/);
+});
+
+for (const id of ['owner/split', `owner/split/q4/${FIRST}`, `owner/split/q4/${PART_NAMES[1]}`]) {
+  Store(`pulls all parts of a split model, named ${id}`, async ({ store, cacheDir, server }) => {
+    serveParts(server);
+    const stages: (string | undefined)[] = [];
+    const model = await store.pull(id, { onProgress: (_bytes, total, stage) => stages.push(`${stage} ${total}`) });
+    assert.is(model.id, `owner/split/q4/${FIRST}`);
+    assert.is(path.basename(model.path), FIRST);
+    assert.is(model.bytes, PARTS_BYTES);
+    assert.ok(stages.includes(`downloading, file 3 of 3 ${PARTS_BYTES}`), stages.join('\n'));
+    const files = await filesBelow(cacheDir);
+    assert.equal(files, PART_NAMES.flatMap((name) => [name, `${name}.json`]).sort());
+    const asked = server.seen.length;
+    assert.equal(await store.resolve(id), model);
+    assert.equal(await new ModelStore({ cacheDir, log: silentLogger, offline: true }).pull(id), model);
+    assert.is(server.seen.length, asked);
+    const rows = (await store.list()).filter((row) => row.id.startsWith('owner/split'));
+    assert.equal(
+      rows.map(({ bytes, state }) => ({ bytes, state })),
+      [{ bytes: PARTS_BYTES, state: 'present' }],
+    );
+    assert.is(await store.remove(id), PARTS_BYTES);
+    assert.equal(await filesBelow(cacheDir), []);
+  });
+}
+
+Store('continues a pull of a split model with the parts that are missing', async ({ store, server }) => {
+  serveParts(server);
+  server.files.delete(`/owner/split/resolve/main/q4/${FIRST}`);
+  assert.match(await messageOf(store.pull('owner/split')), /^DownloadException: .*-00001-of-00003\.gguf.*404/s);
+  assert.is(await store.resolve(`owner/split/q4/${FIRST}`), undefined);
+  serveParts(server);
+  server.seen.length = 0;
+  assert.is((await store.pull('owner/split')).bytes, PARTS_BYTES);
+  const fetched = server.seen.filter(({ url }) => url.includes('resolve')).map(({ url }) => path.basename(url));
+  assert.equal(fetched, [FIRST]);
+});
+
+Store('names the part that a repository or the store lacks', async ({ store, server }) => {
+  serveParts(server, [PART_NAMES[0] ?? '', PART_NAMES[2] ?? '']);
+  for (const id of ['owner/split', `owner/split/q4/${FIRST}`])
+    assert.match(
+      await messageOf(store.pull(id)),
+      /^ModelNotFound: .*owner\/split .*lacks q4\/big-Q4_K_M-00002-of-00003\.gguf/,
+    );
+  serveParts(server);
+  const { path: file } = await store.pull('owner/split');
+  await rm(path.join(path.dirname(file), PART_NAMES[2] ?? ''));
+  assert.match(
+    await messageOf(store.resolve('owner/split')),
+    /^ModelDamaged: .*its part big-Q4_K_M-00003-of-00003\.gguf is missing/,
+  );
+  await truncate(path.join(path.dirname(file), PART_NAMES[1] ?? ''), 100);
+  assert.match(await messageOf(store.resolve('owner/split')), /part big-Q4_K_M-00002-of-00003\.gguf: it has 100 bytes/);
+});
+
+Store('takes all parts of a split model from a path or an import', async ({ store, dir, cacheDir }) => {
+  const files = PART_NAMES.map((name) => path.join(dir, name));
+  for (const [index, file] of files.entries()) await writeFile(file, PARTS[index] ?? GGUF);
+  const [first = '', second = '', third = ''] = files;
+  for (const file of files) {
+    const model = await store.pull(file);
+    assert.is(model.path, first);
+    assert.is(model.bytes, PARTS_BYTES);
+  }
+  const imported = await store.import(second);
+  assert.is(imported.id, 'big-Q4_K_M');
+  assert.is(imported.bytes, PARTS_BYTES);
+  assert.equal(await filesBelow(cacheDir), PART_NAMES.flatMap((name) => [name, `${name}.json`]).sort());
+  assert.is((await store.import(first, { id: 'mine' })).path.endsWith('mine-00001-of-00003.gguf'), true);
+
+  await writeFile(third, makeGguf({ part: 3, parts: 3, tensors: 4 }));
+  await writeFile(second, PARTS[2] ?? GGUF);
+  assert.match(await messageOf(store.resolve(first)), /name says part 2 of 3, but its content is part 3 of 3/);
+  await writeFile(second, GGUF);
+  assert.match(await messageOf(store.resolve(first)), /name says part 2 of 3, but its content is a whole model/);
+  await writeFile(second, PARTS[1] ?? GGUF);
+  await writeFile(first, makeGguf({ part: 1, parts: 3, tensors: 4 }));
+  assert.match(await messageOf(store.resolve(first)), /the parts have 3 tensors, but the model has 4/);
+  await rm(second);
+  assert.match(
+    await messageOf(store.import(third, { id: 'x' })),
+    /^ModelFormatError: .*part 2 of 3 is missing: .*00002-of-00003/,
+  );
+  const alone = path.join(dir, 'alone.gguf');
+  await writeFile(alone, PARTS[1] ?? GGUF);
+  assert.match(await messageOf(store.resolve(alone)), /this is part 2 of 3 of a split model; name its files/);
 });
 
 Store('throws for an unknown id and suggests similar ids', async ({ store }) => {

@@ -2,18 +2,19 @@ import { chmod, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
+import { partNames } from '../core/split-file-names.ts';
 import type { Network } from '../outgoing/index.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { catalogue } from './catalogue.ts';
 import type { ModelKind } from './catalogue-types.ts';
-import { checkModelFile } from './convert/check-model-file.ts';
+import { checkModel } from './convert/check-model-file.ts';
 import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
-import { makeTarget } from './make-target.ts';
+import { makeTarget, requireBytes } from './make-target.ts';
 import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
-import { importFolder, type ModelTarget, targetOfEntry, targetOfHubFile } from './model-target.ts';
-import { damagedError, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
+import { importFolder, type ModelTarget, partTargets, targetOfEntry, targetOfHubFile } from './model-target.ts';
+import { damagedError, inspectModel, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
 import { describeSource } from './sources/describe-source.ts';
-import { chooseGguf } from './sources/gguf-choice.ts';
+import { bestGguf, ggufModels } from './sources/gguf-choice.ts';
 import { Hub } from './sources/hub.ts';
 
 export interface ModelStoreOptions {
@@ -29,13 +30,18 @@ export interface ModelStoreOptions {
   readonly offline?: boolean | undefined;
 }
 
-/** The file of a model that is ready to be loaded. */
+/** A model that is ready to be loaded. */
 export interface ResolvedModel {
   readonly id: string;
   readonly kind: ModelKind;
+  /** The file, or the first part of a split model. */
   readonly path: string;
+  /** Length of all files of the model. */
   readonly bytes: number;
-  /** Missing for a file outside the store, because hashing it would take longer than loading it. */
+  /**
+   * Digest of the file; of a split model, the digest of the digests of its parts. Missing for a file outside the store,
+   * because hashing it would take longer than loading it.
+   */
   readonly sha256: string | undefined;
   readonly licence: string;
   /** Description of where the file came from. */
@@ -104,33 +110,54 @@ export class ModelStore {
     options.signal?.throwIfAborted();
     const present = await this.resolve(id);
     if (present) return present;
-    const target = await this.#targetToPull(id, options.signal);
+    const { target, files } = await this.#targetToPull(id, options.signal);
     const file = this.#fileOf(target);
     return this.#locked(file, options, async () => {
       const meanwhile = (await this.#resolveTarget(target)) ?? (await this.#adopt(target));
       if (meanwhile) return meanwhile;
-      const output = `${file}.verified`;
-      const context = {
-        ...options,
-        cacheDir: this.#options.cacheDir,
-        hub: this.#hub,
-        network: this.#options.network,
-        log: this.#options.log,
-      };
-      try {
-        const made = await makeTarget(target, output, context);
-        if (target.executable) await chmod(output, 0o755);
-        await this.#record(target, made);
-        await rename(output, file);
-        this.#options.log.info('model pulled', { model: target.id, bytes: made.bytes, source: made.source });
-      } finally {
-        await rm(output, { force: true });
-      }
+      await this.#pullFiles(files, options);
       const resolved = await this.#resolveTarget(target);
       if (!resolved)
         throw new AanaError('ModelNotFound', 'internal', `${target.id} vanished from ${file} after it was pulled`);
       return resolved;
     });
+  }
+
+  /** Pulls the files of a model that are not on this machine. */
+  async #pullFiles(files: readonly ModelTarget[], options: PullOptions): Promise<void> {
+    const missing: ModelTarget[] = [];
+    for (const file of files) if ((await inspectStored(this.#fileOf(file))).state !== 'present') missing.push(file);
+    const [first] = missing;
+    if (!first) return;
+    const sizes = missing.map(({ bytes }) => bytes);
+    const total = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+    if (missing.length > 1) await requireBytes(first.id, path.dirname(this.#fileOf(first)), total);
+    let before = 0;
+    for (const [index, file] of missing.entries()) {
+      const start = before;
+      const part = missing.length > 1 ? `, file ${index + 1} of ${missing.length}` : '';
+      await this.#pullFile(file, {
+        ...options,
+        onProgress: (bytes, ofFile, stage) =>
+          options.onProgress?.(start + bytes, missing.length > 1 ? total : ofFile, stage && `${stage}${part}`),
+      });
+      before += file.bytes ?? 0;
+    }
+  }
+
+  async #pullFile(target: ModelTarget, options: PullOptions): Promise<void> {
+    const file = this.#fileOf(target);
+    const output = `${file}.verified`;
+    const { cacheDir, network, log } = this.#options;
+    try {
+      const made = await makeTarget(target, output, { ...options, cacheDir, hub: this.#hub, network, log });
+      if (target.executable) await chmod(output, 0o755);
+      await this.#record(target, made);
+      await rename(output, file);
+      log.info('model pulled', { model: target.id, file: target.fileName, bytes: made.bytes, source: made.source });
+    } finally {
+      await rm(output, { force: true });
+    }
   }
 
   /**
@@ -177,11 +204,15 @@ export class ModelStore {
     const file = this.#fileOf(found.target);
     const bytes = await this.#locked(file, {}, async () => {
       let freed = 0;
-      for (const leftover of await leftoversOf(file)) {
-        freed += (await stat(leftover)).size;
-        await rm(leftover, { recursive: true, force: true });
+      // The first part goes first, because a split model counts as present while its first part is.
+      for (const name of partNames(path.basename(file))) {
+        const part = path.join(path.dirname(file), name);
+        for (const leftover of await leftoversOf(part)) {
+          freed += (await stat(leftover)).size;
+          await rm(leftover, { recursive: true, force: true });
+        }
+        await rm(sidecarPath(part), { force: true });
       }
-      await rm(sidecarPath(file), { force: true });
       return freed;
     });
     await rmdir(path.dirname(file)).catch(() => {}); // stays if it has other variants
@@ -206,7 +237,7 @@ export class ModelStore {
 
   async #resolveTarget(target: ModelTarget): Promise<ResolvedModel | undefined> {
     const file = this.#fileOf(target);
-    const stored = await inspectStored(file);
+    const stored = await inspectModel(file);
     if (stored.state === 'damaged') throw damagedError(target.id, file, stored.reason);
     if (stored.state === 'absent') return undefined;
     const { kind, bytes, sha256, licence, source } = stored.sidecar;
@@ -242,7 +273,8 @@ export class ModelStore {
     });
   }
 
-  async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<ModelTarget> {
+  /** Returns the target of an id, and a target for each of its files in the order in which they are written. */
+  async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<TargetToPull> {
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path')
       throw new AanaError('ModelNotFound', 'not-found', `there is no model file ${found.file}`, { data: { id } });
@@ -255,23 +287,29 @@ export class ModelStore {
         { data: { url: id } },
       );
     }
-    if (found.state === 'target') return found.target;
-    const { files, licence } = await this.#hub.describe(found.repo, signal);
-    const chosen = chooseGguf(files);
-    if (chosen === undefined)
-      throw new AanaError(
-        'ModelNotFound',
-        'not-found',
-        `the hub's repository ${found.repo} has no GGUF file in one piece`,
-        { data: { id } },
-      );
-    return targetOfHubFile(found.repo, chosen, licence);
+    if (found.state === 'repo') {
+      const { bytesByFile, licence } = await this.#hub.describe(found.repo, signal);
+      const { whole, missing } = ggufModels([...bytesByFile.keys()]);
+      const chosen = bestGguf(whole);
+      if (chosen === undefined) throw noModelInRepo(id, found.repo, missing);
+      const target = targetOfHubFile(found.repo, chosen, licence);
+      return { target, files: partTargets(target, bytesByFile) ?? [target] };
+    }
+    const { target } = found;
+    const [source] = target.sources;
+    if (partNames(target.fileName).length === 1 || source?.from !== 'hub') return { target, files: [target] };
+    const { bytesByFile } = await this.#hub.describe(source.repo, signal);
+    const missing = partNames(source.file).filter((file) => !bytesByFile.has(file));
+    if (missing.length > 0) throw noModelInRepo(id, source.repo, missing);
+    return { target, files: partTargets(target, bytesByFile) ?? [target] };
   }
 
   async #row(target: ModelTarget, isDefault: boolean): Promise<CatalogueRow> {
     const file = this.#fileOf(target);
-    const { state } = await inspectStored(file);
-    const { id, kind, bytes, licence } = target;
+    const stored = await inspectModel(file);
+    const { state } = stored;
+    const { id, kind, licence } = target;
+    const bytes = stored.state === 'present' ? stored.sidecar.bytes : target.bytes;
     return { id, kind, isDefault, bytes, licence, state, path: file, sources: target.sources.map(describeSource) };
   }
 
@@ -297,16 +335,26 @@ export class ModelStore {
 
 async function resolvePath(id: string, file: string): Promise<ResolvedModel | undefined> {
   const found = await stat(file).catch(() => undefined);
-  if (!found) return undefined;
-  if (!found.isFile())
+  if (found && !found.isFile())
     throw new AanaError(
       'ModelFormatError',
       'bad-request',
       `${file} is a folder; import a CTranslate2 folder with "aana-host models import"`,
       { data: { file } },
     );
-  const kind = await checkModelFile(file);
-  return { id, kind, path: file, bytes: found.size, sha256: undefined, licence: 'not stated', source: file };
+  if (!found && partNames(path.basename(file)).length === 1) return undefined;
+  const { kind, files, bytes } = await checkModel(file);
+  return { id, kind, path: files[0], bytes, sha256: undefined, licence: 'not stated', source: file };
+}
+
+interface TargetToPull {
+  readonly target: ModelTarget;
+  readonly files: readonly ModelTarget[];
+}
+
+function noModelInRepo(id: string, repo: string, missing: readonly string[]): AanaError {
+  const why = missing.length > 0 ? `no whole GGUF model: it lacks ${missing.slice(0, 5).join(', ')}` : 'no GGUF file';
+  return new AanaError('ModelNotFound', 'not-found', `the hub's repository ${repo} has ${why}`, { data: { id } });
 }
 
 /** Returns the file and the files of unfinished pulls beside it. */

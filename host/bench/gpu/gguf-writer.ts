@@ -6,6 +6,7 @@ import {
   type LlamaShape,
   type LlamaTensor,
 } from '../../../native/lib/fixtures/llama-shape.ts';
+import { readGgufPairs } from '../../../native/lib/fixtures/read-gguf.ts';
 
 /** Sizes of a model, with the type of its weights. */
 export interface ModelShape extends LlamaShape {
@@ -41,7 +42,7 @@ const CHUNK_BLOCKS = 65_536;
  * enough. Returns the number of bytes written.
  */
 export function writeRandomModel(base: string, out: string, shape: ModelShape): number {
-  const metadata = readMetadata(readFileSync(base));
+  const metadata = readGgufPairs(readFileSync(base));
   const vocabulary = metadata.find(({ key }) => key === 'tokenizer.ggml.tokens')?.count;
   if (vocabulary === undefined) throw new Error(`${base} has no vocabulary`);
   const sizes = llamaSizes(shape);
@@ -97,43 +98,7 @@ function randomBlocks(weights: keyof typeof WEIGHTS): Buffer {
   return chunk;
 }
 
-/** A key with its value, encoded as in the file. */
-interface Pair {
-  readonly key: string;
-  readonly bytes: Buffer;
-  /** Number of items, if the value is an array. */
-  readonly count: number | undefined;
-}
-
-const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
-
-function readMetadata(file: Buffer): Pair[] {
-  if (file.toString('latin1', 0, 4) !== 'GGUF') throw new Error('not a GGUF file');
-  let at = 24;
-  const skipText = (): void => {
-    at += 8 + Number(file.readBigUInt64LE(at));
-  };
-  const skipValue = (type: number): number | undefined => {
-    if (type === 8) skipText();
-    else if (type === 9) {
-      const [itemType, count] = [file.readUInt32LE(at), Number(file.readBigUInt64LE(at + 4))];
-      at += 12;
-      for (let item = 0; item < count; item += 1) skipValue(itemType);
-      return count;
-    } else at += VALUE_BYTES[type] ?? 0;
-    return undefined;
-  };
-  return Array.from({ length: Number(file.readBigUInt64LE(16)) }, () => {
-    const from = at;
-    skipText();
-    const key = file.toString('utf8', from + 8, at);
-    at += 4;
-    const count = skipValue(file.readUInt32LE(at - 4));
-    return { key, bytes: file.subarray(from, at), count };
-  });
-}
-
 /** Returns the offset of the end of all metadata of a GGUF file. The weights begin after it. */
 export function endOfMetadata(file: Buffer): number {
-  return 24 + readMetadata(file).reduce((sum, { bytes }) => sum + bytes.length, 0);
+  return 24 + readGgufPairs(file).reduce((sum, { bytes }) => sum + bytes.length, 0);
 }

@@ -63,6 +63,14 @@ Memory('counts weights, and the keys and values of all sequences', async () => {
   assert.ok(need.weightsBytes > 1000);
 });
 
+Memory('counts the weights of all parts of a split model', async () => {
+  const first = ggufFile('m-00001-of-00002.gguf', SMALL);
+  const other = ggufFile('m-00002-of-00002.gguf', {}, 5000);
+  const { weightsBytes, contextBytes } = await llamaMemory(first, SETTINGS);
+  assert.is(weightsBytes, readFileSync(first).length + readFileSync(other).length);
+  assert.is(contextBytes, BYTES_PER_TOKEN * 4000);
+});
+
 const CASES: readonly (readonly [
   what: string,
   metadata: Record<string, number | readonly number[]>,

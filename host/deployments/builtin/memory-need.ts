@@ -1,4 +1,5 @@
 import { open, stat } from 'node:fs/promises';
+import { partNames } from '../../core/split-file-names.ts';
 import { readGgufHeader } from './gguf-header.ts';
 
 /** Least memory of a replica, estimated before it starts. */
@@ -25,14 +26,15 @@ export interface LlamaMemorySettings {
 const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
 
 /**
- * Returns the memory of the weights of a GGUF file, and of the keys and values of all sequences, as its header states.
+ * Returns the memory of the weights of a GGUF file or of all parts of a split model, and of the keys and values of all sequences, as its header states.
  * Missing entries of the header count as 0.
  */
 export async function llamaMemory(
   path: string,
   { contextTokens, sequences, kvType, gpuLayers, parts }: LlamaMemorySettings,
 ): Promise<MemoryNeed> {
-  const { size } = await stat(path);
+  let size = 0;
+  for (const name of partNames(path)) size += (await stat(name)).size;
   const header = await readGgufHeader(path);
   const architecture = header?.get('general.architecture');
   const of = (key: string): number | readonly number[] | undefined => {

@@ -32,7 +32,7 @@ export async function startFileServer(): Promise<FileServer> {
     const ifRange = request.headers['if-range'];
     result.seen.push({ url, range, authorization, ifRange: typeof ifRange === 'string' ? ifRange : undefined });
     if (result.handler?.(request, response)) return;
-    const content = result.files.get(url);
+    const content = result.files.get(url.replace(/\?.*/, ''));
     if (!content) {
       response.writeHead(404).end();
       return;

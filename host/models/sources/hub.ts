@@ -20,6 +20,13 @@ export interface HubDownload {
   readonly onProgress?: ReportProgress | undefined;
 }
 
+/** The content of a repository. */
+export interface HubDescription {
+  /** The length of each file, undefined if the hub does not tell it. */
+  readonly bytesByFile: ReadonlyMap<string, number | undefined>;
+  readonly licence: string | undefined;
+}
+
 const ANSWER_TIMEOUT_MS = 5_000;
 /** A hub that gave no answer is not asked again for this long. */
 const UNREACHABLE_FOR_MS = 60_000;
@@ -44,9 +51,9 @@ export class Hub {
     );
   }
 
-  /** Returns the names of the repository's files, and its licence if the model card has one. */
-  async describe(repo: string, signal?: AbortSignal): Promise<{ files: string[]; licence: string | undefined }> {
-    const url = `${this.endpoint}/api/models/${repo}`;
+  /** Returns the repository's files, and its licence if the model card has one. */
+  async describe(repo: string, signal?: AbortSignal): Promise<HubDescription> {
+    const url = `${this.endpoint}/api/models/${repo}?blobs=true`;
     return this.#remember(async () => {
       const headers = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
       const { response, stop } = await answerWithin(url, headers, ANSWER_TIMEOUT_MS, {
@@ -74,15 +81,17 @@ export class Hub {
   }
 }
 
-function parseDescription(body: unknown): { files: string[]; licence: string | undefined } {
+function parseDescription(body: unknown): HubDescription {
   const record = asRecord(body);
   const siblings = Array.isArray(record.siblings) ? record.siblings : [];
-  const files = siblings.flatMap((sibling) => {
-    const name = asRecord(sibling).rfilename;
-    return typeof name === 'string' ? [name] : [];
-  });
+  const bytesByFile = new Map<string, number | undefined>();
+  for (const sibling of siblings) {
+    const { rfilename: name, size } = asRecord(sibling);
+    if (typeof name === 'string')
+      bytesByFile.set(name, typeof size === 'number' && Number.isSafeInteger(size) ? size : undefined);
+  }
   const { license } = asRecord(record.cardData);
-  return { files, licence: typeof license === 'string' ? license : undefined };
+  return { bytesByFile, licence: typeof license === 'string' ? license : undefined };
 }
 
 function asRecord(value: unknown): Record<string, unknown> {

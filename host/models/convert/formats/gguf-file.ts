@@ -16,14 +16,29 @@ const BLOCKS: Readonly<Record<number, BlockSize>> = {
 };
 /** Bytes of the fixed-size metadata values, by type number. 8 is a string, 9 an array. */
 const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
+/** Bytes of the integers of up to 32 bits, by type number. */
+const INTEGER_BYTES: Readonly<Record<number, number>> = { 0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4 };
 const STRING = 8;
 const ARRAY = 9;
 const MAX_COUNT = 10_000_000;
 
+/** The place of a file in a model that is split into several files. A model of one file has 1 part. */
+export interface GgufPart {
+  /** Number of the part, from 1. */
+  readonly part: number;
+  readonly parts: number;
+  /** Tensors in this file. */
+  readonly tensors: number;
+  /** Tensors in all files, if the file tells. */
+  readonly allTensors: number | undefined;
+}
+
+const KEPT = new Set(['general.alignment', 'split.no', 'split.count', 'split.tensors.count']);
+
 /**
  * Reads the metadata and the table of tensors. Throws `ModelFormatError` when a tensor does not lie inside the file.
  */
-export async function checkGguf(file: PartedFile): Promise<void> {
+export async function checkGguf(file: PartedFile): Promise<GgufPart> {
   const reader = new Reader(file);
   reader.at = 4;
   const version = await reader.uint32();
@@ -31,13 +46,15 @@ export async function checkGguf(file: PartedFile): Promise<void> {
     throw formatError(file.label, `GGUF version ${version} is not supported; versions 2 and 3 are`);
   const tensorCount = await reader.count();
   const pairCount = await reader.count();
-  let alignment = 32;
+  const kept = new Map<string, number>();
   for (let index = 0; index < pairCount; index += 1) {
     const key = await reader.text();
     const type = await reader.uint32();
-    if (key === 'general.alignment' && type === 4) alignment = await reader.uint32();
+    const bytes = INTEGER_BYTES[type];
+    if (bytes !== undefined && KEPT.has(key)) kept.set(key, await reader.integer(bytes));
     else await reader.skipValue(type, 0);
   }
+  const alignment = kept.get('general.alignment') || 32;
   let end = 0;
   for (let index = 0; index < tensorCount; index += 1) {
     await reader.text();
@@ -53,6 +70,12 @@ export async function checkGguf(file: PartedFile): Promise<void> {
   if (tensorCount > 0 && needed > file.bytes) {
     throw formatError(file.label, `the file is truncated: its tensors need ${needed} bytes, but it has ${file.bytes}`);
   }
+  return {
+    part: (kept.get('split.no') ?? 0) + 1,
+    parts: kept.get('split.count') || 1,
+    tensors: tensorCount,
+    allTensors: kept.get('split.tensors.count'),
+  };
 }
 
 class Reader {
@@ -65,6 +88,10 @@ class Reader {
 
   async uint32(): Promise<number> {
     return (await this.#take(4)).readUInt32LE(0);
+  }
+
+  async integer(bytes: number): Promise<number> {
+    return (await this.#take(bytes)).readUIntLE(0, bytes);
   }
 
   async count(limit = MAX_COUNT): Promise<number> {
