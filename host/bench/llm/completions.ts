@@ -1,0 +1,70 @@
+import { Agent, type IncomingMessage, request } from 'node:http';
+import type { Completion, CompletionRequest } from './protocol.ts';
+
+const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
+
+interface Piece {
+  readonly content?: string;
+  readonly text?: string;
+  readonly tokens_predicted?: number;
+  readonly tokens?: Completion['tokens'];
+}
+
+/**
+ * Requests a completion over HTTP and reads its events. `onPiece` is called with the number of texts so far; the client
+ * leaves when it returns false.
+ */
+export async function complete(
+  port: number,
+  body: CompletionRequest,
+  onPiece: (pieces: number) => boolean = () => true,
+): Promise<Completion> {
+  const startedAt = performance.now();
+  let text = '';
+  let pieces = 0;
+  let firstMs = Number.NaN;
+  let completionTokens = Number.NaN;
+  const response = await post(port, body);
+  const tokens: Completion['tokens'][number][] = [];
+  let rest = '';
+  response.setEncoding('utf8');
+  for await (const part of response) {
+    const lines = (rest + (part as string)).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (!line.startsWith('data:')) continue;
+      const piece = JSON.parse(line.slice(5)) as Piece;
+      completionTokens = piece.tokens_predicted ?? completionTokens;
+      if (body.margins) tokens.push(...(piece.tokens ?? []));
+      const more = piece.content ?? piece.text ?? '';
+      if (more === '') continue;
+      pieces += 1;
+      if (pieces === 1) firstMs = performance.now() - startedAt;
+      text += more;
+      if (onPiece(pieces)) continue;
+      response.destroy();
+      return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, tokens };
+    }
+  }
+  if (pieces === 0) throw new Error(`the answer has no text: ${rest.slice(0, 200)}`);
+  return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, tokens };
+}
+
+function post(port: number, body: CompletionRequest): Promise<IncomingMessage> {
+  const json = JSON.stringify({ ...body, stream: true, temperature: 0, ignore_eos: body.json_schema === undefined });
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(json),
+      accept: 'text/event-stream',
+    };
+    request({ host: '127.0.0.1', port, path: '/completion', method: 'POST', agent, headers }, (response) => {
+      if (response.statusCode === 200) return resolve(response);
+      let answer = '';
+      response.setEncoding('utf8').on('data', (part: string) => (answer += part));
+      response.on('end', () => reject(new Error(`${response.statusCode}: ${answer.slice(0, 500)}`)));
+    })
+      .on('error', reject)
+      .end(json);
+  });
+}

@@ -1,0 +1,22 @@
+/** A completion as the benchmark asks for it, of every server. It is greedy and has exactly `n_predict` tokens. */
+export interface CompletionRequest {
+  readonly prompt: string;
+  readonly n_predict: number;
+  /** A JSON Schema for the answer, which then may be shorter. */
+  readonly json_schema?: Readonly<Record<string, unknown>>;
+  /** Asks aana-host for the margin of each token. */
+  readonly margins?: boolean;
+}
+
+export interface Completion {
+  readonly text: string;
+  /** Number of events with text. */
+  readonly pieces: number;
+  /** Milliseconds from the request to the first text, and to the end. */
+  readonly firstMs: number;
+  readonly ms: number;
+  /** As the server reports it; NaN where it does not. */
+  readonly completionTokens: number;
+  /** The tokens, if the request asks for margins. */
+  readonly tokens: readonly { readonly text: string; readonly margin: number }[];
+}

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../report.ts';
+import { complete } from './completions.ts';
+import { Numbers, textOf } from './prompts.ts';
+import type { Completion } from './protocol.ts';
+import type { LlmSubject, ServerOptions } from './subjects.ts';
+
+export type Figures = Readonly<Record<string, number>>;
+
+/** A kind of load. `run` is called once in each round; its figures come from one server. */
+export interface Scenario {
+  readonly name: string;
+  readonly server: Pick<ServerOptions, 'slots' | 'contextTokens'>;
+  run(subject: LlmSubject, round: number): Promise<Figures>;
+}
+
+const NUMBERS_AT_ONCE = [1, 8, 32] as const;
+/** Clients of a round start so many milliseconds after each other. */
+const STAGGER_MS = 40;
+
+/** Requests of unequal lengths, so many at a time. */
+const throughput = (inFlight: number): Scenario => ({
+  name: `${inFlight} at a time`,
+  server: { slots: inFlight, contextTokens: 512 },
+  async run(subject, round) {
+    const numbers = new Numbers(round);
+    const jobs = Array.from({ length: Math.max(6, 2 * inFlight) }, (_, index) => ({
+      prompt: textOf(numbers.between(10, 150), 1000 * (round + 1) + index),
+      n_predict: numbers.between(16, 96),
+    }));
+    const tokens = jobs.reduce((total, { n_predict }) => total + n_predict, 0);
+    const answers: Completion[] = [];
+    const cpuBefore = await subject.cpuMs();
+    const startedAt = performance.now();
+    const client = async (index: number): Promise<void> => {
+      await sleep(index * STAGGER_MS);
+      for (let job = jobs.shift(); job; job = jobs.shift()) answers.push(await complete(subject.port, job));
+    };
+    await Promise.all(Array.from({ length: inFlight }, (_, index) => client(index)));
+    return {
+      tokensPerSecond: (tokens * 1000) / (performance.now() - startedAt),
+      cpuMsPerToken: ((await subject.cpuMs()) - cpuBefore) / tokens,
+      firstTextMs: median(answers.map(({ firstMs }) => firstMs)),
+      memoryMb: await subject.memoryMb(),
+    };
+  },
+});
+
+const LONG_PROMPT_WORDS = 6300;
+const SHORT_REQUESTS = 7;
+
+/** Short requests beside a prompt of about 7,500 tokens. */
+const long: Scenario = {
+  name: 'long prompt',
+  server: { slots: 8, contextTokens: 8192 },
+  async run(subject, round) {
+    const longJob = (seed: number) => ({ prompt: textOf(LONG_PROMPT_WORDS, seed), n_predict: 16 });
+    const shortJob = (index: number) => ({ prompt: textOf(12, 100 * round + 10 + index), n_predict: 16 });
+    const shorts = (): Promise<Completion[]> =>
+      Promise.all(
+        Array.from({ length: SHORT_REQUESTS }, async (_, index) => {
+          await sleep(300 + index * STAGGER_MS);
+          return complete(subject.port, shortJob(index));
+        }),
+      );
+    const shortsStartedAt = performance.now();
+    await shorts();
+    const shortsAloneMs = performance.now() - shortsStartedAt - 300;
+    const alone = await complete(subject.port, longJob(7_000_000 + 2 * round));
+    const [beside, answers] = await Promise.all([complete(subject.port, longJob(7_000_001 + 2 * round)), shorts()]);
+    const first = answers.map(({ firstMs }) => firstMs).toSorted((a, b) => a - b);
+    return {
+      shortFirstTextP95Ms: first.at(-1) ?? Number.NaN, // of seven, the 95th percentile is the last
+      shortFirstTextMs: median(first),
+      longFirstTextMs: beside.firstMs,
+      // What the long request loses beyond the work of the short ones.
+      longLoss: (beside.ms - shortsAloneMs) / alone.ms - 1,
+    };
+  },
+};
+
+const SHARING = 32;
+
+/** Requests with a shared beginning of about 1,000 tokens, all at once. */
+const prefix: Scenario = {
+  name: 'shared prefix',
+  server: { slots: SHARING, contextTokens: 1280 },
+  async run(subject, round) {
+    const shared = textOf(850, 50_000 + round);
+    const cpuBefore = await subject.cpuMs();
+    const startedAt = performance.now();
+    await Promise.all(
+      Array.from({ length: SHARING }, (_, index) =>
+        complete(subject.port, { prompt: `${shared}\n${textOf(15, index)}`, n_predict: 2 }),
+      ),
+    );
+    return {
+      requestsPerSecond: (SHARING * 1000) / (performance.now() - startedAt),
+      cpuMsPerRequest: ((await subject.cpuMs()) - cpuBefore) / SHARING,
+    };
+  },
+};
+
+/** A client that leaves in the middle of a long answer. */
+const left: Scenario = {
+  name: 'client left',
+  server: { slots: 4, contextTokens: 2048 },
+  async run(subject, round) {
+    await sleep(200);
+    let cpuMs = await subject.cpuMs();
+    const prompt = textOf(20, 90_000 + round);
+    const ten = await complete(subject.port, { prompt, n_predict: 1000 }, (pieces) => pieces < 30);
+    const cpuMsWhileThere = (await subject.cpuMs()) - cpuMs;
+    cpuMs = await subject.cpuMs();
+    await sleep(1500);
+    const cpuMsAfter = (await subject.cpuMs()) - cpuMs;
+    return { tokensAfterLeaving: cpuMsAfter / (cpuMsWhileThere / ten.pieces) };
+  },
+};
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', maxLength: 24 },
+    age: { type: 'integer', minimum: 0, maximum: 120 },
+    tags: { type: 'array', items: { type: 'string', maxLength: 12 }, minItems: 2, maxItems: 4 },
+    address: {
+      type: 'object',
+      properties: { street: { type: 'string', maxLength: 24 }, city: { enum: ['Berlin', 'Paris', 'Rome'] } },
+      required: ['street', 'city'],
+      additionalProperties: false,
+    },
+  },
+  required: ['name', 'age', 'tags', 'address'],
+  additionalProperties: false,
+};
+
+/** A JSON Schema's cost for each token of the answer. */
+const json: Scenario = {
+  name: 'JSON schema',
+  server: { slots: 4, contextTokens: 1024 },
+  async run(subject, round) {
+    const cost = async (schema: boolean): Promise<number> => {
+      const cpuBefore = await subject.cpuMs();
+      let tokens = 0;
+      for (let index = 0; index < 6; index += 1) {
+        const prompt = `A person as JSON, number ${round * 10 + index}: `;
+        const job = { prompt, n_predict: 60, ...(schema && { json_schema: SCHEMA }) };
+        const { completionTokens, pieces } = await complete(subject.port, job);
+        tokens += Number.isNaN(completionTokens) ? pieces : completionTokens;
+      }
+      return ((await subject.cpuMs()) - cpuBefore) / tokens;
+    };
+    const free = await cost(false);
+    const bound = await cost(true);
+    return { cpuMsPerToken: bound, timesFree: bound / free };
+  },
+};
+
+export const SCENARIOS: readonly Scenario[] = [...NUMBERS_AT_ONCE.map(throughput), long, prefix, left, json];
