@@ -119,6 +119,7 @@ export interface LlamaSampling {
   readonly stopTokenIds?: readonly number[];
   /** Number of the likeliest tokens in the `scores` of each token. Absent: texts have no scores. */
   readonly logprobs?: number;
+  readonly grammar?: LlamaGrammar;
 }
 
 /** A token with its natural log-probability, as the model gave it. */
@@ -133,6 +134,21 @@ export interface LlamaScoredToken {
 /** A token of a completion, and the likeliest tokens at its place. */
 export interface LlamaTokenScores extends LlamaScoredToken {
   readonly top: readonly LlamaScoredToken[];
+}
+
+/** A grammar that the completion must meet. Where nothing can follow, the completion ends. */
+export interface LlamaGrammar {
+  /** In llama.cpp's notation (GBNF). */
+  readonly text: string;
+  /** The rule that the completion meets. Default: `root`. */
+  readonly root?: string;
+  /** With words or tokens as triggers the text is free until one comes. The grammar applies from the trigger on. */
+  readonly triggerWords?: readonly string[];
+  readonly triggerTokens?: readonly number[];
+  /** Control tokens that the grammar reads as their texts. It allows no other control tokens. */
+  readonly visibleTokens?: readonly number[];
+  /** Whether a completion that `maxTokens` cuts gets the shortest end that meets the grammar. Default: false. */
+  readonly closes?: boolean;
 }
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';

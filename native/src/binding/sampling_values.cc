@@ -55,6 +55,21 @@ llama::MirostatParams ToMirostat(const Napi::Object& object) {
   return mirostat;
 }
 
+std::vector<int32_t> ToTokens(const Napi::Object& object, const char* key) {
+  return OptionalList<int32_t>(object, key, [&](const Napi::Value& item) { return ToToken(object, key, item); });
+}
+
+llama::GrammarParams ToGrammar(const Napi::Object& object) {
+  llama::GrammarParams grammar;
+  grammar.text = String(object, "text");
+  if (Has(object, "root")) grammar.root = String(object, "root");
+  grammar.trigger_words = OptionalStrings(object, "triggerWords");
+  grammar.trigger_tokens = ToTokens(object, "triggerTokens");
+  grammar.visible_tokens = ToTokens(object, "visibleTokens");
+  grammar.closes = object.Get("closes").ToBoolean();
+  return grammar;
+}
+
 }  // namespace
 
 llama::SamplingParams ToSamplingParams(const Napi::Object& object) {
@@ -81,8 +96,9 @@ llama::SamplingParams ToSamplingParams(const Napi::Object& object) {
   params.ignore_eos = object.Get("ignoreEos").ToBoolean();
   if (!Has(object, "stop")) throw Napi::TypeError::New(object.Env(), "stop is not an array");
   params.stop = OptionalStrings(object, "stop");
-  params.stop_tokens = OptionalList<int32_t>(object, "stopTokenIds", [&](const Napi::Value& item) { return ToToken(object, "stopTokenIds", item); });
+  params.stop_tokens = ToTokens(object, "stopTokenIds");
   ReadInt(object, "logprobs", 0, std::numeric_limits<int32_t>::max(), params.n_logprobs);
+  if (Has(object, "grammar")) params.grammar = ToGrammar(ToObject(object.Env(), object.Get("grammar"), "grammar"));
   return params;
 }
 

@@ -1,4 +1,4 @@
-// Unit tests of sampling and of stop strings; they need no model.
+// Unit tests of sampling, stop strings and grammars; they need no model.
 #include "check.h"
 #include "tests.h"
 
@@ -7,6 +7,7 @@ int main() {
   aana::test::TestPenalties();
   aana::test::TestSampler();
   aana::test::TestStopMatcher();
+  aana::test::TestGrammar();
   aana::test::TestAgainstUpstream();
   return aana::test::ExitStatus();
 }

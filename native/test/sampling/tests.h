@@ -6,6 +6,7 @@ void TestSelections();
 void TestPenalties();
 void TestSampler();
 void TestStopMatcher();
+void TestGrammar();
 // Against the samplers of llama.cpp.
 void TestAgainstUpstream();
 

@@ -127,6 +127,12 @@ void Model::Append(std::vector<llama_token>& tokens, const PromptPart& part, boo
   tokens.resize(n_before + static_cast<size_t>(std::max(n_tokens, 0)));
 }
 
+std::optional<llama_token> Model::FindToken(const std::string& text) const {
+  std::vector<llama_token> tokens;
+  Append(tokens, {.text = text, .has_control_tokens = true}, false);
+  return tokens.size() == 1 ? std::optional(tokens[0]) : std::nullopt;
+}
+
 std::string Model::Piece(llama_token token, bool has_control_texts) const {
   std::string piece(32, '\0');
   const auto write = [&] {

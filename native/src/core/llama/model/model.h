@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -74,6 +75,8 @@ class Model {
   std::string Piece(llama_token token) const { return Piece(token, false); }
   // The same, and the text of control tokens.
   std::string PieceOrControlText(llama_token token) const { return Piece(token, true); }
+  // Returns the token, also a control token, that the text is; empty when it is no single one.
+  std::optional<llama_token> FindToken(const std::string& text) const;
   bool EndsGeneration(llama_token token) const { return llama_vocab_is_eog(vocab_, token); }
   // Whether a part of a sequence can be taken back; recurrent models cannot.
   bool CanRollBack() const { return !llama_model_is_recurrent(get()) && !llama_model_is_hybrid(get()); }

@@ -22,7 +22,7 @@ void CheckTokens(std::span<const TokenId> tokens, int32_t n_vocab, const std::st
 
 }  // namespace
 
-RuleFinder::RuleFinder(const Model& model) : model_(model) {
+RuleFinder::RuleFinder(const Model& model) : model_(model), grammars_(model) {
   for (TokenId token = 0; token < model.n_vocab(); token++) {
     if (model.EndsGeneration(token)) end_tokens_.push_back(token);
   }
@@ -43,6 +43,13 @@ TokenRules RuleFinder::Find(const SamplingParams& params) {
     rules.ends.insert(rules.ends.end(), params.stop_tokens.begin(), params.stop_tokens.end());
   }
   rules.bad_sequences = FindBadSequences(params.bad_words);
+  if (!params.grammar.text.empty()) {
+    CheckTokens(params.grammar.trigger_tokens, n_vocab, "the grammar's triggers");
+    CheckTokens(params.grammar.visible_tokens, n_vocab, "the grammar's visible tokens");
+    auto ends = end_tokens_;
+    ends.insert(ends.end(), params.stop_tokens.begin(), params.stop_tokens.end());
+    rules.grammar.emplace(grammars_.Find(params.grammar, std::move(ends)));
+  }
   if (IsActive(params.dry)) rules.dry_breakers = FindDryBreakers(params.dry.sequence_breakers);
   return rules;
 }

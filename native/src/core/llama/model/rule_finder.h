@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/llama/model/grammar_finder.h"
 #include "core/llama/model/model.h"
 #include "core/llama/sampling/params.h"
 #include "core/llama/sampling/token_rules.h"
@@ -33,6 +34,7 @@ class RuleFinder {
   std::span<const TokenId> TokensOf(const std::string& piece);
 
   const Model& model_;
+  GrammarFinder grammars_;
   std::vector<TokenId> end_tokens_;
   std::vector<TokenId> suppressed_;
   std::vector<std::string> pieces_;

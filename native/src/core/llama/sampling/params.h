@@ -45,6 +45,17 @@ struct MirostatParams {
   float eta = 0.1F;  // learning rate
 };
 
+// A grammar that the text must meet.
+struct GrammarParams {
+  std::string text;  // in llama.cpp's notation (GBNF); empty: none
+  std::string root = "root";
+  // With one of these the text is free until a word or a token of them comes. The grammar applies from the first byte of the word or the token.
+  std::vector<std::string> trigger_words;
+  std::vector<TokenId> trigger_tokens;
+  std::vector<TokenId> visible_tokens;  // control tokens that the grammar reads as their texts
+  bool closes = false;                  // an answer that max_tokens cuts gets the shortest end that meets the grammar
+};
+
 struct SamplingParams {
   float temperature = 1.0F;  // 0: always the likeliest token
   int32_t top_k = -1;        // -1: off
@@ -65,6 +76,7 @@ struct SamplingParams {
   std::vector<TokenId> stop_tokens;
   // How many of the likeliest tokens are told with each token and its log-probability; -1: nothing is told.
   int32_t n_logprobs = -1;
+  GrammarParams grammar;
 };
 
 }  // namespace aana::llama

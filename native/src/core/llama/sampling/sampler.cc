@@ -1,6 +1,7 @@
 #include "core/llama/sampling/sampler.h"
 
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "core/llama/sampling/sampling_error.h"
@@ -35,13 +36,35 @@ Sampler::Sampler(SamplingParams params, TokenRules rules, std::span<const TokenI
 
 TokenId Sampler::Sample(std::span<float> logits, std::span<const TokenId> history, SamplingMemory& memory) {
   const bool has_forbidden = Adjust(logits, history, memory);
+  const auto token = rules_.grammar ? ChooseInGrammar(logits, has_forbidden, memory) : Choose(logits, has_forbidden, memory);
+  if (IsActive(params_.penalties)) counts_.AddGenerated(token);
+  return token;
+}
+
+TokenId Sampler::Choose(std::span<const float> logits, bool has_forbidden, SamplingMemory& memory) {
   const auto largest = FindLargest(logits);
   if (std::isinf(largest.logit)) {
-    if (has_forbidden) throw SamplingError(Fault::kCaller, "bad_words, ignore_eos and min_tokens leave no token to choose");
+    const std::string rules = rules_.grammar ? "the grammar, bad_words, ignore_eos and min_tokens" : "bad_words, ignore_eos and min_tokens";
+    if (has_forbidden) throw SamplingError(Fault::kCaller, rules + " leave no token to choose");
     throw SamplingError(Fault::kDeployment, "the model computed no token that can follow");
   }
-  const auto token = params_.temperature > 0.0F ? Draw(logits, largest, memory) : largest.token;
-  if (IsActive(params_.penalties)) counts_.AddGenerated(token);
+  return params_.temperature > 0.0F ? Draw(logits, largest, memory) : largest.token;
+}
+
+// The token has the distribution of a draw over the tokens that the grammar allows. That is the draw after Mask. Where no stage truncates,
+// the same comes out cheaper: a draw over all tokens that is allowed has that distribution already, and so has the second draw, after Mask,
+// which follows if it is not. A truncation would differ, because forbidden tokens take places and probability in it, so Mask comes first
+// there. The likeliest token, at temperature 0, is the likeliest after Mask if it is allowed.
+TokenId Sampler::ChooseInGrammar(std::span<float> logits, bool has_forbidden, SamplingMemory& memory) {
+  auto& grammar = *rules_.grammar;
+  const bool is_checked_after = params_.temperature <= 0.0F || DrawsFromAll(logits.size()) || grammar.IsWaiting();
+  if (!is_checked_after) grammar.Mask(logits);
+  auto token = Choose(logits, has_forbidden || !is_checked_after, memory);
+  if (is_checked_after && !grammar.Allows(token)) {
+    grammar.Mask(logits);
+    token = Choose(logits, true, memory);
+  }
+  grammar.Accept(token);
   return token;
 }
 
@@ -56,10 +79,12 @@ bool Sampler::Adjust(std::span<float> logits, std::span<const TokenId> history, 
   return has_forbidden;
 }
 
+bool Sampler::DrawsFromAll(size_t n_vocab) const {
+  return !mirostat_ && !HasTopK(n_vocab) && params_.typical_p >= 1.0F && params_.top_p >= 1.0F && params_.min_p <= 0.0F && params_.xtc.probability <= 0.0F;
+}
+
 TokenId Sampler::Draw(std::span<const float> logits, Largest largest, SamplingMemory& memory) {
-  const bool uses_all = !mirostat_ && !HasTopK(logits.size()) && params_.typical_p >= 1.0F && params_.top_p >= 1.0F && params_.min_p <= 0.0F &&
-                        params_.xtc.probability <= 0.0F;
-  if (uses_all) return DrawFromAll(logits, largest, memory.weights);
+  if (DrawsFromAll(logits.size())) return DrawFromAll(logits, largest, memory.weights);
   SelectCandidates(logits, largest, memory.candidates);
   const auto& items = memory.candidates.items;
   double sum = 0.0;

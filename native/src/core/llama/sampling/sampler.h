@@ -23,8 +23,9 @@ struct SamplingMemory {
 };
 
 // Chooses the tokens of one request. The stages have the order of llama.cpp's chain (common/sampling.cpp): logit bias, penalties,
-// DRY, top-k, typical, top-p, min-p, XTC, temperature, a draw. Tokens that must not come are taken out before top-k, so nothing brings
-// them back. At temperature 0 the likeliest token after DRY is chosen. Mirostat takes the place of the stages from top-k to XTC.
+// DRY, top-k, typical, top-p, min-p, XTC, temperature, a draw. Tokens that must not come, such as those against the grammar, are taken out
+// before top-k, so nothing brings them back. At temperature 0 the likeliest token after DRY is chosen. Mirostat takes the place of the
+// stages from top-k to XTC.
 class Sampler {
  public:
   // All tokens in `params`, `rules` and `prompt` are tokens of the vocabulary.
@@ -33,13 +34,21 @@ class Sampler {
   // The token after `history`, which is the prompt and all tokens chosen before. Changes the logits. Throws SamplingError.
   TokenId Sample(std::span<float> logits, std::span<const TokenId> history, SamplingMemory& memory);
 
+  // Where the text of the sampled tokens is in its grammar; null without a grammar.
+  GrammarMatcher* grammar() { return rules_.grammar ? &*rules_.grammar : nullptr; }
+
  private:
   // The stages up to DRY and the forbidden tokens, in place. Returns whether it took a token away.
   bool Adjust(std::span<float> logits, std::span<const TokenId> history, SamplingMemory& memory);
+  // The stages after Adjust.
+  TokenId Choose(std::span<const float> logits, bool has_forbidden, SamplingMemory& memory);
+  TokenId ChooseInGrammar(std::span<float> logits, bool has_forbidden, SamplingMemory& memory);
   TokenId Draw(std::span<const float> logits, Largest largest, SamplingMemory& memory);
   TokenId DrawFromAll(std::span<const float> logits, Largest largest, std::vector<float>& weights);
   // The stages after Adjust up to the temperature.
   void SelectCandidates(std::span<const float> logits, Largest largest, Candidates& candidates);
+  // No stage takes candidates away.
+  bool DrawsFromAll(size_t n_vocab) const;
   bool HasTopK(size_t n_vocab) const { return params_.top_k > 0 && static_cast<size_t>(params_.top_k) < n_vocab; }
 
   SamplingParams params_;

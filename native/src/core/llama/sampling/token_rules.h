@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "core/llama/grammar/matcher.h"
 #include "core/llama/sampling/dry.h"
 #include "core/llama/sampling/params.h"
 
@@ -15,6 +17,7 @@ struct TokenRules {
   std::vector<TokenId> ends;                        // not chosen before min_tokens
   std::vector<std::vector<TokenId>> bad_sequences;  // never completed
   std::shared_ptr<const DryBreakers> dry_breakers;  // null without DRY
+  std::optional<GrammarMatcher> grammar = std::nullopt;
 };
 
 // Both set logits to minus infinity, and return whether one was not minus infinity before.

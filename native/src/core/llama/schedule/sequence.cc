@@ -15,6 +15,9 @@ TokenScores ToScores(const Logprobs& logprobs, const Model& model) {
   return scores;
 }
 
+// More bytes are not added to an answer that was cut.
+constexpr size_t kMaxClosingBytes = 64U << 10;
+
 }  // namespace
 
 Sequence::Sequence(ReadRequest request)
@@ -50,9 +53,13 @@ Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& mem
   // As in vLLM: stop strings are looked for in the text after min_tokens.
   if (n_completion_ > sampling_.min_tokens) shown = stop_matcher_.Push(shown.text);
   if (shown.stopped) return Ended(std::move(shown.text), FinishReason::kStop);
+  auto* grammar = sampler_->grammar();
+  if (grammar && grammar->IsComplete()) return Ended(std::move(shown.text) + stop_matcher_.Flush(), FinishReason::kStop);
   const bool is_last = n_completion_ == sampling_.max_tokens || n_prompt() + n_completion_ >= n_context;
   if (!is_last) return {TakeText(std::move(shown.text)), std::nullopt};
-  return Ended(std::move(shown.text) + stop_matcher_.Flush(), FinishReason::kLength);
+  auto text = std::move(shown.text) + stop_matcher_.Flush();
+  if (grammar && sampling_.grammar.closes) text += utf8_.Push(grammar->FindCompletion(kMaxClosingBytes).value_or(""));
+  return Ended(std::move(text), FinishReason::kLength);
 }
 
 Sequence::Progress Sequence::Ended(std::string text, FinishReason reason) {

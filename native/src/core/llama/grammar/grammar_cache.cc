@@ -1,0 +1,26 @@
+#include "core/llama/grammar/grammar_cache.h"
+
+#include <algorithm>
+
+namespace aana::llama {
+
+std::shared_ptr<const Grammar> GrammarCache::Find(const std::string& gbnf, const std::string& root, const FindToken& find_token) {
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.gbnf == gbnf && entry.root == root; });
+  if (found != entries_.end()) {
+    entries_.splice(entries_.begin(), entries_, found);
+    return entries_.front().grammar;
+  }
+  auto grammar = std::make_shared<const Grammar>(gbnf, root, find_token);
+  entries_.push_front({gbnf, root, grammar});
+  size_t n_bytes = 0;
+  size_t n_kept = 0;
+  for (const auto& entry : entries_) {
+    n_bytes += entry.gbnf.size() + entry.grammar->n_bytes();
+    if (n_kept == max_grammars_ || (n_kept > 0 && n_bytes > max_bytes_)) break;
+    n_kept++;
+  }
+  entries_.resize(n_kept);
+  return grammar;
+}
+
+}  // namespace aana::llama

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/llama/grammar/grammar_cache.h"
+#include "core/llama/grammar/matcher.h"
+#include "core/llama/grammar/token_trie.h"
+#include "core/llama/model/model.h"
+#include "core/llama/sampling/params.h"
+
+namespace aana::llama {
+
+// Compiles the grammars of requests for a model. One thread.
+class GrammarFinder {
+ public:
+  // The model must outlive it.
+  explicit GrammarFinder(const Model& model) : model_(model) {}
+
+  // Returns the beginning of a text under the grammar; `ends` are the tokens that end an answer. Throws SamplingError (fault kCaller).
+  GrammarMatcher Find(const GrammarParams& params, std::vector<TokenId> ends);
+
+ private:
+  static constexpr size_t kMaxGrammars = 64;
+  static constexpr size_t kMaxBytes = 128U << 20;
+
+  const Model& model_;
+  std::shared_ptr<const TokenTrie> trie_;  // made for the first grammar
+  GrammarCache cache_{kMaxGrammars, kMaxBytes};
+};
+
+}  // namespace aana::llama
