@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ggufPair, type GgufTensor, writeGguf } from '../../../native/lib/fixtures/gguf.ts';
+import { type GgufTensor, writeGguf } from '../../../native/lib/fixtures/gguf-file.ts';
+import { ggufPair } from '../../../native/lib/index.ts';
 import {
   llamaSizes,
   llamaTensors,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "binding/llama_embedding_wrap.h"
 #include "binding/llama_engine_wrap.h"
 #include "binding/logger.h"
 #include "binding/whisper_engine_wrap.h"
@@ -77,6 +78,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   exports.Set("driverGpus", Napi::Function::New(env, DriverGpus, "driverGpus"));
   exports.Set("setLogger", Napi::Function::New(env, SetLogger, "setLogger"));
   exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
+  exports.Set("loadLlamaEmbedding", Napi::Function::New(env, LoadLlamaEmbedding, "loadLlamaEmbedding"));
   exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));
   return exports;
 }

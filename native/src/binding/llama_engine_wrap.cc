@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "binding/engine_object.h"
 #include "binding/llama_session.h"
 #include "binding/llama_values.h"
 
@@ -19,11 +20,6 @@ Napi::Value Submit(LlamaSession& session, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value Cancel(LlamaSession& session, const Napi::CallbackInfo& info) {
-  if (session.IsOpen()) session.engine(info.Env()).Cancel(info[0].ToNumber().Int64Value());
-  return info.Env().Undefined();
-}
-
 Napi::Value Acknowledge(LlamaSession& session, const Napi::CallbackInfo& info) {
   if (session.IsOpen()) session.engine(info.Env()).Acknowledge(info[0].ToNumber().Int64Value(), info[1].ToNumber().Int64Value());
   return info.Env().Undefined();
@@ -35,31 +31,14 @@ Napi::Value CountTokens(LlamaSession& session, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Value Close(LlamaSession& session, const Napi::CallbackInfo& info) { return session.Close(info.Env()); }
-
-using Method = Napi::Value (*)(LlamaSession&, const Napi::CallbackInfo&);
-
 Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
   auto object = Napi::Object::New(env);
-  const auto add = [&](const char* name, Method method) {
-    object.Set(name, Napi::Function::New(env, [session, method](const Napi::CallbackInfo& info) { return method(*session, info); }, name));
-  };
-  add("submit", Submit);
-  add("cancel", Cancel);
-  add("acknowledge", Acknowledge);
-  add("countTokens", CountTokens);
-  add("close", Close);
+  AddMethod(object, session, "submit", Submit);
+  AddMethod(object, session, "acknowledge", Acknowledge);
+  AddMethod(object, session, "countTokens", CountTokens);
+  AddLife(object, session);
   const auto& engine = session->engine(env);
   object.Set("info", ToValue(env, engine.info(), engine.HasChatTemplate()));
-  const auto add_getter = [&](const char* name, auto read) {
-    object.DefineProperty(Napi::PropertyDescriptor::Accessor(
-        env, object, name, [session, read](const Napi::CallbackInfo& info) -> Napi::Value { return Napi::Value::From(info.Env(), read(*session)); },
-        napi_enumerable));
-  };
-  add_getter("steps", [](const LlamaSession& of) { return static_cast<double>(of.steps()); });
-  add_getter("busy", [](const LlamaSession& of) { return of.IsBusy(); });
-  add_getter("failure", [](const LlamaSession& of) { return of.failure(); });
-  add_getter("beats", [](const LlamaSession& of) { return static_cast<double>(of.beats()); });
   return object;
 }
 

@@ -1,11 +1,11 @@
 #include "binding/llama_values.h"
 
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "binding/engine_values.h"
 #include "binding/request_values.h"
 #include "binding/sampling_values.h"
 #include "binding/values.h"
@@ -20,30 +20,6 @@ const char* NameOf(llama::FinishReason reason) {
     case llama::FinishReason::kCancelled: return "cancelled";
   }
   return "stop";
-}
-
-const char* NameOf(llama::ErrorCode code) {
-  switch (code) {
-    case llama::ErrorCode::kPromptTooLong: return "prompt-too-long";
-    case llama::ErrorCode::kEmptyPrompt: return "empty-prompt";
-    case llama::ErrorCode::kTemplate: return "template";
-    case llama::ErrorCode::kInvalidSampling: return "invalid-sampling";
-    case llama::ErrorCode::kDeadlineExceeded: return "deadline-exceeded";
-    case llama::ErrorCode::kSlowReader: return "slow-reader";
-    case llama::ErrorCode::kNoRoom: return "no-room";
-    case llama::ErrorCode::kEngineEnded: return "engine-ended";
-    case llama::ErrorCode::kFailed: return "failed";
-  }
-  return "failed";
-}
-
-llama::SplitMode ToSplitMode(const Napi::Object& object) {
-  const auto mode = String(object, "splitMode");
-  if (mode == "none") return llama::SplitMode::kNone;
-  if (mode == "layer") return llama::SplitMode::kLayer;
-  if (mode == "row") return llama::SplitMode::kRow;
-  if (mode == "tensor") return llama::SplitMode::kTensor;
-  throw Napi::TypeError::New(object.Env(), "splitMode must be none, layer, row or tensor");
 }
 
 Napi::Object ToValue(Napi::Env env, const llama::ScoredToken& token) {
@@ -88,22 +64,6 @@ void Write(Napi::Object& object, const llama::CountEvent& event) {
   object.Set("tokens", event.n_tokens);
 }
 
-void Write(Napi::Object& object, const llama::ErrorEvent& event) {
-  object.Set("type", "error");
-  object.Set("code", NameOf(event.code));
-  object.Set("fault", NameOf(event.fault));
-  object.Set("message", event.message);
-  object.Set("promptTokens", event.n_prompt);
-  object.Set("maxTokens", event.n_context);
-}
-
-llama::RequestId ToRequestId(const Napi::CallbackInfo& info) {
-  if (!info[0].IsNumber()) throw Napi::TypeError::New(info.Env(), "the id is not a number");
-  const auto id = info[0].As<Napi::Number>().Int64Value();
-  if (id < 0) throw Napi::RangeError::New(info.Env(), "the id is negative");
-  return id;
-}
-
 llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
   const auto object = ToObject(env, value, "the prompt");
   if (object.Get("messages").IsUndefined()) return String(object, "text");
@@ -115,19 +75,10 @@ llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   const auto object = ToObject(env, value, "options");
   llama::LoadOptions options;
-  options.model_path = String(object, "modelPath");
+  ReadModelOptions(object, options);
   options.n_context = Int(object, "contextTokens", 0);
   options.n_sequences = Int(object, "maxSequences", 1, 64);
-  options.n_threads = Int(object, "threads", 1, 512);
-  options.n_gpu_layers = Int(object, "gpuLayers", -1);
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
-  options.devices = OptionalList<std::string>(object, "devices", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
-  if (!object.Get("splitMode").IsUndefined()) options.split_mode = ToSplitMode(object);
-  if (!object.Get("mainGpu").IsUndefined()) options.main_gpu = Int(object, "mainGpu", 0, 1024);
-  options.tensor_split = OptionalList<float>(object, "tensorSplit", [](const Napi::Value& item) { return item.ToNumber().FloatValue(); });
-  for (const float part : options.tensor_split) {
-    if (!std::isfinite(part) || part < 0) throw Napi::RangeError::New(env, "tensorSplit has a part that is negative or not a number");
-  }
   if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   const auto kv_type = String(object, "kvType");
   if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType must be f16 or q8_0");

@@ -21,6 +21,9 @@ namespace aana::llama {
 // model, decodes until it is stopped and frees the model. Both tell everything through the outbox.
 class Engine {
  public:
+  using Options = LoadOptions;
+  using Event = llama::Event;
+
   // `wake` is called on any thread when there is something to take; it must not block.
   Engine(LoadOptions options, std::function<void()> wake);
   // Stops and waits.
@@ -57,7 +60,6 @@ class Engine {
   // Asked by the decode all the time.
   static bool IsAbandoned(void* engine);
   void Run();
-  bool TryPostPhase(Phase phase, const std::string& failure) noexcept;
   // False when the load was stopped. Throws LoadError.
   bool Load();
 

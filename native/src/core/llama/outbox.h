@@ -16,7 +16,8 @@ namespace aana::llama {
 enum class Phase { kLoading, kReady, kFailed, kClosed };
 
 // All that an engine has to tell since the last time.
-struct Delivery {
+template <class Event>
+struct DeliveryOf {
   float progress = 0.0F;
   Phase phase = Phase::kLoading;
   std::string failure;  // of kFailed
@@ -25,10 +26,13 @@ struct Delivery {
 
 // Between the engine's threads, which post, and the thread that takes everything at once. The reader is woken once
 // for all that is posted until it takes.
-class Outbox {
+template <class Event>
+class OutboxOf {
  public:
   // `wake` is called by the posting thread and must not block. What it throws comes from Post; what was posted stays to be taken.
-  explicit Outbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+  explicit OutboxOf(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  using Delivery = DeliveryOf<Event>;
 
   void Post(std::vector<Event> events) {
     if (events.empty()) return;
@@ -75,5 +79,8 @@ class Outbox {
   Delivery delivery_;
   bool is_woken_ = false;
 };
+
+using Delivery = DeliveryOf<Event>;
+using Outbox = OutboxOf<Event>;
 
 }  // namespace aana::llama

@@ -38,13 +38,13 @@ llama_split_mode ToLlama(SplitMode mode) {
   return LLAMA_SPLIT_MODE_LAYER;
 }
 
-bool UsesGpu(const LoadOptions& options) {
+bool UsesGpu(const ModelOptions& options) {
   if (options.n_gpu_layers == 0) return false;
   return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU) || ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
 }
 
 // The GPUs to use, ended by a null; empty leaves the choice to llama.cpp, the null alone is the CPU.
-std::vector<ggml_backend_dev_t> FindDevices(const LoadOptions& options) {
+std::vector<ggml_backend_dev_t> FindDevices(const ModelOptions& options) {
   if (options.n_gpu_layers == 0) return {nullptr};
   if (options.devices.empty()) return {};
   std::vector<ggml_backend_dev_t> devices;
@@ -59,7 +59,7 @@ std::vector<ggml_backend_dev_t> FindDevices(const LoadOptions& options) {
 
 }  // namespace
 
-Model::Model(const LoadOptions& options, const LoadProgress& progress) {
+Model::Model(const ModelOptions& options, const LoadProgress& progress) {
   InitEngines();
   CheckGguf(options.model_path);
 
@@ -82,9 +82,6 @@ Model::Model(const LoadOptions& options, const LoadProgress& progress) {
 
   const auto& path = options.model_path;
   if (!model_) throw LoadError("model file " + path + " could not be loaded: its architecture is unknown or there is not enough memory");
-  if (!llama_model_has_decoder(model_.get()) || llama_model_has_encoder(model_.get())) {
-    throw LoadError("model file " + path + " is not a model that generates text");
-  }
   vocab_ = llama_model_get_vocab(model_.get());
   if (llama_vocab_type(vocab_) == LLAMA_VOCAB_TYPE_NONE) throw LoadError("model file " + path + " has no vocabulary");
 }
@@ -147,38 +144,49 @@ std::string Model::Piece(llama_token token, bool has_control_texts) const {
   return piece;
 }
 
+llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callback abort, void* abort_data) {
+  auto params = llama_context_default_params();
+  params.n_threads = options.n_threads;
+  params.n_threads_batch = options.n_threads;
+  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_AUTO;
+  params.no_perf = true;
+  params.abort_callback = abort;
+  params.abort_callback_data = abort_data;
+  if (options.n_gpu_layers == 0) params.offload_kqv = params.op_offload = false;
+  return params;
+}
+
 Context::Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data)
     : n_context_(ContextTokens(model, options)), n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + options.n_sequences)) {
-  auto params = llama_context_default_params();
+  auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_context_ * options.n_sequences);
   params.n_batch = static_cast<uint32_t>(n_batch_);
   params.n_ubatch = static_cast<uint32_t>(kUbatchTokens);
   params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
   // One token of a sequence is sampled in a step; without this the logits' buffer has room for a whole batch.
   params.n_outputs_max = static_cast<uint32_t>(options.n_sequences);
-  params.n_threads = options.n_threads;
-  params.n_threads_batch = options.n_threads;
-  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_AUTO;
   params.type_k = params.type_v = options.kv_type == KvType::kQ8_0 ? GGML_TYPE_Q8_0 : GGML_TYPE_F16;
   params.kv_unified = false;
   params.swa_full = true;  // or a prefix of a finished sequence could not be kept
-  params.no_perf = true;
-  params.abort_callback = abort;
-  params.abort_callback_data = abort_data;
-  if (options.n_gpu_layers == 0) params.offload_kqv = params.op_offload = false;
   context_.reset(llama_init_from_model(model.get(), params));
   if (!context_) {
     throw LoadError("no context of " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context_) +
                     " tokens could be made with model file " + options.model_path + ": there is not enough memory" +
                     (options.kv_type == KvType::kQ8_0 ? ", or keys and values in q8_0 do not fit the model" : ""));
   }
+  // Encoders such as BERT have none.
+  if (!memory()) throw LoadError("model file " + options.model_path + " is not a model that generates text");
+}
+
+std::string DescriptionOf(const Model& model) {
+  std::array<char, 256> description{};
+  llama_model_desc(model.get(), description.data(), description.size());
+  return description.data();
 }
 
 ModelInfo Describe(const Model& model, const Context& context) {
-  std::array<char, 256> description{};
-  llama_model_desc(model.get(), description.data(), description.size());
   return {
-      .description = description.data(),
+      .description = DescriptionOf(model),
       .n_bytes = llama_model_size(model.get()),
       .n_parameters = llama_model_n_params(model.get()),
       .n_context_trained = llama_model_n_ctx_train(model.get()),

@@ -26,10 +26,9 @@ enum class SplitMode {
   kTensor,  // each tensor, computed on all GPUs at the same time, where the backend and the model can
 };
 
-struct LoadOptions {
+// The file of a model and where it is computed.
+struct ModelOptions {
   std::string model_path;
-  int32_t n_context = 0;  // per sequence; 0: what the model was trained with
-  int32_t n_sequences = 1;
   int32_t n_threads = 1;
   int32_t n_gpu_layers = -1;  // -1: all
   // Names of the GPUs to use, as ListDevices has them; empty: all that the process sees.
@@ -37,6 +36,11 @@ struct LoadOptions {
   SplitMode split_mode = SplitMode::kLayer;
   int32_t main_gpu = 0;             // the one of the GPUs that has all of it when nothing is split
   std::vector<float> tensor_split;  // the part of each GPU; empty: by their free memory
+};
+
+struct LoadOptions : ModelOptions {
+  int32_t n_context = 0;  // per sequence; 0: what the model was trained with
+  int32_t n_sequences = 1;
   int32_t n_prefill_per_step = 256;
   KvType kv_type = KvType::kF16;
   std::string chat_template;  // empty: the model's own
@@ -60,7 +64,7 @@ using LoadProgress = std::function<bool(float fraction)>;
 class Model {
  public:
   // Throws LoadError.
-  Model(const LoadOptions& options, const LoadProgress& progress);
+  Model(const ModelOptions& options, const LoadProgress& progress);
 
   llama_model* get() const { return model_.get(); }
   const llama_vocab* vocab() const { return vocab_; }
@@ -89,6 +93,9 @@ class Model {
   const llama_vocab* vocab_ = nullptr;
 };
 
+// Returns the part of a context's parameters that does not depend on the task of the model.
+llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callback abort, void* abort_data);
+
 // The keys and values of `n_sequences` sequences over a model, which must outlive it. One thread at a time.
 class Context {
  public:
@@ -108,6 +115,8 @@ class Context {
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
 
+// Returns llama.cpp's description of the model, such as "qwen3 0.6B Q8_0".
+std::string DescriptionOf(const Model& model);
 ModelInfo Describe(const Model& model, const Context& context);
 
 }  // namespace aana::llama

@@ -1,0 +1,256 @@
+#pragma once
+
+#include <napi.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "binding/at_exit.h"
+#include "core/engine_log.h"
+#include "core/llama/event.h"
+#include "core/llama/outbox.h"
+
+namespace aana {
+
+// JavaScript's side of an engine: passes the engine's events to the listeners and promises. Use it only on JavaScript's
+// thread, except where noted. It keeps Node running, and itself alive, while it loads, closes or has requests.
+// `Values::ToValue(env, events)` converts events, and `Values::IsLast(event)` says whether an event ends its request.
+template <class Engine, class Values>
+class EngineSession : public std::enable_shared_from_this<EngineSession<Engine, Values>> {
+ public:
+  // Makes the object to which the promise of a load resolves.
+  using MakeObject = Napi::Object (*)(Napi::Env env, const std::shared_ptr<EngineSession>& session);
+
+  static Napi::Promise Load(Napi::Env env, typename Engine::Options options, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
+
+  EngineSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
+  ~EngineSession();
+  EngineSession(const EngineSession&) = delete;
+  EngineSession& operator=(const EngineSession&) = delete;
+
+  bool IsOpen() const { return engine_ && !is_closing_ && failure_.empty(); }
+  // Throws a Napi::Error if the engine is closed.
+  Engine& engine(Napi::Env env) const;
+  uint64_t steps() const { return engine_ ? engine_->steps() : last_steps_; }
+  bool IsBusy() const { return engine_ && failure_.empty() && engine_->IsBusy(); }
+  uint64_t beats() const { return engine_ ? engine_->beats() : 0; }
+  // Why the engine's thread ended unexpectedly. Empty while it runs and after Close.
+  const std::string& failure() const { return failure_; }
+  // Submits a request for a completion or a count. Throws a Napi::Error when its id is in use.
+  template <class Request>
+  void Submit(Napi::Env env, Request request) {
+    auto& engine = this->engine(env);
+    Open(env, request.id);
+    engine.Submit(std::move(request));
+    UpdateKeepAlive(env);
+  }
+  // Returns a promise that resolves when the model is freed.
+  Napi::Promise Close(Napi::Env env);
+
+ private:
+  static void Call(const Napi::FunctionReference& listener, Napi::Value value);
+  void Open(Napi::Env env, llama::RequestId id);
+  static void OnExit(void* self);
+
+  // Called on any thread.
+  void Wake();
+  // Called on JavaScript's thread after Wake.
+  void Deliver(Napi::Env env);
+  void DeliverEvents(Napi::Env env, const std::vector<typename Engine::Event>& events);
+  void OnReady(Napi::Env env);
+  // Ends the open requests that the engine has not ended.
+  void EndOpenRequests(Napi::Env env);
+  // Called when the engine's thread has ended.
+  void OnEnded(Napi::Env env, const llama::DeliveryOf<typename Engine::Event>& delivery);
+  void UpdateKeepAlive(Napi::Env env);
+  void ReleaseAll();
+
+  const napi_env env_;
+  Napi::FunctionReference on_events_;
+  Napi::FunctionReference on_progress_;
+  const MakeObject make_object_;
+  Napi::ThreadSafeFunction tsfn_;
+  std::unique_ptr<Engine> engine_;  // null: its thread has ended and its memory is freed
+  std::optional<Napi::Promise::Deferred> loading_;
+  std::vector<Napi::Promise::Deferred> closing_;
+  std::unordered_set<llama::RequestId> requests_;  // requests without a delivered end
+  std::shared_ptr<EngineSession> keep_alive_;
+  float progress_ = 0.0F;
+  uint64_t last_steps_ = 0;
+  std::string failure_;
+  bool is_closing_ = false;
+  bool is_released_ = false;
+};
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::Call(const Napi::FunctionReference& listener, Napi::Value value) {
+  try {
+    listener.Call({value});
+  } catch (const Napi::Error& error) {
+    Log(LogLevel::kError, "a listener of the language model's events threw: " + error.Message());
+  }
+}
+
+template <class Engine, class Values>
+Napi::Promise EngineSession<Engine, Values>::Load(Napi::Env env, typename Engine::Options options, Napi::Function on_events, Napi::Function on_progress,
+                                 MakeObject make_object) {
+  auto session = std::make_shared<EngineSession>(env, on_events, on_progress, make_object);
+  session->loading_.emplace(env);
+  const auto promise = session->loading_->Promise();
+  session->UpdateKeepAlive(env);
+  // The session owns the engine, so the engine ends before the session.
+  session->engine_ = std::make_unique<Engine>(std::move(options), [raw = session.get()] { raw->Wake(); });
+  return promise;
+}
+
+template <class Engine, class Values>
+EngineSession<Engine, Values>::EngineSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object)
+    : env_(env),
+      on_events_(Napi::Persistent(on_events)),
+      on_progress_(Napi::Persistent(on_progress)),
+      make_object_(make_object),
+      // Only a wake-up, so no queue can fill: the engine wakes again only after a delivery.
+      tsfn_(Napi::ThreadSafeFunction::New(env, on_events, "aana llama", 0, 1)) {
+  AddAtExit(env, OnExit, this);
+}
+
+template <class Engine, class Values>
+EngineSession<Engine, Values>::~EngineSession() { ReleaseAll(); }
+
+template <class Engine, class Values>
+Engine& EngineSession<Engine, Values>::engine(Napi::Env env) const {
+  if (!IsOpen()) throw Napi::Error::New(env, failure_.empty() ? "the engine is closed" : failure_);
+  return *engine_;
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::Open(Napi::Env env, llama::RequestId id) {
+  if (!requests_.insert(id).second) throw Napi::Error::New(env, "request " + std::to_string(id) + " is running");
+}
+
+template <class Engine, class Values>
+Napi::Promise EngineSession<Engine, Values>::Close(Napi::Env env) {
+  Napi::Promise::Deferred deferred(env);
+  if (!engine_) {
+    deferred.Resolve(env.Undefined());
+    return deferred.Promise();
+  }
+  closing_.push_back(deferred);
+  if (!std::exchange(is_closing_, true)) engine_->Stop();
+  UpdateKeepAlive(env);
+  return deferred.Promise();
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::Wake() {
+  // Fails while the environment ends. Nobody waits for a delivery then.
+  tsfn_.NonBlockingCall([weak = this->weak_from_this()](Napi::Env env, Napi::Function) {
+    if (!env) return;
+    const auto session = weak.lock();
+    if (!session) return;
+    try {
+      session->Deliver(env);
+    } catch (const Napi::Error&) {
+      // The environment is ending.
+    }
+  });
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::Deliver(Napi::Env env) {
+  if (!engine_) return;
+  const auto delivery = engine_->Take();
+  if (progress_ != delivery.progress) {
+    progress_ = delivery.progress;
+    Call(on_progress_, Napi::Number::New(env, progress_));
+  }
+  if (!delivery.events.empty()) DeliverEvents(env, delivery.events);
+  if (delivery.phase == llama::Phase::kReady) OnReady(env);
+  if (delivery.phase == llama::Phase::kClosed || delivery.phase == llama::Phase::kFailed) OnEnded(env, delivery);
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::DeliverEvents(Napi::Env env, const std::vector<typename Engine::Event>& events) {
+  for (const auto& event : events) {
+    if (Values::IsLast(event)) requests_.erase(event.id);
+  }
+  UpdateKeepAlive(env);
+  Call(on_events_, Values::ToValue(env, events));
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::OnReady(Napi::Env env) {
+  if (!loading_) return;
+  const auto loading = *std::exchange(loading_, std::nullopt);
+  loading.Resolve(make_object_(env, this->shared_from_this()));
+  UpdateKeepAlive(env);
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::OnEnded(Napi::Env env, const llama::DeliveryOf<typename Engine::Event>& delivery) {
+  if (!loading_ && delivery.phase == llama::Phase::kFailed) {
+    failure_ = "the engine ended: " + delivery.failure;
+    Log(LogLevel::kError, failure_);
+  }
+  EndOpenRequests(env);
+  const auto loading = std::exchange(loading_, std::nullopt);
+  const auto closing = std::exchange(closing_, {});
+  const auto self = std::exchange(keep_alive_, nullptr);
+  ReleaseAll();
+  if (loading) loading->Reject(Napi::Error::New(env, delivery.failure.empty() ? "the load was stopped" : delivery.failure).Value());
+  for (const auto& deferred : closing) deferred.Resolve(env.Undefined());
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::EndOpenRequests(Napi::Env env) {
+  if (requests_.empty()) return;
+  const auto message = failure_.empty() ? std::string("the engine is closed") : failure_;
+  std::vector<typename Engine::Event> events;
+  for (const auto id : requests_) {
+    events.push_back({id, llama::ErrorEvent{llama::ErrorCode::kEngineEnded, Fault::kDeployment, message, 0, 0}});
+  }
+  DeliverEvents(env, events);
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::UpdateKeepAlive(Napi::Env env) {
+  if (is_released_) return;
+  const bool is_busy = loading_ || !closing_.empty() || !requests_.empty();
+  if (is_busy && !keep_alive_) {
+    keep_alive_ = this->shared_from_this();
+    tsfn_.Ref(env);
+  } else if (!is_busy && keep_alive_) {
+    keep_alive_ = nullptr;
+    tsfn_.Unref(env);
+  }
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::ReleaseAll() {
+  if (std::exchange(is_released_, true)) return;
+  if (engine_) {
+    engine_->Stop();
+    engine_->Join();
+    last_steps_ = engine_->steps();
+    engine_ = nullptr;
+  }
+  tsfn_.Release();
+  on_events_.Reset();
+  on_progress_.Reset();
+  RemoveAtExit(env_, OnExit, this);
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::OnExit(void* self) {
+  auto& session = *static_cast<EngineSession*>(self);
+  const auto alive = std::exchange(session.keep_alive_, nullptr);
+  session.ReleaseAll();
+}
+
+}  // namespace aana

@@ -1,0 +1,136 @@
+#include "binding/llama_embedding_wrap.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "binding/engine_object.h"
+#include "binding/engine_session.h"
+#include "binding/engine_values.h"
+#include "binding/request_values.h"
+#include "binding/values.h"
+#include "core/llama/embedding/engine.h"
+
+namespace aana {
+namespace {
+
+using aana::Write;  // of the events that engines share
+
+template <class Array, class Item>
+Array ToArray(Napi::Env env, const std::vector<Item>& items) {
+  auto array = Array::New(env, items.size());
+  std::ranges::copy(items, array.Data());
+  return array;
+}
+
+void Write(Napi::Object& object, const llama::VectorsEvent& event) {
+  object.Set("type", "vectors");
+  object.Set("values", ToArray<Napi::Float32Array>(object.Env(), event.values));
+  object.Set("tokens", ToArray<Napi::Int32Array>(object.Env(), event.n_tokens));
+}
+
+void Write(Napi::Object& object, const llama::CancelledEvent&) { object.Set("type", "cancelled"); }
+
+struct EmbeddingEvents {
+  static Napi::Array ToValue(Napi::Env env, const std::vector<llama::EmbeddingEvent>& events) {
+    auto array = Napi::Array::New(env, events.size());
+    for (uint32_t i = 0; i < events.size(); i++) {
+      auto object = Napi::Object::New(env);
+      object.Set("id", static_cast<double>(events[i].id));
+      std::visit([&](const auto& what) { Write(object, what); }, events[i].what);
+      array.Set(i, object);
+    }
+    return array;
+  }
+  static bool IsLast(const llama::EmbeddingEvent&) { return true; }
+};
+
+using Session = EngineSession<llama::EmbeddingEngine, EmbeddingEvents>;
+
+llama::Pooling ToPooling(const Napi::Object& object) {
+  const auto name = String(object, "pooling");
+  for (const auto pooling : {llama::Pooling::kMean, llama::Pooling::kCls, llama::Pooling::kLast}) {
+    if (name == llama::NameOf(pooling)) return pooling;
+  }
+  throw Napi::TypeError::New(object.Env(), "pooling must be mean, cls or last");
+}
+
+llama::EmbeddingOptions ToOptions(Napi::Env env, Napi::Value value) {
+  const auto object = ToObject(env, value, "options");
+  llama::EmbeddingOptions options;
+  ReadModelOptions(object, options);
+  const auto task = String(object, "task");
+  if (task != "embed" && task != "rank") throw Napi::TypeError::New(env, "task must be embed or rank");
+  options.task = task == "rank" ? llama::EmbeddingTask::kRank : llama::EmbeddingTask::kEmbed;
+  options.n_context = Int(object, "maxTokens", 0, 1 << 24);
+  options.n_batch = Int(object, "batchTokens", 1, 1 << 20);
+  if (Has(object, "pooling")) options.pooling = ToPooling(object);
+  if (Has(object, "rankTemplate")) options.rank_template = String(object, "rankTemplate");
+  return options;
+}
+
+llama::Truncation ToTruncation(const Napi::Object& object) {
+  const auto name = String(object, "truncate");
+  if (name == "none") return llama::Truncation::kNone;
+  if (name == "start") return llama::Truncation::kStart;
+  if (name == "end") return llama::Truncation::kEnd;
+  throw Napi::TypeError::New(object.Env(), "truncate must be none, start or end");
+}
+
+llama::EmbeddingRequest ToRequest(const Napi::CallbackInfo& info) {
+  const auto texts = ToObject(info.Env(), info[1], "the texts");
+  const auto options = ToObject(info.Env(), info[2], "options");
+  llama::EmbeddingRequest request;
+  request.id = ToRequestId(info);
+  if (Has(texts, "query")) request.query = String(texts, "query");
+  request.texts = OptionalStrings(texts, "texts");
+  request.terms = ToRequestTerms(options);
+  if (Has(options, "truncate")) request.truncation = ToTruncation(options);
+  return request;
+}
+
+Napi::Value Submit(Session& session, const Napi::CallbackInfo& info, bool only_counts) {
+  session.engine(info.Env());
+  auto request = ToRequest(info);
+  request.only_counts = only_counts;
+  session.Submit(info.Env(), std::move(request));
+  return info.Env().Undefined();
+}
+
+Napi::Object ToValue(Napi::Env env, const llama::EmbeddingModelInfo& info) {
+  auto object = Napi::Object::New(env);
+  object.Set("description", info.description);
+  object.Set("sizeBytes", static_cast<double>(info.n_bytes));
+  object.Set("parameterCount", static_cast<double>(info.n_parameters));
+  object.Set("vocabularySize", info.n_vocab);
+  object.Set("trainedContextTokens", info.n_context_trained);
+  object.Set("maxTokens", info.n_context);
+  object.Set("batchTokens", info.n_batch);
+  object.Set("dimensions", info.n_values);
+  object.Set("pooling", llama::NameOf(info.pooling));
+  object.Set("hasProbabilities", info.has_probabilities);
+  return object;
+}
+
+Napi::Object MakeEngineObject(Napi::Env env, const std::shared_ptr<Session>& session) {
+  auto object = Napi::Object::New(env);
+  AddMethod(object, session, "submit", [](Session& of, const Napi::CallbackInfo& info) { return Submit(of, info, false); });
+  AddMethod(object, session, "countTokens", [](Session& of, const Napi::CallbackInfo& info) { return Submit(of, info, true); });
+  AddLife(object, session);
+  object.Set("info", ToValue(env, session->engine(env).info()));
+  return object;
+}
+
+}  // namespace
+
+Napi::Value LoadLlamaEmbedding(const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  if (!info[1].IsFunction() || !info[2].IsFunction()) throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
+  return Session::Load(env, ToOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(), MakeEngineObject);
+}
+
+}  // namespace aana

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/llama/event.h"
+#include "core/llama/request.h"
+#include "core/request_terms.h"
+
+namespace aana::llama {
+
+// Which tokens of a text that is too long are left out.
+enum class Truncation { kNone, kStart, kEnd };
+
+// A request for the answers for some texts, or only for the number of their tokens.
+struct EmbeddingRequest {
+  RequestId id = 0;
+  std::string query;  // of a reranker; the texts are documents
+  std::vector<std::string> texts;
+  Truncation truncation = Truncation::kNone;
+  bool only_counts = false;
+  RequestTerms terms;
+};
+
+// The answers for all texts, one after the other.
+struct VectorsEvent {
+  std::vector<float> values;      // n_values of the model for each text; empty for only_counts
+  std::vector<int32_t> n_tokens;  // of each text, after truncation
+};
+
+struct CancelledEvent {};
+
+// The end of a request.
+struct EmbeddingEvent {
+  RequestId id = 0;
+  std::variant<VectorsEvent, CancelledEvent, ErrorEvent> what;
+};
+
+}  // namespace aana::llama
