@@ -1,4 +1,5 @@
 import type { PackageSource } from '../packages/index.ts';
+import type { BertNames } from './convert/bert-to-gguf.ts';
 
 export type ModelKind = 'whisper' | 'vad' | 'gguf' | 'tool' | 'sample';
 
@@ -24,6 +25,8 @@ export type ModelSource =
   | { readonly from: 'ctranslate2'; readonly model: readonly PackageParts[]; readonly tokenizer: PackageParts }
   /** Silero's ONNX graph in a package, which is converted. */
   | { readonly from: 'silero-onnx'; readonly parts: PackageParts; readonly version: string }
+  /** A BERT model for embeddings, in sentence-transformers' form in a package, which is converted. */
+  | { readonly from: 'bert'; readonly parts: PackageParts; readonly names: BertNames }
   /** The 16-bit file of another entry, which is quantised on this machine. */
   | { readonly from: 'quantise'; readonly base: string; readonly type: QuantisedType };
 

@@ -1,3 +1,4 @@
+import { embeddingEntries } from './catalogue-embedding.ts';
 import { textEntries } from './catalogue-text.ts';
 import { toolEntries } from './catalogue-tools.ts';
 import type { CatalogueEntry } from './catalogue-types.ts';
@@ -41,6 +42,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   ...whisperEntries,
   ...vadEntries,
   ...textEntries,
+  ...embeddingEntries,
   ...toolEntries(`${process.platform}-${process.arch}`),
 ];
 

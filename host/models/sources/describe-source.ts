@@ -11,6 +11,7 @@ export function describeSource(source: ModelSource): string {
       return source.url;
     case 'quantise':
       return `${source.base} quantised`;
+    case 'bert':
     case 'silero-onnx':
     case 'package':
     case 'ctranslate2':
@@ -25,6 +26,7 @@ export function packagesOfSource(source: ModelSource): PackageSource[] {
       return packagesOf(source.parts);
     case 'ctranslate2':
       return packagesOf([...source.model, source.tokenizer]);
+    case 'bert':
     case 'silero-onnx':
       return packagesOf([source.parts]);
     case 'hub':
