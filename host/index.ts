@@ -73,6 +73,8 @@ export {
   type Input,
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
+  OpenAITextGenerationConfig,
+  OpenAITextGenerationDeployment,
   type MemoryNeed,
   method,
   type MethodDefinition,

@@ -21,7 +21,7 @@ import { EndpointRegistry } from '../endpoints/index.ts';
 import { remembered } from '../core/remembered.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
-import { httpPort, networkFrom, webhookPorts } from './ports/outgoing-ports.ts';
+import { httpPort, networkFrom, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
@@ -98,6 +98,7 @@ export class Services {
       definitions,
       telemetry,
       models: this.models,
+      network: { ...networkSettings(config) },
       beforeReplicas: async () => this.#native,
       machine: (started) =>
         findMachine({ env: childEnvironment(config), log, declared: config.devices, signal: started }),

@@ -36,6 +36,10 @@ export {
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
 } from './builtin/llama-text-generation-deployment.ts';
+export {
+  OpenAITextGenerationConfig,
+  OpenAITextGenerationDeployment,
+} from './builtin/openai-text-generation-deployment.ts';
 export type { MemoryNeed } from './builtin/memory-need.ts';
 export {
   type HasMethods,

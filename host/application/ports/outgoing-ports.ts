@@ -5,6 +5,7 @@ import {
   literalAddress,
   type Network,
   networkOf,
+  type NetworkSettings,
   requestGuarded,
   withoutCredentials,
 } from '../../outgoing/index.ts';
@@ -13,19 +14,23 @@ import type { HttpPort } from '../../plugins/index.ts';
 
 /** Returns the proxies and certificate authorities for outgoing requests. */
 export function networkFrom(config: Config): Network {
+  return networkOf(networkSettings(config));
+}
+
+export function networkSettings(config: Config): NetworkSettings {
   const {
     http_proxy: httpProxy,
     https_proxy: httpsProxy,
     no_proxy: noProxy,
     proxy_resolves: proxyResolves,
   } = config.outgoing;
-  return networkOf({
+  return {
     httpProxy,
     httpsProxy,
     noProxy: noProxy?.split(/[\s,]+/).filter((entry) => entry !== '') ?? [],
     proxyResolves,
     authorityFiles: authorityFiles(config),
-  });
+  };
 }
 
 /**

@@ -118,6 +118,7 @@ async function pullDeploymentModels(
       models,
       log,
       signal,
+      env: {}, // the secrets of the server are not needed here
       cpus: async () => defaultCpus(availableParallelism()),
       numGpus: devices.num_gpus ?? 0,
       progress: () => {},

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { AanaError } from '../../core/errors.ts';
-import { ChatDialog, SamplingParams } from '../../schemas/index.ts';
+import { SamplingParams } from '../../schemas/index.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
+import { countTokensMethod } from './count-tokens-method.ts';
 import { llamaMemory } from './memory-need.ts';
-import { method } from '../class/method.ts';
 import { pullModel } from './pull-model.ts';
 import { promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
 
@@ -83,13 +83,6 @@ const schema = z.strictObject({
 /** Configuration of a llama.cpp deployment. */
 export class LlamaTextGenerationConfig extends configClass(schema) {}
 
-const countTokens = z
-  .strictObject({ dialog: z.optional(ChatDialog), text: z.string().optional() })
-  .refine(
-    ({ dialog, text }) => (dialog === undefined) !== (text === undefined),
-    "Exactly one of 'dialog' and 'text' must be provided.",
-  );
-
 /**
  * Returns the part of each GPU; undefined for one GPU or none. Throws `ValidationError` when the configuration is for
  * another number of GPUs.
@@ -120,11 +113,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
   maxOngoingRequests: ({ model_kwargs: { n_seq_max: sequences } }) => sequences + 2,
   methods: {
     ...textGenerationMethods,
-    count_tokens: method({
-      description: 'Counts the tokens of a text, or of a dialog in its template.',
-      input: countTokens,
-      output: z.strictObject({ tokens: z.int(), max_tokens: z.int() }),
-    }),
+    count_tokens: countTokensMethod,
   },
   threads: ({ model_kwargs: { n_threads: threads } }) => threads,
   async prepare(config, context) {

@@ -19,6 +19,10 @@ export interface PrepareContext {
   readonly models: ModelSource;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** Environment of the host. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Proxies and certificate authorities of the host, as JSON; undefined means none. */
+  readonly network?: Readonly<Record<string, unknown>> | undefined;
   /**
    * Returns the number of processors that each replica should keep busy. It limits the threads, even if the
    * configuration names more. Call it after the models are fetched, because it takes time to examine the machine.

@@ -50,7 +50,12 @@ const GPUS = z
 /** One entry of `deployments` in the configuration file. Its keys have the names of the original SDK. */
 export const DeploymentOptions = z
   .strictObject({
-    type: z.string().min(1).describe('Type of the deployment: `WhisperDeployment` or `LlamaTextGenerationDeployment`.'),
+    type: z
+      .string()
+      .min(1)
+      .describe(
+        'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment` or `OpenAITextGenerationDeployment`.',
+      ),
     num_replicas: z
       .int()
       .min(1)
@@ -63,7 +68,7 @@ export const DeploymentOptions = z
       .max(1000)
       .optional()
       .describe(
-        'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text generation, 5 for a custom class.',
+        'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text generation, 16 for text generation by another server, 5 for a custom class.',
       ),
     max_queued_requests: z
       .int()

@@ -17,6 +17,7 @@ import { DevicePlan } from '../placement/device-plan.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
 import { ManagedDeployment } from './managed-deployment.ts';
+import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
 import { RoomMaker } from '../placement/room-maker.ts';
 import { type StartFailure, startFailure } from './start-failures.ts';
 import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
@@ -59,7 +60,11 @@ export interface UpdateOptions extends DeployOptions {
 }
 
 /** Built-in types of deployments. */
-export const builtinDefinitions: readonly DeploymentDefinition[] = [WhisperDeployment, LlamaTextGenerationDeployment];
+export const builtinDefinitions: readonly DeploymentDefinition[] = [
+  WhisperDeployment,
+  LlamaTextGenerationDeployment,
+  OpenAITextGenerationDeployment,
+];
 
 const DEFAULT_WATCH_S = 5;
 const MAX_WATCH_S = 86_400;

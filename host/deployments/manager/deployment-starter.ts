@@ -13,6 +13,8 @@ export interface DeploymentStarterOptions {
   readonly models: ModelSource;
   /** Environment of replicas. */
   readonly env: NodeJS.ProcessEnv;
+  /** Proxies and certificate authorities as JSON, for deployments that connect to other servers. Default: none. */
+  readonly network?: Readonly<Record<string, unknown>> | undefined;
   /** Added to the niceness of replicas. Default: 10. */
   readonly nice?: number | undefined;
   /** Records calls. Default: none. */
@@ -48,6 +50,8 @@ export class DeploymentStarter {
     try {
       return await definition.prepare(options.user_config, {
         models: this.#options.models,
+        env: this.#options.env,
+        network: this.#options.network,
         log,
         signal,
         numGpus,

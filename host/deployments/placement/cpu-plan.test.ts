@@ -94,6 +94,7 @@ async function threadsOf(bound: BoundDeployment, cpus: number): Promise<readonly
   const spec = await bound.definition.prepare(bound.options.user_config, {
     models,
     log: silentLogger,
+    env: {},
     signal: new AbortController().signal,
     cpus: async () => cpus,
     numGpus: 0,

@@ -189,6 +189,24 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('ChatTemplateException', 'bad-request', "The model's chat template does not accept the dialog.", {
     data: 'model_name',
   }),
+  one(
+    'RemoteServerUnavailable',
+    'unavailable',
+    'The server that computes for a deployment gave no answer, or has no room. `Retry-After` has the wait that it asks for.',
+    { data: 'retry_after_s' },
+  ),
+  one('RemoteAccessDenied', 'internal', 'The server that computes for a deployment refuses the key of the deployment.'),
+  one('RemoteModelNotFound', 'internal', 'The server that computes for a deployment does not have the model.', {
+    data: 'model_name',
+  }),
+  one('RemoteRequestRefused', 'bad-request', 'The server that computes for a deployment refuses the request.', {
+    data: 'model_name',
+  }),
+  one(
+    'NotSupportedByServer',
+    'bad-request',
+    'The server that computes for a deployment has no such function, for example counting of tokens.',
+  ),
   one('InvalidOutput', 'internal', 'The output of a deployment does not match its schema.'),
   one(
     'DeploymentFull',

@@ -10,6 +10,8 @@ import {
   HandleOptions,
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
+  OpenAITextGenerationConfig,
+  OpenAITextGenerationDeployment,
   WhisperConfig,
   WhisperDeployment,
 } from '../../deployments/index.ts';
@@ -45,10 +47,12 @@ const COMMANDS = new Set(
 const SCHEMAS: Readonly<Record<string, z.core.$ZodType>> = {
   WhisperConfig: WhisperConfig.schema,
   LlamaTextGenerationConfig: LlamaTextGenerationConfig.schema,
+  OpenAITextGenerationConfig: OpenAITextGenerationConfig.schema,
 };
 const METHODS: Readonly<Record<string, object>> = {
   WhisperDeployment: WhisperDeployment.methods,
   LlamaTextGenerationDeployment: LlamaTextGenerationDeployment.methods,
+  OpenAITextGenerationDeployment: OpenAITextGenerationDeployment.methods,
 };
 /** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {

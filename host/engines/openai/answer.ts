@@ -1,0 +1,145 @@
+import * as z from 'zod/mini';
+import type { GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
+
+// The rule for promises takes `z.catch` for the method of a promise.
+const { catch: orElse } = z;
+
+const count = orElse(z.optional(z.nullable(z.int().check(z.minimum(0)))), undefined);
+const duration = orElse(z.optional(z.number().check(z.minimum(0))), undefined);
+const scored = { token: z.string(), id: z.int(), logprob: z.number(), bytes: z.array(z.int()) };
+
+const ServerError = z.object({
+  message: orElse(z.string(), ''),
+  code: orElse(z.optional(z.nullable(z.union([z.string(), z.number()]))), undefined),
+  type: orElse(z.optional(z.nullable(z.string())), undefined),
+  n_prompt_tokens: count,
+  n_ctx: count,
+});
+/** The error of a server, as far as it is used. */
+export type ServerError = z.infer<typeof ServerError>;
+
+/** OpenAI wraps the error; older versions of vLLM send it bare. */
+const ErrorBody = z.union([z.object({ error: ServerError }), z.object({ error: z.string() }), ServerError]);
+
+const Chunk = z.object({
+  choices: z.array(
+    z.object({
+      delta: z.optional(z.object({ content: z.optional(z.nullable(z.string())) })),
+      text: z.optional(z.nullable(z.string())),
+      finish_reason: z.optional(z.nullable(z.string())),
+      logprobs: z.optional(
+        z.nullable(
+          z.object({
+            content: z.optional(z.nullable(z.array(z.object({ ...scored, top_logprobs: z.array(z.object(scored)) })))),
+          }),
+        ),
+      ),
+    }),
+  ),
+  usage: z.optional(
+    z.nullable(
+      z.object({
+        prompt_tokens: count,
+        completion_tokens: count,
+        prompt_tokens_details: z.optional(z.nullable(z.object({ cached_tokens: count }))),
+      }),
+    ),
+  ),
+  timings: z.optional(z.object({ prompt_ms: duration, predicted_ms: duration, cache_n: count })),
+});
+
+/** One event of an answer. */
+export interface AnswerEvent {
+  readonly text: string;
+  readonly logprobs: TokenLogprob[] | undefined;
+}
+
+/** The smallest logarithm in an answer, as in OpenAI's API. It stands for a probability of 0. */
+const LEAST_LOGPROB = -9999;
+
+/** A server sent something else than OpenAI's API says. The message has nothing of the answer, because it is logged. */
+export class AnswerFormatError extends Error {
+  override readonly name = 'AnswerFormatError';
+}
+
+/** Parses JSON of a server. Throws {@link AnswerFormatError}. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AnswerFormatError('it is not JSON');
+  }
+}
+
+/** Reads the events of one answer and collects its details. */
+export class AnswerReader {
+  readonly #startedMs = performance.now();
+  #firstMs: number | undefined;
+  #finishReason: string | undefined;
+  #usage: GenerationDetails['usage'] | undefined;
+  #promptMs: number | undefined;
+  #completionMs: number | undefined;
+
+  /** Whether the server has said why the answer ended. */
+  get isWhole(): boolean {
+    return this.#finishReason !== undefined;
+  }
+
+  /** Returns the text of an event; undefined when it has an error instead. Throws for an event of another form. */
+  read(data: string): AnswerEvent | undefined {
+    const value = parseJson(data);
+    const parsed = Chunk.safeParse(value);
+    if (!parsed.success) {
+      if (parseServerError(value)) return undefined;
+      throw new AnswerFormatError('an event has an unknown form');
+    }
+    const { choices, usage, timings } = parsed.data;
+    const [choice] = choices;
+    if (usage)
+      this.#usage = {
+        prompt_tokens: usage.prompt_tokens ?? 0,
+        cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? timings?.cache_n ?? 0,
+        completion_tokens: usage.completion_tokens ?? 0,
+      };
+    this.#promptMs = timings?.prompt_ms ?? this.#promptMs;
+    this.#completionMs = timings?.predicted_ms ?? this.#completionMs;
+    this.#finishReason = choice?.finish_reason ?? this.#finishReason;
+    const text = choice?.delta?.content ?? choice?.text ?? '';
+    if (text !== '') this.#firstMs ??= performance.now();
+    const logprobs = choice?.logprobs?.content?.map(({ top_logprobs: top, ...token }) => ({
+      ...bounded(token),
+      top_logprobs: top.map(bounded),
+    }));
+    return { text, logprobs };
+  }
+
+  /** Returns the details after the last event; undefined when the server did not count the tokens. */
+  details(): GenerationDetails | undefined {
+    if (!this.#usage) return undefined;
+    const now = performance.now();
+    const untilFirst = (this.#firstMs ?? now) - this.#startedMs;
+    const promptMs = this.#promptMs ?? untilFirst;
+    return {
+      finish_reason: this.#finishReason === 'length' ? 'length' : 'stop',
+      usage: this.#usage,
+      timings: {
+        queue_ms: Math.max(0, untilFirst - promptMs),
+        prompt_ms: promptMs,
+        completion_ms: this.#completionMs ?? now - (this.#firstMs ?? now),
+      },
+    };
+  }
+}
+
+/** Returns the error in an answer; undefined if it has none. */
+export function parseServerError(value: unknown): ServerError | undefined {
+  const { success, data } = ErrorBody.safeParse(value);
+  if (!success) return undefined;
+  const error = 'error' in data ? data.error : data;
+  if (typeof error === 'string') return { message: error };
+  return error.message === '' && error.code == null && error.type == null ? undefined : error;
+}
+
+function bounded<Token extends { readonly logprob: number }>(token: Token): Token {
+  return { ...token, logprob: Math.min(0, Math.max(LEAST_LOGPROB, token.logprob)) };
+}

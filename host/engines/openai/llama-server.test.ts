@@ -1,0 +1,136 @@
+// The deployment over a real llama-server, beside the deployment that computes the same model itself.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { drained } from '../../core/async/async-values.ts';
+import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../../deployments/index.ts';
+import type { GenerationDetails, TextChunk } from '../../schemas/index.ts';
+import { failure } from '../../test/helpers/failure.ts';
+import { type LlamaServer, noLlamaServer, startLlamaServer } from '../../test/helpers/llama-server.ts';
+import { testModel } from '../../test/helpers/models.ts';
+import { skip } from '../../test/skip.ts';
+import { cannotRun, deployed } from '../fixtures/real-models.ts';
+
+const Remote = suite('text generation by llama-server');
+
+const MODEL = 'smollm2-135m-instruct';
+const CONTEXT = 512;
+const SLOTS = 2;
+const dialog = { messages: [{ role: 'user', content: 'Name three colours.' }] };
+const defaults = { default_sampling_params: { max_tokens: 24 } };
+
+let server: LlamaServer;
+let managers: DeploymentManager[];
+let remote: DeploymentHandle;
+let local: DeploymentHandle;
+
+Remote.before(async () => {
+  server = await startLlamaServer(await testModel(MODEL), ['-c', String(CONTEXT * SLOTS), '-np', String(SLOTS)]);
+  const options: DeploymentOptionsInput[] = [
+    { type: 'OpenAITextGenerationDeployment', user_config: { base_url: server.baseUrl, ...defaults } },
+    {
+      type: 'LlamaTextGenerationDeployment',
+      user_config: { model_id: MODEL, model_kwargs: { n_ctx: CONTEXT, n_threads: 1 }, ...defaults },
+    },
+  ];
+  managers = options.map((each) => deployed(each));
+  await Promise.all(managers.map((manager) => manager.start()));
+  [remote, local] = managers.map((manager) => manager.handle('model')) as unknown as [
+    DeploymentHandle,
+    DeploymentHandle,
+  ];
+});
+
+Remote.after(async () => {
+  await Promise.all((managers ?? []).map((manager) => manager.shutdown({ graceMs: 0 })));
+  await server?.[Symbol.asyncDispose]();
+});
+
+const contentOf = (value: unknown): string => (value as { message: { content: string } }).message.content;
+const detailsOf = (value: unknown): GenerationDetails => (value as { details: GenerationDetails }).details;
+
+for (const [method, args] of [
+  ['chat', { dialog }],
+  ['chat', { dialog, assistant_prefix: 'Three colours are' }],
+  ['chat', { dialog, sampling_params: { max_tokens: 5 } }],
+  ['generate', { prompt: 'The capital of France is' }],
+  ['generate', { prompt: 'One, two, three,', sampling_params: { stop: ['seven'], repetition_penalty: 1.1 } }],
+] as const) {
+  Remote(`answers ${method} ${JSON.stringify(args)} like the deployment that computes it`, async () => {
+    const [far, near] = await Promise.all([remote, local].map((llm) => llm.call(method, { ...args, details: true })));
+    assert.is(JSON.stringify({ ...(far as object), details: 0 }), JSON.stringify({ ...(near as object), details: 0 }));
+    const { finish_reason: reason, usage, timings } = detailsOf(far);
+    assert.is(reason, detailsOf(near).finish_reason);
+    assert.is(usage.prompt_tokens, detailsOf(near).usage.prompt_tokens);
+    // llama-server counts the token that ends an answer.
+    const extra = usage.completion_tokens - detailsOf(near).usage.completion_tokens;
+    assert.ok(extra === 0 || (extra === 1 && reason === 'stop'), String(extra));
+    assert.ok((timings?.completion_ms ?? 0) > 0);
+  });
+}
+
+Remote('streams pieces, answers a batch and counts tokens like it', async () => {
+  const texts: string[] = [];
+  const end = await drained(remote.stream('chat_stream', { dialog }), (batch) => {
+    texts.push(...(batch as TextChunk[]).map(({ text }) => text));
+  });
+  assert.ok(texts.length > 5);
+  assert.is(texts.join(''), contentOf(await local.call('chat', { dialog })));
+  assert.is((end as GenerationDetails).usage.completion_tokens, 24);
+  const args = { prompts: ['One, two,', 'The sun'], sampling_params: { max_tokens: 6 } };
+  assert.equal(await remote.call('generate_batch', args), await local.call('generate_batch', args));
+  for (const what of [{ dialog }, { text: 'One, two, three' }])
+    assert.equal(await remote.call('count_tokens', what), await local.call('count_tokens', what));
+});
+
+Remote('gives logarithms of probabilities like it', async () => {
+  const args = { dialog, sampling_params: { logprobs: 2, max_tokens: 3 } };
+  const [far, near] = await Promise.all([remote, local].map(async (llm) => detailsOf(await llm.call('chat', args))));
+  assert.equal(
+    far?.logprobs?.map(({ id, token }) => ({ id, token })),
+    near?.logprobs?.map(({ id, token }) => ({ id, token })),
+  );
+  for (const [at, token] of (far?.logprobs ?? []).entries()) {
+    assert.is(token.top_logprobs.length, 2);
+    assert.ok(Math.abs(token.logprob - (near?.logprobs?.[at]?.logprob ?? 0)) < 0.01);
+  }
+});
+
+Remote('takes every parameter that it does not refuse', async () => {
+  const sampling = {
+    ...{ temperature: 1, top_p: 0.9, top_k: 50, min_p: 0.01, typical_p: 0.99, seed: 7, max_tokens: 4, stop: ['x'] },
+    ...{ repetition_penalty: 1.1, presence_penalty: 0.1, frequency_penalty: 0.1, logit_bias: { '5': -1 } },
+    ...{ dry_multiplier: 0.5, dry_base: 1.8, dry_allowed_length: 3, dry_penalty_last_n: -1 },
+    ...{ dry_sequence_breakers: ['.'], xtc_probability: 0.1, xtc_threshold: 0.2, ignore_eos: true },
+    ...{ mirostat: 2, mirostat_tau: 5, mirostat_eta: 0.1, logprobs: 1 },
+  };
+  assert.ok(contentOf(await remote.call('chat', { dialog, sampling_params: sampling })).length > 0);
+});
+
+Remote('throws the same error for a prompt that is too long', async () => {
+  const args = { prompt: 'word '.repeat(CONTEXT + 10) };
+  for (const llm of [remote, local]) {
+    const { name, data } = await failure(llm.call('generate', args));
+    assert.is(name, 'PromptTooLongException');
+    assert.is((data as { max_len: number }).max_len, CONTEXT);
+  }
+});
+
+Remote('the server stops computing when a call is cancelled', async () => {
+  const controller = new AbortController();
+  const long = { dialog, sampling_params: { max_tokens: 400, ignore_eos: true } };
+  const reading = (async () => {
+    for await (const _ of remote.stream('chat_stream', long, { signal: controller.signal })) controller.abort();
+  })();
+  await reading.catch(() => {});
+  for (let tries = 0; ; tries += 1) {
+    const slots = (await server.get('/slots')) as { is_processing: boolean }[];
+    if (slots.every((slot) => !slot.is_processing)) break;
+    assert.ok(tries < 40, 'the server still computes');
+    await sleep(50);
+  }
+});
+
+const reason = cannotRun ?? noLlamaServer();
+if (reason === undefined) Remote.run();
+else skip('text generation by llama-server', reason);

@@ -1,0 +1,414 @@
+// The deployment over scripted servers: recorded answers, failures, and hostile servers.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { drained } from '../../core/async/async-values.ts';
+import { silentLogger } from '../../core/log/logger.ts';
+import type { Implementation } from '../../replicas/process/implementation.ts';
+import type { CallContext } from '../../rpc/index.ts';
+import { failure } from '../../test/helpers/failure.ts';
+import { OpenAITextGenerationConfig, OpenAITextGenerationDeployment } from '../../deployments/index.ts';
+import { start } from './openai.ts';
+import {
+  asEvent,
+  ENDING,
+  events,
+  json,
+  piece,
+  type ScriptedServer,
+  startScriptedServer,
+} from './scripted-server.test.fixture.ts';
+
+const OpenAi = suite<{ server: ScriptedServer }>('text generation by another server');
+
+OpenAi.before.each(async (context) => {
+  context.server = await startScriptedServer();
+});
+OpenAi.after.each(async ({ server }) => server[Symbol.asyncDispose]());
+
+type Config = Partial<ConstructorParameters<typeof OpenAITextGenerationConfig>[0]>;
+
+async function open({ baseUrl }: ScriptedServer, config: Config = {}): Promise<Implementation> {
+  const parsed = new OpenAITextGenerationConfig({ base_url: baseUrl, start_wait_s: 0, ...config });
+  const spec = await OpenAITextGenerationDeployment.prepare(parsed, {
+    ...{ log: silentLogger, signal: context().signal, env: { AANA_TEST_KEY: 'secret-key' }, numGpus: 0 },
+    ...{ models: {} as never, cpus: async () => 1, progress: () => {} },
+  });
+  return start(JSON.parse(JSON.stringify(spec)) as never, {
+    log: silentLogger,
+    artifactPath: () => Promise.reject(new Error('no artifacts')),
+    progress: () => {},
+  });
+}
+
+const context = (signal = new AbortController().signal, deadlineAt?: number): CallContext => ({ signal, deadlineAt });
+const dialog = { messages: [{ role: 'user', content: 'Hi' }] };
+
+function call(
+  implementation: Implementation,
+  method: string,
+  args: object,
+  terms: CallContext = context(),
+): Promise<unknown> {
+  const method_ = implementation.methods[method];
+  return Promise.resolve(method_?.(args as Record<string, unknown>, terms) as Promise<unknown>);
+}
+
+function stream(
+  implementation: Implementation,
+  args: object = { dialog },
+  terms: CallContext = context(),
+): AsyncIterable<{ text: string }, unknown> {
+  return implementation.methods['chat_stream']?.(args as Record<string, unknown>, terms) as AsyncIterable<
+    { text: string },
+    unknown
+  >;
+}
+
+async function collected(values: AsyncIterable<{ text: string }, unknown>): Promise<{ texts: string[]; end: unknown }> {
+  const texts: string[] = [];
+  const end = await drained(values, ({ text }) => void texts.push(text));
+  return { texts, end };
+}
+
+const answerOf = (value: unknown): string => (value as { message: { content: string } }).message.content;
+
+OpenAi('streams an answer with its details, and sends the key, the headers and the parameters', async ({ server }) => {
+  server.answers = [
+    events(asEvent({ choices: [{ delta: { role: 'assistant' } }] }), piece('Hel'), piece('lo'), ...ENDING),
+  ];
+  const remote = await open(server, {
+    api_key_env: 'AANA_TEST_KEY',
+    headers: { 'x-team': 'a' },
+    default_sampling_params: { temperature: 0.5, top_k: 40 },
+  });
+  const { texts, end } = await collected(
+    stream(remote, { dialog, sampling_params: { max_tokens: 9, top_k: -1, stop: ['x'], dry_base: 2, top_p: null } }),
+  );
+  assert.equal(texts, ['Hel', 'lo']);
+  const { finish_reason: reason, usage } = end as { finish_reason: string; usage: object };
+  assert.is(reason, 'stop');
+  assert.equal(usage, { prompt_tokens: 7, cached_tokens: 0, completion_tokens: 2 });
+  const [request] = server.seen;
+  assert.is(request?.path, '/v1/chat/completions');
+  assert.is(request?.headers.authorization, 'Bearer secret-key');
+  assert.is(request?.headers['x-team'], 'a');
+  assert.equal(request?.body, {
+    model: 'm',
+    messages: dialog.messages,
+    temperature: 0.5,
+    max_tokens: 9,
+    top_p: 1,
+    top_k: -1,
+    min_p: 0,
+    repetition_penalty: 1,
+    stop: ['x'],
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+});
+
+OpenAi('reads events however the server cuts its bytes', async ({ server }) => {
+  const text = [': ping\r\n\r\n', 'event: x\r\n', piece('Grüße 😀').replace(/\n/g, '\r\n'), ...ENDING].join('');
+  server.answers = [
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const bytes = Buffer.from(text);
+      const next = (at: number): void => {
+        if (at >= bytes.length) return void response.end();
+        response.write(bytes.subarray(at, at + 3), () => setImmediate(next, at + 3));
+      };
+      next(0);
+    },
+  ];
+  assert.is(answerOf(await call(await open(server), 'chat', { dialog })), 'Grüße 😀');
+});
+
+OpenAi('continues a text, a batch, and an answer with a prefix', async ({ server }) => {
+  server.answers = [
+    (response, { body }) =>
+      events(
+        asEvent({ choices: [{ text: `${String(body['prompt'])}!`, finish_reason: 'length' }] }),
+        ...ENDING.slice(1),
+      )(response, { body } as never),
+  ];
+  const remote = await open(server, { max_parallel: 2 });
+  const args = { prompts: ['a', 'b', 'c'], details: true };
+  const batch = (await call(remote, 'generate_batch', args)) as {
+    texts: string[];
+    details: { finish_reason: string }[];
+  };
+  assert.equal(batch.texts, ['a!', 'b!', 'c!']);
+  assert.is(batch.details[2]?.finish_reason, 'length');
+  server.answers = [events(piece(' you'), ...ENDING)];
+  assert.is(answerOf(await call(remote, 'chat', { dialog, assistant_prefix: 'Thank' })), 'Thank you');
+  const body = server.seen.at(-1)?.body ?? {};
+  assert.equal(body['messages'], [...dialog.messages, { role: 'assistant', content: 'Thank' }]);
+  assert.is(body['continue_final_message'], true);
+  assert.is(body['add_generation_prompt'], false);
+});
+
+OpenAi('refuses a sampling parameter that the server does not know, by name', async ({ server }) => {
+  const remote = await open(server, { server: 'openai' });
+  const refused = await failure(call(remote, 'chat', { dialog, sampling_params: { top_k: 5 } }));
+  assert.is(refused.name, 'InvalidSamplingParams');
+  assert.match(refused.message, /\(openai\) cannot take the sampling parameter top_k; only vllm and llama-server can/);
+  const everywhere = await failure(
+    call(await open(server), 'chat', { dialog, sampling_params: { dry_multiplier: 1, dry_base: 2 } }),
+  );
+  assert.match(everywhere.message, /\(vllm\) cannot take the sampling parameter dry_multiplier; only llama-server can/);
+  const prefixed = await failure(call(remote, 'chat', { dialog, assistant_prefix: 'x' }));
+  assert.is(prefixed.name, 'NotSupportedByServer');
+  assert.is((await failure(call(remote, 'count_tokens', { text: 'x' }))).name, 'NotSupportedByServer');
+  assert.equal(server.seen, []);
+});
+
+OpenAi('counts tokens with the route of vLLM', async ({ server }) => {
+  server.answers = [json(200, { count: 5, max_model_len: 100, tokens: [1, 2, 3, 4, 5] })];
+  assert.equal(await call(await open(server), 'count_tokens', { dialog }), { tokens: 5, max_tokens: 100 });
+  assert.is(server.seen[0]?.path, '/tokenize');
+});
+
+const VLLM_TOO_LONG =
+  "This model's maximum context length is 100 tokens. However, you requested 140 tokens (130 in the messages, 10 in the completion).";
+
+for (const [title, answer, name, message, data] of [
+  [
+    'vLLM says that the prompt is too long',
+    json(400, { object: 'error', message: VLLM_TOO_LONG, type: 'BadRequestError', code: 400 }),
+    'PromptTooLongException',
+    /maximum context length is 100/,
+    { prompt_len: 130, max_len: 100 },
+  ],
+  [
+    'llama-server says that the prompt is too long',
+    json(400, {
+      error: { code: 400, message: 'too long', type: 'exceed_context_size_error', n_prompt_tokens: 130, n_ctx: 100 },
+    }),
+    'PromptTooLongException',
+    /too long/,
+    { prompt_len: 130, max_len: 100 },
+  ],
+  [
+    'OpenAI says that the prompt is too long',
+    json(400, { error: { message: 'reduce it', type: 'invalid_request_error', code: 'context_length_exceeded' } }),
+    'PromptTooLongException',
+    /reduce it/,
+    { prompt_len: null, max_len: null },
+  ],
+  [
+    'the key is wrong',
+    json(401, { error: { message: 'Incorrect key secr**key' } }),
+    'RemoteAccessDenied',
+    /refuses access \(401\); check api_key/,
+    {},
+  ],
+  [
+    'the model is unknown',
+    json(404, { error: { message: 'no such model' } }),
+    'RemoteModelNotFound',
+    /no such model/,
+    { model_name: 'm' },
+  ],
+  ['a value is refused', json(422, { detail: 'x' }), 'RemoteRequestRefused', /status 422/, { model_name: 'm' }],
+  [
+    'the server fails',
+    json(500, { error: 'CUDA error' }),
+    'InferenceException',
+    /status 500: CUDA error/,
+    { model_name: 'm' },
+  ],
+  [
+    'the server redirects',
+    json(302, {}, { location: 'http://127.0.0.1:9/' }),
+    'InferenceException',
+    /redirects/,
+    { model_name: 'm' },
+  ],
+  [
+    'the server is busy for too long',
+    json(429, { error: { message: 'slow down' } }, { 'retry-after': '90' }),
+    'RemoteServerUnavailable',
+    /not available \(429\): slow down/,
+    { retry_after_s: 90 },
+  ],
+  [
+    'an event has an error',
+    events(asEvent({ error: { message: 'out of cells', code: 500 } })),
+    'RemoteRequestRefused',
+    /out of cells/,
+    { model_name: 'm' },
+  ],
+  [
+    'the answer is a page',
+    (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+    'InferenceException',
+    /content type "text\/html"/,
+    { model_name: 'm' },
+  ],
+  [
+    'an event is not JSON',
+    events('data: {"choices": [\n\n'),
+    'InferenceException',
+    /no valid answer: it is not JSON/,
+    { model_name: 'm' },
+  ],
+  [
+    'an event has another form',
+    events('data: {"choices": 5}\n\n'),
+    'InferenceException',
+    /unknown form/,
+    { model_name: 'm' },
+  ],
+  [
+    'a line does not end',
+    (response) => endless(response, 'data: xxxxxxxx'),
+    'InferenceException',
+    /has a line of more than/,
+    { model_name: 'm' },
+  ],
+  ['the answer ends early', events(piece('a')), 'InferenceException', /ended before it was whole/, { model_name: 'm' }],
+  [
+    'the connection breaks after a piece',
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(piece('a'), () => setTimeout(() => response.destroy(), 50));
+    },
+    'InferenceException',
+    /broke off/,
+    { model_name: 'm' },
+  ],
+] as readonly (readonly [string, ScriptedServer['models'], string, RegExp, object])[]) {
+  OpenAi(`throws ${name} when ${title}, and asks once`, async ({ server }) => {
+    server.answers = [answer];
+    const error = await failure(call(await open(server, { api_key: 'secret-key' }), 'chat', { dialog }));
+    assert.is(error.name, name);
+    assert.match(error.message, message);
+    assert.equal(error.data, data);
+    assert.is(server.seen.length, 1);
+    assert.not.match(JSON.stringify([error.message, error.data, error.stack]), /secret-key|secr\*\*/);
+  });
+}
+
+function endless(response: Parameters<ScriptedServer['models']>[0], text: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const block = Buffer.alloc(1 << 20, text);
+  const more = (): void => {
+    while (!response.destroyed && response.write(block));
+  };
+  response.on('drain', more);
+  more();
+}
+
+OpenAi('repeats a request after failures that pass, before the first piece', async ({ server }) => {
+  const whole = events(piece('ok'), ...ENDING);
+  const cut: ScriptedServer['models'] = (response) => response.destroy();
+  const begun: ScriptedServer['models'] = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': hello\n\n', () => response.destroy());
+  };
+  server.answers = [cut, begun, json(503, {}, { 'retry-after': '1' }), whole];
+  const remote = await open(server, { max_retries: 3 });
+  const started = performance.now();
+  assert.is(answerOf(await call(remote, 'chat', { dialog })), 'ok');
+  assert.is(server.seen.length, 4);
+  assert.ok(performance.now() - started > 1000, 'Retry-After was kept');
+  server.answers = [json(503, { error: { message: 'Loading model' } }, { 'retry-after': '0' })];
+  server.seen.length = 0;
+  assert.is((await failure(call(remote, 'chat', { dialog }))).name, 'RemoteServerUnavailable');
+  assert.is(server.seen.length, 4);
+});
+
+/** Answers with one piece and then nothing. */
+const hanging: ScriptedServer['models'] = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(piece('a'));
+};
+
+OpenAi('closes the connection when the call is cancelled or its reader leaves', async ({ server }) => {
+  server.answers = [hanging];
+  const remote = await open(server);
+  const controller = new AbortController();
+  const reason = new Error('client went away');
+  const reading = collected(stream(remote, { dialog }, context(controller.signal)));
+  while (server.seen.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  controller.abort(reason);
+  assert.is(await reading.catch((error: unknown) => error), reason);
+  assert.is(await server.seen[0]?.left, true);
+  for await (const { text } of stream(remote)) {
+    assert.is(text, 'a');
+    break;
+  }
+  assert.is(await server.seen[1]?.left, true);
+});
+
+OpenAi(
+  'stops at the deadline of the call, at its own time limit, and when the server is silent',
+  async ({ server }) => {
+    server.answers = [hanging];
+    const remote = await open(server);
+    const late = await failure(call(remote, 'chat', { dialog }, context(undefined, Date.now() + 100)));
+    assert.is(late.name, 'DeadlineExceeded');
+    assert.is(await server.seen[0]?.left, true);
+    const slow = await failure(call(await open(server, { timeout_s: 0.1 }), 'chat', { dialog }));
+    assert.match(slow.message, /^the request to m was stopped: it took longer than timeout_s, 0\.1 s/);
+    const silent = await failure(call(await open(server, { idle_timeout_s: 0.1 }), 'chat', { dialog }));
+    assert.match(silent.message, /broke off: .* sent nothing for 0\.1 s/);
+  },
+);
+
+OpenAi('refuses to start with a clear reason', async ({ server }) => {
+  const two = json(200, { data: [{ id: 'a' }, { id: 'b' }] });
+  for (const [models, config, message] of [
+    [two, {}, /set user_config\.model, because http:\S+ has a, b/],
+    [two, { model: 'c' }, /has no model c; it has a, b/],
+    [json(401, {}), { model: 'c' }, /refuses access \(401\)/],
+    [json(404, {}), {}, /404/],
+    [json(200, 'x'), {}, /lists no models/],
+    [two, { api_key_env: 'AANA_NO_SUCH_KEY' }, /environment variable AANA_NO_SUCH_KEY is not set/],
+  ] as const) {
+    server.models = models;
+    assert.match((await failure(open(server, config))).message, message);
+  }
+  await server[Symbol.asyncDispose]();
+  const error = await failure(open(server));
+  assert.match(error.message, /gave no answer: the connection was refused/);
+  Object.assign(server, await startScriptedServer());
+});
+
+OpenAi('starts without a list of models, and waits for a server that loads its model', async ({ server }) => {
+  server.models = json(404, {});
+  const { info } = await open(server, { model: 'mine' });
+  assert.equal(info, { model: 'mine', server: 'openai', address: `${server.baseUrl}/`, contextTokens: undefined });
+  const ready = json(200, { data: [{ id: 'm', owned_by: 'llamacpp', meta: { n_ctx: 64 } }] });
+  server.models = (response, request) => {
+    server.models = ready;
+    json(503, { error: { message: 'Loading model' } })(response, request);
+  };
+  const waited = await open(server, { start_wait_s: 20, model: 'any name' });
+  assert.equal(waited.info, {
+    model: 'any name',
+    server: 'llama-server',
+    address: `${server.baseUrl}/`,
+    contextTokens: 64,
+  });
+});
+
+for (const [config, message] of [
+  [{ base_url: 'ftp://x/v1' }, /base_url: .*must be an http or https address/],
+  [{ base_url: 'http://user:secret-key@x/v1' }, /base_url: .*must be an http or https address/],
+  [{ base_url: 'http://x/v1', api_key: 'secret-key\n' }, /api_key: has characters that no header can have/],
+  [{ base_url: 'http://x/v1', api_key: 'secret-key', api_key_env: 'KEY' }, /must not be given together/],
+  [{ base_url: 'http://x/v1', headers: { Host: 'secret-key' } }, /headers\.Host: .*is set by the deployment/],
+] as const) {
+  OpenAi(`refuses the configuration ${Object.keys(config).join(', ')} and does not show a key`, () => {
+    try {
+      const accepted = new OpenAITextGenerationConfig(config as never);
+      assert.unreachable(accepted.base_url);
+    } catch (error) {
+      assert.match((error as Error).message, message);
+      assert.not.match((error as Error).message, /secret-key/);
+    }
+  });
+}
+
+OpenAi.run();

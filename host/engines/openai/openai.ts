@@ -1,0 +1,242 @@
+// Runs in a replica: text generation by another server with OpenAI's API.
+import { drained } from '../../core/async/async-values.ts';
+import { boundedMap } from '../../core/async/bounded-map.ts';
+import { delay } from '../../core/abort.ts';
+import { AanaError } from '../../core/errors.ts';
+import { networkOf, type NetworkSettings } from '../../outgoing/index.ts';
+import { InferenceException } from '../../replicas/process/inference-exception.ts';
+import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
+import type { CallContext } from '../../rpc/index.ts';
+import type {
+  ChatDialog,
+  ChatOutputWithDetails,
+  GeneratedText,
+  GeneratedTexts,
+  GenerationDetails,
+  SamplingParams,
+  TextChunk,
+} from '../../schemas/index.ts';
+import { AnswerFormatError, AnswerReader } from './answer.ts';
+import { type Dialect, samplingBody } from './dialects.ts';
+import { OpenAiServer } from './server.ts';
+import { countTokens, findServer, type FoundServer } from './server-facts.ts';
+
+/** The configuration of a replica, made by `deployments/builtin/openai-text-generation-deployment.ts`. */
+interface OpenAiSpec {
+  readonly base_url: string;
+  readonly model?: string;
+  readonly server: Dialect | 'auto';
+  readonly api_key?: string;
+  readonly api_key_env?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeout_s: number;
+  readonly idle_timeout_s: number;
+  readonly start_wait_s: number;
+  readonly max_retries: number;
+  readonly max_parallel: number;
+  readonly default_sampling_params: SamplingParams;
+  readonly network?: NetworkSettings;
+}
+
+interface WithDetails {
+  readonly details?: boolean;
+}
+
+interface ChatArgs {
+  readonly dialog: ChatDialog;
+  readonly sampling_params?: SamplingParams | null;
+  readonly assistant_prefix?: string | null;
+}
+
+interface GenerateArgs {
+  readonly prompt: string;
+  readonly sampling_params?: SamplingParams | null;
+}
+
+type Pieces = AsyncGenerator<TextChunk, GenerationDetails | undefined>;
+
+const WAIT_BETWEEN_TRIES_MS = 1000;
+
+export async function start(spec: OpenAiSpec, { log, progress }: StartContext): Promise<Implementation> {
+  const options = {
+    baseUrl: spec.base_url,
+    apiKey: apiKeyOf(spec),
+    headers: spec.headers,
+    timeoutMs: spec.timeout_s * 1000,
+    idleTimeoutMs: spec.idle_timeout_s * 1000,
+    network: spec.network ? networkOf(spec.network) : undefined,
+    log,
+  };
+  const probe = new OpenAiServer({ ...options, model: spec.model ?? 'the model', maxRetries: 0, timeoutMs: 10_000 });
+  const found = await waitForServer(spec, probe, progress);
+  const server = new OpenAiServer({ ...options, model: found.model, maxRetries: spec.max_retries });
+  const remote = new RemoteModel(server, found, spec);
+  return {
+    info: { model: found.model, server: found.dialect, address: server.address, contextTokens: found.contextTokens },
+    // The host has checked the arguments against the schemas of the deployment's methods.
+    methods: {
+      chat: (args, context) => remote.chat(args as unknown as ChatArgs & WithDetails, context),
+      chat_stream: (args, context) => remote.chatPieces(args as unknown as ChatArgs, context),
+      generate: (args, context) => remote.generate(args as unknown as GenerateArgs & WithDetails, context),
+      generate_stream: (args, context) => remote.pieces(args as unknown as GenerateArgs, context),
+      generate_batch: (args, context) => remote.generateBatch(args as never, context),
+      count_tokens: (args, context) => countTokens(server, found, args, context),
+    },
+    reconfigure: async (next) => remote.reconfigure(next as OpenAiSpec),
+    gpuMemory: () => [],
+  };
+}
+
+/** The host puts the value of the variable into `api_key`. */
+function apiKeyOf({ api_key: key, api_key_env: variable }: OpenAiSpec): string | undefined {
+  if (variable === undefined) return key;
+  if (key !== undefined && key !== '') return key;
+  throw new AanaError(
+    'ConfigError',
+    'invalid-input',
+    `user_config.api_key_env: the environment variable ${variable} is not set`,
+  );
+}
+
+/** Waits until the server answers, because it may be loading its model. Fails at once if it refuses. */
+async function waitForServer(
+  spec: OpenAiSpec,
+  server: OpenAiServer,
+  progress: StartContext['progress'],
+): Promise<FoundServer> {
+  const untilMs = performance.now() + spec.start_wait_s * 1000;
+  for (;;) {
+    try {
+      return await findServer(server, spec);
+    } catch (error) {
+      const mayPass =
+        error instanceof AanaError && ['RemoteServerUnavailable', 'DeadlineExceeded'].includes(error.name);
+      if (!mayPass || performance.now() + WAIT_BETWEEN_TRIES_MS > untilMs) throw error;
+      progress(undefined, `waiting for ${server.address}`);
+      await delay(WAIT_BETWEEN_TRIES_MS);
+    }
+  }
+}
+
+class RemoteModel {
+  readonly #server: OpenAiServer;
+  readonly #found: FoundServer;
+  #spec: OpenAiSpec;
+
+  constructor(server: OpenAiServer, found: FoundServer, spec: OpenAiSpec) {
+    this.#server = server;
+    this.#found = found;
+    this.#spec = spec;
+  }
+
+  /** Changes the sampling defaults for later answers. The host makes new replicas for any other change. */
+  reconfigure(next: OpenAiSpec): void {
+    this.#spec = { ...this.#spec, default_sampling_params: next.default_sampling_params };
+  }
+
+  async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
+    const answer = await this.#joined(this.chatPieces(args, context), args);
+    const wanted = answer.details && (details || answer.details.logprobs);
+    return { message: { role: 'assistant', content: answer.text }, ...(wanted && { details: answer.details }) };
+  }
+
+  async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
+    const answer = await this.#joined(this.pieces(args, context), args);
+    const wanted = answer.details && (details || answer.details.logprobs);
+    return { text: answer.text, ...(wanted && { details: answer.details }) };
+  }
+
+  /** Has at most `max_parallel` prompts at the server at a time. When one fails, the others are cancelled. */
+  async generateBatch(
+    { prompts, ...rest }: WithDetails & Omit<GenerateArgs, 'prompt'> & { readonly prompts: readonly string[] },
+    context: CallContext,
+  ): Promise<GeneratedTexts> {
+    const answers = await boundedMap(prompts, this.#spec.max_parallel, context.signal, (prompt, signal) =>
+      this.generate({ ...rest, prompt }, { ...context, signal }),
+    );
+    const details = answers.flatMap((answer) => answer.details ?? []);
+    const isWhole = details.length > 0 && details.length === answers.length;
+    return { texts: answers.map(({ text }) => text), ...(isWhole && { details }) };
+  }
+
+  /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
+  async *chatPieces(
+    { dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs,
+    context: CallContext,
+  ): Pieces {
+    const { dialect } = this.#found;
+    const isPrefixed = prefix != null && prefix !== '';
+    if (isPrefixed && dialect === 'openai')
+      throw new AanaError(
+        'NotSupportedByServer',
+        'bad-request',
+        `${this.#server.address} cannot continue an answer (assistant_prefix); only vllm and llama-server can`,
+      );
+    if (isPrefixed) yield { text: prefix };
+    return yield* this.#run(
+      'chat/completions',
+      isPrefixed
+        ? {
+            messages: [...dialog.messages, { role: 'assistant', content: prefix }],
+            add_generation_prompt: false,
+            continue_final_message: true,
+          }
+        : { messages: dialog.messages },
+      sampling,
+      context,
+    );
+  }
+
+  pieces({ prompt, sampling_params: sampling }: GenerateArgs, context: CallContext): Pieces {
+    return this.#run('completions', { prompt }, sampling, context);
+  }
+
+  async *#run(
+    path: string,
+    prompt: Readonly<Record<string, unknown>>,
+    sampling: SamplingParams | null | undefined,
+    context: CallContext,
+  ): Pieces {
+    const { dialect, model, contextTokens } = this.#found;
+    const body = {
+      model,
+      ...prompt,
+      ...samplingBody(dialect, this.#spec.default_sampling_params, sampling, contextTokens),
+      stream: true,
+      stream_options: { include_usage: true },
+    };
+    const reader = new AnswerReader();
+    for await (const data of this.#server.events(path, body, context)) {
+      const event = this.#read(reader, data);
+      if (event.text !== '' || event.logprobs) yield event.logprobs ? event : { text: event.text };
+    }
+    if (!reader.isWhole)
+      throw new InferenceException(model, `the answer of ${this.#server.address} ended before it was whole`);
+    return reader.details();
+  }
+
+  #read(reader: AnswerReader, data: string): NonNullable<ReturnType<AnswerReader['read']>> {
+    let event: ReturnType<AnswerReader['read']>;
+    try {
+      event = reader.read(data);
+    } catch (error) {
+      throw error instanceof AnswerFormatError ? this.#server.invalidAnswer(error) : error;
+    }
+    if (!event) throw this.#server.eventError(data);
+    return event;
+  }
+
+  async #joined(
+    pieces: Pieces,
+    { sampling_params: sampling }: Pick<ChatArgs, 'sampling_params'>,
+  ): Promise<{ readonly text: string; readonly details: GenerationDetails | undefined }> {
+    let text = '';
+    const logprobs: NonNullable<TextChunk['logprobs']> = [];
+    const details = await drained(pieces, (piece) => {
+      text += piece.text;
+      if (piece.logprobs) logprobs.push(...piece.logprobs);
+    });
+    const wanted = sampling?.logprobs ?? this.#spec.default_sampling_params.logprobs;
+    return { text, details: details && { ...details, ...(wanted != null && { logprobs }) } };
+  }
+}

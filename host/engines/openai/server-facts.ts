@@ -1,0 +1,123 @@
+import * as z from 'zod/mini';
+import { AanaError } from '../../core/errors.ts';
+import type { CallContext } from '../../rpc/index.ts';
+import type { ChatDialog } from '../../schemas/index.ts';
+import { AnswerFormatError } from './answer.ts';
+import type { Dialect } from './dialects.ts';
+import type { OpenAiServer } from './server.ts';
+
+// The rule for promises takes `z.catch` for the method of a promise.
+const { catch: orElse } = z;
+
+/** The kind of a server, and its model. */
+export interface FoundServer {
+  readonly dialect: Dialect;
+  readonly model: string;
+  /** Tokens of a dialog with its answer, if the server tells. */
+  readonly contextTokens: number | undefined;
+}
+
+const size = orElse(z.optional(z.nullable(z.int().check(z.minimum(1)))), undefined);
+
+const ModelList = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      owned_by: orElse(z.optional(z.nullable(z.string())), undefined),
+      max_model_len: size,
+      meta: orElse(z.optional(z.nullable(z.object({ n_ctx: size }))), undefined),
+    }),
+  ),
+});
+
+const DIALECT_BY_OWNER: Readonly<Record<string, Dialect>> = { vllm: 'vllm', llamacpp: 'llama-server' };
+
+/** Asks the server for its models. Throws when it lacks the model, or has several and the configuration names none. */
+export async function findServer(
+  server: OpenAiServer,
+  { model, server: dialect }: { readonly model?: string; readonly server: Dialect | 'auto' },
+): Promise<FoundServer> {
+  const list = await modelsOf(server, model);
+  const names = list.map(({ id }) => id);
+  const [only] = list;
+  if (model === undefined && (names.length !== 1 || !only))
+    throw refused(`set user_config.model, because ${server.address} has ${shown(names)}`);
+  const found = list.find(({ id }) => id === model);
+  // llama-server has one model and takes any name for it.
+  const isLlamaServer = only?.owned_by === 'llamacpp';
+  if (model !== undefined && !found && list.length > 0 && !isLlamaServer)
+    throw refused(`user_config.model: ${server.address} has no model ${model}; it has ${shown(names)}`);
+  const facts = found ?? only;
+  return {
+    dialect: dialect === 'auto' ? (DIALECT_BY_OWNER[facts?.owned_by ?? ''] ?? 'openai') : dialect,
+    model: model ?? only?.id ?? '',
+    contextTokens: facts?.max_model_len ?? facts?.meta?.n_ctx ?? undefined,
+  };
+}
+
+type Models = z.infer<typeof ModelList>['data'];
+
+/** Returns no model for a server without a list, if the configuration names the model. */
+async function modelsOf(server: OpenAiServer, model: string | undefined): Promise<Models> {
+  let answer: unknown;
+  try {
+    answer = await server.json('GET', 'models', undefined, UNLIMITED);
+  } catch (error) {
+    if (model !== undefined && error instanceof AanaError && error.name === 'RemoteModelNotFound') return [];
+    throw error;
+  }
+  const { success, data } = ModelList.safeParse(answer);
+  if (success) return data.data;
+  if (model !== undefined) return [];
+  throw refused(`set user_config.model, because ${server.address} lists no models`);
+}
+
+/** Without a deadline of a caller; the server has a time limit. */
+const UNLIMITED: CallContext = { signal: new AbortController().signal };
+
+function refused(message: string): AanaError {
+  return new AanaError('ConfigError', 'invalid-input', message);
+}
+
+function shown(names: readonly string[]): string {
+  if (names.length === 0) return 'no model';
+  return names.slice(0, 10).join(', ') + (names.length > 10 ? ` and ${names.length - 10} more` : '');
+}
+
+const Counted = z.object({ count: z.int().check(z.minimum(0)), max_model_len: size });
+const Tokens = z.object({ tokens: z.array(z.unknown()) });
+const Prompt = z.object({ prompt: z.string() });
+
+function parsed<Value>(schema: z.ZodMiniType<Value>, server: OpenAiServer, value: unknown): Value {
+  const { success, data } = schema.safeParse(value);
+  if (success) return data;
+  throw server.invalidAnswer(new AnswerFormatError('the count of tokens has an unknown form'));
+}
+
+/** Counts tokens with routes of vLLM and llama-server, which are not a part of OpenAI's API. */
+export async function countTokens(
+  server: OpenAiServer,
+  { dialect, model, contextTokens }: FoundServer,
+  args: Readonly<Record<string, unknown>>,
+  context: CallContext,
+): Promise<{ tokens: number; max_tokens: number }> {
+  const { dialog, text = '' } = args as { readonly dialog?: ChatDialog; readonly text?: string };
+  if (dialect === 'vllm') {
+    const prompt = dialog ? { messages: dialog.messages } : { prompt: text };
+    const counted = parsed(Counted, server, await server.json('POST', '/tokenize', { model, ...prompt }, context));
+    return { tokens: counted.count, max_tokens: counted.max_model_len ?? contextTokens ?? 0 };
+  }
+  if (dialect === 'openai')
+    throw new AanaError(
+      'NotSupportedByServer',
+      'bad-request',
+      `${server.address} cannot count tokens; only vllm and llama-server can`,
+    );
+  const content = dialog
+    ? parsed(Prompt, server, await server.json('POST', '/apply-template', { messages: dialog.messages }, context))
+        .prompt
+    : text;
+  const body = { content, add_special: true, parse_special: true };
+  const { tokens } = parsed(Tokens, server, await server.json('POST', '/tokenize', body, context));
+  return { tokens: tokens.length, max_tokens: contextTokens ?? 0 };
+}
