@@ -32,6 +32,8 @@ export {
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';
+export { LlamaEmbeddingConfig, LlamaEmbeddingDeployment } from './builtin/llama-embedding-deployment.ts';
+export { LlamaRerankConfig, LlamaRerankDeployment } from './builtin/llama-rerank-deployment.ts';
 export {
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,

@@ -1,13 +1,11 @@
 import type { LlamaEvent, LlamaPrompt, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async/async-queue.ts';
-import { AanaError } from '../core/errors.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { logprobOf } from './logprobs.ts';
+import { llamaFailure } from './llama-failures.ts';
 import { termsOf } from './request-terms.ts';
-
-type LlamaFailure = Extract<LlamaEvent, { type: 'error' }>;
 
 /** Distributes the engine's events to its requests, and gives the text of each request as a stream. */
 export class LlamaRequests {
@@ -100,7 +98,7 @@ export class LlamaRequests {
 
   /** Returns the details of a request that has ended well. Throws when it has not. */
   #detailsOf(event: Exclude<LlamaEvent, { type: 'text' }>): GenerationDetails {
-    if (event.type === 'error') throw this.#failure(event);
+    if (event.type === 'error') throw llamaFailure(this.#modelName, event);
     if (event.type === 'count' || event.reason === 'cancelled')
       throw new InferenceException(this.#modelName, 'the engine ended the request');
     return {
@@ -112,50 +110,5 @@ export class LlamaRequests {
       },
       timings: { queue_ms: event.queueMs, prompt_ms: event.promptMs, completion_ms: event.completionMs },
     };
-  }
-
-  #failure({ code, fault, message, promptTokens, maxTokens }: LlamaFailure): AanaError {
-    const model = this.#modelName;
-    const data = { model_name: model };
-    switch (code) {
-      case 'prompt-too-long':
-        return new AanaError('PromptTooLongException', 'bad-request', `${model} cannot take the prompt: ${message}`, {
-          data: { prompt_len: promptTokens, max_len: maxTokens },
-        });
-      case 'template':
-        return new AanaError(
-          'ChatTemplateException',
-          'bad-request',
-          `the chat template of ${model} does not accept this dialog: ${message}`,
-          { data },
-        );
-      case 'empty-prompt':
-        return new AanaError(
-          'EmptyPrompt',
-          'bad-request',
-          `the prompt is empty; ${model} needs at least one character`,
-          { data },
-        );
-      case 'invalid-sampling':
-        return new AanaError('InvalidSamplingParams', 'bad-request', `${model} cannot sample so: ${message}`, { data });
-      case 'slow-reader':
-        return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was stopped: ${message}`, { data });
-      case 'deadline-exceeded':
-        return new AanaError(
-          'DeadlineExceeded',
-          'deadline-exceeded',
-          `the request to ${model} was stopped: ${message}`,
-          { data, fault },
-        );
-      case 'no-room':
-        return new AanaError('EngineFull', 'unavailable', `${model} had no room for the request: ${message}`, { data });
-      case 'engine-ended':
-      case 'failed':
-        if (fault === 'caller')
-          return new AanaError('InvalidPrompt', 'bad-request', `${model} cannot take the prompt: ${message}`, { data });
-        return new InferenceException(model, message);
-      default:
-        return code satisfies never;
-    }
   }
 }

@@ -22,6 +22,7 @@ import type {
   TextChunk,
   TokenLogprob,
 } from '../schemas/index.ts';
+import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
 import { openNative } from './native.ts';
@@ -117,15 +118,6 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     close: () => engine.close(),
   };
 }
-
-/** Ends this replica's process. The host then starts another one and repeats the calls that have sent no value yet. */
-function endProcess(reason: string): void {
-  setImmediate(() => {
-    throw engineEnded(reason);
-  });
-}
-
-const engineEnded = (reason: string): AanaError => new AanaError('EngineEnded', 'internal', reason);
 
 class Llama {
   readonly #engine: NativeLlamaEngine;

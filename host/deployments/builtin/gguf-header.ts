@@ -10,8 +10,8 @@ const ARRAY = 9;
 const VALUE_BYTES: readonly number[] = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 
 /**
- * Returns the numbers, short texts and arrays of numbers of a GGUF file's metadata, by key. Undefined when the file is
- * damaged or not a GGUF file.
+ * Returns the numbers, short texts and arrays of numbers of a GGUF file's metadata, by key. Of an array of texts it
+ * returns the number of items. Undefined when the file is damaged or not a GGUF file.
  */
 export async function readGgufHeader(path: string): Promise<ReadonlyMap<string, Value> | undefined> {
   const file = await open(path);
@@ -61,7 +61,7 @@ class HeaderReader {
     const count = await this.#uint64();
     if (itemType === STRING) {
       for (let index = 0; index < count; index += 1) await this.#skip(await this.#uint64());
-      return undefined;
+      return count;
     }
     const bytes = VALUE_BYTES[itemType] || damaged();
     // Shorter arrays have a number for each layer. Longer ones are scores of the vocabulary, which nobody needs here.

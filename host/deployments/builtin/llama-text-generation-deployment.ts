@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
 import { SamplingParams } from '../../schemas/index.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { countTokensMethod } from './count-tokens-method.ts';
+import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { llamaMemory } from './memory-need.ts';
 import { pullModel } from './pull-model.ts';
 import { promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
@@ -18,35 +18,7 @@ const ModelKwargs = z.strictObject({
       'Tokens that one dialog can hold, including the answer; 0 is the length that the model was trained with.',
     ),
   n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
-  n_threads: z
-    .int()
-    .min(1)
-    .max(256)
-    .optional()
-    .describe(
-      'CPU threads of a replica. It is reduced when all deployments together ask for more threads than there are processors. Default: an equal part of the processors that deployments with a set number leave, at most half of the processors and at most 8.',
-    ),
-  n_gpu_layers: z.int().min(-1).default(-1).describe('Layers on the GPU if `num_gpus` is not 0; -1 is all.'),
-  split_mode: z
-    .enum(['none', 'layer', 'row', 'tensor'])
-    .default('layer')
-    .describe(
-      'Unit that is divided among the GPUs of a replica: nothing, layers, the rows of matrices, or every tensor.',
-    ),
-  main_gpu: z
-    .int()
-    .min(0)
-    .max(1023)
-    .default(0)
-    .describe("Index of the replica's GPU that holds the whole model with `split_mode` none."),
-  tensor_split: z
-    .array(z.number().min(0))
-    .min(1)
-    .max(64)
-    .optional()
-    .describe(
-      "Part of the model on each of a replica's GPUs, as a ratio: [3, 1] puts three quarters on the first. Default: equal parts.",
-    ),
+  ...llamaPlacement,
   reader_timeout_s: z
     .number()
     .positive()
@@ -83,27 +55,6 @@ const schema = z.strictObject({
 /** Configuration of a llama.cpp deployment. */
 export class LlamaTextGenerationConfig extends configClass(schema) {}
 
-/**
- * Returns the part of each GPU; undefined for one GPU or none. Throws `ValidationError` when the configuration is for
- * another number of GPUs.
- */
-function splitOf(
-  { tensor_split: parts, main_gpu: main, split_mode: mode }: z.infer<typeof ModelKwargs>,
-  numGpus: number,
-): readonly number[] | undefined {
-  const refuse = (key: string, why: string): never => {
-    throw new AanaError('ValidationError', 'invalid-input', `user_config: model_kwargs.${key}: ${why}`);
-  };
-  const count = Math.max(1, Math.floor(numGpus));
-  if (parts && (parts.length !== count || parts.every((part) => part === 0)))
-    refuse('tensor_split', `must have a part for each of the ${count} GPUs of num_gpus, one of them above 0`);
-  if (mode === 'none' && main >= count) refuse('main_gpu', `must be below the number of GPUs, which is ${count}`);
-  return numGpus > 1 ? (parts ?? Array.from({ length: count }, () => 1)) : undefined;
-}
-
-/** Returns parts that put everything on one GPU. */
-const onlyAt = (index: number): number[] => [...Array.from({ length: index }, () => 0), 1];
-
 /** Text generation with llama.cpp. */
 export const LlamaTextGenerationDeployment = defineDeployment({
   name: 'LlamaTextGenerationDeployment',
@@ -118,18 +69,14 @@ export const LlamaTextGenerationDeployment = defineDeployment({
   threads: ({ model_kwargs: { n_threads: threads } }) => threads,
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
-    const split = splitOf(kwargs, context.numGpus);
+    checkPlacement(kwargs, context.numGpus);
     const modelPath = await pullModel(id, context);
     return {
       model_path: modelPath,
       model_name: id,
       n_ctx: kwargs.n_ctx,
       n_seq_max: kwargs.n_seq_max,
-      n_threads: Math.min(kwargs.n_threads ?? Infinity, await context.cpus()),
-      n_gpu_layers: context.numGpus > 0 ? kwargs.n_gpu_layers : 0,
-      split_mode: kwargs.split_mode,
-      main_gpu: kwargs.main_gpu,
-      tensor_split: split,
+      ...(await placementSpec(kwargs, context)),
       reader_timeout_s: kwargs.reader_timeout_s,
       n_prefill: kwargs.n_prefill,
       kv_type: kwargs.kv_type,
@@ -142,11 +89,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       contextTokens: Number(spec['n_ctx']),
       sequences: Number(spec['n_seq_max']),
       kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',
-      gpuLayers: gpu ? Number(spec['n_gpu_layers']) : -1,
-      parts:
-        spec['split_mode'] === 'none'
-          ? onlyAt(Number(spec['main_gpu']))
-          : (spec['tensor_split'] as readonly number[] | undefined),
+      ...placementOf(spec, gpu),
     }),
   reconfigurable: ['default_sampling_params'],
   affinity: promptBeginning,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readGgufHeader } from './gguf-header.ts';
-import { llamaMemory, type LlamaMemorySettings, whisperMemory } from './memory-need.ts';
+import { embeddingMemory, llamaMemory, type LlamaMemorySettings, whisperMemory } from './memory-need.ts';
 
 const Memory = suite('counting memory from model files');
 
@@ -111,6 +111,20 @@ Memory('counts only the size of a file that is damaged or not a GGUF file', asyn
   assert.equal(await llamaMemory(other, SETTINGS), { weightsBytes: 5000, contextBytes: 0 });
   writeFileSync(other, Buffer.from('GG'));
   assert.is(await readGgufHeader(other), undefined);
+});
+
+Memory('counts the outputs of one computation of a model for embeddings', async () => {
+  const settings = { contextTokens: 1000, batchTokens: 512, gpuLayers: -1 };
+  const sizes = { ...SMALL, 'llama.feed_forward_length': 1024 };
+  const activations = 4 * 512 + 2 * 1024;
+  // A causal model reads a text in parts, keeps the keys and values of one, and has the logits of each token twice.
+  const causal = ggufFile('causal.gguf', sizes);
+  assert.is(
+    (await embeddingMemory(causal, settings)).contextBytes,
+    BYTES_PER_TOKEN * 1000 + 512 * 4 * (activations + 2 * 200_000),
+  );
+  const whole = ggufFile('whole-text.gguf', { ...sizes, 'llama.attention.causal': 0 });
+  assert.is((await embeddingMemory(whole, settings)).contextBytes, 1000 * 4 * (activations + 512));
 });
 
 Memory('counts the memory of a Whisper model for each window', async () => {

@@ -66,6 +66,48 @@ export async function llamaMemory(
   };
 }
 
+export interface EmbeddingMemorySettings {
+  /** Most tokens of a text; 0 is the length that the model was trained with. */
+  readonly contextTokens: number;
+  /** Tokens of one computation. */
+  readonly batchTokens: number;
+  readonly gpuLayers: number;
+  readonly parts?: readonly number[] | undefined;
+}
+
+/**
+ * Returns the memory of a GGUF model for embeddings or scores: its weights, and the keys, values and outputs of one
+ * computation.
+ */
+export async function embeddingMemory(
+  path: string,
+  { contextTokens, batchTokens, gpuLayers, parts }: EmbeddingMemorySettings,
+): Promise<MemoryNeed> {
+  const header = await readGgufHeader(path);
+  const number = (key: string): number => Number(header?.get(key)) || 0;
+  const architecture = String(header?.get('general.architecture'));
+  const trained = number(`${architecture}.context_length`);
+  const longest = contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained;
+  // Such models compute a text at once, and keep no keys and values.
+  const isWhole = header?.get(`${architecture}.attention.causal`) === 0;
+  const batch = isWhole ? Math.max(batchTokens, longest) : Math.min(batchTokens, longest);
+  const need = await llamaMemory(path, {
+    contextTokens: Math.max(longest, batch),
+    sequences: 1,
+    kvType: 'f16',
+    gpuLayers,
+    parts,
+  });
+  // llama.cpp computes the logits of each token where the model has them, and copies them.
+  const outputs = isWhole ? number(`${architecture}.embedding_length`) : 2 * number('tokenizer.ggml.tokens');
+  const activations =
+    4 * number(`${architecture}.embedding_length`) + 2 * number(`${architecture}.feed_forward_length`);
+  const contextBytes = (isWhole ? 0 : need.contextBytes) + batch * (outputs + activations) * FLOAT_BYTES;
+  return { ...need, contextBytes };
+}
+
+const FLOAT_BYTES = 4;
+
 const WHISPER_MAGIC = 0x67676d6c;
 
 /**

@@ -15,6 +15,8 @@ import { DeploymentStarter, type DeploymentStarterOptions, type Report } from '.
 import { type DeploymentDescription, describeDeployment, describeMethods } from '../class/describe.ts';
 import { DevicePlan } from '../placement/device-plan.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
+import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.ts';
+import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
 import { ManagedDeployment } from './managed-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
@@ -64,6 +66,8 @@ export const builtinDefinitions: readonly DeploymentDefinition[] = [
   WhisperDeployment,
   LlamaTextGenerationDeployment,
   OpenAITextGenerationDeployment,
+  LlamaEmbeddingDeployment,
+  LlamaRerankDeployment,
 ];
 
 const DEFAULT_WATCH_S = 5;

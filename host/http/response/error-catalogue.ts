@@ -170,6 +170,15 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     data: 'model_name',
   }),
   one('InvalidPrompt', 'bad-request', 'The model cannot read the prompt.', { data: 'model_name' }),
+  one('UnknownPrompt', 'bad-request', 'The configuration of a deployment for embeddings has no prompt of this name.', {
+    data: 'model_name',
+  }),
+  one('TooManyDimensions', 'bad-request', 'The vectors of the model have fewer dimensions than the call wants.', {
+    data: 'model_name',
+  }),
+  one('TooManyTexts', 'bad-request', 'The vectors of all texts together are too large for one answer.', {
+    data: 'model_name',
+  }),
   one(
     'InvalidSamplingParams',
     'bad-request',

@@ -9,6 +9,10 @@ import {
   DeploymentOptions,
   HandleOptions,
   LlamaTextGenerationConfig,
+  LlamaEmbeddingConfig,
+  LlamaEmbeddingDeployment,
+  LlamaRerankConfig,
+  LlamaRerankDeployment,
   LlamaTextGenerationDeployment,
   OpenAITextGenerationConfig,
   OpenAITextGenerationDeployment,
@@ -48,11 +52,15 @@ const SCHEMAS: Readonly<Record<string, z.core.$ZodType>> = {
   WhisperConfig: WhisperConfig.schema,
   LlamaTextGenerationConfig: LlamaTextGenerationConfig.schema,
   OpenAITextGenerationConfig: OpenAITextGenerationConfig.schema,
+  LlamaEmbeddingConfig: LlamaEmbeddingConfig.schema,
+  LlamaRerankConfig: LlamaRerankConfig.schema,
 };
 const METHODS: Readonly<Record<string, object>> = {
   WhisperDeployment: WhisperDeployment.methods,
   LlamaTextGenerationDeployment: LlamaTextGenerationDeployment.methods,
   OpenAITextGenerationDeployment: OpenAITextGenerationDeployment.methods,
+  LlamaEmbeddingDeployment: LlamaEmbeddingDeployment.methods,
+  LlamaRerankDeployment: LlamaRerankDeployment.methods,
 };
 /** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {
