@@ -14,6 +14,7 @@ import {
   targetOfEntry,
   targetOfHubFile,
 } from './model-target.ts';
+import { requantisedFolders } from './requantised.ts';
 import { readSidecar, type Sidecar } from './sidecar.ts';
 import { bestGguf } from './sources/gguf-choice.ts';
 
@@ -27,10 +28,18 @@ export type Lookup =
   | { readonly state: 'unknown' };
 
 export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
-  if (isPathId(id)) return { state: 'path', file: path.resolve(id.replace(/^~(?=[\\/])/, homedir())) };
+  if (isPathId(id) && !/@[a-z0-9_]+$/.test(id))
+    return { state: 'path', file: path.resolve(id.replace(/^~(?=[\\/])/, homedir())) };
   const entry = findEntry(id);
   if (entry) return { state: 'target', target: targetOfEntry(entry) };
   if (/\.(gguf|bin)$/i.test(id) && (await isFile(path.resolve(id)))) return { state: 'path', file: path.resolve(id) };
+  if (id.includes('@')) {
+    for (const folder of await requantisedFolders(cacheDir)) {
+      const stored = (await storedIn(path.join(cacheDir, folder))).find(({ sidecar }) => sidecar.id === id);
+      if (stored) return { state: 'target', target: targetOfSidecar(stored, folder) };
+    }
+    return { state: 'unknown' };
+  }
   if (isImportId(id)) {
     const [stored] = await storedIn(path.join(cacheDir, importFolder(id)));
     return stored ? { state: 'target', target: targetOfSidecar(stored, importFolder(id)) } : { state: 'unknown' };

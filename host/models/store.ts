@@ -3,6 +3,7 @@ import path from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { partNames } from '../core/split-file-names.ts';
+import type { WeightType } from '../core/weight-types.ts';
 import type { Network } from '../outgoing/index.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { catalogue } from './catalogue.ts';
@@ -12,6 +13,7 @@ import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
 import { makeTarget, requireBytes } from './make-target.ts';
 import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
 import { importFolder, type ModelTarget, partTargets, targetOfEntry, targetOfHubFile } from './model-target.ts';
+import { REQUANTISED_FOLDER, requantised } from './requantised.ts';
 import { damagedError, inspectModel, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
 import { describeSource } from './sources/describe-source.ts';
 import { bestGguf, ggufModels } from './sources/gguf-choice.ts';
@@ -63,6 +65,8 @@ export interface CatalogueRow {
 
 export interface PullOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Type of the weights of a GGUF model. If the file has another type, the model is written once with this type. */
+  readonly weightType?: WeightType | undefined;
   /** Called with the bytes done, the total and the name of the current stage. */
   readonly onProgress?: ReportProgress | undefined;
 }
@@ -108,6 +112,10 @@ export class ModelStore {
    */
   async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
     options.signal?.throwIfAborted();
+    if (options.weightType !== undefined) {
+      const { weightType, ...rest } = options;
+      return requantised(await this.pull(id, rest), weightType, this.#options.cacheDir, rest);
+    }
     const present = await this.resolve(id);
     if (present) return present;
     const { target, files } = await this.#targetToPull(id, options.signal);
@@ -320,7 +328,11 @@ export class ModelStore {
       return entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(folder, entry.name));
     };
     const owners = await below(path.join('models', 'hub'));
-    return [...(await Promise.all(owners.map(below))).flat(), ...(await below(path.join('models', 'imported')))];
+    return [
+      ...(await Promise.all(owners.map(below))).flat(),
+      ...(await below(path.join('models', 'imported'))),
+      ...(await below(REQUANTISED_FOLDER)),
+    ];
   }
 
   #fileOf(target: ModelTarget): string {

@@ -1,4 +1,4 @@
-/** The types of the native addon's exports. Only `host/engines/` uses them, and only inside a replica process. */
+/** The types of the native addon's exports. Only replicas and other child processes load the addon for models. */
 
 export interface NativeDevice {
   /** ggml's name, such as `CPU` or `CUDA0`. */
@@ -430,6 +430,11 @@ export interface NativeBinding {
    * nvidia-smi nor ggml's CUDA backend.
    */
   driverGpus(): NativeDriverGpu[];
+  /**
+   * Writes the model of `source` with another type of weights to `target`. Blocks until it is written. Throws an Error
+   * with the reason. ggml ends the process on internal errors, so a process of its own calls this.
+   */
+  quantizeModel(source: string, target: string, type: string, threads: number): void;
   /** Sets the listener for the engines' log lines. `debug` lines are dropped before they reach JavaScript. */
   setLogger(listener: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void): void;
   /**

@@ -5,7 +5,9 @@ import { defineDeployment } from '../class/define-deployment.ts';
 import { countTokensMethod } from './count-tokens-method.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { llamaMemory } from './memory-need.ts';
-import { pullModel } from './pull-model.ts';
+import { insteadOf } from './instead-of.ts';
+import { pullModelAs } from './pull-model.ts';
+import { QuantizationConfig } from './quantization-config.ts';
 import { promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
 
 const ModelKwargs = z.strictObject({
@@ -37,6 +39,20 @@ const ModelKwargs = z.strictObject({
     .enum(['f16', 'q8_0'])
     .default('f16')
     .describe('Type of the numbers in the context memory; q8_0 needs about half the memory.'),
+  quantization_config: QuantizationConfig.optional().describe(
+    'Type of the weights, if the file should not be used as it is. A model with other weights is written once on this machine and kept in the cache.',
+  ),
+  trust_remote_code: z.boolean().optional().describe('Has no effect: a GGUF file contains no code.'),
+  ...insteadOf({
+    torch_dtype: 'write quantization_config.weight_type, for example "f16"',
+    dtype: 'write quantization_config.weight_type, for example "f16"',
+    device_map: 'write ray_actor_options.num_gpus and n_gpu_layers',
+    attn_implementation: 'llama.cpp chooses how it computes',
+    low_cpu_mem_usage: 'the weights are mapped from the file and need no copy',
+    max_model_len: 'write n_ctx',
+    max_num_seqs: 'write n_seq_max',
+    tensor_parallel_size: 'write ray_actor_options.num_gpus and split_mode',
+  }),
   chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
 });
 
@@ -70,7 +86,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
     checkPlacement(kwargs, context.numGpus);
-    const modelPath = await pullModel(id, context);
+    const modelPath = await pullModelAs(id, kwargs.quantization_config ?? {}, context);
     return {
       model_path: modelPath,
       model_name: id,

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { Logger } from '../../core/log/logger.ts';
+import type { WeightType } from '../../core/weight-types.ts';
 import type { MemoryNeed } from '../builtin/memory-need.ts';
 import type { MethodTable } from './method.ts';
 
@@ -10,6 +11,8 @@ export interface ModelSource {
 }
 
 export interface PullOptions {
+  /** Type of the weights of a GGUF model. A model with other weights is written once with this type. */
+  readonly weightType?: WeightType;
   readonly signal?: AbortSignal;
   /** Called with the bytes so far. `total` is absent when the source does not report it. */
   readonly onProgress?: (bytes: number, total?: number, stage?: string) => void;

@@ -79,6 +79,11 @@ export async function checkModelFile(file: string): Promise<FileKind> {
   return (await readModelFile(file)).kind;
 }
 
+/** Returns the number of the type of most weights of a GGUF file; undefined if the file does not tell. */
+export async function readWeightType(file: string): Promise<number | undefined> {
+  return (await readModelFile(file)).part?.weightType;
+}
+
 async function readModelFile(name: string): Promise<{ readonly kind: FileKind; readonly part?: GgufPart }> {
   await using file = await PartedFile.open([name]);
   if (file.bytes < 64) throw formatError(file.label, 'the file is too short to be a model');

@@ -13,6 +13,7 @@
 #include "core/cuda_driver.h"
 #include "core/devices.h"
 #include "core/engine_log.h"
+#include "core/llama/model/quantize.h"
 
 
 namespace aana {
@@ -65,6 +66,19 @@ Napi::Value DriverGpus(const Napi::CallbackInfo& info) {
   return result;
 }
 
+// Blocks the thread until the model is written.
+void QuantizeFromJs(const Napi::CallbackInfo& info) {
+  for (int i = 0; i < 3; i++) {
+    if (!info[i].IsString()) throw Napi::TypeError::New(info.Env(), "a path or type is not a string");
+  }
+  if (!info[3].IsNumber()) throw Napi::TypeError::New(info.Env(), "threads is not a number");
+  try {
+    QuantizeModel(info[0].ToString(), info[1].ToString(), info[2].ToString(), info[3].ToNumber());
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(info.Env(), error.what());
+  }
+}
+
 Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   InitEngines();
   auto versions = Napi::Object::New(env);
@@ -77,6 +91,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   exports.Set("devices", Napi::Function::New(env, Devices, "devices"));
   exports.Set("driverGpus", Napi::Function::New(env, DriverGpus, "driverGpus"));
   exports.Set("setLogger", Napi::Function::New(env, SetLogger, "setLogger"));
+  exports.Set("quantizeModel", Napi::Function::New(env, QuantizeFromJs, "quantizeModel"));
   exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
   exports.Set("loadLlamaEmbedding", Napi::Function::New(env, LoadLlamaEmbedding, "loadLlamaEmbedding"));
   exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));

@@ -31,9 +31,11 @@ export interface GgufPart {
   readonly tensors: number;
   /** Tensors in all files, if the file tells. */
   readonly allTensors: number | undefined;
+  /** Number of the type of most weights, if the file tells. */
+  readonly weightType: number | undefined;
 }
 
-const KEPT = new Set(['general.alignment', 'split.no', 'split.count', 'split.tensors.count']);
+const KEPT = new Set(['general.alignment', 'general.file_type', 'split.no', 'split.count', 'split.tensors.count']);
 
 /**
  * Reads the metadata and the table of tensors. Throws `ModelFormatError` when a tensor does not lie inside the file.
@@ -75,6 +77,7 @@ export async function checkGguf(file: PartedFile): Promise<GgufPart> {
     parts: kept.get('split.count') || 1,
     tensors: tensorCount,
     allTensors: kept.get('split.tensors.count'),
+    weightType: kept.get('general.file_type'),
   };
 }
 

@@ -1,0 +1,35 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { LlamaTextGenerationConfig } from './llama-text-generation-deployment.ts';
+
+const Config = suite('the configuration of a language model');
+
+const messageOf = (modelKwargs: object): string => {
+  try {
+    const accepted = new LlamaTextGenerationConfig({ model_kwargs: modelKwargs });
+    return `accepted: ${JSON.stringify(accepted.model_kwargs)}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+for (const [kwargs, message] of [
+  [
+    { trust_remote_code: false, quantization_config: { load_in_8bit: false, load_in_4bit: true } },
+    /^accepted: .*"load_in_4bit":true/,
+  ],
+  [{ quantization_config: { weight_type: 'auto' } }, /^accepted/],
+  [{ quantization_config: { weight_type: 'q9' } }, /model_kwargs\.quantization_config\.weight_type/],
+  [
+    { quantization_config: { load_in_8bit: true, load_in_4bit: true } },
+    /only one of load_in_4bit, load_in_8bit and weight_type/,
+  ],
+  [{ quantization_config: { bnb_4bit_quant_type: 'nf4' } }, /bnb_4bit_quant_type: .*write weight_type/],
+  [{ torch_dtype: 'float16' }, /torch_dtype: .*write quantization_config\.weight_type/],
+  [{ device_map: 'auto' }, /device_map: .*write ray_actor_options\.num_gpus and n_gpu_layers/],
+  [{ max_model_len: 4096 }, /max_model_len: .*write n_ctx/],
+] as const) {
+  Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));
+}
+
+Config.run();
