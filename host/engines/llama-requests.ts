@@ -1,4 +1,10 @@
-import type { LlamaEvent, LlamaPrompt, LlamaSampling, NativeLlamaEngine } from '../../native/lib/index.ts';
+import type {
+  LlamaEvent,
+  LlamaPrompt,
+  LlamaRequestOptions,
+  LlamaSampling,
+  NativeLlamaEngine,
+} from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async/async-queue.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
@@ -44,7 +50,7 @@ export class LlamaRequests {
   async *run(
     engine: NativeLlamaEngine,
     prompt: LlamaPrompt,
-    sampling: LlamaSampling,
+    sampling: LlamaSampling & LlamaRequestOptions,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...termsOf(context) });

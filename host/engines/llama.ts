@@ -4,6 +4,7 @@ import {
   assignedGpus,
   type LlamaLoadOptions,
   type LlamaPrompt,
+  type LlamaRequestOptions,
   type LlamaSampling,
   type NativeLlamaEngine,
 } from '../../native/lib/index.ts';
@@ -44,6 +45,14 @@ interface LlamaSpec {
   readonly kv_type: LlamaLoadOptions['kvType'];
   readonly chat_template?: string;
   readonly default_sampling_params: SamplingParams;
+  readonly adapters?: readonly LlamaAdapter[];
+}
+
+/** A LoRA adapter that requests can name. */
+interface LlamaAdapter {
+  readonly name: string;
+  readonly path: string;
+  readonly scale: number;
 }
 
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
@@ -57,16 +66,19 @@ interface ChatArgs {
   readonly dialog: ChatDialog;
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
+  readonly adapter?: string | null;
 }
 
 interface GenerateArgs {
   readonly prompt: string;
   readonly sampling_params?: SamplingParams | null;
+  readonly adapter?: string | null;
 }
 
 interface GenerateBatchArgs extends WithDetails {
   readonly prompts: readonly string[];
   readonly sampling_params?: SamplingParams | null;
+  readonly adapter?: string | null;
 }
 
 export async function start(spec: LlamaSpec, { log, progress }: StartContext): Promise<Implementation> {
@@ -89,13 +101,18 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       prefillTokensPerStep: spec.n_prefill,
       kvType: spec.kv_type,
       ...(spec.chat_template !== undefined && { chatTemplate: spec.chat_template }),
+      ...(spec.adapters && { adapters: spec.adapters.map(({ path }) => path) }),
     },
     requests.onEvents,
     (fraction) => progress(fraction, `loading ${spec.model_name}`),
   );
   const llama = new Llama(engine, requests, spec);
   return {
-    info: { model: spec.model_name, ...engine.info },
+    info: {
+      model: spec.model_name,
+      ...engine.info,
+      ...(spec.adapters && { adapters: spec.adapters.map(({ name }) => name) }),
+    },
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
       chat: (args, context) => llama.chat(args as unknown as ChatArgs & WithDetails, context),
@@ -171,12 +188,12 @@ class Llama {
 
   /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
   async *chatPieces(
-    { dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs,
+    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter }: ChatArgs,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const prompt = { messages: dialog.messages, prefix: begin };
-    const details = yield* flatMapped(this.#run(prompt, sampling, context), (piece) => {
+    const details = yield* flatMapped(this.#run(prompt, sampling, adapter, context), (piece) => {
       const chunk = { ...piece, text: begin + piece.text };
       begin = '';
       return [chunk];
@@ -186,10 +203,10 @@ class Llama {
   }
 
   pieces(
-    { prompt, sampling_params: sampling }: GenerateArgs,
+    { prompt, sampling_params: sampling, adapter }: GenerateArgs,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails> {
-    return this.#run({ text: prompt }, sampling, context);
+    return this.#run({ text: prompt }, sampling, adapter, context);
   }
 
   async countTokens(
@@ -204,10 +221,28 @@ class Llama {
   #run(
     prompt: LlamaPrompt,
     sampling: SamplingParams | null | undefined,
+    adapter: string | null | undefined,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
-    return this.#requests.run(this.#engine, prompt, merged, context);
+    return this.#requests.run(this.#engine, prompt, { ...merged, ...this.#adapterOf(adapter) }, context);
+  }
+
+  #adapterOf(name: string | null | undefined): LlamaRequestOptions {
+    if (name == null) return {};
+    const { adapters = [], model_name: model } = this.#spec;
+    const index = adapters.findIndex((each) => each.name === name);
+    const found = adapters[index];
+    if (found) return { adapter: { index, scale: found.scale } };
+    const known = adapters.map((each) => each.name).join(', ') || 'none';
+    throw new AanaError(
+      'UnknownAdapter',
+      'bad-request',
+      `${model} has no adapter ${name}; its adapters are: ${known}`,
+      {
+        data: { model_name: model, adapters: adapters.map((each) => each.name) },
+      },
+    );
   }
 }
 

@@ -69,6 +69,22 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   readonly kvType: 'f16' | 'q8_0';
   /** Jinja template that replaces the model's own. */
   readonly chatTemplate?: string;
+  /** Files of LoRA adapters. Requests name them by their place in this list. */
+  readonly adapters?: readonly string[];
+}
+
+/** The LoRA adapter of a request. */
+export interface LlamaAdapterUse {
+  /** Place in the `adapters` of the load. */
+  readonly index: number;
+  /** How strongly the adapter changes the model; 1 as it was trained. */
+  readonly scale: number;
+}
+
+/** What a request may say besides its sampling and its terms. */
+export interface LlamaRequestOptions {
+  /** Default: the model without an adapter. A step computes the sequences of one adapter; adapters take turns. */
+  readonly adapter?: LlamaAdapterUse;
 }
 
 export interface LlamaModelInfo {
@@ -227,7 +243,7 @@ export interface NativeLlamaEngine {
    * Queues a request. Its events go to the listener given to `loadLlama`. The caller chooses `id`. Throws when a request
    * with this id is running, or when an option has the wrong type.
    */
-  submit(id: number, prompt: LlamaPrompt, options: LlamaSampling & RequestTerms): void;
+  submit(id: number, prompt: LlamaPrompt, options: LlamaSampling & RequestTerms & LlamaRequestOptions): void;
   /** Ends a request at the next step. An `end` event with reason `cancelled` follows. Unknown ids are ignored. */
   cancel(id: number): void;
   /**

@@ -6,7 +6,7 @@ import { countTokensMethod } from './count-tokens-method.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { llamaMemory } from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
-import { pullModelAs } from './pull-model.ts';
+import { pullModel, pullModelAs } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
 
@@ -56,6 +56,21 @@ const ModelKwargs = z.strictObject({
   chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
 });
 
+const Adapter = z.strictObject({
+  model_id: z
+    .string()
+    .min(1)
+    .describe(
+      'Path of the GGUF file of the adapter, `owner/repo/file.gguf` of the hub, or the id of an imported file.',
+    ),
+  scale: z
+    .number()
+    .min(-100)
+    .max(100)
+    .default(1)
+    .describe('How strongly the adapter changes the model; 1 as it was trained.'),
+});
+
 const schema = z.strictObject({
   model_id: z
     .string()
@@ -66,6 +81,10 @@ const schema = z.strictObject({
   default_sampling_params: z
     .prefault(SamplingParams, {})
     .describe('Sampling parameters that a request does not set. Default: greedy, at most 256 tokens.'),
+  adapters: z
+    .record(z.string().min(1).max(200), Adapter)
+    .default({})
+    .describe('LoRA adapters for the model, by the names that requests give. All are loaded with the model.'),
 });
 
 /** Configuration of a llama.cpp deployment. */
@@ -86,6 +105,9 @@ export const LlamaTextGenerationDeployment = defineDeployment({
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
     checkPlacement(kwargs, context.numGpus);
+    const adapters = [];
+    for (const [name, { model_id: file, scale }] of Object.entries(config.adapters))
+      adapters.push({ name, path: await pullModel(file, context), scale });
     const modelPath = await pullModelAs(id, kwargs.quantization_config ?? {}, context);
     return {
       model_path: modelPath,
@@ -98,10 +120,12 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       kv_type: kwargs.kv_type,
       chat_template: kwargs.chat_template,
       default_sampling_params: config.default_sampling_params,
+      ...(adapters.length > 0 && { adapters }),
     };
   },
   memory: (spec, { gpu }) =>
     llamaMemory(String(spec['model_path']), {
+      adapters: ((spec['adapters'] ?? []) as readonly { readonly path: string }[]).map(({ path }) => path),
       contextTokens: Number(spec['n_ctx']),
       sequences: Number(spec['n_seq_max']),
       kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',

@@ -20,6 +20,8 @@ export interface LlamaMemorySettings {
   /** Layers on the GPU; −1 is all. Only their memory is counted. */
   readonly gpuLayers: number;
   readonly parts?: readonly number[] | undefined;
+  /** Files of LoRA adapters, which are loaded besides the model. */
+  readonly adapters?: readonly string[] | undefined;
 }
 
 /** Bytes of one number of the context memory: q8_0 keeps 32 of them in 34 bytes. */
@@ -31,10 +33,10 @@ const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
  */
 export async function llamaMemory(
   path: string,
-  { contextTokens, sequences, kvType, gpuLayers, parts }: LlamaMemorySettings,
+  { contextTokens, sequences, kvType, gpuLayers, parts, adapters = [] }: LlamaMemorySettings,
 ): Promise<MemoryNeed> {
   let size = 0;
-  for (const name of partNames(path)) size += (await stat(name)).size;
+  for (const name of [...partNames(path), ...adapters]) size += (await stat(name)).size;
   const header = await readGgufHeader(path);
   const architecture = header?.get('general.architecture');
   const of = (key: string): number | readonly number[] | undefined => {

@@ -16,9 +16,12 @@ const details = z
   .boolean()
   .optional()
   .describe('Adds to the result why each text ended, its number of tokens and its times.');
-const chat = z.strictObject({ dialog: ChatDialog, sampling_params: sampling, assistant_prefix: prefix });
-const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling });
-const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling, details });
+const adapter = z.optional(
+  z.nullable(z.string().min(1).describe('Name of a LoRA adapter of the deployment. Default: the model without one.')),
+);
+const chat = z.strictObject({ dialog: ChatDialog, sampling_params: sampling, assistant_prefix: prefix, adapter });
+const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling, adapter });
+const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling, adapter, details });
 
 /** Methods of every deployment of a text model. */
 export const textGenerationMethods = {
@@ -54,13 +57,13 @@ const AFFINITY_CHARACTERS = 512;
  */
 export function promptBeginning(
   _method: string,
-  { prompt, dialog }: Readonly<Record<string, unknown>>,
+  { prompt, dialog, adapter: named }: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  if (typeof prompt === 'string') return prompt.slice(0, AFFINITY_CHARACTERS);
+  // What was computed with another adapter is of no use.
+  const begin = typeof named === 'string' ? `${named}\n` : '';
+  if (typeof prompt === 'string') return begin + prompt.slice(0, AFFINITY_CHARACTERS);
   if (dialog === undefined) return undefined;
   const { messages } = dialog as ChatDialog;
-  return messages
-    .map(({ role, content }) => `${role}: ${content}`)
-    .join('\n')
-    .slice(0, AFFINITY_CHARACTERS);
+  const text = messages.map(({ role, content }) => `${role}: ${content}`).join('\n');
+  return begin + text.slice(0, AFFINITY_CHARACTERS);
 }

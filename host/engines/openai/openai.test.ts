@@ -162,6 +162,14 @@ OpenAi('refuses a sampling parameter that the server does not know, by name', as
   assert.equal(server.seen, []);
 });
 
+OpenAi('names an adapter as the model of vLLM', async ({ server }) => {
+  server.answers = [events(piece('a'), ...ENDING)];
+  await call(await open(server), 'chat', { dialog, adapter: 'legal' });
+  assert.is(server.seen[0]?.body['model'], 'legal');
+  const refused = await failure(call(await open(server, { server: 'openai' }), 'chat', { dialog, adapter: 'legal' }));
+  assert.match(refused.message, /\(openai\) has no adapters by name; only vllm has/);
+});
+
 OpenAi('counts tokens with the route of vLLM', async ({ server }) => {
   server.answers = [json(200, { count: 5, max_model_len: 100, tokens: [1, 2, 3, 4, 5] })];
   assert.equal(await call(await open(server), 'count_tokens', { dialog }), { tokens: 5, max_tokens: 100 });

@@ -46,11 +46,13 @@ interface ChatArgs {
   readonly dialog: ChatDialog;
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
+  readonly adapter?: string | null;
 }
 
 interface GenerateArgs {
   readonly prompt: string;
   readonly sampling_params?: SamplingParams | null;
+  readonly adapter?: string | null;
 }
 
 type Pieces = AsyncGenerator<TextChunk, GenerationDetails | undefined>;
@@ -161,7 +163,7 @@ class RemoteModel {
 
   /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
   async *chatPieces(
-    { dialog, sampling_params: sampling, assistant_prefix: prefix }: ChatArgs,
+    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter }: ChatArgs,
     context: CallContext,
   ): Pieces {
     const { dialect } = this.#found;
@@ -183,23 +185,31 @@ class RemoteModel {
           }
         : { messages: dialog.messages },
       sampling,
+      adapter,
       context,
     );
   }
 
-  pieces({ prompt, sampling_params: sampling }: GenerateArgs, context: CallContext): Pieces {
-    return this.#run('completions', { prompt }, sampling, context);
+  pieces({ prompt, sampling_params: sampling, adapter }: GenerateArgs, context: CallContext): Pieces {
+    return this.#run('completions', { prompt }, sampling, adapter, context);
   }
 
   async *#run(
     path: string,
     prompt: Readonly<Record<string, unknown>>,
     sampling: SamplingParams | null | undefined,
+    adapter: string | null | undefined,
     context: CallContext,
   ): Pieces {
     const { dialect, model, contextTokens } = this.#found;
+    if (adapter != null && dialect !== 'vllm')
+      throw new AanaError(
+        'NotSupportedByServer',
+        'bad-request',
+        `${this.#server.address} (${dialect}) has no adapters by name; only vllm has`,
+      );
     const body = {
-      model,
+      model: adapter ?? model, // vLLM serves each adapter as a model
       ...prompt,
       ...samplingBody(dialect, this.#spec.default_sampling_params, sampling, contextTokens),
       stream: true,

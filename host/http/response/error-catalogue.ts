@@ -185,6 +185,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     'Sampling parameters contradict each other, do not fit the model, or leave no token to choose.',
     { data: 'model_name' },
   ),
+  one('UnknownAdapter', 'bad-request', 'The deployment has no LoRA adapter of that name.', {
+    data: 'model_name, adapters',
+  }),
   one('SlowReader', 'bad-request', 'The client read nothing of the answer for a minute, so the model stopped.', {
     data: 'model_name',
   }),

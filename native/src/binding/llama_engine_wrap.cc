@@ -15,8 +15,10 @@ namespace {
 using SessionPtr = std::shared_ptr<LlamaSession>;
 
 Napi::Value Submit(LlamaSession& session, const Napi::CallbackInfo& info) {
-  session.engine(info.Env());
-  session.Submit(info.Env(), ToLlamaRequest(info));
+  const auto& engine = session.engine(info.Env());
+  auto request = ToLlamaRequest(info);
+  if (request.adapter.index >= static_cast<int32_t>(engine.n_adapters())) throw Napi::RangeError::New(info.Env(), "there is no such adapter");
+  session.Submit(info.Env(), std::move(request));
   return info.Env().Undefined();
 }
 

@@ -1,6 +1,7 @@
 #include "binding/llama_values.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -70,6 +71,17 @@ llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
   return llama::Dialog{ToChatMessages(env, object.Get("messages")), String(object, "prefix")};
 }
 
+llama::AdapterUse ToAdapterUse(const Napi::Object& options) {
+  const auto value = options.Get("adapter");
+  if (value.IsUndefined()) return {};
+  const auto object = ToObject(options.Env(), value, "adapter");
+  const auto scale = object.Get("scale");
+  if (!scale.IsNumber() || !std::isfinite(scale.As<Napi::Number>().FloatValue())) {
+    throw Napi::TypeError::New(options.Env(), "the adapter's scale is not a number");
+  }
+  return {Int(object, "index", 0), scale.As<Napi::Number>().FloatValue()};
+}
+
 }  // namespace
 
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
@@ -83,6 +95,7 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   const auto kv_type = String(object, "kvType");
   if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType must be f16 or q8_0");
   options.kv_type = kv_type == "q8_0" ? llama::KvType::kQ8_0 : llama::KvType::kF16;
+  options.adapters = OptionalList<std::string>(object, "adapters", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
   if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");
   return options;
 }
@@ -95,6 +108,7 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   request.prompt = ToPrompt(env, info[1]);
   request.terms = ToRequestTerms(object);
   request.sampling = ToSamplingParams(object);
+  request.adapter = ToAdapterUse(object);
   return request;
 }
 

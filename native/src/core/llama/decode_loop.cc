@@ -33,10 +33,11 @@ std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& par
 
 }  // namespace
 
-DecodeLoop::DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
+DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
                        std::atomic<uint64_t>& steps)
     : model_(model),
       context_(context),
+      adapters_(adapters),
       inbox_(inbox),
       outbox_(outbox),
       steps_(steps),
@@ -157,13 +158,14 @@ Deadline DecodeLoop::NextDue() const {
 }
 
 bool DecodeLoop::Step() {
-  const auto plan = Plan();
+  const auto adapter = NextAdapter();
+  const auto plan = Plan(adapter);
   if (plan.empty()) return false;
   const auto outputs = FillBatch(plan);
   const auto most = std::ranges::max_element(plan, {}, &Share::n_tokens);
   inbox_.BeginDecode(model_.CanRollBack() && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
   const auto started = std::chrono::steady_clock::now();
-  const int32_t result = Decode();
+  const int32_t result = Decode(adapter);
   const auto elapsed = std::chrono::steady_clock::now() - started;
   inbox_.EndDecode();
 
@@ -182,11 +184,19 @@ bool DecodeLoop::Step() {
   return true;
 }
 
-std::vector<Share> DecodeLoop::Plan() {
+AdapterUse DecodeLoop::NextAdapter() {
+  std::vector<AdapterUse> wanted;
+  for (const auto& slot : slots_) {
+    if (slot.sequence && !slot.sequence->IsPaused()) wanted.push_back(slot.sequence->adapter());
+  }
+  return wanted.empty() ? AdapterUse{} : adapter_turns_.Next(wanted);
+}
+
+std::vector<Share> DecodeLoop::Plan(const AdapterUse& adapter) {
   std::vector<Demand> demands;
   for (size_t i = 0; i < slots_.size(); i++) {
     const auto& slot = slots_[i];
-    if (slot.sequence) demands.push_back({i, slot.n_prompt_left(), slot.sequence->IsPaused()});
+    if (slot.sequence && slot.sequence->adapter() == adapter) demands.push_back({i, slot.n_prompt_left(), slot.sequence->IsPaused()});
   }
   return scheduler_.Plan(demands);
 }
@@ -212,9 +222,10 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
   return outputs;
 }
 
-int32_t DecodeLoop::Decode() {
+int32_t DecodeLoop::Decode(const AdapterUse& adapter) {
   const ScopedLogDemotion demotion(inbox_.is_abandoned());
   try {
+    adapters_.Apply(context_.get(), adapter);
     return llama_decode(context_.get(), batch_.get());
   } catch (const std::exception& error) {
     Log(LogLevel::kError, std::string("llama_decode: ") + error.what());

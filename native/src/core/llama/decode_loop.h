@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "core/llama/schedule/adapter_turns.h"
 #include "core/llama/schedule/batch.h"
 #include "core/llama/inbox.h"
+#include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
 #include "core/llama/sampling/sampler.h"
@@ -24,7 +26,7 @@ namespace aana::llama {
 class DecodeLoop {
  public:
   // All are used until Run returns. `steps` counts the decodes.
-  DecodeLoop(const Model& model, const Context& context, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps);
+  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps);
 
   // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so nothing can go on then:
   // whoever submitted requests must end those that are open.
@@ -52,10 +54,12 @@ class DecodeLoop {
 
   // False when no sequence can go on now.
   bool Step();
-  std::vector<Share> Plan();
+  std::vector<Share> Plan(const AdapterUse& adapter);
+  // The adapter of this step; none when no sequence can go on.
+  AdapterUse NextAdapter();
   std::vector<Output> FillBatch(const std::vector<Share>& plan);
   // As llama_decode returns; an exception counts as a failed computation.
-  int32_t Decode();
+  int32_t Decode(const AdapterUse& adapter);
   void NoteDecoded(const std::vector<Share>& plan);
   void SampleAll(const std::vector<Output>& outputs);
   std::span<float> LogitsOf(const Output& output);
@@ -72,11 +76,13 @@ class DecodeLoop {
 
   const Model& model_;
   const Context& context_;
+  const Adapters& adapters_;
   Inbox& inbox_;
   Outbox& outbox_;
   std::atomic<uint64_t>& steps_;
   SamplingMemory sampling_memory_;
   Scheduler scheduler_;
+  AdapterTurns adapter_turns_;
   Slots slots_;
   Batch batch_;
   TenantTurns turns_;

@@ -32,7 +32,7 @@ void Engine::Run() {
     if (!Load()) return;
     prompts_.Start(*tokenizer_, *rule_finder_, context_->n_context());
     outbox_.PostPhase(Phase::kReady);
-    DecodeLoop loop(*model_, *context_, options_, inbox_, outbox_, steps_);
+    DecodeLoop loop(*model_, *context_, *adapters_, options_, inbox_, outbox_, steps_);
     loop.Run();
     prompts_.Join();
     loop.EndAll();
@@ -44,6 +44,7 @@ void Engine::Run() {
     rule_finder_.reset();
     tokenizer_.reset();
     context_.reset();
+    adapters_.reset();
     model_.reset();
   });
 }
@@ -53,6 +54,7 @@ bool Engine::Load() {
     model_ = std::make_unique<Model>(options_, progress);
     if (inbox_.IsStopping()) return;
     RequireTextModel(*model_, options_.model_path);
+    adapters_ = std::make_unique<Adapters>(*model_, options_.adapters);
     context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, this);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
     tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/llama/inbox.h"
+#include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
 #include "core/llama/model/rule_finder.h"
 #include "core/llama/outbox.h"
@@ -54,6 +55,7 @@ class Engine {
 
   // From kReady until Stop, by one thread.
   const ModelInfo& info() const { return info_; }
+  size_t n_adapters() const { return options_.adapters.size(); }
   bool HasChatTemplate() const { return chat_template_->exists(); }
 
  private:
@@ -71,6 +73,7 @@ class Engine {
   // Written before kReady.
   ModelInfo info_;
   std::unique_ptr<Model> model_;
+  std::unique_ptr<Adapters> adapters_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<ChatTemplate> chat_template_;
   std::unique_ptr<PromptTokenizer> tokenizer_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/llama/model/adapter_use.h"
 #include "core/llama/prompt/prompt.h"
 #include "core/llama/sampling/params.h"
 #include "core/llama/sampling/token_rules.h"
@@ -23,6 +24,7 @@ struct Request {
   Prompt prompt;
   SamplingParams sampling;
   RequestTerms terms;
+  AdapterUse adapter;
   std::chrono::steady_clock::time_point arrived_at = std::chrono::steady_clock::now();
 };
 
@@ -40,6 +42,7 @@ struct ReadRequest {
   SamplingParams sampling;
   TokenRules rules;  // of the sampling parameters
   RequestTerms terms;
+  AdapterUse adapter;
   std::chrono::steady_clock::time_point arrived_at;
 };
 

@@ -43,7 +43,8 @@ struct LoadOptions : ModelOptions {
   int32_t n_sequences = 1;
   int32_t n_prefill_per_step = 256;
   KvType kv_type = KvType::kF16;
-  std::string chat_template;  // empty: the model's own
+  std::vector<std::string> adapters;  // files of LoRA adapters
+  std::string chat_template;          // empty: the model's own
   // How long a request may wait for a reader that takes nothing, before it ends.
   std::chrono::milliseconds reader_timeout{60'000};
 };

@@ -41,7 +41,8 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, RuleFinder& ru
   if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{FinishReason::kLength, n_prompt}};
   auto found = rules.Find(request.sampling);
   return ReadRequest{request.id,       std::move(prompt.tokens),  std::move(request.sampling),
-                     std::move(found), std::move(request.terms), request.arrived_at};
+                     std::move(found), std::move(request.terms), request.adapter,
+                     request.arrived_at};
 }
 
 Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {

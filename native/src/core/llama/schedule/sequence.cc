@@ -23,6 +23,7 @@ constexpr size_t kMaxClosingBytes = 64U << 10;
 Sequence::Sequence(ReadRequest request)
     : id_(request.id),
       terms_(std::move(request.terms)),
+      adapter_(request.adapter),
       sampling_(std::move(request.sampling)),
       rules_(std::move(request.rules)),
       history_(std::move(request.tokens)),

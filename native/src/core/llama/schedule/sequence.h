@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/llama/event.h"
+#include "core/llama/model/adapter_use.h"
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
 #include "core/llama/sampling/sampler.h"
@@ -25,6 +26,7 @@ class Sequence {
 
   RequestId id() const { return id_; }
   const RequestTerms& terms() const { return terms_; }
+  const AdapterUse& adapter() const { return adapter_; }
   // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one.
   const std::vector<llama_token>& history() const { return history_; }
   int32_t n_prompt() const { return n_prompt_; }
@@ -71,6 +73,7 @@ class Sequence {
 
   RequestId id_;
   RequestTerms terms_;
+  AdapterUse adapter_;
   SamplingParams sampling_;
   TokenRules rules_;
   std::vector<llama_token> history_;

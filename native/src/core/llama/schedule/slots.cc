@@ -11,10 +11,15 @@ size_t CommonPrefix(const std::vector<llama_token>& a, const std::vector<llama_t
   return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + n_shorter, b.begin()).first - a.begin());
 }
 
+// Tokens that the slot has decoded as the sequence needs them. Keys and values of another adapter are of no use.
+size_t Shared(const Slot& slot, const Sequence& sequence) {
+  return slot.adapter == sequence.adapter() ? CommonPrefix(slot.decoded, sequence.history()) : 0;
+}
+
 // Tokens of the prompt that the slot spares. 0 for the prompt of another conversation where the slot would forget more tokens than it spares,
 // because that conversation may go on.
-size_t Spared(const Slot& slot, const std::vector<llama_token>& prompt) {
-  const size_t prefix = CommonPrefix(slot.decoded, prompt);
+size_t Spared(const Slot& slot, const Sequence& sequence) {
+  const size_t prefix = Shared(slot, sequence);
   const bool goes_on = prefix + 1 >= slot.n_prompt;
   return goes_on || prefix >= slot.decoded.size() - prefix ? prefix : 0;
 }
@@ -35,7 +40,7 @@ bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   size_t most_spared = 0;
   for (auto& slot : slots_) {
     if (slot.sequence) continue;
-    const size_t spared = Spared(slot, prompt);
+    const size_t spared = Spared(slot, *sequence);
     if (best && (spared < most_spared || (spared == most_spared && slot.used_at >= best->used_at))) continue;
     best = &slot;
     most_spared = spared;
@@ -43,8 +48,9 @@ bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   if (!best) return false;
 
   // The last prompt token is decoded again: its logits give the first token of the completion, unless that is there already.
-  const size_t n_kept = std::min(CommonPrefix(best->decoded, prompt), sequence->HasNextToken() ? prompt.size() : prompt.size() - 1);
+  const size_t n_kept = std::min(Shared(*best, *sequence), sequence->HasNextToken() ? prompt.size() : prompt.size() - 1);
   best->decoded.resize(n_kept);
+  best->adapter = sequence->adapter();
   if (!RollBack(*best)) Forget(*best);
   if (!sequence->HasNextToken()) sequence->n_reused = static_cast<int32_t>(best->decoded.size());
   best->n_prompt = static_cast<size_t>(sequence->n_prompt());

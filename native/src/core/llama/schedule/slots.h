@@ -15,6 +15,7 @@ namespace aana::llama {
 struct Slot {
   llama_seq_id sequence_id = 0;  // the context's name of it
   std::vector<llama_token> decoded;  // tokens whose keys and values the context holds, from position 0
+  AdapterUse adapter;  // with which `decoded` was computed
   size_t n_prompt = 0;  // tokens of its last sequence's prompt
   std::unique_ptr<Sequence> sequence;  // null: free
   uint64_t used_at = 0;
