@@ -38,12 +38,10 @@ export function llamaFailure(
     case 'slow-reader':
       return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was stopped: ${message}`, { data });
     case 'deadline-exceeded':
-      return new AanaError(
-        'DeadlineExceeded',
-        'deadline-exceeded',
-        `the request to ${model} was stopped: ${message}`,
-        { data, fault },
-      );
+      return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${model} was stopped: ${message}`, {
+        data,
+        fault,
+      });
     case 'no-room':
       return new AanaError('EngineFull', 'unavailable', `${model} had no room for the request: ${message}`, { data });
     case 'engine-ended':
