@@ -26,12 +26,16 @@ const { values, positionals } = parseArgs({
   },
 });
 const [modelPath] = positionals;
-if (modelPath === undefined) throw new Error('missing model; usage: node native/bench/embedding.mjs path/to/model.gguf');
+if (modelPath === undefined)
+  throw new Error('missing model; usage: node native/bench/embedding.mjs path/to/model.gguf');
 
 const MAX_TOKENS = 256;
 const WORDS =
-  'the spring force is measured by its extension when a mass hangs on it and we read the scale of the balance'.split(' ');
-const text = (words, seed) => Array.from({ length: words }, (_, at) => WORDS[(at * 7 + seed * 13) % WORDS.length]).join(' ');
+  'the spring force is measured by its extension when a mass hangs on it and we read the scale of the balance'.split(
+    ' ',
+  );
+const text = (words, seed) =>
+  Array.from({ length: words }, (_, at) => WORDS[(at * 7 + seed * 13) % WORDS.length]).join(' ');
 /** Each set is one call. */
 const SETS = {
   short: Array.from({ length: 128 }, (_, at) => text(8 + (at % 8), at)),

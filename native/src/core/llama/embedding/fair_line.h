@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace aana {
 
@@ -18,8 +20,9 @@ class FairLine {
   void Add(Id id, const std::string& tenant, int32_t priority);
   // Unknown ids are ignored.
   void Remove(Id id);
-  bool Has(Id id) const { return entries_.contains(id); }
   bool empty() const { return entries_.empty(); }
+  // Tenants whose work is remembered.
+  size_t n_tenants() const { return tenants_.size(); }
 
   // Returns the request that is next among those for which `is_ready(id)` is true.
   template <class IsReady>
