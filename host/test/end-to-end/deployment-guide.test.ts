@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
-import { DeploymentManager, DeploymentOptions } from '../../deployments/index.ts';
+import { DeploymentManager, DeploymentOptions, LlamaRerankDeployment } from '../../deployments/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import { GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
 import { blocksOf, contentsOf } from '../helpers/guide.ts';
@@ -44,6 +44,7 @@ Guide('its sources are strictly typed, and its test passes', () => {
 const shown: Record<string, { parse(value: unknown): unknown }> = {
   details: GenerationDetails,
   logprobs: TokenLogprob,
+  ranking: LlamaRerankDeployment.methods.rerank.output,
 };
 
 for (const { line, language, about, text } of blocks.filter((block) => block.language !== 'ts')) {
