@@ -34,7 +34,8 @@ export interface WeightWish {
 
 /**
  * Returns the type with which a model should be written; undefined if its file is good as it is. `fileType` is the
- * number in the file. Weights that have fewer bits than `load_in_…` asks for stay as they are.
+ * number in the file. Weights that have fewer bits than `load_in_…` asks for stay as they are, and so do types that are
+ * not listed here, which have few bits. A file that does not tell its type counts as wide.
  */
 export function chosenWeightType(
   { load_in_4bit: in4, load_in_8bit: in8, weight_type: named }: WeightWish,
@@ -43,7 +44,7 @@ export function chosenWeightType(
 ): WeightType | undefined {
   const names = Object.keys(WEIGHT_TYPES) as WeightType[];
   const now = names.find((name) => WEIGHT_TYPES[name].fileType === fileType);
-  const bits = now ? WEIGHT_TYPES[now].bits : fileType === F32 ? 32 : 0;
+  const bits = now ? WEIGHT_TYPES[now].bits : fileType === F32 || fileType === undefined ? 32 : 0;
   if (named === 'auto') return !onGpu && (fileType === F32 || (now && SLOW_ON_CPU.has(now))) ? 'q8_0' : undefined;
   if (named !== undefined) return now === named ? undefined : named;
   if (in4 && bits > WEIGHT_TYPES.q4_1.bits) return 'q4_k_m';
