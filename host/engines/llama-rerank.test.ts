@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { writeTinyBert, writeTinyQwen3 } from '../../native/lib/fixtures/tiny-embedding.ts';
 import { AanaError } from '../core/errors.ts';
 import type { DeploymentManager } from '../deployments/index.ts';
+import { noLlamaServer, startLlamaServer } from '../test/helpers/llama-server.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
 
@@ -96,6 +97,39 @@ Rerank('gives the probabilities of a model with a template as they are', async (
     await other.shutdown({ graceMs: 0 });
   }
 });
+
+for (const [name, write] of [
+  ['a cross-encoder', writeTinyBert],
+  ['a model with a template', writeTinyQwen3],
+] as const) {
+  Rerank(`${name} has the scores of llama-server`, async () => {
+    const reason = noLlamaServer();
+    if (reason !== undefined) return skip(`the scores of ${name}`, reason);
+    const path = join(folder, 'parity.gguf');
+    write(path, { pooling: 'rank' });
+    await using server = await startLlamaServer(path, ['--reranking', '-c', '512']);
+    const documents = DOCUMENTS.filter((document) => document !== '');
+    const body = JSON.stringify({ query: 'the cat', documents });
+    const answer = await fetch(`${server.baseUrl}/rerank`, { method: 'POST', body });
+    const { results } = (await answer.json()) as { results: { index: number; relevance_score: number }[] };
+    const other = deployed({
+      type: 'LlamaRerankDeployment',
+      user_config: { model_id: path, model_kwargs: { n_threads: 1 } },
+    });
+    try {
+      await other.start();
+      const ours = (await other
+        .handle('model')
+        .call('rerank', { query: 'the cat', documents, raw_scores: true })) as Ranking;
+      for (const { index, score } of ours.results) {
+        const expected = results.find((result) => result.index === index)?.relevance_score ?? Number.NaN;
+        assert.ok(Math.abs(score - expected) < 1e-3, `${documents[index]}: ${score} and ${expected}`);
+      }
+    } finally {
+      await other.shutdown({ graceMs: 0 });
+    }
+  });
+}
 
 if (cannotRun === undefined) Rerank.run();
 else skip('reranking', cannotRun);

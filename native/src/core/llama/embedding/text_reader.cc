@@ -166,7 +166,8 @@ std::vector<llama_token> TextReader::FillTemplate(std::string_view query, std::s
       filled += template_[at++];
     }
   }
-  return model_.Tokenize(control_texts_.Split(filled, mark));
+  // The template has all tokens that the model wants. Another one at the end would change the score.
+  return model_.TokenizeInner(control_texts_.Split(filled, mark));
 }
 
 TextError TextReader::TooLong(const std::string& name, size_t n_tokens, bool is_complete, const char* together) const {

@@ -102,8 +102,13 @@ std::vector<llama_token> Model::Tokenize(std::span<const PromptPart> parts) cons
 }
 
 std::vector<llama_token> Model::TokenizeInner(const std::string& text) const {
+  const std::array part{PromptPart{.text = text}};
+  return TokenizeInner(part);
+}
+
+std::vector<llama_token> Model::TokenizeInner(std::span<const PromptPart> parts) const {
   std::vector<llama_token> tokens;
-  Append(tokens, {.text = text, .has_control_tokens = false}, false);
+  for (const auto& part : parts) Append(tokens, part, false);
   return tokens;
 }
 

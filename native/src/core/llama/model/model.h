@@ -75,6 +75,7 @@ class Model {
   std::vector<llama_token> Tokenize(std::span<const PromptPart> parts) const;
   // Returns the tokens of text inside of another text: without tokens around it.
   std::vector<llama_token> TokenizeInner(const std::string& text) const;
+  std::vector<llama_token> TokenizeInner(std::span<const PromptPart> parts) const;
   int32_t n_vocab() const { return llama_vocab_n_tokens(vocab_); }
   // The bytes of a token, maybe not whole characters; none for control tokens.
   std::string Piece(llama_token token) const { return Piece(token, false); }
