@@ -19,6 +19,7 @@ import type {
   GeneratedText,
   GeneratedTexts,
   GenerationDetails,
+  ResponseFormat,
   SamplingParams,
   TextChunk,
   TokenLogprob,
@@ -67,6 +68,7 @@ interface ChatArgs {
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
   readonly adapter?: string | null;
+  readonly response_format?: ResponseFormat | null;
 }
 
 interface GenerateArgs {
@@ -188,12 +190,12 @@ class Llama {
 
   /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
   async *chatPieces(
-    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter }: ChatArgs,
+    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter, response_format: format }: ChatArgs,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const prompt = { messages: dialog.messages, prefix: begin };
-    const details = yield* flatMapped(this.#run(prompt, sampling, adapter, context), (piece) => {
+    const details = yield* flatMapped(this.#run(prompt, sampling, adapter, context, format), (piece) => {
       const chunk = { ...piece, text: begin + piece.text };
       begin = '';
       return [chunk];
@@ -223,8 +225,9 @@ class Llama {
     sampling: SamplingParams | null | undefined,
     adapter: string | null | undefined,
     context: CallContext,
+    format?: ResponseFormat | null,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
-    const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling);
+    const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling, format);
     return this.#requests.run(this.#engine, prompt, { ...merged, ...this.#adapterOf(adapter) }, context);
   }
 

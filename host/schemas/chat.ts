@@ -1,4 +1,6 @@
 import * as z from 'zod/mini';
+import { absent, text } from './fields.ts';
+import { StructuredOutputs } from './structured-outputs.ts';
 
 export const ChatMessage = z.strictObject({
   content: z.string().check(z.describe('The text of the message.')),
@@ -8,15 +10,6 @@ export type ChatMessage = z.infer<typeof ChatMessage>;
 
 export const ChatDialog = z.strictObject({ messages: z.array(ChatMessage).check(z.minLength(1)) });
 export type ChatDialog = z.infer<typeof ChatDialog>;
-
-/** Lone surrogates have no UTF-8 form, so they could match nothing. */
-const text = z.string().check(
-  z.minLength(1),
-  z.refine((value) => !/[\uD800-\uDFFF]/u.test(value), 'must be well-formed Unicode: it has half of a surrogate pair.'),
-);
-
-const absent = <Schema extends z.core.$ZodType>(schema: Schema): z.ZodMiniOptional<z.ZodMiniNullable<Schema>> =>
-  z.optional(z.nullable(schema));
 
 const number = (minimum: number, maximum: number, description: string): z.ZodMiniNumber =>
   z.number().check(z.minimum(minimum), z.maximum(maximum), z.describe(description));
@@ -79,6 +72,7 @@ export const SamplingParams = z.strictObject({
   stop_token_ids: absent(
     z.array(int(0, 'The number of a token.')).check(z.maxLength(1024), z.describe('Tokens that end an answer.')),
   ),
+  structured_outputs: absent(StructuredOutputs),
   logprobs: absent(
     int(
       0,

@@ -80,6 +80,16 @@ test('a grammar with a trigger leaves the text free until it comes', async (llam
   assert.is(forced.text, ' cat cat cat');
 });
 
+test('the beginning of an answer is part of what the grammar is about', async (llama) => {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const grammar = { text: 'root ::= "[" ("cat" | "dog") "]"' };
+  const { text } = await llama.generate({ messages, prefix: '[c' }, { grammar });
+  assert.is(text, 'at]');
+  const { code, fault, message } = errorOf(await llama.generate({ messages, prefix: '[x' }, { grammar }));
+  assert.equal([code, fault], ['invalid-sampling', 'caller']);
+  assert.match(message, /does not allow its prefix/);
+});
+
 test('a grammar that cannot be used is the mistake of its caller, and the engine goes on', async (llama) => {
   for (const [text, pattern] of [
     ['root ::= "a', 'the grammar cannot be read: line 1: a literal has no end'],

@@ -9,6 +9,7 @@ import type {
   TextChunk,
   TokenLogprob,
 } from '../../schemas/index.ts';
+import { structuredBy } from '../../schemas/structured-outputs.ts';
 import { type CallContext, Deployment } from './deployment.ts';
 import type { Input } from './method.ts';
 import { promptBeginning, textGenerationMethods } from './text-generation-methods.ts';
@@ -64,12 +65,22 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
   }
 
   async *chat_stream(
-    { dialog, assistant_prefix: prefix, ...rest }: Args<'chat_stream'>,
+    {
+      dialog,
+      assistant_prefix: prefix,
+      response_format: format,
+      sampling_params: sampling,
+      ...rest
+    }: Args<'chat_stream'>,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails | undefined> {
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
-    const details = yield* flatMapped(this.generate_stream({ ...rest, prompt }, context), (chunk) => {
+    // The class hears of a form in one place.
+    const params = format
+      ? { sampling_params: { structured_outputs: structuredBy(format), ...sampling } }
+      : sampling !== undefined && { sampling_params: sampling };
+    const details = yield* flatMapped(this.generate_stream({ ...rest, ...params, prompt }, context), (chunk) => {
       const piece = { ...chunk, text: begin + chunk.text };
       begin = '';
       return [piece];

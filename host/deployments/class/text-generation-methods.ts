@@ -5,6 +5,7 @@ import {
   GeneratedText,
   GeneratedTexts,
   GenerationDetails,
+  ResponseFormat,
   SamplingParams,
   TextChunk,
 } from '../../schemas/index.ts';
@@ -19,7 +20,16 @@ const details = z
 const adapter = z.optional(
   z.nullable(z.string().min(1).describe('Name of a LoRA adapter of the deployment. Default: the model without one.')),
 );
-const chat = z.strictObject({ dialog: ChatDialog, sampling_params: sampling, assistant_prefix: prefix, adapter });
+const format = z.optional(
+  z.nullable(ResponseFormat).describe('The form of the answer: text, a JSON object, or JSON that a schema takes.'),
+);
+const chat = z.strictObject({
+  dialog: ChatDialog,
+  sampling_params: sampling,
+  assistant_prefix: prefix,
+  response_format: format,
+  adapter,
+});
 const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling, adapter });
 const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling, adapter, details });
 

@@ -107,6 +107,15 @@ OpenAi('streams an answer with its details, and sends the key, the headers and t
   });
 });
 
+OpenAi('sends the form of an answer with a name for its schema', async ({ server }) => {
+  server.answers = [events(piece('{}'), ...ENDING)];
+  const remote = await open(server);
+  const schema = { type: 'object' };
+  await call(remote, 'chat', { dialog, response_format: { type: 'json_schema', json_schema: { schema } } });
+  const body = server.seen[0]?.body as { response_format?: unknown };
+  assert.equal(body.response_format, { type: 'json_schema', json_schema: { name: 'answer', schema } });
+});
+
 OpenAi('reads events however the server cuts its bytes', async ({ server }) => {
   const text = [': ping\r\n\r\n', 'event: x\r\n', piece('Grüße 😀').replace(/\n/g, '\r\n'), ...ENDING].join('');
   server.answers = [

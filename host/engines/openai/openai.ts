@@ -13,6 +13,7 @@ import type {
   GeneratedText,
   GeneratedTexts,
   GenerationDetails,
+  ResponseFormat,
   SamplingParams,
   TextChunk,
 } from '../../schemas/index.ts';
@@ -47,6 +48,7 @@ interface ChatArgs {
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
   readonly adapter?: string | null;
+  readonly response_format?: ResponseFormat | null;
 }
 
 interface GenerateArgs {
@@ -163,7 +165,7 @@ class RemoteModel {
 
   /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
   async *chatPieces(
-    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter }: ChatArgs,
+    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter, response_format: format }: ChatArgs,
     context: CallContext,
   ): Pieces {
     const { dialect } = this.#found;
@@ -175,15 +177,16 @@ class RemoteModel {
         `${this.#server.address} cannot continue an answer (assistant_prefix); only vllm and llama-server can`,
       );
     if (isPrefixed) yield { text: prefix };
+    const messages = isPrefixed
+      ? {
+          messages: [...dialog.messages, { role: 'assistant', content: prefix }],
+          add_generation_prompt: false,
+          continue_final_message: true,
+        }
+      : { messages: dialog.messages };
     return yield* this.#run(
       'chat/completions',
-      isPrefixed
-        ? {
-            messages: [...dialog.messages, { role: 'assistant', content: prefix }],
-            add_generation_prompt: false,
-            continue_final_message: true,
-          }
-        : { messages: dialog.messages },
+      { ...messages, ...(format && { response_format: named(format) }) },
       sampling,
       adapter,
       context,
@@ -249,4 +252,10 @@ class RemoteModel {
     const wanted = sampling?.logprobs ?? this.#spec.default_sampling_params.logprobs;
     return { text, details: details && { ...details, ...(wanted != null && { logprobs }) } };
   }
+}
+
+/** Returns the form of an answer with a name for its schema, which OpenAI's API needs. */
+function named(format: ResponseFormat): ResponseFormat {
+  if (format.type !== 'json_schema') return format;
+  return { ...format, json_schema: { name: 'answer', ...format.json_schema } };
 }

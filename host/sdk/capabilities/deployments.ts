@@ -4,6 +4,7 @@ import {
   ChatOutput,
   ChatOutputWithDetails,
   type GenerationDetails,
+  type ResponseFormat,
   type SamplingParams,
   type TextChunk,
   type WhisperParams,
@@ -73,6 +74,8 @@ export interface ChatOptions {
   readonly sampling_params?: SamplingParams | null | undefined;
   /** The beginning of the answer, which is part of it. */
   readonly assistant_prefix?: string | undefined;
+  /** The form of the answer: text, a JSON object, or JSON that a schema takes. */
+  readonly response_format?: ResponseFormat | undefined;
 }
 
 export interface TokenCount {

@@ -25,6 +25,8 @@ struct GrammarEdge {
   uint8_t last = 0;
   int32_t value = 0;
   int32_t target = 0;
+
+  bool Names(TokenId token) const { return kind == Kind::kToken ? value == token : kind == Kind::kOtherToken && value != token; }
 };
 
 // A grammar as one automaton over bytes for each rule, whose calls of rules make it a pushdown automaton. Works on bytes because a token

@@ -62,8 +62,14 @@ void GrammarMatcher::Mask(std::span<float> logits) {
     if (!IsEnd(token) && Next(token) != GrammarStates::kDead) keep(token);
   }
   const auto& allowed = shared_->states.FindAllowed(state_, *tokens_.trie);
-  for (size_t word = 0; word < allowed.size(); word++) {
-    const uint64_t bits = allowed[word];
+  if (allowed.bits.empty()) {
+    for (const auto token : allowed.tokens) {
+      if (!IsEnd(token)) keep(token);
+    }
+    std::ranges::fill(logits, kNever);
+  }
+  for (size_t word = 0; word < allowed.bits.size(); word++) {
+    const uint64_t bits = allowed.bits[word];
     if (bits == ~uint64_t{0}) continue;
     const auto part = logits.subspan(64 * word, std::min<size_t>(64, logits.size() - 64 * word));
     for (size_t i = 0; i < part.size(); i++) part[i] = (bits >> i & 1) != 0 ? part[i] : kNever;
@@ -94,6 +100,13 @@ void GrammarMatcher::Accept(TokenId token) {
     }
   }
   ReplaceLargeStates();
+}
+
+bool GrammarMatcher::Skip(std::string_view text) {
+  if (is_waiting_) return true;
+  std::lock_guard lock(shared_->mutex);
+  for (const char c : text) state_ = shared_->states.Next(state_, static_cast<uint8_t>(c));
+  return state_ != GrammarStates::kDead;
 }
 
 void GrammarMatcher::ReplaceLargeStates() {

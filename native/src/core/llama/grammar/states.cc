@@ -62,8 +62,7 @@ GrammarStates::Id GrammarStates::Next(Id state, TokenId token, std::string_view 
   const bool is_accepting = IsAccepting(next);
   for (const auto& thread : states_[static_cast<size_t>(state)].threads) {
     for (const auto& edge : automaton_.EdgesOf(thread.node)) {
-      const bool fits = (edge.kind == Kind::kToken && edge.value == token) || (edge.kind == Kind::kOtherToken && edge.value != token);
-      if (fits) threads.push_back({edge.target, thread.frame});
+      if (edge.Names(token)) threads.push_back({edge.target, thread.frame});
     }
   }
   if (threads.size() == states_[static_cast<size_t>(next)].threads.size()) return next;
@@ -160,11 +159,10 @@ void GrammarStates::Count(size_t n_bytes) {
   }
 }
 
-const GrammarStates::Bits& GrammarStates::FindAllowed(Id state, const TokenTrie& trie) {
-  const auto found = allowed_.find(state);
-  if (found != allowed_.end()) return found->second;
-  Bits bits((trie.n_vocab() + 63) / 64);
-  const auto allow = [&](TokenId token) { bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64); };
+const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenTrie& trie) {
+  const auto known = allowed_.find(state);
+  if (known != allowed_.end()) return known->second;
+  found_.clear();
   path_.resize(trie.max_depth() + 1);
   path_[0] = state;
   const auto nodes = trie.nodes();
@@ -176,20 +174,31 @@ const GrammarStates::Bits& GrammarStates::FindAllowed(Id state, const TokenTrie&
       continue;
     }
     path_[node.depth + 1U] = next;
-    for (const auto token : trie.TokensAt(node)) allow(token);
+    const auto tokens = trie.TokensAt(node);
+    found_.insert(found_.end(), tokens.begin(), tokens.end());
     i++;
   }
   if (states_[static_cast<size_t>(state)].has_tokens) {
     for (TokenId token = 0; std::cmp_less(token, trie.n_vocab()); token++) {
-      for (const auto& thread : states_[static_cast<size_t>(state)].threads) {
-        for (const auto& edge : automaton_.EdgesOf(thread.node)) {
-          if (edge.kind == Kind::kToken ? edge.value == token : edge.kind == Kind::kOtherToken && edge.value != token) allow(token);
-        }
-      }
+      if (NamesToken(state, token)) found_.push_back(token);
     }
   }
-  Count(bits.size() * sizeof(uint64_t));
-  return allowed_.emplace(state, std::move(bits)).first->second;
+  TokenSet set;
+  const size_t n_words = (trie.n_vocab() + 63) / 64;
+  if (found_.size() <= n_words) {
+    set.tokens = found_;
+  } else {
+    set.bits.resize(n_words);
+    for (const auto token : found_) set.bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
+  }
+  Count(set.bits.size() * sizeof(uint64_t) + set.tokens.size() * sizeof(TokenId));
+  return allowed_.emplace(state, std::move(set)).first->second;
+}
+
+bool GrammarStates::NamesToken(Id state, TokenId token) const {
+  return std::ranges::any_of(states_[static_cast<size_t>(state)].threads, [&](const Thread& thread) {
+    return std::ranges::any_of(automaton_.EdgesOf(thread.node), [&](const GrammarEdge& edge) { return edge.Names(token); });
+  });
 }
 
 uint32_t GrammarStates::CostOf(const Thread& thread) const {

@@ -38,10 +38,13 @@ class GrammarStates {
   // Something may follow.
   bool CanContinue(Id state) const { return !states_[static_cast<size_t>(state)].threads.empty(); }
 
-  // One bit for each token of the vocabulary, lowest first.
-  using Bits = std::vector<uint64_t>;
+  // Tokens of a vocabulary: by their numbers when they are few, otherwise one bit for each token, the lowest first.
+  struct TokenSet {
+    std::vector<TokenId> tokens;
+    std::vector<uint64_t> bits;
+  };
   // The tokens that may follow. The reference is good until the next call.
-  const Bits& FindAllowed(Id state, const TokenTrie& trie);
+  const TokenSet& FindAllowed(Id state, const TokenTrie& trie);
 
   // The shortest text after which the grammar is met; empty when it has more than `n_most` bytes.
   std::optional<std::string> FindCompletion(Id state, size_t n_most) const;
@@ -55,7 +58,7 @@ class GrammarStates {
  private:
   static constexpr Id kUnknown = -1;
   static constexpr int32_t kBottom = -1;
-  static constexpr size_t kLargeBytes = 8U << 20;
+  static constexpr size_t kLargeBytes = 16U << 20;
   static constexpr size_t kMaxBytes = 256U << 20;
 
   // A call that has not returned.
@@ -85,6 +88,8 @@ class GrammarStates {
   };
 
   Id FindNext(Id state, uint8_t byte);
+  // A step from the state names the token.
+  bool NamesToken(Id state, TokenId token) const;
   // The state of these threads and of those that they lead to without a byte.
   Id Close(Threads threads);
   Id Keep(State state);
@@ -100,12 +105,13 @@ class GrammarStates {
   std::vector<Frame> frames_;
   std::unordered_map<Thread, int32_t, HashFrame> frame_ids_;  // by node and parent
   std::unordered_multimap<size_t, Id> ids_;                   // by the hash of threads
-  std::unordered_map<Id, Bits> allowed_;
+  std::unordered_map<Id, TokenSet> allowed_;
   Id start_ = kDead;
   size_t n_bytes_ = 0;
   // Memory of Close and FindAllowed.
   std::unordered_set<uint64_t> seen_;
   std::vector<Id> path_;
+  std::vector<TokenId> found_;
 };
 
 }  // namespace aana::llama

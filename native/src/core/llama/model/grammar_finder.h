@@ -23,7 +23,7 @@ class GrammarFinder {
   GrammarMatcher Find(const GrammarParams& params, std::vector<TokenId> ends);
 
  private:
-  static constexpr size_t kMaxGrammars = 64;
+  static constexpr size_t kMaxGrammars = 32;
   static constexpr size_t kMaxBytes = 128U << 20;
 
   const Model& model_;

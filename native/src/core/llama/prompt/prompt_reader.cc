@@ -40,6 +40,10 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, RuleFinder& ru
   }
   if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{FinishReason::kLength, n_prompt}};
   auto found = rules.Find(request.sampling);
+  const auto* dialog = std::get_if<Dialog>(&request.prompt);
+  if (dialog && found.grammar && !found.grammar->Skip(dialog->prefix)) {
+    throw SamplingError(Fault::kCaller, "the form of the answer does not allow its prefix");
+  }
   return ReadRequest{request.id,       std::move(prompt.tokens),  std::move(request.sampling),
                      std::move(found), std::move(request.terms), request.adapter,
                      request.arrived_at};

@@ -1,0 +1,459 @@
+import { isDeepStrictEqual } from 'node:util';
+import { valueAt } from '../core/json/json-pointer.ts';
+import { compileJsonSchema } from '../json-schema/index.ts';
+import { complement, one, union } from './char-set.ts';
+import { areApart } from './disjoint.ts';
+import { FORMATS } from './formats.ts';
+import { choice, literal, oneOf, repeated, Rules, sequence } from './gbnf.ts';
+import { type Bound, numbersBetween } from './numbers.ts';
+import { objectGrammar, type Property } from './object-grammar.ts';
+import { Impossible, refuse } from './refusal.ts';
+import { regexGrammar } from './regex-grammar.ts';
+import { lengthsOf, parseRegex } from './regex-parser.ts';
+import {
+  asSchema,
+  assertions,
+  count,
+  isObject,
+  type Schema,
+  type SchemaObject,
+  type TypeName,
+  typesOf,
+} from './schema-keywords.ts';
+import { merged, propertiesOf } from './schema-merge.ts';
+
+const MOST_CHARS = 512 * 1024;
+const MOST_SCHEMAS = 20_000;
+const MOST_NESTING = 150;
+
+const HEX = '[0-9a-fA-F]';
+/** A character of a string: as it is, or escaped. Half of a surrogate pair comes with its other half only. */
+const CHAR = `${oneOf(complement(union([[0, 0x1f]], one(0x22), one(0x5c))))} | "\\\\" (["\\\\/bfnrt] | "u" ([0-9a-cefA-CEF] ${HEX}{3} | [dD] [0-7] ${HEX}{2} | [dD] [89abAB] ${HEX}{2} "\\\\u" [dD] [c-fC-F] ${HEX}{2}))`;
+/** White space is short: a model that is unsure would write nothing else. */
+const SHORT_SPACE = '(" " | "\\n" (" "{0,24} | "\\t"{0,6}))?';
+
+/**
+ * Returns a grammar of the JSON texts whose values a schema (2020-12, or draft 7) takes. All its texts are valid; where a
+ * schema leaves the order or the form open, the grammar chooses: properties come in the order of the schema, and
+ * properties that it does not name only where it says so. Throws `UnusableStructure`, which names the place and the
+ * keyword, for a schema that it cannot express.
+ */
+export function schemaGrammar(schema: unknown): string {
+  if (JSON.stringify(schema).length > MOST_CHARS) refuse('#', `the schema has more than ${MOST_CHARS} characters`);
+  return new SchemaGrammar(schema).grammar();
+}
+
+class SchemaGrammar {
+  readonly #root: Schema;
+  readonly #rules = new Rules();
+  readonly #ws: string;
+  readonly #referred = new Map<string, string>();
+  #schemas = 0;
+  #nesting = 0;
+
+  constructor(root: unknown) {
+    this.#root = asSchema(root, '#');
+    this.#ws = this.#rules.named('ws', SHORT_SPACE);
+  }
+
+  grammar(): string {
+    const root = this.#valuesOf(this.#root, '#');
+    return this.#rules.grammar(root);
+  }
+
+  /** Returns the values of a schema as a part of a grammar. */
+  #valuesOf(schema: Schema, at: string): string {
+    if (schema === true) return this.#anything();
+    if (schema === false) throw new Impossible(at, 'the schema is false');
+    if (++this.#schemas > MOST_SCHEMAS || ++this.#nesting > MOST_NESTING)
+      refuse(at, 'the schema is too complex: its parts contain each other too often or too deep');
+    try {
+      const own = assertions(schema, at);
+      const keys = Object.keys(own);
+      if (keys.length === 0) return this.#anything();
+      if (keys.length === 1 && typeof own['$ref'] === 'string') return this.#referredValues(own['$ref'], at);
+      return this.#plainValues(this.#resolved(own, at), at);
+    } finally {
+      this.#nesting -= 1;
+    }
+  }
+
+  #referredValues(reference: string, at: string): string {
+    const known = this.#referred.get(reference);
+    if (known !== undefined) return known;
+    const name = this.#rules.reserve();
+    this.#referred.set(reference, name);
+    const values = this.#valuesOf(this.#target(reference, at), reference);
+    if (values === name) refuse(at, `the reference ${reference} leads to itself`);
+    this.#rules.define(name, values);
+    return name;
+  }
+
+  #target(reference: unknown, at: string): Schema {
+    if (typeof reference !== 'string' || (reference !== '#' && !reference.startsWith('#/')))
+      refuse(at, `the reference ${JSON.stringify(reference)} does not begin with "#/"`);
+    const target = valueAt(this.#root, reference);
+    if (target === undefined) refuse(at, `the reference ${reference} leads nowhere`);
+    return asSchema(target, reference);
+  }
+
+  /** Returns a schema that means the same without `$ref` and `allOf`. */
+  #resolved(own: SchemaObject, at: string): Schema {
+    if (++this.#schemas > MOST_SCHEMAS || ++this.#nesting > MOST_NESTING)
+      refuse(at, 'the schema is too complex: its parts contain each other too often or too deep');
+    try {
+      const { $ref: reference, allOf, ...rest } = normalized(own, at);
+      const parts = allOf === undefined ? [] : listOf(allOf, 'allOf', at);
+      const isAlone = Object.keys(rest).length === 0 && parts.length + (reference === undefined ? 0 : 1) === 1;
+      let result: Schema = rest;
+      const add = (part: Schema, where: string): void => {
+        if (part === false) throw new Impossible(where, 'the schema is false');
+        const other = part === true ? true : this.#resolved(assertions(part, where), where);
+        if (!isAlone) refuseUnevaluated(other, where);
+        result = merged(result, other, where);
+      };
+      if (reference !== undefined) add(this.#target(reference, at), String(reference));
+      parts.forEach((part, index) => add(part, `${at}/allOf/${index}`));
+      return result;
+    } finally {
+      this.#nesting -= 1;
+    }
+  }
+
+  /** Returns the values of a schema without references. */
+  #plainValues(schema: Schema, at: string): string {
+    if (schema === true) return this.#anything();
+    if (schema === false) throw new Impossible(at, 'the schema is false');
+    const { anyOf, oneOf: alternatives, ...rest } = schema;
+    if (anyOf !== undefined) {
+      const others = alternatives === undefined ? rest : { ...rest, oneOf: alternatives };
+      return this.#anyOf(listOf(anyOf, 'anyOf', at), others, `${at}/anyOf`);
+    }
+    if (alternatives !== undefined) {
+      const options = listOf(alternatives, 'oneOf', at).map((option, index) =>
+        this.#withBase(option, rest, `${at}/oneOf/${index}`),
+      );
+      const possible = options.filter((option) => option !== undefined);
+      for (const [index, a] of possible.entries()) {
+        for (const b of possible.slice(index + 1)) {
+          if (!areApart(a, b, (part) => this.#flat(part, at)))
+            refuse(at, 'the keyword "oneOf" is supported only where no value can meet two of its schemas');
+        }
+      }
+      return this.#choiceOf(
+        possible.map((option) => () => this.#plainValues(option, `${at}/oneOf`)),
+        at,
+      );
+    }
+    if (schema['enum'] !== undefined || schema['const'] !== undefined) return this.#constants(schema, at);
+    const types = typesOf(schema, at);
+    if (!types) return this.#anything();
+    const distinct = types.includes('number') ? types.filter((type) => type !== 'integer') : types;
+    return this.#choiceOf(
+      distinct.map((type) => () => this.#valuesOfType(type, schema, at)),
+      at,
+    );
+  }
+
+  #flat(schema: Schema, at: string): Schema {
+    return typeof schema === 'boolean' ? schema : this.#resolved(assertions(schema, at), at);
+  }
+
+  #withBase(option: Schema, base: SchemaObject, at: string): Schema | undefined {
+    try {
+      return this.#joined(base, option, at);
+    } catch (error) {
+      if (error instanceof Impossible) return undefined;
+      throw error;
+    }
+  }
+
+  #joined(base: SchemaObject, option: Schema, at: string): Schema {
+    const flat = this.#flat(option, at);
+    if (Object.keys(base).length > 0) refuseUnevaluated(flat, at);
+    return merged(base, flat, at);
+  }
+
+  #anyOf(options: readonly Schema[], base: SchemaObject, at: string): string {
+    const isPlain = Object.keys(base).length === 0;
+    const possible = options.map((option, index) => () => {
+      const where = `${at}/${index}`;
+      return isPlain ? this.#valuesOf(option, where) : this.#plainValues(this.#joined(base, option, where), where);
+    });
+    return this.#choiceOf(possible, at);
+  }
+
+  /** Returns a choice between the options for which there are values. */
+  #choiceOf(options: readonly (() => string)[], at: string): string {
+    let reason: Impossible | undefined;
+    const possible = options.flatMap((option) => {
+      try {
+        return [option()];
+      } catch (error) {
+        if (!(error instanceof Impossible)) throw error;
+        reason = error;
+        return [];
+      }
+    });
+    if (possible.length === 0) throw reason ?? new Impossible(at, 'there is no alternative');
+    return possible.length === 1 ? possible[0]! : this.#rules.add(choice(possible));
+  }
+
+  #constants({ enum: list, const: constant, ...rest }: SchemaObject, at: string): string {
+    if (list !== undefined && !Array.isArray(list)) refuse(at, '"enum" is not a list');
+    const all = (list as unknown[] | undefined) ?? [constant];
+    const wanted = constant === undefined ? all : all.filter((value) => isDeepStrictEqual(value, constant));
+    const values = Object.keys(rest).length === 0 ? wanted : wanted.filter((value) => this.#isValid(rest, value, at));
+    if (values.length === 0) throw new Impossible(at, 'no value of "enum" or "const" meets the other keywords');
+    return this.#rules.add(choice(values.map((value) => literal(JSON.stringify(value)))));
+  }
+
+  #isValid(schema: SchemaObject, value: unknown, at: string): boolean {
+    try {
+      return compileJsonSchema(schema).issues(value).length === 0;
+    } catch (error) {
+      return refuse(at, `"enum" and "const" beside other keywords: ${(error as Error).message}`);
+    }
+  }
+
+  #valuesOfType(type: TypeName, schema: SchemaObject, at: string): string {
+    switch (type) {
+      case 'string':
+        return this.#strings(schema, at);
+      case 'number':
+      case 'integer':
+        return this.#numbers(type, schema, at);
+      case 'boolean':
+        return this.#rules.named('boolean', '"true" | "false"');
+      case 'null':
+        return this.#rules.named('null', '"null"');
+      case 'array':
+        return this.#arrays(schema, at);
+      case 'object':
+        return this.#objects(schema, at);
+    }
+  }
+
+  #anything(): string {
+    const ws = this.#ws;
+    this.#strings({}, '#');
+    this.#numbers('number', {}, '#');
+    this.#rules.named('boolean', '"true" | "false"');
+    this.#rules.named('null', '"null"');
+    this.#rules.named('pair', `string ":" ${ws} value`);
+    this.#rules.named('object', `"{" ${ws} (pair ("," ${ws} pair)*)? ${ws} "}"`);
+    this.#rules.named('array', `"[" ${ws} (value ("," ${ws} value)*)? ${ws} "]"`);
+    return this.#rules.named('value', 'object | array | string | number | boolean | null');
+  }
+
+  #strings(schema: SchemaObject, at: string): string {
+    const { pattern, format } = schema;
+    const [min, max] = [count(schema, 'minLength', 0, at), count(schema, 'maxLength', Infinity, at)];
+    if (min > max) throw new Impossible(at, `minLength is ${min}, maxLength ${max}`);
+    if (pattern === undefined && format === undefined) {
+      const char = this.#rules.named('char', CHAR);
+      const chars = repeated(char, min, max);
+      return min === 0 && max === Infinity
+        ? this.#rules.named('string', sequence('"\\""', chars, '"\\""'))
+        : this.#rules.add(sequence('"\\""', chars, '"\\""'));
+    }
+    if (pattern !== undefined && format !== undefined)
+      refuse(at, 'the keywords "pattern" and "format" of one string are not supported');
+    const regex = parseRegex(...this.#sourceOf(pattern, format, at));
+    const [least, most] = lengthsOf(regex);
+    if (least < min || most > max)
+      refuse(
+        at,
+        `"minLength" and "maxLength" beside "${pattern === undefined ? 'format' : 'pattern'}" are not supported`,
+      );
+    return this.#rules.add(sequence('"\\""', regexGrammar(regex, true), '"\\""'));
+  }
+
+  #sourceOf(pattern: unknown, format: unknown, at: string): [source: string, at: string, isWhole: boolean] {
+    if (pattern !== undefined)
+      return typeof pattern === 'string' ? [pattern, `${at}/pattern`, false] : refuse(at, '"pattern" is not a text');
+    const source = FORMATS.get(String(format));
+    if (source === undefined) refuse(at, `the format ${JSON.stringify(format)} is not supported`);
+    return [source, `${at}/format`, true];
+  }
+
+  #numbers(type: 'number' | 'integer', schema: SchemaObject, at: string): string {
+    const { multipleOf } = schema;
+    const isInteger = type === 'integer' || multipleOf === 1;
+    if (multipleOf !== undefined && multipleOf !== 1) refuse(at, 'the keyword "multipleOf" is supported only with 1');
+    const [min, max] = [
+      boundOf(schema, 'minimum', 'exclusiveMinimum', larger, at),
+      boundOf(schema, 'maximum', 'exclusiveMaximum', smaller, at),
+    ];
+    if (!min && !max) {
+      this.#rules.named('integer', '"-"? ("0" | [1-9] [0-9]{0,14})');
+      if (isInteger) return 'integer';
+      return this.#rules.named('number', 'integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?');
+    }
+    const numbers = numbersBetween(min, max, isInteger);
+    if (numbers === undefined) throw new Impossible(at, 'no number is between its bounds');
+    return this.#rules.add(numbers);
+  }
+
+  #arrays(schema: SchemaObject, at: string): string {
+    const { items, prefixItems, uniqueItems, unevaluatedItems } = schema;
+    const first = prefixItems === undefined ? [] : listOf(prefixItems, 'prefixItems', at);
+    if (unevaluatedItems !== undefined && typeof unevaluatedItems !== 'boolean')
+      refuse(at, 'the keyword "unevaluatedItems" is supported only with true or false');
+    const isClosed = first.length > 0 || unevaluatedItems === false;
+    const min = count(schema, 'minItems', 0, at);
+    const rest: Schema =
+      items === undefined
+        ? !isClosed || (min > first.length && unevaluatedItems !== false)
+        : asSchema(items, `${at}/items`);
+    let max = count(schema, 'maxItems', Infinity, at);
+    const parts: string[] = [];
+    for (const [index, part] of first.entries()) {
+      const value = this.#possible(part, `${at}/prefixItems/${index}`);
+      if (value === undefined) {
+        max = Math.min(max, index);
+        break;
+      }
+      parts.push(value);
+    }
+    const item = this.#possible(rest, `${at}/items`);
+    if (item === undefined) max = Math.min(max, parts.length);
+    if (min > max) throw new Impossible(at, `it has at least ${min} and at most ${max} items`);
+    if (uniqueItems === true && max > 1) refuse(at, 'the keyword "uniqueItems" is not supported');
+    return this.#rules.add(sequence('"["', this.#ws, this.#list(parts, item, min, max), this.#ws, '"]"'));
+  }
+
+  /** Returns the items of a list: one of each part, then any number of `item`. */
+  #list(parts: readonly string[], item: string | undefined, min: number, max: number): string {
+    const comma = sequence('","', this.#ws);
+    const fixed = parts.slice(0, max);
+    const from = (index: number): string => {
+      const part = fixed[index];
+      const before = index === 0 ? '' : comma;
+      if (part !== undefined) {
+        const all = sequence(before, part, from(index + 1));
+        return index < min ? all : `(${all})?`;
+      }
+      if (item === undefined || index >= max) return '';
+      const [least, most] = [Math.max(0, min - index), max - index];
+      if (index > 0) return repeated(sequence(comma, item), least, most);
+      const some = sequence(item, repeated(sequence(comma, item), Math.max(0, least - 1), most - 1));
+      return least === 0 ? `(${some})?` : some;
+    };
+    return from(0);
+  }
+
+  /** Returns the values of a part of a schema; undefined if there are none. */
+  #possible(schema: Schema, at: string): string | undefined {
+    try {
+      return this.#valuesOf(schema, at);
+    } catch (error) {
+      if (error instanceof Impossible) return undefined;
+      throw error;
+    }
+  }
+
+  #objects(schema: SchemaObject, at: string): string {
+    const { required = [], unevaluatedProperties, additionalProperties } = schema;
+    if (schema['properties'] !== undefined && !isObject(schema['properties']))
+      refuse(at, '"properties" is not an object');
+    if (!Array.isArray(required) || !required.every((name) => typeof name === 'string'))
+      refuse(at, '"required" is not a list of names');
+    if (unevaluatedProperties !== undefined && typeof unevaluatedProperties !== 'boolean')
+      refuse(at, 'the keyword "unevaluatedProperties" is supported only with true or false');
+    const declared = propertiesOf(schema);
+    const isOpen = Object.keys(declared).length === 0 && required.length === 0 && unevaluatedProperties !== false;
+    const others = asSchema(additionalProperties ?? isOpen, `${at}/additionalProperties`);
+    const unnamed: Schema = additionalProperties === undefined ? unevaluatedProperties !== false : others;
+    const all: Readonly<Record<string, Schema>> = {
+      ...declared,
+      ...Object.fromEntries(required.filter((name) => !Object.hasOwn(declared, name)).map((name) => [name, unnamed])),
+    };
+    const properties: Property[] = [];
+    for (const [name, part] of Object.entries(all)) {
+      const where = `${at}/properties/${name}`;
+      const isRequired = required.includes(name);
+      const value = this.#possible(asSchema(part, where), where);
+      if (value !== undefined) properties.push({ name, isRequired, value });
+      else if (isRequired) throw new Impossible(at, `the required property ${JSON.stringify(name)} can have no value`);
+    }
+    const other = this.#possible(others, `${at}/additionalProperties`);
+    const [min, max] = this.#otherCounts(schema, properties, other !== undefined, at);
+    const parts = {
+      properties,
+      taken: Object.keys(all),
+      others: other === undefined ? undefined : { value: other, min, max },
+    };
+    return this.#rules.add(objectGrammar(this.#rules, parts, this.#ws));
+  }
+
+  /** Returns how many properties may come beside the named ones. */
+  #otherCounts(
+    schema: SchemaObject,
+    properties: readonly Property[],
+    isOpen: boolean,
+    at: string,
+  ): readonly [number, number] {
+    const [min, max] = [count(schema, 'minProperties', 0, at), count(schema, 'maxProperties', Infinity, at)];
+    const n = properties.length;
+    const nRequired = properties.filter(({ isRequired }) => isRequired).length;
+    if (max < nRequired) throw new Impossible(at, `maxProperties is ${max}, but ${nRequired} are required`);
+    if (!isOpen && min > n) throw new Impossible(at, `minProperties is ${min}, but there are ${n}`);
+    const isMinMet = min <= nRequired;
+    const isMaxMet = !isOpen && max >= n;
+    if (isMinMet && isMaxMet) return [0, Infinity];
+    // Two of the others may have the same name, and count as one.
+    if (n === nRequired && (isMinMet || min - n === 1)) return [Math.max(0, min - n), max - n];
+    if (isMinMet && max === Infinity) return [0, Infinity];
+    return refuse(at, `the keyword "${isMinMet ? 'maxProperties' : 'minProperties'}" is not supported here`);
+  }
+}
+
+/** Returns a schema in the form of 2020-12, with lists of constants for single ones. */
+function normalized(schema: SchemaObject, at: string): SchemaObject {
+  if (Array.isArray(schema['items'])) {
+    const { items, additionalItems, ...rest } = schema;
+    return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
+  }
+  if (schema['additionalItems'] !== undefined && schema['prefixItems'] !== undefined)
+    refuse(at, 'the keywords "additionalItems" and "prefixItems" do not go together');
+  const { additionalItems: _, ...rest } = schema; // it means nothing without a list of items
+  return rest;
+}
+
+/** Throws for a part that looks at what it evaluates itself, because `merged` would let it see the other parts. */
+function refuseUnevaluated(part: Schema, at: string): void {
+  for (const key of ['unevaluatedProperties', 'unevaluatedItems']) {
+    if (typeof part === 'object' && part[key] !== undefined && part[key] !== true)
+      refuse(at, `the keyword "${key}" is not supported in a part of a schema`);
+  }
+}
+
+function listOf(value: unknown, key: string, at: string): readonly Schema[] {
+  if (!Array.isArray(value) || value.length === 0) refuse(at, `"${key}" is not a list of schemas`);
+  return value.map((part, index) => asSchema(part, `${at}/${key}/${index}`));
+}
+
+const larger = (a: number, b: number): boolean => a > b;
+const smaller = (a: number, b: number): boolean => a < b;
+
+function boundOf(
+  schema: SchemaObject,
+  key: string,
+  exclusiveKey: string,
+  isNarrower: (a: number, b: number) => boolean,
+  at: string,
+): Bound | undefined {
+  const [inclusive, exclusive] = [schema[key], schema[exclusiveKey]];
+  for (const [name, value] of [
+    [key, inclusive],
+    [exclusiveKey, exclusive],
+  ] as const) {
+    if (value !== undefined && (typeof value !== 'number' || !Number.isFinite(value)))
+      refuse(at, `${name} is not a number`);
+  }
+  const [a, b] = [inclusive as number | undefined, exclusive as number | undefined];
+  if (a === undefined && b === undefined) return undefined;
+  if (b === undefined || (a !== undefined && isNarrower(a, b))) return { value: a!, isExclusive: false };
+  return { value: b, isExclusive: true };
+}

@@ -1,0 +1,78 @@
+import { refuse } from './refusal.ts';
+
+export type SchemaObject = Readonly<Record<string, unknown>>;
+export type Schema = boolean | SchemaObject;
+export type TypeName = 'string' | 'number' | 'integer' | 'boolean' | 'null' | 'array' | 'object';
+
+/** Keywords that say nothing about which values are valid. */
+const ANNOTATIONS = new Set([
+  '$schema',
+  '$comment',
+  '$defs',
+  'definitions',
+  'title',
+  'description',
+  'default',
+  'example',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]);
+
+/** Keywords about values of one type. They say nothing about values of other types. */
+const BY_TYPE: Readonly<Record<string, readonly string[]>> = {
+  string: ['minLength', 'maxLength', 'pattern', 'format'],
+  number: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  array: ['items', 'prefixItems', 'additionalItems', 'minItems', 'maxItems', 'uniqueItems', 'unevaluatedItems'],
+  object: ['properties', 'required', 'additionalProperties', 'unevaluatedProperties', 'minProperties', 'maxProperties'],
+};
+
+const ANY_TYPE = ['type', 'const', 'enum', '$ref', 'allOf', 'anyOf', 'oneOf'];
+const SUPPORTED = new Set([...Object.values(BY_TYPE).flat(), ...ANY_TYPE]);
+const TYPES: readonly TypeName[] = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
+
+export const isObject = (value: unknown): value is SchemaObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns a value as a schema. Throws `UnusableStructure` when it is none. */
+export function asSchema(value: unknown, at: string): Schema {
+  return typeof value === 'boolean' || isObject(value) ? value : refuse(at, 'it is not a schema');
+}
+
+/** Returns a schema without what says nothing about values. Throws for a keyword that is not supported. */
+export function assertions(schema: SchemaObject, at: string): SchemaObject {
+  const entries = Object.entries(schema).filter(([key]) => !ANNOTATIONS.has(key) && !(key === '$id' && at === '#'));
+  for (const [key] of entries) {
+    if (!SUPPORTED.has(key)) refuse(at, `the keyword ${JSON.stringify(key)} is not supported`);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Returns the types that the keyword `type` names; undefined without it. */
+export function explicitTypes(schema: SchemaObject, at: string): readonly TypeName[] | undefined {
+  const { type } = schema;
+  if (type === undefined) return undefined;
+  const names = Array.isArray(type) ? type : [type];
+  for (const name of names) {
+    if (!TYPES.includes(name as TypeName)) refuse(at, `${JSON.stringify(name)} is not a type`);
+  }
+  return names as TypeName[];
+}
+
+/** Returns the types of the values to make. Without `type`, keywords about one type mean that type. */
+export function typesOf(schema: SchemaObject, at: string): readonly TypeName[] | undefined {
+  const types = explicitTypes(schema, at);
+  if (types) return types;
+  const meant = Object.keys(BY_TYPE).filter((type) => BY_TYPE[type]!.some((key) => schema[key] !== undefined));
+  return meant.length === 0 ? undefined : (meant as TypeName[]);
+}
+
+/** Returns a number that is not negative, or the default. */
+export function count(schema: SchemaObject, key: string, absent: number, at: string): number {
+  const value = schema[key];
+  if (value === undefined) return absent;
+  return Number.isInteger(value) && (value as number) >= 0
+    ? (value as number)
+    : refuse(at, `${key} is not a whole number from 0 on`);
+}

@@ -1,0 +1,234 @@
+// Grammars of schemas, patterns and lists, read by the engine's own code.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { skip } from '../test/skip.ts';
+import { cannotCheck, GrammarCheck } from './fixtures/grammar-check.ts';
+import { structuredGrammar, UnusableStructure } from './index.ts';
+import { numbersBetween } from './numbers.ts';
+
+const Structured = suite('grammars of structured output');
+let check: GrammarCheck;
+
+Structured.before(() => void (check = new GrammarCheck()));
+Structured.after(() => check?.close());
+
+async function expectTexts(grammar: string, good: readonly string[], bad: readonly string[]): Promise<void> {
+  for (const text of good) assert.is(await check.takes(grammar, text), true, `${text} is not taken\n${grammar}`);
+  for (const text of bad) assert.is(await check.takes(grammar, text), false, `${text} is taken\n${grammar}`);
+}
+
+async function expectValues(schema: unknown, good: readonly string[], bad: readonly string[]): Promise<void> {
+  await expectTexts(structuredGrammar({ json: schema }), good, bad);
+}
+
+function refusal(schema: unknown): string {
+  try {
+    structuredGrammar({ json: schema });
+  } catch (error) {
+    assert.instance(error, UnusableStructure);
+    return (error as Error).message;
+  }
+  return 'none';
+}
+
+Structured('take values of each type', async () => {
+  const any = ['{}', '[]', '"a"', '-1.5e3', 'true', 'null', '{"a": [1, {"b": "\\u00e9\\ud83d\\ude00é"}]}'];
+  await expectValues(true, any, ['', '{', '01', '"\n"', '{"a"}', "'a'", 'nul', '"\\ud83d"', '"\\x"', '[1,]']);
+  await expectValues({}, any, ['x']);
+  await expectValues({ type: 'string' }, ['"a"', '""'], ['1', 'null']);
+  await expectValues({ type: 'integer' }, ['0', '-12'], ['1.5', '1.0', '01', '+1', '']);
+  await expectValues({ type: ['boolean', 'null'] }, ['true', 'false', 'null'], ['0', '"true"']);
+  await expectValues({ type: ['integer', 'number'] }, ['1', '1.5'], ['"1"']);
+  await expectTexts(structuredGrammar({ json_object: true }), ['{}', '{"a": 1}'], ['[]', '1']);
+});
+
+Structured('take the properties of an object in their order', async () => {
+  const properties = { a: { type: 'integer' }, 'b"': { type: 'null' }, c: { type: 'boolean' } };
+  await expectValues(
+    { type: 'object', properties, required: ['b"'] },
+    ['{"b\\"":null}', '{"a": 1, "b\\"": null, "c": true}', '{\n  "b\\"": null,\n  "c": false\n}'],
+    ['{}', '{"a":1}', '{"b\\"":null,"a":1}', '{"b\\"":null,"d":1}', '{"a":1,"a":1,"b\\"":null}', '{"b\\"":null,}'],
+  );
+  await expectValues({ properties }, ['{}', '{"c":true}', '{"a":1,"c":true}'], ['{"c":1}', '1', '{,"c":true}']);
+  await expectValues({ required: ['x'] }, ['{"x":[]}'], ['{}']);
+  await expectValues({ type: 'object', additionalProperties: false }, ['{}', '{ }'], ['{"a":1}']);
+  const open = { properties: { ab: { type: 'null' } }, additionalProperties: { type: 'integer' } };
+  await expectValues(
+    open,
+    ['{"a":1,"b":2,"abc":3,"":4}', '{"ab":null,"a":1}'],
+    ['{"ab":1}', '{"a":1,"ab":2}', '{"\\u0061b":1}'],
+  );
+  const map = { type: 'object', additionalProperties: { type: 'integer' }, minProperties: 1, maxProperties: 2 };
+  await expectValues(map, ['{"a":1}', '{"a":1,"b":2}'], ['{}', '{"a":1,"b":2,"c":3}']);
+  await expectValues({ type: 'object', properties: { a: false, b: true } }, ['{"b":1}', '{}'], ['{"a":1}']);
+  await expectValues(
+    { properties: { toString: { const: 1 } }, allOf: [{ properties: { x: true } }] },
+    ['{"toString":1,"x":2}'],
+    ['{"toString":2}'],
+  );
+});
+
+Structured('take the items of an array', async () => {
+  const items = { type: 'integer' };
+  await expectValues({ type: 'array', items }, ['[]', '[1, 2,3]'], ['["a"]', '[1 2]']);
+  await expectValues(
+    { type: 'array', items, minItems: 2, maxItems: 3 },
+    ['[1,2]', '[1,2,3]'],
+    ['[]', '[1]', '[1,2,3,4]'],
+  );
+  const prefixItems = [{ type: 'null' }, { type: 'boolean' }];
+  await expectValues({ prefixItems, items: false }, ['[]', '[null]', '[null,true]'], ['[true]', '[null,true,1]']);
+  await expectValues({ prefixItems, items, minItems: 1 }, ['[null]', '[null,true,1,2]'], ['[]', '[null,1]']);
+  await expectValues(
+    { items: prefixItems, additionalItems: items, maxItems: 3 },
+    ['[null,true,1]'],
+    ['[null,true,1,2]'],
+  );
+});
+
+Structured('count the characters of a string and read its pattern', async () => {
+  await expectValues(
+    { type: 'string', minLength: 2, maxLength: 3 },
+    ['"ab"', '"😀é\\n"', '"\\ud83d\\ude00b"'],
+    ['"a"', '"😀"', '"abcd"'],
+  );
+  await expectValues({ pattern: '^a[^b"]+$' }, ['"ac"', '"a\\\\"', '"a\\n"'], ['"a"', '"ab"', '"a\\""', '"xa"']);
+  await expectValues({ type: 'string', pattern: 'b|^c' }, ['"abc"', '"cx"', '"b"'], ['"a"', '"ac"']);
+  await expectValues({ pattern: '^"\\\\/$' }, ['"\\"\\\\/"'], ['"\\\\/"']);
+  await expectValues({ type: 'string', pattern: '^[a-z]{2,4}$', minLength: 1, maxLength: 9 }, ['"ab"'], ['"a"']);
+  assert.match(refusal({ type: 'string', pattern: 'a', maxLength: 3 }), /"minLength" and "maxLength" beside "pattern"/);
+  await expectValues(
+    { format: 'date-time' },
+    ['"2024-12-31T23:59:59Z"'],
+    ['"2024-02-30T00:00:00Z"', '"2024-13-01T00:00:00Z"', '"x"'],
+  );
+  await expectValues({ format: 'ipv4' }, ['"127.0.0.1"'], ['"256.0.0.1"', '"01.2.3.4"']);
+});
+
+Structured('take exactly the numbers between their bounds', async () => {
+  const random = [0, 1, -1, 0.5, -0.25, 10, 99.99, 100, -100, 123.456, 1000, -0.001, 7, 19, 20];
+  const texts = [
+    ...random,
+    2,
+    5,
+    9,
+    11,
+    50,
+    101,
+    999,
+    1001,
+    0.49,
+    0.51,
+    123.4561,
+    123.45,
+    -0.002,
+    -99.5,
+    6.999,
+    7.001,
+  ].map(String);
+  for (const min of random) {
+    for (const max of random) {
+      for (const isExclusive of [false, true]) {
+        for (const isInteger of [false, true]) {
+          const numbers = numbersBetween({ value: min, isExclusive }, { value: max, isExclusive }, isInteger);
+          const isMet = (value: number): boolean =>
+            (isExclusive ? min < value && value < max : min <= value && value <= max) &&
+            (!isInteger || Number.isInteger(value));
+          for (const text of texts) {
+            const isTaken = numbers !== undefined && (await check.takes(`root ::= ${numbers}`, text)) === true;
+            assert.is(
+              isTaken,
+              isMet(Number(text)),
+              `${text} from ${min} to ${max}, ${isExclusive}, ${isInteger}: ${numbers}`,
+            );
+          }
+        }
+      }
+    }
+  }
+  await expectValues({ type: 'integer', minimum: 10 }, ['10', '999'], ['9', '-10']);
+  await expectValues({ type: 'number', maximum: -1.5 }, ['-1.5', '-2', '-1.51'], ['-1.4', '1', '0']);
+  await expectValues({ type: 'number', exclusiveMinimum: 0 }, ['0.001', '1'], ['0', '0.0', '-1', '-0']);
+  await expectValues({ type: 'integer', minimum: -1e300, maximum: 1e300 }, ['0', '-5'], []);
+  const long = { type: 'number', minimum: 0.1234567890123456, maximum: 31.884999999999998 };
+  await expectValues(long, ['0.1234567890124', '31.884'], ['0.1234567890123', '31.885', '32', '0.1']);
+});
+
+Structured('join schemas', async () => {
+  await expectValues({ enum: ['a', 1, { b: [] }] }, ['"a"', '1', '{"b":[]}'], ['"b"', '2']);
+  await expectValues({ enum: ['a', 1, 2], type: 'integer', minimum: 2 }, ['2'], ['1', '"a"']);
+  await expectValues({ anyOf: [{ type: 'null' }, { const: 'é' }] }, ['null', '"é"'], ['"e"']);
+  const base = { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] };
+  await expectValues(
+    { allOf: [base, { properties: { a: { minimum: 5 }, b: true } }] },
+    ['{"a":5,"b":0}'],
+    ['{"a":4}', '{"b":0}'],
+  );
+  await expectValues(
+    { ...base, anyOf: [{ properties: { b: { const: 1 } }, required: ['b'] }, { properties: { a: { const: 7 } } }] },
+    ['{"a":1,"b":1}', '{"a":7}'],
+    ['{"a":1}'],
+  );
+  const tree = {
+    type: 'object',
+    properties: { value: true, children: { type: 'array', items: { $ref: '#' } } },
+    required: ['children'],
+    additionalProperties: false,
+  };
+  await expectValues(tree, ['{"children":[]}', '{"value":1,"children":[{"children":[]}]}'], ['{"children":[1]}']);
+  await expectValues({ $ref: '#/$defs/a~1b', $defs: { 'a/b': { type: 'null' } } }, ['null'], ['1']);
+  const kind = (name: string): object => ({
+    type: 'object',
+    properties: { kind: { const: name } },
+    required: ['kind'],
+  });
+  await expectValues(
+    { oneOf: [kind('a'), kind('b'), { type: 'string' }] },
+    ['{"kind":"a"}', '"x"'],
+    ['{"kind":"c"}', '1'],
+  );
+});
+
+Structured('refuse what they cannot express, by place and name', () => {
+  for (const [schema, pattern] of [
+    [{ type: 'object', properties: { a: { not: {} } } }, /^#\/properties\/a: the keyword "not" is not supported/],
+    [{ patternProperties: {} }, /^#: the keyword "patternProperties"/],
+    [{ type: 'array', uniqueItems: true }, /"uniqueItems"/],
+    [{ type: 'array', contains: {} }, /"contains"/],
+    [{ multipleOf: 0.01 }, /"multipleOf"/],
+    [{ oneOf: [{ type: 'integer' }, { minimum: 2 }] }, /"oneOf" is supported only where/],
+    [{ format: 'regex' }, /#: the format "regex"/],
+    [{ pattern: '^(?=a)' }, /^#\/pattern: the pattern has a lookahead/],
+    [{ pattern: '(a)\\1' }, /back reference/],
+    [{ pattern: 'a\\b' }, /has \\b/],
+    [{ pattern: '(' }, /Invalid regular expression/],
+    [{ $ref: 'http://example.com/a' }, /does not begin with "#\/"/],
+    [{ $ref: '#/$defs/a' }, /leads nowhere/],
+    [{ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } }, /leads to itself/],
+    [{ allOf: [{ $ref: '#' }, { type: 'object' }] }, /too complex/],
+    [false, /no value is possible/],
+    [{ type: 'string', enum: [1] }, /no value of "enum"/],
+    [{ type: 'integer', minimum: 2, maximum: 1 }, /no number is between/],
+    [{ type: 'array', items: { type: 'integer' }, minItems: 2, maxItems: 1 }, /at least 2 and at most 1/],
+    [{ type: 'object', required: ['a'], additionalProperties: false }, /required property "a"/],
+    [{ type: 'text' }, /"text" is not a type/],
+    [5, /not a schema/],
+    ['{"type":', /^json: it is not JSON/],
+  ] as const)
+    assert.match(refusal(schema), pattern, JSON.stringify(schema));
+});
+
+Structured('take whole texts of a pattern or of a list', async () => {
+  await expectTexts(
+    structuredGrammar({ regex: '(\\w+)@x\\.(com|org)' }),
+    ['a_1@x.com'],
+    ['a@x.comx', ' a@x.com', '@x.org'],
+  );
+  await expectTexts(structuredGrammar({ regex: '^[^\\d\\s]{2}.?$|é+?' }), ['ab', 'ab!', 'éé'], ['a1', 'ab\n']);
+  await expectTexts(structuredGrammar({ choice: ['yes', 'no "x"\\\n', 'y'] }), ['yes', 'no "x"\\\n', 'y'], ['ye', '']);
+  await expectTexts(structuredGrammar({ grammar: 'root ::= "a"' }), ['a'], ['b']);
+  assert.throws(() => structuredGrammar({ regex: 'a(?<!b)' }), /^regex: the pattern has a lookbehind/);
+});
+
+if (cannotCheck === undefined) Structured.run();
+else skip('grammars of structured output', cannotCheck);
