@@ -171,6 +171,14 @@ export interface LlamaGrammar {
   readonly closes?: boolean;
 }
 
+/** The next piece of a call of a tool. The first piece of a call has its name. */
+export interface LlamaCallDelta {
+  readonly index: number;
+  readonly name?: string;
+  /** Of the JSON text of the arguments. */
+  readonly arguments: string;
+}
+
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';
 
 /** One event of a request. `text` is valid UTF-8, because the bytes of an unfinished character are held back. */
@@ -178,9 +186,13 @@ export type LlamaEvent =
   | {
       readonly id: number;
       readonly type: 'text';
-      /** Empty only where the event has no more than the scores of tokens without text. */
+      /** Empty only where the event has something else. */
       readonly text: string;
       readonly tokens: number;
+      /** Reasoning of an answer to a dialog. `text` is then the rest of the answer, or empty. */
+      readonly reasoning?: string;
+      /** Pieces of calls of tools. `text` may then be empty. */
+      readonly calls?: readonly LlamaCallDelta[];
       readonly scores?: readonly LlamaTokenScores[];
     }
   | {
@@ -191,6 +203,8 @@ export type LlamaEvent =
       /** Prompt tokens whose keys and values were still cached from an earlier request. */
       readonly reusedTokens: number;
       readonly completionTokens: number;
+      /** Tokens of the completion that are reasoning. */
+      readonly reasoningTokens: number;
       /** Milliseconds from the arrival of the request until it got a place; the prompt was tokenized meanwhile. */
       readonly queueMs: number;
       /** Milliseconds from then until the first token. */
@@ -225,17 +239,43 @@ export type LlamaErrorCode =
   | 'engine-ended'
   | 'failed';
 
+export interface LlamaMessage {
+  readonly role: string;
+  readonly content: string;
+  /** Reasoning of the assistant. */
+  readonly reasoning?: string;
+  readonly name?: string;
+  /** `arguments` is the JSON text of an object. */
+  readonly toolCalls?: readonly { readonly id?: string; readonly name: string; readonly arguments: string }[];
+  /** The call that a message of the role `tool` answers. */
+  readonly toolCallId?: string;
+}
+
+/** Messages that the chat template turns into a text, and how the assistant may answer. */
+export interface LlamaDialog {
+  readonly messages: readonly LlamaMessage[];
+  /** The beginning of the answer. */
+  readonly prefix: string;
+  /** Functions that the model may call. `parameters` is a JSON Schema as text. */
+  readonly tools?: readonly { readonly name: string; readonly description?: string; readonly parameters: string }[];
+  /** Whether the answer must call a tool. */
+  readonly toolRequired?: boolean;
+  /** The only tool that the answer may call, and must. */
+  readonly requiredTool?: string;
+  /** Whether the answer may have several calls. Default: whether the template can write several. */
+  readonly parallelToolCalls?: boolean;
+  /** Variables of the template, as JSON texts. */
+  readonly templateArguments?: Readonly<Record<string, string>>;
+  /** Whether reasoning is split off from the text. Default: true. */
+  readonly splitReasoning?: boolean;
+}
+
 /**
  * A text, whose control tokens (such as `<|im_start|>`) are read as such, or a dialog that the chat template turns into
- * a text. The control tokens of a dialog come from the template alone: in the messages and in `prefix`, which begins
- * the answer, they are text.
+ * a text. The control tokens of a dialog come from the template alone: in everything that the dialog holds they are
+ * text.
  */
-export type LlamaPrompt =
-  | { readonly text: string }
-  | {
-      readonly messages: readonly { readonly role: string; readonly content: string }[];
-      readonly prefix: string;
-    };
+export type LlamaPrompt = { readonly text: string } | LlamaDialog;
 
 export interface NativeLlamaEngine {
   readonly info: LlamaModelInfo;

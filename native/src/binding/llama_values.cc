@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "binding/dialog_values.h"
 #include "binding/engine_values.h"
 #include "binding/request_values.h"
 #include "binding/sampling_values.h"
@@ -43,6 +44,8 @@ void Write(Napi::Object& object, const llama::TextEvent& event) {
   object.Set("type", "text");
   object.Set("text", event.text);
   object.Set("tokens", event.n_tokens);
+  if (!event.reasoning.empty()) object.Set("reasoning", event.reasoning);
+  if (!event.calls.empty()) object.Set("calls", aana::ToValue(object.Env(), event.calls));
   if (event.scores.empty()) return;
   auto scores = Napi::Array::New(object.Env(), event.scores.size());
   for (uint32_t i = 0; i < event.scores.size(); i++) scores.Set(i, ToValue(object.Env(), event.scores[i]));
@@ -55,6 +58,7 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("promptTokens", event.n_prompt);
   object.Set("reusedTokens", event.n_reused);
   object.Set("completionTokens", event.n_completion);
+  object.Set("reasoningTokens", event.n_reasoning);
   object.Set("queueMs", event.timings.queue.count());
   object.Set("promptMs", event.timings.prompt.count());
   object.Set("completionMs", event.timings.completion.count());
@@ -63,12 +67,6 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
 void Write(Napi::Object& object, const llama::CountEvent& event) {
   object.Set("type", "count");
   object.Set("tokens", event.n_tokens);
-}
-
-llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
-  const auto object = ToObject(env, value, "the prompt");
-  if (object.Get("messages").IsUndefined()) return String(object, "text");
-  return llama::Dialog{ToChatMessages(env, object.Get("messages")), String(object, "prefix")};
 }
 
 llama::AdapterUse ToAdapterUse(const Napi::Object& options) {
@@ -115,17 +113,6 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
 llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   return {ToRequestId(info), ToPrompt(env, info[1]), ToRequestTerms(ToObject(env, info[2], "options"))};
-}
-
-std::vector<llama::ChatMessage> ToChatMessages(Napi::Env env, Napi::Value value) {
-  if (!value.IsArray()) throw Napi::TypeError::New(env, "messages is not an array");
-  const auto array = value.As<Napi::Array>();
-  std::vector<llama::ChatMessage> messages;
-  for (uint32_t i = 0; i < array.Length(); i++) {
-    const auto message = ToObject(env, array.Get(i), "a message");
-    messages.push_back({String(message, "role"), String(message, "content")});
-  }
-  return messages;
 }
 
 Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template) {

@@ -6,7 +6,6 @@
 
 #include "core/llama/event.h"
 #include "core/llama/model/model.h"
-#include "core/llama/prompt/prompt.h"
 #include "core/llama/request.h"
 
 // Converts values of native/lib/binding.ts to and from values of the engine. All functions throw Napi::TypeError for a
@@ -18,7 +17,6 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value);
 llama::Request ToLlamaRequest(const Napi::CallbackInfo& info);
 // From the arguments of countTokens().
 llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info);
-std::vector<llama::ChatMessage> ToChatMessages(Napi::Env env, Napi::Value value);
 
 Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template);
 Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events);

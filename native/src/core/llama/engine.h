@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "core/llama/answer/chat_answers.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
@@ -32,8 +33,13 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Any thread. `Delivery::events` are in order.
-  Delivery Take() { return outbox_.Take(); }
+  // One thread at a time. `Delivery::events` are in order.
+  Delivery Take() {
+    auto delivery = outbox_.Take();
+    answers_.Read(delivery.events);
+    return delivery;
+  }
+  // Any thread, as the following.
   void Submit(Request request) { prompts_.Post(std::move(request)); }
   void Submit(CountRequest request) { prompts_.Post(std::move(request)); }
   void Cancel(RequestId id) {
@@ -78,7 +84,8 @@ class Engine {
   std::unique_ptr<ChatTemplate> chat_template_;
   std::unique_ptr<PromptTokenizer> tokenizer_;
   std::unique_ptr<RuleFinder> rule_finder_;
-  PromptReader prompts_{inbox_, outbox_};
+  ChatAnswers answers_;
+  PromptReader prompts_{inbox_, outbox_, answers_};
   std::thread thread_;  // last: it uses all the others
 };
 

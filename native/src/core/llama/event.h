@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/llama/answer/answer_parser.h"
 #include "core/llama/request.h"
 #include "core/request_terms.h"
 
@@ -27,7 +28,10 @@ struct TokenScores {
 struct TextEvent {
   std::string text;
   int32_t n_tokens = 0;
-  std::vector<TokenScores> scores;  // of those tokens, where the request asks for them
+  std::vector<TokenScores> scores = {};  // of those tokens, where the request asks for them
+  // Of an answer to a dialog that has a format; then any of these may be empty.
+  std::string reasoning = {};
+  std::vector<CallDelta> calls = {};
 };
 
 // How long each part of a request took.
@@ -46,6 +50,7 @@ struct EndEvent {
   int32_t n_reused = 0;
   int32_t n_completion = 0;
   Timings timings;
+  int32_t n_reasoning = 0;  // of the completion's tokens
 };
 
 // Answers a CountRequest.

@@ -41,6 +41,7 @@ struct ReadRequest {
   std::vector<llama_token> tokens;  // at least one, and fewer than fit into the context
   SamplingParams sampling;
   TokenRules rules;  // of the sampling parameters
+  std::vector<llama_token> shown_tokens;  // control tokens that are part of the text
   RequestTerms terms;
   AdapterUse adapter;
   std::chrono::steady_clock::time_point arrived_at;

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/llama/sampling/sampling_error.h"
+
 namespace aana::llama {
 namespace {
 
@@ -23,6 +25,13 @@ GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens to
       trigger_tokens_(std::move(trigger_tokens)),
       state_(shared_->states.start()),
       is_waiting_(!trigger_words_.empty() || !trigger_tokens_.empty()) {}
+
+bool GrammarMatcher::Skip(std::string_view text) {
+  if (is_waiting_) return true;
+  std::lock_guard lock(shared_->mutex);
+  for (const char c : text) state_ = shared_->states.Next(state_, static_cast<uint8_t>(c));
+  return state_ != GrammarStates::kDead;
+}
 
 bool GrammarMatcher::IsEnd(TokenId token) const { return Has(tokens_.ends, token); }
 
@@ -100,13 +109,6 @@ void GrammarMatcher::Accept(TokenId token) {
     }
   }
   ReplaceLargeStates();
-}
-
-bool GrammarMatcher::Skip(std::string_view text) {
-  if (is_waiting_) return true;
-  std::lock_guard lock(shared_->mutex);
-  for (const char c : text) state_ = shared_->states.Next(state_, static_cast<uint8_t>(c));
-  return state_ != GrammarStates::kDead;
 }
 
 void GrammarMatcher::ReplaceLargeStates() {

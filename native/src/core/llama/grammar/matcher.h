@@ -27,8 +27,10 @@ class GrammarMatcher {
 
   GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens, std::vector<std::string> trigger_words, std::vector<TokenId> trigger_tokens);
 
-  // Goes on to the state after a text that the answer begins with. Returns false when the grammar does not allow it.
+  // Goes on to the state after a text before the answer that the grammar describes, too. Returns false when the grammar does not allow it.
+  // Does nothing while the grammar waits.
   bool Skip(std::string_view text);
+
   // The grammar does not apply yet.
   bool IsWaiting() const { return is_waiting_; }
   // Whether the token may be next. All of these throw SamplingError (fault kCaller) for a grammar that turns out to be too ambiguous.

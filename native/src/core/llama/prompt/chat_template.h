@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <stdexcept>
 #include <string>
 
+#include "core/llama/prompt/chat_format.h"
 #include "core/llama/prompt/prompt.h"
 
 struct llama_model;
@@ -17,10 +17,17 @@ class TemplateError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A Jinja chat template. The only user of llama.cpp's `common` library, whose interface changes with every release.
+// A dialog as a text, up to where the model goes on.
+struct ChatPrompt {
+  std::string text;
+  // Null: the answer is a text and nothing else.
+  std::shared_ptr<const ChatFormat> format;
+};
+
+// A Jinja chat template. Uses llama.cpp's `common` library, whose interface changes with every release.
 class ChatTemplate {
  public:
-  // `override_source` replaces the model's own template. Throws std::runtime_error when it cannot be parsed.
+  // `override_source` replaces the model's own template; with it there may be no model. Throws std::runtime_error when it cannot be parsed.
   ChatTemplate(const llama_model* model, const std::string& override_source);
   ~ChatTemplate();
   ChatTemplate(const ChatTemplate&) = delete;
@@ -28,14 +35,16 @@ class ChatTemplate {
 
   bool exists() const { return templates_ != nullptr; }
 
-  // Returns the text of the messages, up to where the assistant's answer begins. Any thread. Throws TemplateError when there is no template or it
-  // refuses the messages.
-  std::string Apply(std::span<const ChatMessage> messages) const;
+  // Returns the text of the dialog `marked` and the format of the answer to `dialog`, which is the same dialog without marks. Any thread.
+  // Throws TemplateError when there is no template or it refuses the dialog.
+  ChatPrompt Apply(const Dialog& dialog, const Dialog& marked) const;
 
  private:
   struct Templates;
+  ChatPrompt ApplyChecked(Dialog dialog, Dialog marked) const;
+
   std::unique_ptr<Templates> templates_;
-  // Why the model's own template is not there.
+  // Why there is no template.
   std::string reason_;
 };
 

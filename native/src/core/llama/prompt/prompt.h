@@ -1,22 +1,54 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace aana::llama {
 
+// A call of a tool by the assistant.
+struct ToolCall {
+  std::string id;  // may be empty
+  std::string name;
+  std::string arguments;  // JSON
+};
+
 struct ChatMessage {
   std::string role;
   std::string content;
+  std::string reasoning = {};  // of the assistant
+  std::string name = {};
+  std::string tool_call_id = {};  // of the call that a message of the role `tool` answers
+  std::vector<ToolCall> tool_calls = {};
 };
 
-// Messages that the chat template turns into a text. Control tokens come from the template alone: in the messages and
-// the prefix they are text.
+// A function that the model may call.
+struct Tool {
+  std::string name;
+  std::string description;
+  std::string parameters;  // a JSON schema
+};
+
+enum class ToolChoice { kAuto, kRequired };
+
+// Messages that the chat template turns into a text. Control tokens come from the template alone: in the messages, the
+// tools, the template's arguments and the prefix they are text.
 struct Dialog {
   std::vector<ChatMessage> messages;
   // Begins the answer.
-  std::string prefix;
+  std::string prefix = {};
+  std::vector<Tool> tools = {};
+  ToolChoice tool_choice = ToolChoice::kAuto;
+  // The tool that must be called. Empty: any.
+  std::string required_tool = {};
+  // Default: whether the template can write several calls.
+  std::optional<bool> parallel_tool_calls = {};
+  // Arguments of the template, as JSON.
+  std::vector<std::pair<std::string, std::string>> template_arguments = {};
+  // Reasoning is split off from the answer.
+  bool is_reasoning_split = true;
 };
 
 // A text, whose control tokens are read as such, or a dialog.

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/llama/prompt/call_grammar.h"
 #include "core/llama/sampling/sampling_error.h"
 #include "core/thread_name.h"
 
@@ -27,8 +28,36 @@ const RequestTerms& TermsOf(const PromptReader::Job& job) {
 
 Event Cancelled(RequestId id) { return {id, EndEvent{FinishReason::kCancelled}}; }
 
+// Lets the answer meet the format. Throws SamplingError.
+void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokenizer& tokenizer) {
+  sampling.stop.insert(sampling.stop.end(), format.stops.begin(), format.stops.end());
+  auto& own = sampling.grammar;
+  if (!own.text.empty() && !format.open_reasoning_end.empty() && own.trigger_words.empty() && own.trigger_tokens.empty()) {
+    // Else the text of the grammar would be the reasoning.
+    own.text = GrammarAfter(format.open_reasoning_end, own.text, std::exchange(own.root, kAfterRule));
+    own.trigger_words = {format.open_reasoning_end};
+    own.visible_tokens = tokenizer.ControlTokens(format.shown_tokens);
+  }
+  if (format.grammar.empty()) return;
+  if (!own.text.empty()) {
+    // A call that the model may make gives way to the grammar that the answer must meet.
+    if (format.is_grammar_lazy) return;
+    throw SamplingError(Fault::kCaller, "an answer that must call a tool cannot have a grammar of its own");
+  }
+  GrammarParams grammar;
+  grammar.text = format.grammar;
+  grammar.visible_tokens = tokenizer.ControlTokens(format.shown_tokens);
+  if (format.is_grammar_lazy) {
+    grammar.trigger_words = format.grammar_triggers;
+    if (grammar.trigger_words.empty()) return;
+  } else {
+    grammar.prefix = format.grammar_prefix;
+  }
+  sampling.grammar = std::move(grammar);
+}
+
 // What becomes of a request for a completion whose prompt has these tokens.
-Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, RuleFinder& rules, int32_t n_context) {
+Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
   const auto n_prompt = static_cast<int32_t>(prompt.tokens.size());
   if (n_prompt >= n_context) {
     const std::string message = std::string("the prompt has ") + (prompt.is_complete ? "" : "more than ") + std::to_string(n_prompt) +
@@ -39,17 +68,26 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, RuleFinder& ru
     return Event{request.id, ErrorEvent{ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", 0, n_context}};
   }
   if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{FinishReason::kLength, n_prompt}};
+  const bool has_own_grammar = !request.sampling.grammar.text.empty();
+  if (prompt.format) Use(*prompt.format, request.sampling, tokenizer);
   auto found = rules.Find(request.sampling);
   const auto* dialog = std::get_if<Dialog>(&request.prompt);
-  if (dialog && found.grammar && !found.grammar->Skip(dialog->prefix)) {
+  if (dialog && has_own_grammar && found.grammar && !found.grammar->Skip(dialog->prefix)) {
     throw SamplingError(Fault::kCaller, "the form of the answer does not allow its prefix");
   }
-  return ReadRequest{request.id,       std::move(prompt.tokens),  std::move(request.sampling),
-                     std::move(found), std::move(request.terms), request.adapter,
-                     request.arrived_at};
+  ReadRequest read{.id = request.id,
+                   .tokens = std::move(prompt.tokens),
+                   .sampling = std::move(request.sampling),
+                   .rules = std::move(found),
+                   .shown_tokens = {},
+                   .terms = std::move(request.terms),
+                   .adapter = request.adapter,
+                   .arrived_at = request.arrived_at};
+  if (prompt.format) read.shown_tokens = tokenizer.ControlTokens(prompt.format->shown_tokens);
+  return read;
 }
 
-Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
+Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, ChatAnswers& answers, int32_t n_context) {
   const auto id = IdOf(job);
   const auto refused = [&](ErrorCode code, Fault fault, std::string message) {
     return Event{id, ErrorEvent{code, fault, std::move(message), 0, n_context}};
@@ -64,7 +102,8 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
     }
     auto& request = std::get<Request>(job);
     auto tokens = tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
-    return Admit(std::move(request), std::move(tokens), rules, n_context);
+    if (tokens.format) answers.Begin(id, tokens.format->syntax);
+    return Admit(std::move(request), std::move(tokens), tokenizer, rules, n_context);
   } catch (const TemplateError& error) {
     return refused(ErrorCode::kTemplate, Fault::kCaller, error.what());
   } catch (const SamplingError& error) {
@@ -126,7 +165,7 @@ void PromptReader::Abandon() {
 
 void PromptReader::Run(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
   NameThread("aana-prompts");
-  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, rules, n_context));
+  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, rules, answers_, n_context));
 }
 
 std::optional<PromptReader::Job> PromptReader::TakeNext() {

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/llama/answer/chat_answers.h"
 #include "core/llama/event.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/rule_finder.h"
@@ -27,8 +28,8 @@ class PromptReader {
  public:
   using Job = std::variant<Request, CountRequest>;
 
-  // Both must outlive this.
-  PromptReader(Inbox& inbox, Outbox& outbox) : inbox_(inbox), outbox_(outbox) {}
+  // All must outlive this.
+  PromptReader(Inbox& inbox, Outbox& outbox, ChatAnswers& answers) : inbox_(inbox), outbox_(outbox), answers_(answers) {}
   // Drops what is left, and waits.
   ~PromptReader();
   PromptReader(const PromptReader&) = delete;
@@ -62,6 +63,7 @@ class PromptReader {
 
   Inbox& inbox_;
   Outbox& outbox_;
+  ChatAnswers& answers_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Waiting> waiting_;

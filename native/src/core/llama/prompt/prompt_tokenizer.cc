@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/llama/prompt/dialog_texts.h"
+
 namespace aana::llama {
 namespace {
 
@@ -36,24 +38,30 @@ PromptTokenizer::PromptTokenizer(const Model& model, const ChatTemplate& chat_te
     : model_(model), chat_template_(chat_template), control_texts_(model.vocab()) {}
 
 PromptTokenizer::Tokens PromptTokenizer::Read(const Prompt& prompt, size_t n_most) const {
-  const auto parts = PartsOf(prompt);
+  const auto [parts, format] = PartsOf(prompt);
   if (BytesOf(parts) / kBytesPerToken > n_most) {
     auto tokens = model_.Tokenize(FirstBytes(parts, n_most * kBytesPerToken));
     // The cut may make one token into several.
     if (tokens.size() > n_most + kBytesPerToken) return {std::move(tokens), false};
   }
-  return {model_.Tokenize(parts), true};
+  return {model_.Tokenize(parts), true, format};
 }
 
-std::vector<PromptPart> PromptTokenizer::PartsOf(const Prompt& prompt) const {
-  if (const auto* text = std::get_if<std::string>(&prompt)) return {{*text, true}};
+std::vector<llama_token> PromptTokenizer::ControlTokens(const std::vector<std::string>& texts) const {
+  std::vector<llama_token> found;
+  for (const auto& text : texts) {
+    if (const auto token = model_.FindToken(text)) found.push_back(*token);
+  }
+  return found;
+}
+
+PromptTokenizer::Parts PromptTokenizer::PartsOf(const Prompt& prompt) const {
+  if (const auto* text = std::get_if<std::string>(&prompt)) return {{{*text, true}}, nullptr};
   const auto& dialog = std::get<Dialog>(prompt);
-  std::vector<std::string_view> texts{dialog.prefix};
-  for (const auto& message : dialog.messages) texts.push_back(message.content);
-  const auto mark = ControlTexts::ChooseMark(texts);
-  auto marked = dialog.messages;
-  for (auto& message : marked) message.content = control_texts_.Mark(message.content, mark);
-  return control_texts_.Split(chat_template_.Apply(marked) + control_texts_.Mark(dialog.prefix, mark), mark);
+  const auto mark = ControlTexts::ChooseMark(TextsOf(dialog));
+  const auto marked = WithTexts(dialog, [&](std::string_view text) { return control_texts_.Mark(text, mark); });
+  auto [text, format] = chat_template_.Apply(dialog, marked);
+  return {control_texts_.Split(text, mark), std::move(format)};
 }
 
 }  // namespace aana::llama

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "core/llama/model/model.h"
@@ -23,12 +25,20 @@ class PromptTokenizer {
     std::vector<llama_token> tokens;
     // False: the beginning of the prompt alone has more than `n_most` tokens, and the rest was not read.
     bool is_complete = true;
+    // Of a dialog's answer; null: the answer is a text and nothing else.
+    std::shared_ptr<const ChatFormat> format = nullptr;
   };
   // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the text cannot be read.
   Tokens Read(const Prompt& prompt, size_t n_most) const;
+  // The tokens of these texts, without those that are no single token.
+  std::vector<llama_token> ControlTokens(const std::vector<std::string>& texts) const;
 
  private:
-  std::vector<PromptPart> PartsOf(const Prompt& prompt) const;
+  struct Parts {
+    std::vector<PromptPart> parts;
+    std::shared_ptr<const ChatFormat> format;
+  };
+  Parts PartsOf(const Prompt& prompt) const;
 
   const Model& model_;
   const ChatTemplate& chat_template_;

@@ -49,6 +49,7 @@ struct MirostatParams {
 struct GrammarParams {
   std::string text;  // in llama.cpp's notation (GBNF); empty: none
   std::string root = "root";
+  std::string prefix;  // comes before the answer, and the grammar describes it, too
   // With one of these the text is free until a word or a token of them comes. The grammar applies from the first byte of the word or the token.
   std::vector<std::string> trigger_words;
   std::vector<TokenId> trigger_tokens;

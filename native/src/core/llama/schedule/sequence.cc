@@ -26,6 +26,7 @@ Sequence::Sequence(ReadRequest request)
       adapter_(request.adapter),
       sampling_(std::move(request.sampling)),
       rules_(std::move(request.rules)),
+      shown_tokens_(std::move(request.shown_tokens)),
       history_(std::move(request.tokens)),
       n_prompt_(static_cast<int32_t>(history_.size())),
       stop_matcher_(sampling_.stop),
@@ -50,7 +51,7 @@ Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& mem
     const auto n_top = static_cast<size_t>(sampling_.n_logprobs);
     unsent_scores_.push_back(ToScores(FindLogprobs(memory.raw_logits, next_token_, n_top, memory.candidates), model));
   }
-  StopMatcher::Result shown{utf8_.Push(model.Piece(next_token_))};
+  StopMatcher::Result shown{utf8_.Push(PieceOf(next_token_, model))};
   // As in vLLM: stop strings are looked for in the text after min_tokens.
   if (n_completion_ > sampling_.min_tokens) shown = stop_matcher_.Push(shown.text);
   if (shown.stopped) return Ended(std::move(shown.text), FinishReason::kStop);
@@ -66,6 +67,11 @@ Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& mem
 Sequence::Progress Sequence::Ended(std::string text, FinishReason reason) {
   if (text.empty() && !unsent_scores_.empty()) return {TextEvent{{}, n_unsent_, std::move(unsent_scores_)}, reason};
   return {TakeText(std::move(text)), reason};
+}
+
+std::string Sequence::PieceOf(llama_token token, const Model& model) const {
+  const bool is_shown = std::ranges::find(shown_tokens_, token) != shown_tokens_.end();
+  return is_shown ? model.PieceOrControlText(token) : model.Piece(token);
 }
 
 bool Sequence::IsEnd(llama_token token, const Model& model) const {

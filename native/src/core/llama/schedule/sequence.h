@@ -67,6 +67,7 @@ class Sequence {
 
   // The answer ends with this token, which is no part of it.
   bool IsEnd(llama_token token, const Model& model) const;
+  std::string PieceOf(llama_token token, const Model& model) const;
   std::optional<TextEvent> TakeText(std::string text);
   // With the scores that no text has taken.
   Progress Ended(std::string text, FinishReason reason);
@@ -76,6 +77,7 @@ class Sequence {
   AdapterUse adapter_;
   SamplingParams sampling_;
   TokenRules rules_;
+  std::vector<llama_token> shown_tokens_;  // control tokens that are part of the text
   std::vector<llama_token> history_;
   int32_t n_prompt_;
   std::optional<Sampler> sampler_;  // made when it is needed first

@@ -1,0 +1,92 @@
+#include "binding/dialog_values.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "binding/values.h"
+
+namespace aana {
+namespace {
+
+std::string OptionalString(const Napi::Object& object, const char* key) { return Has(object, key) ? String(object, key) : std::string(); }
+
+std::optional<bool> OptionalBool(const Napi::Object& object, const char* key) {
+  if (!Has(object, key)) return std::nullopt;
+  const auto value = object.Get(key);
+  if (!value.IsBoolean()) throw Napi::TypeError::New(object.Env(), std::string(key) + " is not a boolean");
+  return value.As<Napi::Boolean>().Value();
+}
+
+llama::ToolCall ToCall(Napi::Env env, Napi::Value value) {
+  const auto call = ToObject(env, value, "a call of a tool");
+  return {OptionalString(call, "id"), String(call, "name"), String(call, "arguments")};
+}
+
+llama::ChatMessage ToMessage(Napi::Env env, Napi::Value value) {
+  const auto message = ToObject(env, value, "a message");
+  return {
+      .role = String(message, "role"),
+      .content = String(message, "content"),
+      .reasoning = OptionalString(message, "reasoning"),
+      .name = OptionalString(message, "name"),
+      .tool_call_id = OptionalString(message, "toolCallId"),
+      .tool_calls = OptionalList<llama::ToolCall>(message, "toolCalls", [&](const Napi::Value& item) { return ToCall(env, item); }),
+  };
+}
+
+llama::Tool ToTool(Napi::Env env, Napi::Value value) {
+  const auto tool = ToObject(env, value, "a tool");
+  return {String(tool, "name"), OptionalString(tool, "description"), String(tool, "parameters")};
+}
+
+std::vector<std::pair<std::string, std::string>> TemplateArguments(const Napi::Object& object) {
+  std::vector<std::pair<std::string, std::string>> arguments;
+  if (!Has(object, "templateArguments")) return arguments;
+  const auto given = ToObject(object.Env(), object.Get("templateArguments"), "templateArguments");
+  const auto names = given.GetPropertyNames();
+  for (uint32_t i = 0; i < names.Length(); i++) {
+    const auto name = names.Get(i).ToString().Utf8Value();
+    arguments.emplace_back(name, String(given, name.c_str()));
+  }
+  return arguments;
+}
+
+llama::Dialog ToDialog(Napi::Env env, const Napi::Object& object) {
+  const auto messages = object.Get("messages");
+  if (!messages.IsArray()) throw Napi::TypeError::New(env, "messages is not an array");
+  llama::Dialog dialog{
+      .messages = OptionalList<llama::ChatMessage>(object, "messages", [&](const Napi::Value& item) { return ToMessage(env, item); }),
+      .prefix = String(object, "prefix"),
+      .tools = OptionalList<llama::Tool>(object, "tools", [&](const Napi::Value& item) { return ToTool(env, item); }),
+      .required_tool = OptionalString(object, "requiredTool"),
+      .parallel_tool_calls = OptionalBool(object, "parallelToolCalls"),
+      .template_arguments = TemplateArguments(object),
+      .is_reasoning_split = OptionalBool(object, "splitReasoning").value_or(true),
+  };
+  if (!dialog.required_tool.empty() || OptionalBool(object, "toolRequired").value_or(false)) dialog.tool_choice = llama::ToolChoice::kRequired;
+  return dialog;
+}
+
+}  // namespace
+
+llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
+  const auto object = ToObject(env, value, "the prompt");
+  if (object.Get("messages").IsUndefined()) return String(object, "text");
+  return ToDialog(env, object);
+}
+
+Napi::Array ToValue(Napi::Env env, const std::vector<llama::CallDelta>& calls) {
+  auto array = Napi::Array::New(env, calls.size());
+  for (uint32_t i = 0; i < calls.size(); i++) {
+    auto object = Napi::Object::New(env);
+    object.Set("index", static_cast<double>(calls[i].index));
+    if (!calls[i].name.empty()) object.Set("name", calls[i].name);
+    object.Set("arguments", calls[i].arguments);
+    array.Set(i, object);
+  }
+  return array;
+}
+
+}  // namespace aana

@@ -1,0 +1,9 @@
+#include "check.h"
+#include "tests.h"
+
+int main() {
+  aana::test::TestPrompts();
+  aana::test::TestAnswers();
+  aana::test::TestCallGrammar();
+  return aana::test::ExitStatus();
+}
