@@ -20,12 +20,9 @@ export function llamaFailure(
         data: { prompt_len: promptTokens, max_len: maxTokens },
       });
     case 'template':
-      return new AanaError(
-        'ChatTemplateException',
-        'bad-request',
-        `the chat template of ${model} does not accept this dialog: ${message}`,
-        { data },
-      );
+      return new AanaError('ChatTemplateException', 'bad-request', `${model} cannot take this dialog: ${message}`, {
+        data,
+      });
     case 'empty-prompt':
       return new AanaError(
         'EmptyPrompt',

@@ -12,6 +12,7 @@ import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { logprobOf } from './logprobs.ts';
 import { llamaFailure } from './llama-failures.ts';
 import { termsOf } from './request-terms.ts';
+import { toDelta } from './chat/tool-call-ids.ts';
 
 /** Distributes the engine's events to its requests, and gives the text of each request as a stream. */
 export class LlamaRequests {
@@ -56,8 +57,8 @@ export class LlamaRequests {
     const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...termsOf(context) });
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
       if (event.type !== 'text') return this.#detailsOf(event);
-      const { text, scores } = event;
-      yield scores ? { text, logprobs: scores.map(logprobOf) } : { text };
+      const chunk = chunkOf(event);
+      if (chunk) yield chunk;
       engine.acknowledge(event.id, 1);
     }
     throw new InferenceException(this.#modelName, 'the engine did not end the request');
@@ -113,8 +114,20 @@ export class LlamaRequests {
         prompt_tokens: event.promptTokens,
         cached_tokens: event.reusedTokens,
         completion_tokens: event.completionTokens,
+        ...(event.reasoningTokens > 0 && { reasoning_tokens: event.reasoningTokens }),
       },
       timings: { queue_ms: event.queueMs, prompt_ms: event.promptMs, completion_ms: event.completionMs },
     };
   }
+}
+
+/** Returns the chunk of an event; undefined when the event has nothing for the reader. */
+function chunkOf({ text, reasoning, calls, scores }: Extract<LlamaEvent, { type: 'text' }>): TextChunk | undefined {
+  if (text === '' && !reasoning && !calls && !scores) return undefined;
+  return {
+    text,
+    ...(reasoning && { reasoning_content: reasoning }),
+    ...(calls && { tool_calls: calls.map(toDelta) }),
+    ...(scores && { logprobs: scores.map(logprobOf) }),
+  };
 }

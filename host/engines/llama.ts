@@ -8,7 +8,7 @@ import {
   type LlamaSampling,
   type NativeLlamaEngine,
 } from '../../native/lib/index.ts';
-import { drained, flatMapped } from '../core/async/async-values.ts';
+import { flatMapped } from '../core/async/async-values.ts';
 import { boundedMap } from '../core/async/bounded-map.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
@@ -22,11 +22,13 @@ import type {
   ResponseFormat,
   SamplingParams,
   TextChunk,
-  TokenLogprob,
 } from '../schemas/index.ts';
+import { type Answer, joined, withCalls } from './chat/chat-chunks.ts';
+import { activeTools, type ChatOptions, chatPrompt } from './chat/chat-prompt.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
+import { LooseCalls } from './chat/loose-calls.ts';
 import { openNative } from './native.ts';
 import { mergeSampling } from './sampling.ts';
 
@@ -63,7 +65,7 @@ interface WithDetails {
   readonly details?: boolean;
 }
 
-interface ChatArgs {
+interface ChatArgs extends ChatOptions {
   readonly dialog: ChatDialog;
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
@@ -165,7 +167,12 @@ class Llama {
   async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
     const answer = await joined(this.chatPieces(args, context));
     return {
-      message: { role: 'assistant', content: answer.text },
+      message: {
+        role: 'assistant',
+        content: answer.text,
+        ...(answer.reasoning !== '' && { reasoning_content: answer.reasoning }),
+        ...(answer.calls.length > 0 && { tool_calls: [...answer.calls] }),
+      },
       ...(hasDetails(details, answer) && { details: answer.details }),
     };
   }
@@ -188,14 +195,24 @@ class Llama {
     };
   }
 
-  /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
+  /** Yields the pieces of the answer. The first piece of its text begins with the assistant prefix. */
   async *chatPieces(
-    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter, response_format: format }: ChatArgs,
+    {
+      dialog,
+      sampling_params: sampling,
+      assistant_prefix: prefix,
+      response_format: format,
+      adapter,
+      ...options
+    }: ChatArgs,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
-    const prompt = { messages: dialog.messages, prefix: begin };
-    const details = yield* flatMapped(this.#run(prompt, sampling, adapter, context, format), (piece) => {
+    const names = activeTools(options).map((tool) => tool.function.name);
+    const run = this.#run(chatPrompt(dialog, begin, options), sampling, adapter, context, format);
+    const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
+    const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
+      if (piece.text === '') return [piece];
       const chunk = { ...piece, text: begin + piece.text };
       begin = '';
       return [chunk];
@@ -212,10 +229,10 @@ class Llama {
   }
 
   async countTokens(
-    args: { readonly dialog?: ChatDialog; readonly text?: string },
+    { dialog, text = '', ...options }: ChatOptions & { readonly dialog?: ChatDialog; readonly text?: string },
     context: CallContext,
   ): Promise<{ tokens: number; max_tokens: number }> {
-    const prompt = args.dialog ? { messages: args.dialog.messages, prefix: '' } : { text: args.text ?? '' };
+    const prompt = dialog ? chatPrompt(dialog, '', options) : { text };
     const tokens = await this.#requests.count(this.#engine, prompt, context);
     return { tokens, max_tokens: this.#engine.info.contextTokens };
   }
@@ -249,20 +266,5 @@ class Llama {
   }
 }
 
-interface Answer {
-  readonly text: string;
-  readonly details: GenerationDetails;
-}
-
 const hasDetails = (wanted: boolean | undefined, { details }: Answer): boolean =>
   wanted === true || details.logprobs !== undefined;
-
-async function joined(pieces: AsyncIterable<TextChunk, GenerationDetails>): Promise<Answer> {
-  let text = '';
-  let logprobs: TokenLogprob[] | undefined;
-  const details = await drained(pieces, (piece) => {
-    text += piece.text;
-    if (piece.logprobs) (logprobs ??= []).push(...piece.logprobs);
-  });
-  return { text, details: { ...details, ...(logprobs && { logprobs }) } };
-}

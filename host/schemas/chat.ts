@@ -1,15 +1,7 @@
 import * as z from 'zod/mini';
+import { ChatMessage } from './dialog.ts';
 import { absent, text } from './fields.ts';
 import { StructuredOutputs } from './structured-outputs.ts';
-
-export const ChatMessage = z.strictObject({
-  content: z.string().check(z.describe('The text of the message.')),
-  role: z.enum(['system', 'user', 'assistant']).check(z.describe('The author of the message.')),
-});
-export type ChatMessage = z.infer<typeof ChatMessage>;
-
-export const ChatDialog = z.strictObject({ messages: z.array(ChatMessage).check(z.minLength(1)) });
-export type ChatDialog = z.infer<typeof ChatDialog>;
 
 const number = (minimum: number, maximum: number, description: string): z.ZodMiniNumber =>
   z.number().check(z.minimum(minimum), z.maximum(maximum), z.describe(description));
@@ -110,12 +102,17 @@ export type TokenLogprob = z.infer<typeof TokenLogprob>;
 /** How a text was generated. */
 export const GenerationDetails = z.strictObject({
   finish_reason: z
-    .enum(['stop', 'length'])
-    .check(z.describe('"stop": the model ended, or a stop string came. "length": max_tokens or the context is full.')),
+    .enum(['stop', 'length', 'tool_calls', 'content_filter'])
+    .check(
+      z.describe(
+        '"stop": the model ended, or a stop string came. "length": max_tokens or the context is full. "tool_calls": the model calls tools. "content_filter": a server withheld the rest.',
+      ),
+    ),
   usage: z.strictObject({
     prompt_tokens: tokens('Tokens of the prompt.'),
     cached_tokens: tokens('Tokens of the prompt that were computed for an earlier request.'),
-    completion_tokens: tokens('Tokens of the answer.'),
+    completion_tokens: tokens('Tokens of the answer, with its reasoning.'),
+    reasoning_tokens: z.optional(tokens('Tokens of the answer that are reasoning, where there is any.')),
   }),
   timings: z.optional(
     z.strictObject({
@@ -142,9 +139,25 @@ export type ChatOutput = z.infer<typeof ChatOutput>;
 export const ChatOutputWithDetails = z.extend(ChatOutput, { details: z.optional(GenerationDetails) });
 export type ChatOutputWithDetails = z.infer<typeof ChatOutputWithDetails>;
 
+/** The next piece of a call of a tool. The first piece of a call has its id and its name. */
+export const ToolCallDelta = z.strictObject({
+  index: z.int().check(z.minimum(0), z.describe('The place of the call among the calls of the answer.')),
+  id: z.optional(z.string()),
+  type: z.optional(z.literal('function')),
+  function: z.strictObject({
+    name: z.optional(z.string()),
+    arguments: z.string().check(z.describe('The next piece of the JSON text of the arguments.')),
+  }),
+});
+export type ToolCallDelta = z.infer<typeof ToolCallDelta>;
+
 /** One value of `chat_stream` and `generate_stream`. */
 export const TextChunk = z.strictObject({
   text: z.string().check(z.describe('The next piece of the text.')),
+  reasoning_content: z.optional(
+    z.string().check(z.describe('The next piece of the reasoning, which is no part of the text.')),
+  ),
+  tool_calls: z.optional(z.array(ToolCallDelta).check(z.describe('The next pieces of calls of tools.'))),
   logprobs: z.optional(
     z
       .array(TokenLogprob)

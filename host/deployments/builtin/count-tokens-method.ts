@@ -1,9 +1,15 @@
 import * as z from 'zod';
-import { ChatDialog } from '../../schemas/index.ts';
+import { ChatDialogInput, chatOptions } from '../../schemas/index.ts';
 import { method } from '../class/method.ts';
 
 const input = z
-  .strictObject({ dialog: z.optional(ChatDialog), text: z.string().optional() })
+  .strictObject({
+    dialog: z.optional(ChatDialogInput),
+    text: z.string().optional(),
+    tools: chatOptions.tools,
+    tool_choice: chatOptions.tool_choice,
+    chat_template_kwargs: chatOptions.chat_template_kwargs,
+  })
   .refine(
     ({ dialog, text }) => (dialog === undefined) !== (text === undefined),
     "Exactly one of 'dialog' and 'text' must be provided.",
@@ -11,7 +17,7 @@ const input = z
 
 /** The method `count_tokens` of the text models of this package. */
 export const countTokensMethod = method({
-  description: 'Counts the tokens of a text, or of a dialog in its template.',
+  description: 'Counts the tokens of a text, or of a dialog and its tools in the template of the model.',
   input,
   output: z.strictObject({ tokens: z.int(), max_tokens: z.int() }),
 });

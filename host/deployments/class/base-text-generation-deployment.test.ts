@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../../core/log/logger.ts';
 import { DeploymentManager } from '../manager/deployment-manager.ts';
 import { EchoTextGeneration } from '../fixtures/echo-text-generation.ts';
+import { failure } from '../../test/helpers/failure.ts';
 import type { HandleOf } from '../handle/typed-handle.ts';
 
 const Base = suite('a text model over BaseTextGenerationDeployment');
@@ -95,6 +96,15 @@ Base('can have further methods', () => {
     'generate_batch',
     'cancelled',
   ]);
+});
+
+Base('takes contents in parts, and refuses tools', async () => {
+  const parts = { messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'say it' }] }] };
+  assert.is((await llm.chat({ dialog: parts })).message.content, PROMPT);
+  const tools = [{ function: { name: 'weather' } }];
+  const { kind, message } = await failure(llm.chat({ dialog, tools }));
+  assert.equal([kind, message], ['invalid-input', 'tools: this text model calls no tools']);
+  assert.is((await llm.chat({ dialog, tools, tool_choice: 'none' })).message.content, PROMPT);
 });
 
 Base.run();

@@ -1,5 +1,6 @@
 import { drained, flatMapped } from '../../core/async/async-values.ts';
 import { boundedMap } from '../../core/async/bounded-map.ts';
+import { AanaError } from '../../core/errors.ts';
 import type {
   ChatDialog,
   ChatOutputWithDetails,
@@ -70,17 +71,23 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
       assistant_prefix: prefix,
       response_format: format,
       sampling_params: sampling,
-      ...rest
+      adapter,
+      ...options
     }: Args<'chat_stream'>,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails | undefined> {
+    if (options.tools?.length && options.tool_choice !== 'none')
+      throw new AanaError('ValidationError', 'invalid-input', 'tools: this text model calls no tools');
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
     // The class hears of a form in one place.
-    const params = format
-      ? { sampling_params: { structured_outputs: structuredBy(format), ...sampling } }
-      : sampling !== undefined && { sampling_params: sampling };
-    const details = yield* flatMapped(this.generate_stream({ ...rest, ...params, prompt }, context), (chunk) => {
+    const params = format ? { structured_outputs: structuredBy(format), ...sampling } : sampling;
+    const input = {
+      prompt,
+      ...(params !== undefined && { sampling_params: params }),
+      ...(adapter !== undefined && { adapter }),
+    };
+    const details = yield* flatMapped(this.generate_stream(input, context), (chunk) => {
       const piece = { ...chunk, text: begin + chunk.text };
       begin = '';
       return [piece];

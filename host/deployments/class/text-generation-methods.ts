@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import {
-  ChatDialog,
+  type ChatDialog,
+  ChatDialogInput,
+  chatOptions,
   ChatOutputWithDetails,
   GeneratedText,
   GeneratedTexts,
@@ -24,11 +26,12 @@ const format = z.optional(
   z.nullable(ResponseFormat).describe('The form of the answer: text, a JSON object, or JSON that a schema takes.'),
 );
 const chat = z.strictObject({
-  dialog: ChatDialog,
+  dialog: ChatDialogInput,
   sampling_params: sampling,
   assistant_prefix: prefix,
   response_format: format,
   adapter,
+  ...chatOptions,
 });
 const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling, adapter });
 const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling, adapter, details });

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
+import type { GenerationDetails, TextChunk, TokenLogprob, ToolCallDelta } from '../../schemas/index.ts';
 
 // The rule for promises takes `z.catch` for the method of a promise.
 const { catch: orElse } = z;
@@ -21,10 +21,26 @@ export type ServerError = z.infer<typeof ServerError>;
 /** OpenAI wraps the error; older versions of vLLM send it bare. */
 const ErrorBody = z.union([z.object({ error: ServerError }), z.object({ error: z.string() }), ServerError]);
 
+const CallPiece = z.object({
+  index: z.int().check(z.minimum(0), z.maximum(1000)),
+  id: z.optional(z.nullable(z.string())),
+  function: z.optional(
+    z.nullable(z.object({ name: z.optional(z.nullable(z.string())), arguments: z.optional(z.nullable(z.string())) })),
+  ),
+});
+
 const Chunk = z.object({
   choices: z.array(
     z.object({
-      delta: z.optional(z.object({ content: z.optional(z.nullable(z.string())) })),
+      delta: z.optional(
+        z.object({
+          content: z.optional(z.nullable(z.string())),
+          reasoning_content: z.optional(z.nullable(z.string())),
+          // The name of newer versions of vLLM.
+          reasoning: orElse(z.optional(z.nullable(z.string())), undefined),
+          tool_calls: z.optional(z.nullable(z.array(CallPiece))),
+        }),
+      ),
       text: z.optional(z.nullable(z.string())),
       finish_reason: z.optional(z.nullable(z.string())),
       logprobs: z.optional(
@@ -42,17 +58,12 @@ const Chunk = z.object({
         prompt_tokens: count,
         completion_tokens: count,
         prompt_tokens_details: z.optional(z.nullable(z.object({ cached_tokens: count }))),
+        completion_tokens_details: z.optional(z.nullable(z.object({ reasoning_tokens: count }))),
       }),
     ),
   ),
   timings: z.optional(z.object({ prompt_ms: duration, predicted_ms: duration, cache_n: count })),
 });
-
-/** One event of an answer. */
-export interface AnswerEvent {
-  readonly text: string;
-  readonly logprobs: TokenLogprob[] | undefined;
-}
 
 /** The smallest logarithm in an answer, as in OpenAI's API. It stands for a probability of 0. */
 const LEAST_LOGPROB = -9999;
@@ -85,8 +96,8 @@ export class AnswerReader {
     return this.#finishReason !== undefined;
   }
 
-  /** Returns the text of an event; undefined when it has an error instead. Throws for an event of another form. */
-  read(data: string): AnswerEvent | undefined {
+  /** Returns what an event adds to the answer; undefined when it has an error instead. Throws for an event of another form. */
+  read(data: string): TextChunk | undefined {
     const value = parseJson(data);
     const parsed = Chunk.safeParse(value);
     if (!parsed.success) {
@@ -100,17 +111,27 @@ export class AnswerReader {
         prompt_tokens: usage.prompt_tokens ?? 0,
         cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? timings?.cache_n ?? 0,
         completion_tokens: usage.completion_tokens ?? 0,
+        ...(usage.completion_tokens_details?.reasoning_tokens && {
+          reasoning_tokens: usage.completion_tokens_details.reasoning_tokens,
+        }),
       };
     this.#promptMs = timings?.prompt_ms ?? this.#promptMs;
     this.#completionMs = timings?.predicted_ms ?? this.#completionMs;
     this.#finishReason = choice?.finish_reason ?? this.#finishReason;
     const text = choice?.delta?.content ?? choice?.text ?? '';
-    if (text !== '') this.#firstMs ??= performance.now();
-    const logprobs = choice?.logprobs?.content?.map(({ top_logprobs: top, ...token }) => ({
+    const reasoning = choice?.delta?.reasoning_content ?? choice?.delta?.reasoning;
+    const calls = choice?.delta?.tool_calls?.map(toDelta);
+    if (text !== '' || reasoning || calls?.length) this.#firstMs ??= performance.now();
+    const logprobs: TokenLogprob[] | undefined = choice?.logprobs?.content?.map(({ top_logprobs: top, ...token }) => ({
       ...bounded(token),
       top_logprobs: top.map(bounded),
     }));
-    return { text, logprobs };
+    return {
+      text,
+      ...(reasoning && { reasoning_content: reasoning }),
+      ...(calls?.length && { tool_calls: calls }),
+      ...(logprobs && { logprobs }),
+    };
   }
 
   /** Returns the details after the last event; undefined when the server did not count the tokens. */
@@ -120,7 +141,7 @@ export class AnswerReader {
     const untilFirst = (this.#firstMs ?? now) - this.#startedMs;
     const promptMs = this.#promptMs ?? untilFirst;
     return {
-      finish_reason: this.#finishReason === 'length' ? 'length' : 'stop',
+      finish_reason: REASONS.find((reason) => reason === this.#finishReason) ?? 'stop',
       usage: this.#usage,
       timings: {
         queue_ms: Math.max(0, untilFirst - promptMs),
@@ -138,6 +159,16 @@ export function parseServerError(value: unknown): ServerError | undefined {
   const error = 'error' in data ? data.error : data;
   if (typeof error === 'string') return { message: error };
   return error.message === '' && error.code == null && error.type == null ? undefined : error;
+}
+
+const REASONS = ['length', 'tool_calls', 'content_filter'] as const;
+
+function toDelta({ index, id, function: piece }: z.infer<typeof CallPiece>): ToolCallDelta {
+  return {
+    index,
+    ...(id && { id, type: 'function' as const }),
+    function: { ...(piece?.name && { name: piece.name }), arguments: piece?.arguments ?? '' },
+  };
 }
 
 function bounded<Token extends { readonly logprob: number }>(token: Token): Token {

@@ -5,6 +5,7 @@ import { drained } from '../../core/async/async-values.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import type { Implementation } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
+import type { ChatOutputWithDetails } from '../../schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { OpenAITextGenerationConfig, OpenAITextGenerationDeployment } from '../../deployments/index.ts';
 import { start } from './openai.ts';
@@ -114,6 +115,47 @@ OpenAi('sends the form of an answer with a name for its schema', async ({ server
   await call(remote, 'chat', { dialog, response_format: { type: 'json_schema', json_schema: { schema } } });
   const body = server.seen[0]?.body as { response_format?: unknown };
   assert.equal(body.response_format, { type: 'json_schema', json_schema: { name: 'answer', schema } });
+});
+
+OpenAi('passes tools on, and reads calls and reasoning', async ({ server }) => {
+  const delta = (value: object): string => asEvent({ choices: [{ delta: value }] });
+  const toolCall = (value: object): string => delta({ tool_calls: [{ index: 0, ...value }] });
+  const answer = events(
+    delta({ reasoning_content: 'Hm' }),
+    delta({ reasoning: ', yes.' }),
+    toolCall({ id: 'a1', type: 'function', function: { name: 'weather', arguments: '' } }),
+    toolCall({ function: { arguments: '{"city": ' } }),
+    toolCall({ function: { arguments: '"Paris"}' } }),
+    asEvent({ choices: [{ delta: {}, finish_reason: 'tool_calls' }] }),
+    asEvent({
+      choices: [],
+      usage: { prompt_tokens: 7, completion_tokens: 9, completion_tokens_details: { reasoning_tokens: 3 } },
+    }),
+    'data: [DONE]\n\n',
+  );
+  server.answers = [answer, answer];
+  const remote = await open(server);
+  const tools = [{ type: 'function', function: { name: 'weather', parameters: {} } }];
+  const args = { dialog, tools, tool_choice: 'required', parallel_tool_calls: false, chat_template_kwargs: { a: 1 } };
+  const { message, details } = (await call(remote, 'chat', { ...args, details: true })) as ChatOutputWithDetails;
+  assert.equal(message, {
+    role: 'assistant',
+    content: '',
+    reasoning_content: 'Hm, yes.',
+    tool_calls: [{ id: 'a1', type: 'function', function: { name: 'weather', arguments: '{"city": "Paris"}' } }],
+  });
+  assert.equal([details?.finish_reason, details?.usage.reasoning_tokens], ['tool_calls', 3]);
+  await call(remote, 'chat', { ...args, tool_choice: 'none' });
+  assert.equal(
+    server.seen.map(({ body }) => {
+      const { tools: sent, tool_choice: choice, parallel_tool_calls: parallel } = body as Partial<typeof args>;
+      return [sent, choice, parallel];
+    }),
+    [
+      [tools, 'required', false],
+      [undefined, undefined, undefined],
+    ],
+  );
 });
 
 OpenAi('reads events however the server cuts its bytes', async ({ server }) => {

@@ -16,7 +16,10 @@ import type {
   ResponseFormat,
   SamplingParams,
   TextChunk,
+  ToolCall,
 } from '../../schemas/index.ts';
+import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
+import { ToolCallParts } from '../chat/tool-call-ids.ts';
 import { AnswerFormatError, AnswerReader } from './answer.ts';
 import { type Dialect, samplingBody } from './dialects.ts';
 import { OpenAiServer } from './server.ts';
@@ -43,7 +46,7 @@ interface WithDetails {
   readonly details?: boolean;
 }
 
-interface ChatArgs {
+interface ChatArgs extends ChatOptions {
   readonly dialog: ChatDialog;
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
@@ -141,7 +144,15 @@ class RemoteModel {
   async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
     const answer = await this.#joined(this.chatPieces(args, context), args);
     const wanted = answer.details && (details || answer.details.logprobs);
-    return { message: { role: 'assistant', content: answer.text }, ...(wanted && { details: answer.details }) };
+    return {
+      message: {
+        role: 'assistant',
+        content: answer.text,
+        ...(answer.reasoning !== '' && { reasoning_content: answer.reasoning }),
+        ...(answer.calls.length > 0 && { tool_calls: answer.calls }),
+      },
+      ...(wanted && { details: answer.details }),
+    };
   }
 
   async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
@@ -163,11 +174,44 @@ class RemoteModel {
     return { texts: answers.map(({ text }) => text), ...(isWhole && { details }) };
   }
 
+  /** Returns the options of a chat as the server knows them. Throws `NotSupportedByServer` for one that it cannot take. */
+  #optionsBody(options: ChatOptions): Record<string, unknown> {
+    const { dialect } = this.#found;
+    const tools = activeTools(options);
+    const { tool_choice: choice, parallel_tool_calls: parallel, chat_template_kwargs: template } = options;
+    const isReasoningText = options.reasoning_format === 'none';
+    if (template && dialect === 'openai') throw this.#notSupported('chat_template_kwargs', 'vllm and llama-server');
+    if (isReasoningText && dialect !== 'llama-server') throw this.#notSupported('reasoning_format', 'llama-server');
+    return {
+      ...(tools.length > 0 && { tools }),
+      ...(tools.length > 0 && choice != null && { tool_choice: choice }),
+      ...(tools.length > 0 && parallel != null && { parallel_tool_calls: parallel }),
+      ...(template && { chat_template_kwargs: template }),
+      ...(isReasoningText && { reasoning_format: 'none' }),
+    };
+  }
+
+  #notSupported(option: string, others: string): AanaError {
+    return new AanaError(
+      'NotSupportedByServer',
+      'bad-request',
+      `${this.#server.address} (${this.#found.dialect}) cannot take ${option}; only ${others} can`,
+    );
+  }
+
   /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
   async *chatPieces(
-    { dialog, sampling_params: sampling, assistant_prefix: prefix, adapter, response_format: format }: ChatArgs,
+    {
+      dialog,
+      sampling_params: sampling,
+      assistant_prefix: prefix,
+      response_format: format,
+      adapter,
+      ...rest
+    }: ChatArgs,
     context: CallContext,
   ): Pieces {
+    const options = this.#optionsBody(rest);
     const { dialect } = this.#found;
     const isPrefixed = prefix != null && prefix !== '';
     if (isPrefixed && dialect === 'openai')
@@ -186,7 +230,7 @@ class RemoteModel {
       : { messages: dialog.messages };
     return yield* this.#run(
       'chat/completions',
-      { ...messages, ...(format && { response_format: named(format) }) },
+      { ...options, ...messages, ...(format && { response_format: named(format) }) },
       sampling,
       adapter,
       context,
@@ -221,7 +265,7 @@ class RemoteModel {
     const reader = new AnswerReader();
     for await (const data of this.#server.events(path, body, context)) {
       const event = this.#read(reader, data);
-      if (event.text !== '' || event.logprobs) yield event.logprobs ? event : { text: event.text };
+      if (event.text !== '' || Object.keys(event).length > 1) yield event;
     }
     if (!reader.isWhole)
       throw new InferenceException(model, `the answer of ${this.#server.address} ended before it was whole`);
@@ -242,15 +286,24 @@ class RemoteModel {
   async #joined(
     pieces: Pieces,
     { sampling_params: sampling }: Pick<ChatArgs, 'sampling_params'>,
-  ): Promise<{ readonly text: string; readonly details: GenerationDetails | undefined }> {
+  ): Promise<{ text: string; reasoning: string; calls: ToolCall[]; details: GenerationDetails | undefined }> {
     let text = '';
+    let reasoning = '';
+    const parts = new ToolCallParts();
     const logprobs: NonNullable<TextChunk['logprobs']> = [];
     const details = await drained(pieces, (piece) => {
       text += piece.text;
+      reasoning += piece.reasoning_content ?? '';
+      if (piece.tool_calls) parts.add(piece.tool_calls);
       if (piece.logprobs) logprobs.push(...piece.logprobs);
     });
     const wanted = sampling?.logprobs ?? this.#spec.default_sampling_params.logprobs;
-    return { text, details: details && { ...details, ...(wanted != null && { logprobs }) } };
+    return {
+      text,
+      reasoning,
+      calls: parts.calls,
+      details: details && { ...details, ...(wanted != null && { logprobs }) },
+    };
   }
 }
 

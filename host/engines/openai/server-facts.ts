@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { AanaError } from '../../core/errors.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { ChatDialog } from '../../schemas/index.ts';
+import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
 import { AnswerFormatError } from './answer.ts';
 import type { Dialect } from './dialects.ts';
 import type { OpenAiServer } from './server.ts';
@@ -101,9 +102,19 @@ export async function countTokens(
   args: Readonly<Record<string, unknown>>,
   context: CallContext,
 ): Promise<{ tokens: number; max_tokens: number }> {
-  const { dialog, text = '' } = args as { readonly dialog?: ChatDialog; readonly text?: string };
+  const {
+    dialog,
+    text = '',
+    ...options
+  } = args as ChatOptions & { readonly dialog?: ChatDialog; readonly text?: string };
+  const tools = activeTools(options);
+  const chat = {
+    messages: dialog?.messages,
+    ...(tools.length > 0 && { tools }),
+    ...(options.chat_template_kwargs && { chat_template_kwargs: options.chat_template_kwargs }),
+  };
   if (dialect === 'vllm') {
-    const prompt = dialog ? { messages: dialog.messages } : { prompt: text };
+    const prompt = dialog ? chat : { prompt: text };
     const counted = parsed(Counted, server, await server.json('POST', '/tokenize', { model, ...prompt }, context));
     return { tokens: counted.count, max_tokens: counted.max_model_len ?? contextTokens ?? 0 };
   }
@@ -114,8 +125,7 @@ export async function countTokens(
       `${server.address} cannot count tokens; only vllm and llama-server can`,
     );
   const content = dialog
-    ? parsed(Prompt, server, await server.json('POST', '/apply-template', { messages: dialog.messages }, context))
-        .prompt
+    ? parsed(Prompt, server, await server.json('POST', '/apply-template', chat, context)).prompt
     : text;
   const body = { content, add_special: true, parse_special: true };
   const { tokens } = parsed(Tokens, server, await server.json('POST', '/tokenize', body, context));

@@ -8,14 +8,20 @@ import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 export const llmCalls: CallsOf<keyof LlmCalls> = {
   async 'llm.chat'(scope, deployment, dialog, options) {
     const output = await scope.deployment(deployment).call('chat', chatArguments(dialog, options), scope.callOptions());
-    return (output as ChatOutput).message;
+    const { role, content } = (output as ChatOutput).message;
+    return { role: role === 'tool' ? 'assistant' : role, content };
   },
   async 'llm.chat-stream'(scope, deployment, dialog, options) {
     return openStream(scope, deployment, 'chat_stream', chatArguments(dialog, options));
   },
   async 'llm.next'(scope, stream) {
-    const values = await scope.get(stream, 'stream').stream.nextValues();
-    return values.map((value) => (value as TextChunk).text);
+    const { stream: open } = scope.get(stream, 'stream');
+    // Chunks of reasoning have no text, and no texts would be the end.
+    for (;;) {
+      const values = await open.nextValues();
+      const texts = values.map((value) => (value as TextChunk).text).filter((text) => text !== '');
+      if (texts.length > 0 || values.length === 0) return texts;
+    }
   },
   async 'llm.forward'(scope, handle) {
     const { stream } = scope.get(handle, 'stream');

@@ -1,12 +1,14 @@
 import {
   AsrOutput,
-  type ChatDialog,
+  type ChatDialogInput,
   ChatOutput,
   ChatOutputWithDetails,
   type GenerationDetails,
   type ResponseFormat,
   type SamplingParams,
   type TextChunk,
+  type ToolChoice,
+  type ToolDefinitionInput,
   type WhisperParams,
 } from '../../schemas/index.ts';
 import { Audio, type HandleScope, Stream } from './handles.ts';
@@ -76,6 +78,16 @@ export interface ChatOptions {
   readonly assistant_prefix?: string | undefined;
   /** The form of the answer: text, a JSON object, or JSON that a schema takes. */
   readonly response_format?: ResponseFormat | undefined;
+  /** Functions that the model may call. Their calls are the `tool_calls` of the answer. */
+  readonly tools?: readonly ToolDefinitionInput[] | null | undefined;
+  /** Whether the model calls tools. Default: as it likes. */
+  readonly tool_choice?: ToolChoice | null | undefined;
+  /** Whether an answer may have several calls. */
+  readonly parallel_tool_calls?: boolean | null | undefined;
+  /** Arguments of the model's chat template, such as `{ enable_thinking: false }`. */
+  readonly chat_template_kwargs?: Readonly<Record<string, unknown>> | null | undefined;
+  /** "none" leaves reasoning in the text. Default: it is split off from the answer. */
+  readonly reasoning_format?: 'auto' | 'none' | 'deepseek' | null | undefined;
 }
 
 export interface TokenCount {
@@ -87,20 +99,20 @@ export interface TokenCount {
 
 /** Text generation. */
 export class LlmDeployment extends Deployment {
-  chat(dialog: ChatDialog, options?: ChatOptions): ChatOutput;
+  chat(dialog: ChatDialogInput, options?: ChatOptions): ChatOutput;
   /** With `details`, the answer says why it ended and its tokens, where the deployment knows them. */
-  chat(dialog: ChatDialog, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
-  chat(dialog: ChatDialog, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
+  chat(dialog: ChatDialogInput, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
+  chat(dialog: ChatDialogInput, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
     const schema = options.details ? ChatOutputWithDetails : ChatOutput;
     return typed(schema, this.call<ChatOutputWithDetails>('chat', withoutAbsent({ dialog, ...options })));
   }
 
   /** `returned` of the stream has the details of the answer, where the deployment knows them. */
-  chatStream(dialog: ChatDialog, options: ChatOptions = {}): Stream<TextChunk, GenerationDetails> {
+  chatStream(dialog: ChatDialogInput, options: ChatOptions = {}): Stream<TextChunk, GenerationDetails> {
     return this.stream<TextChunk, GenerationDetails>('chat_stream', withoutAbsent({ dialog, ...options }));
   }
 
-  countTokens(of: { readonly text: string } | { readonly dialog: ChatDialog }): TokenCount {
+  countTokens(of: { readonly text: string } | { readonly dialog: ChatDialogInput }): TokenCount {
     return this.call<TokenCount>('count_tokens', { ...of });
   }
 }

@@ -9,7 +9,7 @@ import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { DeploymentManager, DeploymentOptions, LlamaRerankDeployment } from '../../deployments/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
-import { GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
+import { ChatDialogInput, GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
 import { blocksOf, contentsOf } from '../helpers/guide.ts';
 import { linkDependencies, runNode, testProject } from '../helpers/plugin-project.ts';
 
@@ -45,6 +45,7 @@ const shown: Record<string, { parse(value: unknown): unknown }> = {
   details: GenerationDetails,
   logprobs: TokenLogprob,
   ranking: LlamaRerankDeployment.methods.rerank.output,
+  tools: ChatDialogInput,
 };
 
 for (const { line, language, about, text } of blocks.filter((block) => block.language !== 'ts')) {

@@ -1,0 +1,77 @@
+import type * as z from 'zod/mini';
+import type { LlamaDialog, LlamaMessage } from '../../../native/lib/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { ChatDialog, ChatMessage, chatOptions, ToolDefinition } from '../../schemas/index.ts';
+
+/** The checked options of a chat. */
+export type ChatOptions = z.output<z.ZodMiniObject<typeof chatOptions>>;
+
+const NO_PARAMETERS = { type: 'object', properties: {} };
+
+/** Returns the prompt of a dialog. Throws `ValidationError` when `tool_choice` does not fit `tools`. */
+export function chatPrompt(dialog: ChatDialog, prefix: string, options: ChatOptions): LlamaDialog {
+  const {
+    parallel_tool_calls: parallel,
+    chat_template_kwargs: templateArguments,
+    reasoning_format: reasoning,
+  } = options;
+  return {
+    messages: dialog.messages.map(toMessage),
+    prefix,
+    ...toolsOf(options),
+    ...(typeof parallel === 'boolean' && { parallelToolCalls: parallel }),
+    ...(templateArguments && {
+      templateArguments: Object.fromEntries(
+        Object.entries(templateArguments).map(([name, value]) => [name, JSON.stringify(value)]),
+      ),
+    }),
+    ...(reasoning === 'none' && { splitReasoning: false }),
+  };
+}
+
+/** Returns the tools that the model may call. `tool_choice` "none" hides them. */
+export function activeTools({ tools, tool_choice: choice }: ChatOptions): readonly ToolDefinition[] {
+  return choice === 'none' ? [] : (tools ?? []);
+}
+
+function toolsOf(options: ChatOptions): Pick<LlamaDialog, 'tools' | 'toolRequired' | 'requiredTool'> {
+  const { tool_choice: choice } = options;
+  const tools = activeTools(options);
+  if (typeof choice === 'object' && choice !== null) {
+    const { name } = choice.function;
+    if (!tools.some((tool) => tool.function.name === name))
+      throw invalidChoice(`names the function ${JSON.stringify(name)}, which is not among the tools`);
+  } else if (choice === 'required' && tools.length === 0) throw invalidChoice('is "required", but there are no tools');
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(({ function: { name, description, parameters } }) => ({
+      name,
+      ...(description && { description }),
+      parameters: JSON.stringify(parameters && Object.keys(parameters).length > 0 ? parameters : NO_PARAMETERS),
+    })),
+    ...(choice === 'required' && { toolRequired: true }),
+    ...(typeof choice === 'object' && choice !== null && { requiredTool: choice.function.name }),
+  };
+}
+
+const invalidChoice = (why: string): AanaError =>
+  new AanaError('ValidationError', 'invalid-input', `tool_choice ${why}`);
+
+function toMessage(message: ChatMessage): LlamaMessage {
+  const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: toolCallId } = message;
+  return {
+    role,
+    content,
+    ...(name !== undefined && { name }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(calls && {
+      toolCalls: calls.map(({ id, function: { name: called, arguments: args } }) => ({
+        id,
+        name: called,
+        // Escapes could spell a control token, which the template would write out.
+        arguments: args.includes('\\u') ? JSON.stringify(JSON.parse(args)) : args,
+      })),
+    }),
+  };
+}

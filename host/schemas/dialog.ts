@@ -1,0 +1,216 @@
+import * as z from 'zod/mini';
+import { absent } from './fields.ts';
+
+/** Levels of arrays and objects in a JSON Schema and in the arguments of a call. Deeper ones are refused. */
+const MAX_DEPTH = 32;
+/** Values in the JSON Schema of a tool, at any depth. */
+const MAX_SCHEMA_VALUES = 4096;
+/** Larger counts, such as `maxItems`, make a grammar explode. */
+const MAX_SCHEMA_COUNT = 1000;
+const MAX_TOOLS = 128;
+
+const ToolName = z
+  .string()
+  .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, underscores and dashes.'));
+
+/** Returns whether the text is the JSON of an object that is not nested too deeply. */
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && depthOf(value) <= MAX_DEPTH;
+  } catch {
+    return false;
+  }
+}
+
+function depthOf(value: unknown): number {
+  let level: unknown[] = [value];
+  let depth = 0;
+  for (; level.length > 0 && depth <= MAX_DEPTH; depth += 1)
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
+  return depth;
+}
+
+/** A call of a tool by the model, as in OpenAI's API. */
+export const ToolCall = z.strictObject({
+  id: z.string().check(z.minLength(1), z.maxLength(256), z.describe('The name of the call.')),
+  type: z._default(z.literal('function'), 'function'),
+  function: z.strictObject({
+    name: ToolName,
+    arguments: z
+      .string()
+      .check(
+        z.refine(isObjectText, `must be the JSON text of an object of at most ${MAX_DEPTH} levels.`),
+        z.describe('The JSON text of an object.'),
+      ),
+  }),
+});
+export type ToolCall = z.infer<typeof ToolCall>;
+
+const Role = z.enum(['system', 'user', 'assistant', 'tool']).check(z.describe('The author of the message.'));
+
+const Name = z.string().check(z.maxLength(256), z.describe('The name of the author or of the tool.'));
+const Reasoning = z.string().check(z.describe('The reasoning of the assistant before its answer.'));
+const ToolCalls = z.array(ToolCall).check(z.maxLength(MAX_TOOLS), z.describe('The calls of tools by the assistant.'));
+const ToolCallId = z
+  .string()
+  .check(z.maxLength(256), z.describe('The call that a message of the role `tool` answers.'));
+
+export const ChatMessage = z.strictObject({
+  content: z.string().check(z.describe('The text of the message.')),
+  role: Role,
+  name: z.optional(Name),
+  reasoning_content: z.optional(Reasoning),
+  tool_calls: z.optional(ToolCalls),
+  tool_call_id: z.optional(ToolCallId),
+});
+export type ChatMessage = z.infer<typeof ChatMessage>;
+
+export const ChatDialog = z.strictObject({ messages: z.array(ChatMessage).check(z.minLength(1)) });
+export type ChatDialog = z.infer<typeof ChatDialog>;
+
+const ContentPart = z.strictObject({
+  type: z.literal('text', {
+    error: ({ input }) => `must be "text": text models take no content of the type ${JSON.stringify(input)}.`,
+  }),
+  text: z.string(),
+});
+
+const MessageInput = z
+  .strictObject({
+    content: absent(z.union([z.string(), z.array(ContentPart)])).check(
+      z.describe('A text or a list of texts. A message with tool calls may have none.'),
+    ),
+    role: Role,
+    name: absent(Name),
+    reasoning_content: absent(Reasoning),
+    tool_calls: absent(ToolCalls),
+    tool_call_id: absent(ToolCallId),
+  })
+  .check((context) => {
+    const { role, content, tool_calls: calls, reasoning_content: reasoning, tool_call_id: callId } = context.value;
+    const refuse = (key: string, message: string): void =>
+      void context.issues.push({ code: 'custom', input: context.value, path: [key], message });
+    if ((content ?? undefined) === undefined && !calls?.length)
+      context.issues.push({ code: 'invalid_type', expected: 'string', input: content, path: ['content'] });
+    if (calls?.length && role !== 'assistant') refuse('tool_calls', 'only messages of the assistant have tool calls.');
+    if (typeof reasoning === 'string' && role !== 'assistant')
+      refuse('reasoning_content', 'only messages of the assistant have reasoning.');
+    if (typeof callId === 'string' && role !== 'tool')
+      refuse('tool_call_id', 'only messages of the role tool answer a tool call.');
+  });
+
+/** Returns the message with its content as one text. */
+function withText(message: z.output<typeof MessageInput>): z.input<typeof ChatMessage> {
+  const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId } = message;
+  return {
+    content: Array.isArray(content) ? content.map(({ text }) => text).join('\n') : (content ?? ''),
+    role,
+    ...(typeof name === 'string' && { name }),
+    ...(typeof reasoning === 'string' && { reasoning_content: reasoning }),
+    ...(calls?.length && { tool_calls: calls }),
+    ...(typeof callId === 'string' && { tool_call_id: callId }),
+  };
+}
+
+/** A dialog as a caller may write it: contents may be lists of texts or missing. Checking makes a {@link ChatDialog}. */
+export const ChatDialogInput = z.strictObject({
+  messages: z.array(z.pipe(z.pipe(MessageInput, z.transform(withText)), ChatMessage)).check(z.minLength(1)),
+});
+export type ChatDialogInput = z.input<typeof ChatDialogInput>;
+
+const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
+
+/** Returns why a JSON Schema cannot become a grammar; undefined when it can be tried. */
+function schemaProblem(schema: object): string | undefined {
+  if (depthOf(schema) > MAX_DEPTH) return `must have at most ${MAX_DEPTH} levels.`;
+  const open: unknown[] = [schema];
+  for (let count = 0; open.length > 0; count += 1) {
+    if (count > MAX_SCHEMA_VALUES) return `must have at most ${MAX_SCHEMA_VALUES} values.`;
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    for (const [key, member] of Object.entries(value)) {
+      if (COUNTS.includes(key) && typeof member === 'number' && !(member >= 0 && member <= MAX_SCHEMA_COUNT))
+        return `has ${key} ${member}; counts are 0 to ${MAX_SCHEMA_COUNT}.`;
+      if (key === '$ref' && typeof member === 'string' && !member.startsWith('#'))
+        return `has the $ref ${JSON.stringify(member)}; references must stay inside the schema and begin with "#".`;
+      open.push(member);
+    }
+  }
+  return undefined;
+}
+
+const Parameters = z
+  .record(z.string(), z.unknown())
+  .check(z.describe('A JSON Schema of the arguments. Default: no arguments.'), (context) => {
+    const message = schemaProblem(context.value);
+    if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, path: [], message });
+  });
+
+/** A function that the model may call, as in OpenAI's API. */
+export const ToolDefinition = z.strictObject({
+  type: z._default(z.literal('function'), 'function'),
+  function: z.strictObject({
+    name: ToolName,
+    description: z.optional(z.nullable(z.string().check(z.describe('Tells the model when to call the function.')))),
+    parameters: z.optional(z.nullable(Parameters)),
+    strict: z.optional(
+      z.nullable(z.boolean().check(z.describe('Without effect: arguments always follow the schema.'))),
+    ),
+  }),
+});
+export type ToolDefinition = z.infer<typeof ToolDefinition>;
+export type ToolDefinitionInput = z.input<typeof ToolDefinition>;
+
+export const ToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.strictObject({ type: z.literal('function'), function: z.strictObject({ name: ToolName }) }),
+]);
+export type ToolChoice = z.infer<typeof ToolChoice>;
+
+/** Variables of a chat template that only the engine sets. */
+const RESERVED = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
+
+const TemplateArguments = z.record(z.string(), z.json()).check(
+  z.refine((given) => RESERVED.every((name) => !Object.hasOwn(given, name)), {
+    error: `must not have ${RESERVED.join(', ')}.`,
+  }),
+  z.refine((given) => typeof (given['enable_thinking'] ?? true) === 'boolean', {
+    error: 'enable_thinking must be a boolean.',
+  }),
+  z.refine((given) => depthOf(given) <= MAX_DEPTH, { error: `must have at most ${MAX_DEPTH} levels.` }),
+  z.describe("Arguments of the model's chat template, such as {enable_thinking: false}."),
+);
+
+/** Options of `chat` and `chat_stream` beside the dialog and the sampling, named as in the APIs of OpenAI and vLLM. */
+export const chatOptions = {
+  tools: absent(
+    z.array(ToolDefinition).check(
+      z.maxLength(MAX_TOOLS),
+      z.refine((tools) => new Set(tools.map((tool) => tool.function.name)).size === tools.length, {
+        error: 'must have different names.',
+      }),
+      z.describe('Functions that the model may call.'),
+    ),
+  ),
+  tool_choice: absent(
+    ToolChoice.check(
+      z.describe(
+        'Whether the model calls tools: "auto" (default) leaves it to the model, "none" hides them, "required" forces a call of any, an object with a name a call of that one.',
+      ),
+    ),
+  ),
+  parallel_tool_calls: absent(
+    z.boolean().check(z.describe("Whether an answer may have several calls. Default: as the model's template.")),
+  ),
+  chat_template_kwargs: absent(TemplateArguments),
+  reasoning_format: absent(
+    z
+      .enum(['auto', 'none', 'deepseek'])
+      .check(
+        z.describe(
+          '"auto" (default) and "deepseek" split the reasoning off from the answer, "none" leaves it in the text.',
+        ),
+      ),
+  ),
+};
