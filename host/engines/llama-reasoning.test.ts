@@ -82,6 +82,19 @@ Reasoning('is over where a prefix begins the answer', async () => {
   assert.is(message.reasoning_content, undefined);
 });
 
+Reasoning('comes before an answer in a given form, and is no part of the form', async () => {
+  const format = { response_format: { type: 'json_object' } };
+  const { message } = await chat(format);
+  assert.is(message.content, '');
+  assert.not.match(message.reasoning_content ?? '', /^\s*\{/);
+  const plain = await chat({
+    sampling_params: { structured_outputs: { json_object: true, close_json: true } },
+    chat_template_kwargs: { enable_thinking: false },
+  });
+  assert.type(JSON.parse(plain.message.content), 'object', plain.message.content);
+  assert.is(plain.message.reasoning_content, undefined);
+});
+
 Reasoning('of earlier answers goes back to the template', async () => {
   const count = async (reasoning: string | undefined): Promise<number> => {
     const messages = [...dialog.messages, { role: 'assistant', content: 'Red.', reasoning_content: reasoning }];

@@ -7,7 +7,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
-import { DeploymentManager, DeploymentOptions, LlamaRerankDeployment } from '../../deployments/index.ts';
+import {
+  DeploymentManager,
+  DeploymentOptions,
+  LlamaRerankDeployment,
+  LlamaTextGenerationDeployment,
+} from '../../deployments/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import { ChatDialogInput, GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
 import { blocksOf, contentsOf } from '../helpers/guide.ts';
@@ -46,6 +51,7 @@ const shown: Record<string, { parse(value: unknown): unknown }> = {
   logprobs: TokenLogprob,
   ranking: LlamaRerankDeployment.methods.rerank.output,
   tools: ChatDialogInput,
+  structured: LlamaTextGenerationDeployment.methods.chat.input,
 };
 
 for (const { line, language, about, text } of blocks.filter((block) => block.language !== 'ts')) {
