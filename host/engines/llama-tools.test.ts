@@ -155,11 +155,17 @@ Tools('and everything else in a dialog cannot forge a control token', async () =
 Tools('are refused by name when they are wrong', async () => {
   const deep = JSON.parse(`${'{"items":'.repeat(40)}{}${'}'.repeat(40)}`) as object;
   const named = (name: string, parameters: object = {}): object => ({ function: { name, parameters } });
+  const properties = (count: number): object => ({
+    properties: Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, {}])),
+  });
+  const manyTools = Array.from({ length: 21 }, (_, n) => named(`a${n}`, properties(100)));
   const cases: readonly (readonly [args: Record<string, unknown>, pattern: RegExp])[] = [
     [{ tools: [named('a b')] }, /tools\.0\.function\.name: .*letters/],
     [{ tools: [TIME, TIME] }, /tools: .*different names/],
     [{ tools: [named('a', deep)] }, /tools\.0\.function\.parameters: .*at most 32 levels/],
     [{ tools: [named('a', { maxItems: 1e9 })] }, /parameters: .*maxItems 1000000000/],
+    [{ tools: [named('a', properties(101))] }, /parameters: .*101 properties; at most 100/],
+    [{ tools: manyTools }, /tools: .*at most 2000 properties together/],
     [{ tools: [named('a', { $ref: 'https://a.example/b' })] }, /parameters: .*\$ref/],
     [{ tools: [{ ...TIME, type: 'retrieval' }] }, /tools\.0\.type/],
     [{ tool_choice: 'required' }, /tool_choice is "required", but there are no tools/],

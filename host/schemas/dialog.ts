@@ -8,6 +8,10 @@ const MAX_SCHEMA_VALUES = 4096;
 /** Larger counts, such as `maxItems`, make a grammar explode. */
 const MAX_SCHEMA_COUNT = 1000;
 const MAX_TOOLS = 128;
+/** Properties of an object. The time for a grammar grows with the cube of their number: 100 take 60 ms, 2000 a minute. */
+const MAX_PROPERTIES = 100;
+/** Properties of all tools of a request. */
+const MAX_ALL_PROPERTIES = 2000;
 
 const ToolName = z
   .string()
@@ -121,6 +125,22 @@ export type ChatDialogInput = z.input<typeof ChatDialogInput>;
 
 const COUNTS = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
 
+const sizeOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
+
+/** Returns the number of properties in a JSON Schema, at any depth. */
+function countProperties(schema: unknown): number {
+  let count = 0;
+  const open = [schema];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    if ('properties' in value) count += sizeOf(value.properties);
+    for (const member of Object.values(value)) open.push(member);
+  }
+  return count;
+}
+
 /** Returns why a JSON Schema cannot become a grammar; undefined when it can be tried. */
 function schemaProblem(schema: object): string | undefined {
   if (depthOf(schema) > MAX_DEPTH) return `must have at most ${MAX_DEPTH} levels.`;
@@ -130,6 +150,8 @@ function schemaProblem(schema: object): string | undefined {
     const value = open.pop();
     if (typeof value !== 'object' || value === null) continue;
     for (const [key, member] of Object.entries(value)) {
+      if (key === 'properties' && sizeOf(member) > MAX_PROPERTIES)
+        return `has an object with ${sizeOf(member)} properties; at most ${MAX_PROPERTIES} can be.`;
       if (COUNTS.includes(key) && typeof member === 'number' && !(member >= 0 && member <= MAX_SCHEMA_COUNT))
         return `has ${key} ${member}; counts are 0 to ${MAX_SCHEMA_COUNT}.`;
       if (key === '$ref' && typeof member === 'string' && !member.startsWith('#'))
@@ -190,6 +212,12 @@ export const chatOptions = {
       z.refine((tools) => new Set(tools.map((tool) => tool.function.name)).size === tools.length, {
         error: 'must have different names.',
       }),
+      z.refine(
+        (tools) =>
+          tools.reduce((sum, { function: { parameters } }) => sum + countProperties(parameters), 0) <=
+          MAX_ALL_PROPERTIES,
+        { error: `must have at most ${MAX_ALL_PROPERTIES} properties together.` },
+      ),
       z.describe('Functions that the model may call.'),
     ),
   ),
