@@ -92,7 +92,7 @@ export async function embeddingMemory(
   const longest = contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained;
   // Such models compute a text at once, and keep no keys and values.
   const isWhole = header?.get(`${architecture}.attention.causal`) === 0;
-  const batch = isWhole ? Math.max(batchTokens, longest) : Math.min(batchTokens, longest);
+  const batch = isWhole ? Math.max(batchTokens, longest) : batchTokens;
   const need = await llamaMemory(path, {
     contextTokens: Math.max(longest, batch),
     sequences: 1,

@@ -92,7 +92,7 @@ Encoder::Encoder(const Model& model, const EmbeddingOptions& options, ggml_abort
 
 void Encoder::MakeContext(const EmbeddingOptions& options, bool is_whole, ggml_abort_callback abort, void* abort_data) {
   // llama.cpp ends the process for a text that is not causal and longer than a batch.
-  n_batch_ = is_whole ? std::max(options.n_batch, n_context_) : std::min(options.n_batch, n_context_);
+  n_batch_ = is_whole ? std::max(options.n_batch, n_context_) : options.n_batch;
   n_texts_ = static_cast<size_t>(std::clamp(n_batch_ / 2, 1, kMaxTexts));
   auto params = ContextParams(options, abort, abort_data);
   params.embeddings = true;

@@ -32,7 +32,8 @@ void EmbeddingEngine::Submit(EmbeddingRequest request) {
   auto call = std::make_shared<Call>(Call{.request = std::move(request), .texts = {}, .values = {}});
   std::lock_guard lock(mutex_);
   if (is_stopping_) return End(*call, CancelledEvent{});
-  const auto& [id, query, texts, truncation, only_counts, terms] = call->request;
+  const auto id = call->request.id;
+  const auto& terms = call->request.terms;
   calls_.emplace(id, call);
   to_read_.Add(id, terms.tenant, terms.priority);
   changed_.notify_all();
