@@ -264,7 +264,7 @@ Capabilities('the usual deployments need no name', () => {
         const dialog = { messages: [{ role: 'user' as const, content: 'Hi' }] };
         return [
           ctx.llm.chat(dialog).message.content,
-          ctx.llm('other').chat(dialog).message.content,
+          ctx.llm('other').chat(dialog, { adapter: 'legal' }).message.content,
           ctx.llm.countTokens({ text: 'a' }).tokens,
           [...ctx.llm.chatStream(dialog)].length,
         ];
@@ -272,7 +272,9 @@ Capabilities('the usual deployments need no name', () => {
     }),
   ]);
   const saying = (content: string) => ({
-    chat: () => ({ message: { role: 'assistant', content } }),
+    chat: ({ adapter = '' }: { readonly adapter?: string }) => ({
+      message: { role: 'assistant', content: content + adapter },
+    }),
     count_tokens: () => ({ tokens: 1, max_tokens: 9 }),
     *chat_stream() {
       yield { text: content };
@@ -280,7 +282,7 @@ Capabilities('the usual deployments need no name', () => {
   });
   assert.equal(
     runEndpoint(plugin, 'act', {}, { deployments: { llm_deployment: saying('usual'), other: saying('other') } }).output,
-    ['usual', 'other', 1, 1],
+    ['usual', 'otherlegal', 1, 1],
   );
 });
 

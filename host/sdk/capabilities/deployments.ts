@@ -78,6 +78,8 @@ export interface ChatOptions {
   readonly assistant_prefix?: string | undefined;
   /** The form of the answer: text, a JSON object, or JSON that a schema takes. */
   readonly response_format?: ResponseFormat | undefined;
+  /** Name of a LoRA adapter of the deployment. */
+  readonly adapter?: string | undefined;
   /** Functions that the model may call. Their calls are the `tool_calls` of the answer. */
   readonly tools?: readonly ToolDefinitionInput[] | null | undefined;
   /** Whether the model calls tools. Default: as it likes. */
