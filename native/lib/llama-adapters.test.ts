@@ -100,12 +100,12 @@ const broken = (name: string, write: (path: string) => void): string => {
 const pairs = (type: Buffer): Buffer[] => [ggufPair.text('general.architecture', 'llama'), type];
 
 for (const [title, path, message] of [
-  ['is missing', join(folder, 'none.gguf'), /none\.gguf does not exist/],
+  ['is missing', join(folder, 'none.gguf'), /^adapter file .*none\.gguf does not exist/],
   ['is a model', tinyModel, /is not a LoRA adapter/],
   [
     'is truncated',
     broken('cut.gguf', (path) => writeFileSync(path, readFileSync(one).subarray(0, -1000))),
-    /cut\.gguf is truncated/,
+    /^adapter file .*cut\.gguf is truncated/,
   ],
   [
     'is for another architecture',
@@ -129,6 +129,29 @@ for (const [title, path, message] of [
       );
     }),
     /large\.gguf does not fit the model \(.*attn_output/,
+  ],
+  [
+    'has matrices of integers',
+    broken('integers.gguf', (path) => {
+      const tensors = ['a', 'b'].map((half) => ({
+        name: `blk.0.attn_output.weight.lora_${half}`,
+        dimensions: [64, 64],
+        type: 26,
+        bytes: 64 * 64 * 4,
+        content: () => [Buffer.alloc(64 * 64 * 4)],
+      }));
+      writeGguf(
+        path,
+        [...pairs(ggufPair.text('general.type', 'adapter')), ggufPair.text('adapter.type', 'lora')],
+        tensors,
+      );
+    }),
+    /lora_a has the type i32, which no matrix of an adapter can have/,
+  ],
+  [
+    'has an alpha that is not a number',
+    broken('alpha.gguf', (path) => writeAdapter(path, tinyModel, { ...ONE, alpha: Number.NaN })),
+    /adapter\.lora\.alpha is not a finite number/,
   ],
   [
     'has a kind that is no text',

@@ -2,6 +2,7 @@
 
 #include <gguf.h>
 
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 
@@ -23,9 +24,14 @@ std::string TextOf(const Header& header, const std::string& path, const char* ke
   return gguf_get_val_str(header.get(), id);
 }
 
+// Types of numbers that matrices can have. ggml ends the process for others, such as integers.
+bool CanMultiply(ggml_type type) {
+  return type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16 || ggml_is_quantized(type);
+}
+
 // llama.cpp ends the process for some of these.
 void CheckAdapter(const Model& model, const std::string& path) {
-  CheckGguf(path);
+  CheckGguf(path, "adapter file");
   const Header header(gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
   if (!header) throw LoadError("adapter file " + path + " has a broken or truncated GGUF header");
   if (TextOf(header, path, "general.type") != "adapter" || TextOf(header, path, "adapter.type") != "lora") {
@@ -39,6 +45,15 @@ void CheckAdapter(const Model& model, const std::string& path) {
   const auto alpha = gguf_find_key(header.get(), "adapter.lora.alpha");
   if (alpha >= 0 && gguf_get_kv_type(header.get(), alpha) != GGUF_TYPE_FLOAT32) {
     throw LoadError("adapter file " + path + ": adapter.lora.alpha is not a 32-bit float");
+  }
+  if (alpha >= 0 && !std::isfinite(gguf_get_val_f32(header.get(), alpha))) {
+    throw LoadError("adapter file " + path + ": adapter.lora.alpha is not a finite number");
+  }
+  for (int64_t i = 0; i < gguf_get_n_tensors(header.get()); i++) {
+    const auto type = gguf_get_tensor_type(header.get(), i);
+    if (CanMultiply(type)) continue;
+    throw LoadError("adapter file " + path + ": the tensor " + gguf_get_tensor_name(header.get(), i) + " has the type " + ggml_type_name(type) +
+                    ", which no matrix of an adapter can have");
   }
   if (gguf_find_key(header.get(), "adapter.alora.invocation_tokens") >= 0) {
     throw LoadError("adapter file " + path + " is an activated LoRA, which begins within a prompt; such adapters are not supported");
