@@ -1,5 +1,6 @@
 import { AanaError } from '../../core/errors.ts';
-import type { SamplingParams } from '../../schemas/index.ts';
+import type { SamplingParams, StructuredOutputs } from '../../schemas/index.ts';
+import { structuredBody } from './structured.ts';
 
 /** The servers whose extensions of OpenAI's API are known. `openai` has none. */
 export type Dialect = 'openai' | 'vllm' | 'llama-server';
@@ -31,6 +32,7 @@ const NAMES: Readonly<Record<Dialect, Names>> = {
     ignore_eos: 'ignore_eos',
     stop_token_ids: 'stop_token_ids',
     bad_words: 'bad_words',
+    structured_outputs: 'structured_outputs',
   },
   'llama-server': {
     ...OPENAI,
@@ -49,6 +51,7 @@ const NAMES: Readonly<Record<Dialect, Names>> = {
     mirostat_tau: 'mirostat_tau',
     mirostat_eta: 'mirostat_eta',
     ignore_eos: 'ignore_eos',
+    structured_outputs: 'structured_outputs',
     logprobs: 'logprobs',
   },
 };
@@ -106,7 +109,9 @@ export function samplingBody(
   const isOff = (key: Key): boolean => merged[key] === undefined || isEqual(merged[key], OFF[key]);
   const names = NAMES[dialect];
   const body: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(merged) as [Key, unknown][]) {
+  const { structured_outputs: form, ...others } = merged;
+  if (form !== undefined) Object.assign(body, formBody(dialect, form as StructuredOutputs));
+  for (const [key, value] of Object.entries(others) as [Key, unknown][]) {
     const condition = DEPENDS[key];
     const name = names[key];
     if (condition !== undefined && isOff(condition)) continue;
@@ -115,6 +120,12 @@ export function samplingBody(
     body[name] = value;
   }
   return dialect === 'llama-server' ? forLlamaServer(body, contextTokens ?? MANY_TOKENS) : body;
+}
+
+function formBody(dialect: Dialect, form: StructuredOutputs): Readonly<Record<string, unknown>> {
+  const body = dialect === 'openai' ? 'structured_outputs' : structuredBody(dialect, form);
+  if (typeof body === 'string') throw notTaken(dialect, body);
+  return body;
 }
 
 /** Length of a text for a server that does not tell the length of its context. */

@@ -107,6 +107,22 @@ Remote('takes every parameter that it does not refuse', async () => {
   assert.ok(contentOf(await remote.call('chat', { dialog, sampling_params: sampling })).length > 0);
 });
 
+Remote('gives answers a form', async () => {
+  const schema = {
+    type: 'object',
+    properties: { ok: { type: 'boolean' } },
+    required: ['ok'],
+    additionalProperties: false,
+  };
+  const answered = async (form: object): Promise<string> => {
+    const sampling = { structured_outputs: form, max_tokens: 40 };
+    return contentOf(await remote.call('chat', { dialog, sampling_params: sampling }));
+  };
+  assert.type((JSON.parse(await answered({ json: schema })) as { ok: unknown }).ok, 'boolean');
+  assert.ok(['red', 'say "green"'].includes(await answered({ choice: ['red', 'say "green"'] })));
+  assert.is(await answered({ grammar: 'root ::= "blue"' }), 'blue');
+});
+
 Remote('throws the same error for a prompt that is too long', async () => {
   const args = { prompt: 'word '.repeat(CONTEXT + 10) };
   for (const llm of [remote, local]) {

@@ -221,6 +221,42 @@ OpenAi('names an adapter as the model of vLLM', async ({ server }) => {
   assert.match(refused.message, /\(openai\) has no adapters by name; only vllm has/);
 });
 
+for (const [kind, form, part] of [
+  ['vllm', { regex: '[0-9]+', json: null }, { structured_outputs: { regex: '[0-9]+' } }],
+  ['vllm', { json: { type: 'object' } }, { structured_outputs: { json: { type: 'object' } } }],
+  ['llama-server', { json: '{"type":"array"}' }, { json_schema: { type: 'array' } }],
+  ['llama-server', { json_object: true }, { json_schema: { type: 'object' } }],
+  ['llama-server', { choice: ['a "b"', 'c\f'] }, { grammar: String.raw`root ::= "a \"b\"" | "c\u000c"` }],
+  ['llama-server', { grammar: 'root ::= "x"' }, { grammar: 'root ::= "x"' }],
+] as const) {
+  OpenAi(`sends the form ${JSON.stringify(form)} to ${kind} as ${JSON.stringify(part)}`, async ({ server }) => {
+    server.answers = [events(piece('a'), ...ENDING)];
+    const sampling = { sampling_params: { structured_outputs: form } };
+    await call(await open(server, { server: kind }), 'chat', { dialog, ...sampling });
+    const body = server.seen[0]?.body ?? {};
+    for (const [name, value] of Object.entries(part)) assert.equal(body[name], value);
+  });
+}
+
+for (const [kind, form, name] of [
+  ['llama-server', { regex: '[0-9]+' }, 'structured_outputs.regex'],
+  ['vllm', { json_object: true, close_json: true }, 'structured_outputs.close_json'],
+  ['openai', { json_object: true }, 'structured_outputs'],
+] as const) {
+  OpenAi(`refuses the form ${JSON.stringify(form)} for ${kind}`, async ({ server }) => {
+    const sampling = { sampling_params: { structured_outputs: form } };
+    const refused = await failure(call(await open(server, { server: kind }), 'chat', { dialog, ...sampling }));
+    assert.is(refused.name, 'InvalidSamplingParams');
+    assert.ok(refused.message.includes(`the sampling parameter ${name};`), refused.message);
+  });
+}
+
+OpenAi('refuses a schema that is not JSON', async ({ server }) => {
+  const sampling = { sampling_params: { structured_outputs: { json: '{' } } };
+  const refused = await failure(call(await open(server, { server: 'llama-server' }), 'chat', { dialog, ...sampling }));
+  assert.match(refused.message, /the schema in structured_outputs\.json is not JSON/);
+});
+
 OpenAi('counts tokens with the route of vLLM', async ({ server }) => {
   server.answers = [json(200, { count: 5, max_model_len: 100, tokens: [1, 2, 3, 4, 5] })];
   assert.equal(await call(await open(server), 'count_tokens', { dialog }), { tokens: 5, max_tokens: 100 });
