@@ -40,6 +40,7 @@ test('text comes in pieces, followed by the counts', async () => {
     promptTokens: 5,
     reusedTokens: 0,
     completionTokens: 32,
+    reasoningTokens: 0,
   });
   assert.ok(queueMs >= 0 && promptMs > 0 && completionMs > 0, `${queueMs}, ${promptMs}, ${completionMs}`);
   const tokens = llama.events.reduce((sum, event) => sum + (event.type === 'text' ? event.tokens : 0), 0);
