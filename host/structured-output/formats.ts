@@ -1,3 +1,5 @@
+import * as z from 'zod';
+
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 /** Without two hyphens in a row, because these encode other alphabets. */
 const LABEL = '[a-z0-9]{1,20}(?:-[a-z0-9]{1,20}){0,2}';
@@ -24,3 +26,8 @@ export const FORMATS: ReadonlyMap<string, string> = new Map([
   ['email', `[A-Za-z0-9_+-]{1,30}(?:\\.[A-Za-z0-9_+-]{1,30}){0,3}@${HOST}`],
   ['uri', `https?://${HOST}(?::[1-9]\\d{0,3})?(?:/[A-Za-z0-9._~-]{0,60}){0,8}(?:\\?[A-Za-z0-9._~=&-]{1,100})?`],
 ]);
+
+/** Patterns of zod that no grammar can express, of which all texts of the format above are. */
+export const FORMAT_PATTERNS: ReadonlySet<string> = new Set(
+  [z.core.regexes.duration, z.core.regexes.hostname].map(({ source }) => source),
+);

@@ -3,13 +3,13 @@ import { valueAt } from '../core/json/json-pointer.ts';
 import { compileJsonSchema } from '../json-schema/index.ts';
 import { complement, one, union } from './char-set.ts';
 import { areApart } from './disjoint.ts';
-import { FORMATS } from './formats.ts';
+import { FORMAT_PATTERNS, FORMATS } from './formats.ts';
 import { choice, literal, oneOf, repeated, Rules, sequence } from './gbnf.ts';
 import { type Bound, numbersBetween } from './numbers.ts';
 import { objectGrammar, type Property } from './object-grammar.ts';
 import { Impossible, refuse } from './refusal.ts';
 import { regexGrammar } from './regex-grammar.ts';
-import { lengthsOf, parseRegex } from './regex-parser.ts';
+import { lengthsOf, parseRegex, type Regex } from './regex-parser.ts';
 import {
   asSchema,
   assertions,
@@ -257,9 +257,7 @@ class SchemaGrammar {
         ? this.#rules.named('string', sequence('"\\""', chars, '"\\""'))
         : this.#rules.add(sequence('"\\""', chars, '"\\""'));
     }
-    if (pattern !== undefined && format !== undefined)
-      refuse(at, 'the keywords "pattern" and "format" of one string are not supported');
-    const regex = parseRegex(...this.#sourceOf(pattern, format, at));
+    const regex = this.#regexOf(pattern, format, at);
     const [least, most] = lengthsOf(regex);
     if (least < min || most > max)
       refuse(
@@ -269,12 +267,15 @@ class SchemaGrammar {
     return this.#rules.add(sequence('"\\""', regexGrammar(regex, true), '"\\""'));
   }
 
-  #sourceOf(pattern: unknown, format: unknown, at: string): [source: string, at: string, isWhole: boolean] {
-    if (pattern !== undefined)
-      return typeof pattern === 'string' ? [pattern, `${at}/pattern`, false] : refuse(at, '"pattern" is not a text');
+  /** Returns the form of a string. Beside a pattern, the format only says in words what the pattern says exactly. */
+  #regexOf(pattern: unknown, format: unknown, at: string): Regex {
     const source = FORMATS.get(String(format));
+    if (pattern !== undefined && !(source !== undefined && FORMAT_PATTERNS.has(String(pattern))))
+      return typeof pattern === 'string'
+        ? parseRegex(pattern, `${at}/pattern`, false)
+        : refuse(at, '"pattern" is not a text');
     if (source === undefined) refuse(at, `the format ${JSON.stringify(format)} is not supported`);
-    return [source, `${at}/format`, true];
+    return parseRegex(source, `${at}/format`, true);
   }
 
   #numbers(type: 'number' | 'integer', schema: SchemaObject, at: string): string {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { refuse } from './refusal.ts';
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
@@ -16,6 +17,7 @@ const ANNOTATIONS = new Set([
   'example',
   'examples',
   'deprecated',
+  'discriminator', // of OpenAPI: says which of several schemas is meant, which they say themselves
   'readOnly',
   'writeOnly',
 ]);
@@ -42,11 +44,18 @@ export function asSchema(value: unknown, at: string): Schema {
 
 /** Returns a schema without what says nothing about values. Throws for a keyword that is not supported. */
 export function assertions(schema: SchemaObject, at: string): SchemaObject {
-  const entries = Object.entries(schema).filter(([key]) => !ANNOTATIONS.has(key) && !(key === '$id' && at === '#'));
+  const isAssertion = (key: string, value: unknown): boolean =>
+    !ANNOTATIONS.has(key) && !(key === '$id' && at === '#') && !isEveryName(key, value);
+  const entries = Object.entries(schema).filter(([key, value]) => isAssertion(key, value));
   for (const [key] of entries) {
     if (!SUPPORTED.has(key)) refuse(at, `the keyword ${JSON.stringify(key)} is not supported`);
   }
   return Object.fromEntries(entries);
+}
+
+/** Whether a keyword says that the names of properties are texts, as schemas of zod do. */
+function isEveryName(key: string, value: unknown): boolean {
+  return key === 'propertyNames' && (value === true || isDeepStrictEqual(value, { type: 'string' }));
 }
 
 /** Returns the types that the keyword `type` names; undefined without it. */

@@ -1,6 +1,7 @@
 // Grammars of schemas, patterns and lists, read by the engine's own code.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as z from 'zod';
 import { skip } from '../test/skip.ts';
 import { cannotCheck, GrammarCheck } from './fixtures/grammar-check.ts';
 import { structuredGrammar, UnusableStructure } from './index.ts';
@@ -103,6 +104,26 @@ Structured('count the characters of a string and read its pattern', async () => 
     ['"2024-02-30T00:00:00Z"', '"2024-13-01T00:00:00Z"', '"x"'],
   );
   await expectValues({ format: 'ipv4' }, ['"127.0.0.1"'], ['"256.0.0.1"', '"01.2.3.4"']);
+});
+
+Structured('take the schemas of zod', async () => {
+  const zod = (type: z.ZodType): unknown => z.toJSONSchema(type);
+  await expectValues(zod(z.email()), ['"a.b@example.com"'], ['"a"', '"a@b"']);
+  await expectValues(
+    zod(z.uuidv4()),
+    ['"0c667ceb-16a5-4504-830c-285f44f7cc34"'],
+    ['"0c667ceb-16a5-1504-830c-285f44f7cc34"'],
+  );
+  await expectValues(zod(z.iso.datetime()), ['"2024-02-29T00:00:00Z"'], ['"2023-02-29T00:00:00Z"', '"2024-01-01"']);
+  await expectValues(zod(z.iso.duration()), ['"P1DT2H"', '"P3W"'], ['"P"', '"1D"']);
+  await expectValues(zod(z.hostname()), ['"www.example.com"'], ['"-a.com"', '""']);
+  await expectValues(zod(z.record(z.string(), z.int())), ['{"a":1}', '{}'], ['{"a":"b"}']);
+  await expectValues(zod(z.string().startsWith('ab').min(2)), ['"abc"'], ['"b"']);
+  const kinds = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('a'), n: z.int().positive() }),
+    z.object({ kind: z.literal('b') }),
+  ]);
+  await expectValues(zod(kinds), ['{"kind":"a","n":1}', '{"kind":"b"}'], ['{"kind":"b","n":1}', '{"kind":"a","n":0}']);
 });
 
 Structured('take exactly the numbers between their bounds', async () => {

@@ -1,6 +1,7 @@
 /**
  * What a grammar costs for each token: pairs of completions with and without a JSON Schema, of the same number of tokens, one at a time on
- * one thread. Prints the medians of their times per token.
+ * one thread. Prints the medians of their processor times per token, because other work on the machine changes the
+ * elapsed time more than a grammar does.
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/grammar.mjs path/to/model.gguf…
@@ -10,7 +11,7 @@ import { structuredGrammar } from '../../dist/host/structured-output/index.js';
 import { loadNative, nativeAddonPath } from '../../dist/native/lib/index.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const PAIRS = 10;
+const PAIRS = 5;
 const item = {
   type: 'object',
   properties: {
@@ -50,10 +51,12 @@ async function measure(modelPath) {
   let id = 0;
   const perToken = async (settings) => {
     const ended = new Promise((done) => (onEnd = done));
+    const begin = process.cpuUsage();
     engine.submit((id += 1), { messages, prefix: '' }, { ...greedy, ...settings, ignoreEos: !settings.grammar });
     const end = await ended;
     if (end.type !== 'end') throw new Error(end.message);
-    return end.completionMs / (end.completionTokens - 1);
+    const { user, system } = process.cpuUsage(begin);
+    return (user + system) / 1000 / end.completionTokens;
   };
   for (const [kind, settings] of Object.entries(kinds)) {
     await perToken({ ...settings, seed: 1, grammar }); // the first one compiles
