@@ -39,8 +39,17 @@ const SHORT_SPACE = '(" " | "\\n" (" "{0,24} | "\\t"{0,6}))?';
  * keyword, for a schema that it cannot express.
  */
 export function schemaGrammar(schema: unknown): string {
-  if (JSON.stringify(schema).length > MOST_CHARS) refuse('#', `the schema has more than ${MOST_CHARS} characters`);
+  if (lengthOf(schema) > MOST_CHARS) refuse('#', `the schema has more than ${MOST_CHARS} characters`);
   return new SchemaGrammar(schema).grammar();
+}
+
+function lengthOf(schema: unknown): number {
+  try {
+    return JSON.stringify(schema).length;
+  } catch (error) {
+    if (error instanceof RangeError) refuse('#', 'the schema is nested too deep');
+    throw error;
+  }
 }
 
 class SchemaGrammar {

@@ -22,6 +22,8 @@ async function expectValues(schema: unknown, good: readonly string[], bad: reado
   await expectTexts(structuredGrammar({ json: schema }), good, bad);
 }
 
+const nested = (depth: number): string => '{"items":'.repeat(depth) + 'true' + '}'.repeat(depth);
+
 function refusal(schema: unknown): string {
   try {
     structuredGrammar({ json: schema });
@@ -235,6 +237,8 @@ Structured('refuse what they cannot express, by place and name', () => {
     [{ type: 'text' }, /"text" is not a type/],
     [5, /not a schema/],
     ['{"type":', /^json: it is not JSON/],
+    ['['.repeat(100_000) + ']'.repeat(100_000), /nested too deep/],
+    [nested(1000), /too complex/],
   ] as const)
     assert.match(refusal(schema), pattern, JSON.stringify(schema));
 });

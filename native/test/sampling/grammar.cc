@@ -1,6 +1,5 @@
 // Grammars: notation, automaton, states, and tokens that a grammar allows.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -152,8 +151,7 @@ void TestGrammar() {
     ExpectRefusal("root ::= " + std::string(300, '('), "nested groups");
     ExpectRefusal("root ::= [z-a]", "descending");
   });
-  Test("a grammar that explodes is refused soon", [] {
-    const auto started = std::chrono::steady_clock::now();
+  Test("a grammar that explodes is refused", [] {
     ExpectRefusal("root ::= \"abcdefgh\"{0,100000}", "too large");
     ExpectRefusal("root ::= \"a\"{0,99999999999}", "more than 1000000 repetitions");
     ExpectRefusal("root ::= ((((\"ab\"{900} \"c\"){900} \"d\"){900} \"e\"){900} \"f\"){900000}", "too large");
@@ -162,8 +160,6 @@ void TestGrammar() {
     std::string doubling = "root ::= r40\nr0 ::= \"a\"\n";
     for (int i = 1; i <= 40; i++) doubling += "r" + std::to_string(i) + " ::= r" + std::to_string(i - 1) + " r" + std::to_string(i - 1) + "\n";
     Expect(Refusal(doubling) == "none", "2^40 bytes in few rules");
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
-    Expect(elapsed.count() < 10, "it took " + std::to_string(elapsed.count()) + " s");
   });
   Test("left recursion and grammars without an end are refused by the rule's name", [] {
     ExpectRefusal("root ::= root \"a\" | \"b\"", "left-recursive: a text of its rule root");
@@ -267,6 +263,27 @@ void TestGrammar() {
     small.Find("root ::= \"a\"", "root", FindNone);
     small.Find("root ::= \"b\"", "root", FindNone);
     Expect(small.size() == 1, "one, which is always kept");
+  });
+  Test("a grammar for which it takes too long to find what may follow is refused", [] {
+    std::vector<std::string> pieces;
+    for (uint32_t i = 0; i < 20000; i++) {
+      std::string piece;
+      for (uint32_t bit = 0; bit < 15; bit++) piece += (i >> bit & 1) != 0 ? 'a' : 'b';
+      pieces.push_back(piece);
+    }
+    auto small = Match("root ::= [ab]* \"a\" [ab]{10}", pieces);
+    AllowedBy(small, 20001);
+    auto large = Match("root ::= ([ab]* \"a\" [ab]{0,900} \"b\" [ab]{900})", pieces);
+    std::string refusal;
+    try {
+      for (int i = 0; i < 400; i++) {
+        AllowedBy(large, 20001);
+        large.Accept(i * 37);
+      }
+    } catch (const SamplingError& error) {
+      refusal = error.what();
+    }
+    Expect(refusal.find("too ambiguous") != std::string::npos || refusal.find("too many states") != std::string::npos, "'" + refusal + "'");
   });
   Test("states that grow large are replaced, and the text goes on", [] {
     std::vector<std::string> pieces;

@@ -13,6 +13,8 @@ using Kind = GrammarEdge::Kind;
 // Readings of a text at the same time, and steps to find those after a byte.
 constexpr size_t kMaxThreads = 4096;
 constexpr size_t kMaxSteps = 100'000;
+// Steps to find what may follow a token; about half a second.
+constexpr size_t kMaxStepsPerToken = 4'000'000;
 // Calls in calls. A text that nests deeper cannot go on so.
 constexpr uint32_t kMaxDepth = 2000;
 
@@ -52,6 +54,7 @@ GrammarStates::Id GrammarStates::FindNext(Id state, uint8_t byte) {
 }
 
 GrammarStates::Id GrammarStates::Next(Id state, TokenId token, std::string_view piece) {
+  n_steps_ = 0;
   Id next = piece.empty() ? kDead : state;
   for (const char c : piece) {
     if (next == kDead) break;
@@ -116,6 +119,8 @@ GrammarStates::Id GrammarStates::Close(Threads threads) {
     if (is_kept) state.threads.push_back(thread);
     if (state.threads.size() > kMaxThreads) RefuseReadings();
   }
+  n_steps_ += seen_.size();
+  if (n_steps_ > kMaxStepsPerToken) throw SamplingError(Fault::kCaller, "the grammar is too ambiguous: it takes too long to find what may follow");
   std::ranges::sort(state.threads);
   return Keep(std::move(state));
 }
@@ -162,6 +167,7 @@ void GrammarStates::Count(size_t n_bytes) {
 const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenTrie& trie) {
   const auto known = allowed_.find(state);
   if (known != allowed_.end()) return known->second;
+  n_steps_ = 0;
   found_.clear();
   path_.resize(trie.max_depth() + 1);
   path_[0] = state;

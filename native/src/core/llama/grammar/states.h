@@ -59,7 +59,7 @@ class GrammarStates {
   static constexpr Id kUnknown = -1;
   static constexpr int32_t kBottom = -1;
   static constexpr size_t kLargeBytes = 16U << 20;
-  static constexpr size_t kMaxBytes = 256U << 20;
+  static constexpr size_t kMaxBytes = 64U << 20;
 
   // A call that has not returned.
   struct Frame {
@@ -108,6 +108,7 @@ class GrammarStates {
   std::unordered_map<Id, TokenSet> allowed_;
   Id start_ = kDead;
   size_t n_bytes_ = 0;
+  size_t n_steps_ = 0;  // since the last token
   // Memory of Close and FindAllowed.
   std::unordered_set<uint64_t> seen_;
   std::vector<Id> path_;
