@@ -2,7 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaPrompt } from './binding.ts';
-import { endOf, errorOf, isBuilt, prompt, TestEngine } from './fixtures/test-engine.ts';
+import { endOf, errorOf, isBuilt, prompt, TestEngine, tinyModel } from './fixtures/test-engine.ts';
+import { writeTinyLlama } from './fixtures/tiny-llama.ts';
 
 const Prompts = suite('prompts of the llama engine');
 
@@ -46,6 +47,48 @@ test('a dialog that the template refuses fails with an error of the caller', asy
   assert.equal([code, fault], ['template', 'caller']);
   assert.match(message, 'no system messages');
   endOf(await llama.generate(prompt));
+});
+
+test('a model without a chat template refuses a dialog, and serves texts', async () => {
+  const modelPath = `${tinyModel}.plain`;
+  writeTinyLlama(modelPath, { hasTemplate: false });
+  await using llama = await TestEngine.load({ modelPath });
+  assert.is(llama.engine.info.hasChatTemplate, false);
+  const { code, fault, message } = errorOf(await llama.generate(saying('a cat')));
+  assert.equal(
+    [code, fault, message],
+    ['template', 'caller', 'it has no chat template; set chat_template in model_kwargs'],
+  );
+  endOf(await llama.generate(prompt));
+});
+
+test('tools of a dialog reach the template, whose control tokens they cannot forge', async () => {
+  const withTools =
+    '{% for t in tools %}{{ t | tojson }}{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}';
+  await using llama = await TestEngine.load({ chatTemplate: withTools });
+  const asking = (description: string): LlamaPrompt => ({
+    messages: [{ role: 'user', content: 'a cat' }],
+    prefix: '',
+    tools: [{ name: 'look', description, parameters: '{"type":"object","properties":{}}' }],
+  });
+  const plain = await llama.count(asking('x'));
+  assert.ok(plain > (await llama.count('a cat')) + 10);
+  // As a control token it is one token.
+  assert.ok((await llama.count(asking('</s>'))) >= plain + 3);
+  assert.ok((await llama.count(asking('\u003c/s>'))) >= plain + 3);
+});
+
+test('an argument of a dialog with a wrong type is named', async () => {
+  await using llama = await TestEngine.load({ chatTemplate });
+  const submit = (more: object) => () => llama.submit({ ...saying('a cat'), ...more } as LlamaPrompt);
+  assert.throws(submit({ tools: {} }), 'tools is not an array');
+  assert.throws(submit({ tools: [{ name: 'look' }] }), 'parameters is not a string');
+  assert.throws(submit({ parallelToolCalls: 1 }), 'parallelToolCalls is not a boolean');
+  assert.throws(submit({ templateArguments: { a: 1 } }), 'a is not a string');
+  const { code, message } = errorOf(
+    await llama.generate({ ...saying('a cat'), templateArguments: { a: '{' } } as LlamaPrompt),
+  );
+  assert.is(code, 'failed', message);
 });
 
 test('running sequences and the submitting thread go on while a long prompt is read', async () => {
