@@ -1,4 +1,4 @@
-import { charsOf, without } from './char-set.ts';
+import { charsOf, has, without } from './char-set.ts';
 import { choice, literal, oneOf, repeated, type Rules, sequence } from './gbnf.ts';
 import { PLAIN } from './regex-grammar.ts';
 
@@ -45,11 +45,12 @@ export function objectGrammar(rules: Rules, { properties, taken, others }: Objec
 
 /**
  * Returns a key that is none of the taken names. It has no escapes: with escapes, the same name could be written in
- * several ways.
+ * several ways. So names that need an escape cannot come.
  */
 function otherKey(rules: Rules, taken: readonly string[]): string {
   const tree: KeyTree = { ends: false, next: new Map() };
-  for (const name of taken) {
+  const isPlain = (name: string): boolean => Array.from(name).every((char) => has(PLAIN, char.codePointAt(0)!));
+  for (const name of taken.filter(isPlain)) {
     let node = tree;
     for (const char of name) {
       const next: KeyTree = node.next.get(char) ?? { ends: false, next: new Map() };

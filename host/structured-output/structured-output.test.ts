@@ -61,6 +61,12 @@ Structured('take the properties of an object in their order', async () => {
     ['{"a":1,"b":2,"abc":3,"":4}', '{"ab":null,"a":1}'],
     ['{"ab":1}', '{"a":1,"ab":2}', '{"\\u0061b":1}'],
   );
+  const escaped = { properties: { 'a\\b': true, 'a"': true, 'a\n': true }, additionalProperties: true };
+  await expectValues(
+    escaped,
+    ['{"a":1,"ab":2}', '{"a\\\\b":1,"b":1}'],
+    ['{"a\\b":1}', '{"a"":1}', '{"a\n":1}', '{"a\\c":1}'],
+  );
   const map = { type: 'object', additionalProperties: { type: 'integer' }, minProperties: 1, maxProperties: 2 };
   await expectValues(map, ['{"a":1}', '{"a":1,"b":2}'], ['{}', '{"a":1,"b":2,"c":3}']);
   await expectValues({ type: 'object', properties: { a: false, b: true } }, ['{"b":1}', '{}'], ['{"a":1}']);
