@@ -38,6 +38,8 @@ interface LlamaSpec {
   readonly model_name: string;
   readonly n_ctx: number;
   readonly n_seq_max: number;
+  readonly n_ctx_total?: number;
+  readonly cache_scope?: 'shared' | 'tenant';
   readonly n_threads: number;
   readonly n_gpu_layers: number;
   readonly split_mode?: LlamaLoadOptions['splitMode'];
@@ -95,6 +97,8 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       modelPath: spec.model_path,
       contextTokens: spec.n_ctx,
       maxSequences: spec.n_seq_max,
+      ...(spec.n_ctx_total !== undefined && { totalCells: spec.n_ctx_total }),
+      sharesPrefixesAmongTenants: spec.cache_scope !== 'tenant',
       threads: spec.n_threads,
       gpuLayers: spec.n_gpu_layers,
       ...(devices.length > 0 && { devices }),

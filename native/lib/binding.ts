@@ -23,12 +23,17 @@ export type NativeFault = 'caller' | 'deployment' | 'overload' | 'cancelled';
 /** The tenant, priority and deadline of a request. */
 export interface RequestTerms {
   /**
-   * Tenants share an engine evenly, regardless of the number and priority of their requests. Requests without a tenant
-   * share one further tenant.
+   * Tenants share an engine by their weights, regardless of the number and priority of their requests. Requests without
+   * a tenant share one further tenant.
    */
   readonly tenant?: string | null;
-  /** Requests with a higher priority begin before other requests of the same tenant. Default: 0. */
+  /**
+   * Requests with a higher priority begin before other requests of the same tenant. The language model engine counts
+   * one level as 5 seconds of waiting, and levels from −24 to 24, so each request gets its turn. Default: 0.
+   */
   readonly priority?: number;
+  /** The tenant's part of the engine beside the weights of other tenants, 0.001 to 1000. Default: 1. */
+  readonly weight?: number;
   /**
    * Milliseconds from now. A request that has not ended by then fails with `deadline-exceeded`. Default: no deadline.
    */
@@ -65,6 +70,18 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   readonly readerTimeoutMs?: number;
   /** Prompt tokens decoded in one step. A limit keeps a long prompt from delaying running sequences. */
   readonly prefillTokensPerStep: number;
+  /**
+   * Whether all sequences share the cells of one cache. Otherwise each sequence has a cache of its own. Default: false.
+   */
+  readonly kvUnified?: boolean;
+  /**
+   * Cells of the cache that all sequences share; implies `kvUnified`. At least the cells of one sequence. With fewer
+   * than all sequences can use, sequences lose their cells when they run out, and are computed again later. 0, the
+   * default: as many as all sequences can use.
+   */
+  readonly totalCells?: number;
+  /** Whether a request may reuse what was computed for the prompt of another tenant. Default: true. */
+  readonly sharesPrefixesAmongTenants?: boolean;
   /** Type of the cached keys and values. */
   readonly kvType: 'f16' | 'q8_0';
   /** Jinja template that replaces the model's own. */
@@ -177,6 +194,22 @@ export interface LlamaCallDelta {
   readonly name?: string;
   /** Of the JSON text of the arguments. */
   readonly arguments: string;
+}
+
+/** What an engine has done since its load. */
+export interface LlamaCounts {
+  /** Number of steps of the decode loop. */
+  readonly steps: number;
+  /** Passes over the weights in these steps. */
+  readonly ubatches: number;
+  /** Tokens that were computed. */
+  readonly computedTokens: number;
+  /** Prompt tokens of the requests that began. */
+  readonly promptTokens: number;
+  /** Those prompt tokens whose keys and values were cached. */
+  readonly reusedTokens: number;
+  /** Requests that lost their cells while they ran, and were computed again. */
+  readonly preemptions: number;
 }
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';
@@ -301,6 +334,7 @@ export interface NativeLlamaEngine {
   readonly failure: string;
   /** Number of steps of the decode loop. It grows while there is work. */
   readonly steps: number;
+  readonly counts: LlamaCounts;
   /** Whether it has requests that it can continue. False if all of their readers are behind. */
   readonly busy: boolean;
   /** Grows continuously while `busy` is true, also inside a step. If it stops growing for long, the engine hangs. */

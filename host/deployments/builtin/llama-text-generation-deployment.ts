@@ -20,6 +20,20 @@ const ModelKwargs = z.strictObject({
       'Tokens that one dialog can hold, including the answer; 0 is the length that the model was trained with.',
     ),
   n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
+  n_ctx_total: z
+    .int()
+    .min(0)
+    .max(1_073_741_824)
+    .default(0)
+    .describe(
+      'Tokens that all dialogs of a replica can hold together, at least `n_ctx`. The dialogs then share one context memory, and equal beginnings are kept once. When it is full, the youngest dialog is interrupted and computed again later. 0: each dialog has a memory of `n_ctx` tokens.',
+    ),
+  cache_scope: z
+    .enum(['shared', 'tenant'])
+    .default('shared')
+    .describe(
+      'Who reuses the computed beginning of a prompt: all users, or only the user who sent it. The time of an answer shows whether its beginning was reused.',
+    ),
   ...llamaPlacement,
   reader_timeout_s: z
     .number()
@@ -114,6 +128,8 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       model_name: id,
       n_ctx: kwargs.n_ctx,
       n_seq_max: kwargs.n_seq_max,
+      n_ctx_total: kwargs.n_ctx_total,
+      cache_scope: kwargs.cache_scope,
       ...(await placementSpec(kwargs, context)),
       reader_timeout_s: kwargs.reader_timeout_s,
       n_prefill: kwargs.n_prefill,
@@ -128,6 +144,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       adapters: ((spec['adapters'] ?? []) as readonly { readonly path: string }[]).map(({ path }) => path),
       contextTokens: Number(spec['n_ctx']),
       sequences: Number(spec['n_seq_max']),
+      totalTokens: Number(spec['n_ctx_total'] ?? 0),
       kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',
       ...placementOf(spec, gpu),
     }),

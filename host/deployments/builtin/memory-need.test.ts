@@ -56,6 +56,13 @@ const SETTINGS: LlamaMemorySettings = { contextTokens: 1000, sequences: 4, kvTyp
 /** Context bytes of 10 layers with 2 heads, 64 numbers each for key and value, 2 bytes per number. */
 const BYTES_PER_TOKEN = 10 * 2 * (64 + 64) * 2;
 
+Memory('counts the tokens that all sequences share, at least those of one and at most those of all', async () => {
+  const path = ggufFile('shared.gguf', SMALL);
+  const tokensWith = async (totalTokens: number): Promise<number> =>
+    (await llamaMemory(path, { ...SETTINGS, totalTokens })).contextBytes / BYTES_PER_TOKEN;
+  assert.equal(await Promise.all([0, 10, 2500, 9000].map(tokensWith)), [4000, 1000, 2500, 4000]);
+});
+
 Memory('counts weights, and the keys and values of all sequences', async () => {
   const path = ggufFile('small.gguf', SMALL);
   const need = await llamaMemory(path, SETTINGS);

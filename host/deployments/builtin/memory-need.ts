@@ -16,6 +16,8 @@ export interface LlamaMemorySettings {
   /** Tokens of one sequence; 0 is the length that the model was trained with. */
   readonly contextTokens: number;
   readonly sequences: number;
+  /** Tokens of all sequences together, at least those of one. 0, the default: each sequence has its own. */
+  readonly totalTokens?: number;
   readonly kvType: 'f16' | 'q8_0';
   /** Layers on the GPU; −1 is all. Only their memory is counted. */
   readonly gpuLayers: number;
@@ -33,7 +35,7 @@ const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
  */
 export async function llamaMemory(
   path: string,
-  { contextTokens, sequences, kvType, gpuLayers, parts, adapters = [] }: LlamaMemorySettings,
+  { contextTokens, sequences, totalTokens = 0, kvType, gpuLayers, parts, adapters = [] }: LlamaMemorySettings,
 ): Promise<MemoryNeed> {
   let size = 0;
   for (const name of [...partNames(path), ...adapters]) size += (await stat(name)).size;
@@ -58,8 +60,9 @@ export async function llamaMemory(
     kvHeads * ((one('attention.key_length') || headSize) + (one('attention.value_length') || headSize));
   const trained = one('context_length');
   // The engine limits sequences to the length that the model was trained with.
-  const tokens =
-    (contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained) * sequences;
+  const tokensOfOne = contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained;
+  const most = tokensOfOne * sequences;
+  const tokens = totalTokens > 0 ? Math.min(Math.max(totalTokens, tokensOfOne), most) : most;
   const part = gpuLayers < 0 || layers === 0 ? 1 : Math.min(1, gpuLayers / layers);
   return {
     weightsBytes: Math.ceil(size * part),

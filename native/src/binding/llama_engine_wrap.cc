@@ -41,6 +41,10 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
   AddLife(object, session);
   const auto& engine = session->engine(env);
   object.Set("info", ToValue(env, engine.info(), engine.HasChatTemplate()));
+  // Zeros after the end of the engine.
+  AddGetter(object, session, "counts", [env = napi_env(env)](const LlamaSession& of) {
+    return ToValue(env, of.IsOpen() ? of.engine(env).counts() : llama::Counts{});
+  });
   return object;
 }
 

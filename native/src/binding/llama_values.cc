@@ -91,6 +91,11 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
   if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   const auto kv_type = String(object, "kvType");
+  if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
+  if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
+  if (!object.Get("sharesPrefixesAmongTenants").IsUndefined()) {
+    options.shares_prefixes_among_tenants = object.Get("sharesPrefixesAmongTenants").ToBoolean();
+  }
   if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType must be f16 or q8_0");
   options.kv_type = kv_type == "q8_0" ? llama::KvType::kQ8_0 : llama::KvType::kF16;
   options.adapters = OptionalList<std::string>(object, "adapters", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
@@ -124,6 +129,18 @@ Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat
   object.Set("contextTokens", model.n_context);
   object.Set("vocabularySize", model.n_vocab);
   object.Set("hasChatTemplate", has_chat_template);
+  return object;
+}
+
+Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
+  auto object = Napi::Object::New(env);
+  const auto set = [&](const char* name, uint64_t count) { object.Set(name, static_cast<double>(count)); };
+  set("steps", counts.n_steps);
+  set("ubatches", counts.n_ubatches);
+  set("computedTokens", counts.n_computed);
+  set("promptTokens", counts.n_prompt);
+  set("reusedTokens", counts.n_reused);
+  set("preemptions", counts.n_preempted);
   return object;
 }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/llama/counters.h"
 #include "core/llama/event.h"
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
@@ -19,6 +20,7 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info);
 llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info);
 
 Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template);
+Napi::Object ToValue(Napi::Env env, const llama::Counts& counts);
 Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events);
 
 }  // namespace aana

@@ -11,6 +11,8 @@ namespace {
 
 // Longer deadlines count as none.
 constexpr double kMaxDeadlineMs = 1e12;
+constexpr double kMinWeight = 0.001;
+constexpr double kMaxWeight = 1000;
 
 }  // namespace
 
@@ -28,6 +30,12 @@ RequestTerms ToRequestTerms(const Napi::Object& options) {
     const double value = priority.IsNumber() ? priority.As<Napi::Number>().DoubleValue() : std::nan("");
     if (std::isnan(value)) throw Napi::TypeError::New(env, "priority is not a number");
     terms.priority = static_cast<int32_t>(std::clamp(value, kMin, kMax));
+  }
+
+  const auto weight = options.Get("weight");
+  if (!weight.IsUndefined()) {
+    terms.weight = weight.IsNumber() ? weight.As<Napi::Number>().DoubleValue() : std::nan("");
+    if (!(terms.weight >= kMinWeight && terms.weight <= kMaxWeight)) throw Napi::RangeError::New(env, "weight is not a number from 0.001 to 1000");
   }
 
   const auto deadline = options.Get("deadlineMs");

@@ -7,7 +7,7 @@
 // Values that requests of both engines share, described in native/lib/binding.ts.
 namespace aana {
 
-// Reads `tenant`, `priority` and `deadlineMs` of a request's options. Each is optional. Throws a Napi::Error for a
+// Reads `tenant`, `priority`, `weight` and `deadlineMs` of a request's options. Each is optional. Throws a Napi::Error for a
 // value of the wrong type.
 RequestTerms ToRequestTerms(const Napi::Object& options);
 

@@ -13,6 +13,7 @@ using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 struct RequestTerms {
   std::string tenant;    // requests with an empty tenant share one tenant
   int32_t priority = 0;  // a tenant's requests with a higher priority begin first
+  double weight = 1;     // the tenant's part of the engine, beside the weights of other tenants
   Deadline deadline;     // none: the request has no time limit
 
   bool IsOverdue(std::chrono::steady_clock::time_point now) const { return deadline && *deadline <= now; }

@@ -1,7 +1,10 @@
 #include "core/llama/decode_loop.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
+#include <cstdio>
 #include <exception>
 #include <stdexcept>
 #include <utility>
@@ -31,20 +34,27 @@ std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& par
   return taken;
 }
 
+SequenceMemory::Sharing SharingOf(const Model& model, const Context& context) {
+  if (!model.CanRollBack()) return SequenceMemory::Sharing::kWhole;
+  return context.has_streams() ? SequenceMemory::Sharing::kCopies : SequenceMemory::Sharing::kCells;
+}
+
 }  // namespace
 
 DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
-                       std::atomic<uint64_t>& steps)
+                       Counters& counters)
     : model_(model),
       context_(context),
       adapters_(adapters),
       inbox_(inbox),
       outbox_(outbox),
-      steps_(steps),
+      counters_(counters),
       scheduler_(options.n_prefill_per_step),
-      slots_(static_cast<size_t>(options.n_sequences), context.memory()),
+      memory_(context.get(), SharingOf(model, context), llama_model_n_swa(model.get())),
+      slots_(static_cast<size_t>(options.n_sequences), memory_, context.has_streams() ? SIZE_MAX : static_cast<size_t>(context.n_cells())),
       batch_(context.n_batch()),
-      reader_timeout_(options.reader_timeout) {}
+      reader_timeout_(options.reader_timeout),
+      has_tenant_caches_(!options.shares_prefixes_among_tenants) {}
 
 void DecodeLoop::Run() {
   bool is_idle = false;
@@ -73,9 +83,23 @@ void DecodeLoop::EndAll() {
 }
 
 void DecodeLoop::Handle(ReadRequest&& request) {
-  auto sequence = std::make_unique<Sequence>(std::move(request));
+  std::string cache_key = has_tenant_caches_ ? request.terms.tenant : std::string();
+  auto sequence = std::make_unique<Sequence>(std::move(request), std::move(cache_key));
   sequence->number = n_requests_++;
+  if (auto refusal = RefusalOf(*sequence)) return Emit(std::move(*refusal));
   waiting_.Add(std::move(sequence));
+}
+
+std::optional<Event> DecodeLoop::RefusalOf(const Sequence& sequence) const {
+  if (!sequence.terms().deadline) return std::nullopt;
+  const auto n_unknown = static_cast<int64_t>(sequence.history().size() - slots_.Known(sequence));
+  const std::chrono::duration<double> least = scheduler_.LeastTime(n_unknown);
+  const std::chrono::duration<double> left = *sequence.terms().deadline - Clock::now();
+  if (least <= left) return std::nullopt;
+  std::array<char, 160> message{};
+  std::snprintf(message.data(), message.size(), "the %lld tokens of its prompt take at least %.1f s, and its deadline is in %.1f s",
+                static_cast<long long>(n_unknown), least.count(), std::max(left.count(), 0.0));
+  return sequence.Failure(ErrorCode::kDeadlineExceeded, Fault::kOverload, message.data(), context_.n_context());
 }
 
 void DecodeLoop::Handle(Cancel&& cancel) {
@@ -87,6 +111,7 @@ void DecodeLoop::Handle(Cancel&& cancel) {
 
 void DecodeLoop::Handle(Acknowledge&& acknowledge) {
   if (auto* slot = slots_.Find(acknowledge.id)) return slot->sequence->Acknowledge(acknowledge.n_events);
+  if (auto* sequence = waiting_.Find(acknowledge.id)) return sequence->Acknowledge(acknowledge.n_events);
   const auto found = std::ranges::find_if(parked_, [&](const auto& sequence) { return sequence->id() == acknowledge.id; });
   if (found == parked_.end()) return;
   (*found)->Acknowledge(acknowledge.n_events);
@@ -121,10 +146,11 @@ void DecodeLoop::EndOverdue() {
 }
 
 void DecodeLoop::Park() {
-  if (waiting_.empty() || slots_.HasFree()) return;
+  if (waiting_.empty() || (slots_.HasFree() && slots_.Fits(waiting_.Next(shares_)))) return;
   const auto now = Clock::now();
   Slot* longest = nullptr;
   for (auto& slot : slots_) {
+    if (!slot.sequence) continue;
     const auto& sequence = *slot.sequence;
     if (!sequence.IsPaused() || sequence.paused_at() + kParkAfter > now) continue;
     if (!longest || sequence.paused_at() < longest->sequence->paused_at()) longest = &slot;
@@ -134,10 +160,11 @@ void DecodeLoop::Park() {
 }
 
 void DecodeLoop::AdmitWaiting() {
-  while (!waiting_.empty() && slots_.HasFree()) {
-    auto next = waiting_.TakeNext(turns_);
-    turns_.Begin(next->terms().tenant);
-    slots_.Admit(next);
+  while (!waiting_.empty() && slots_.HasFree() && slots_.Fits(waiting_.Next(shares_))) {
+    auto next = waiting_.TakeNext(shares_);
+    shares_.Begin(next->terms().tenant);
+    next->is_preempted = false;
+    NoteBegun(*slots_.Admit(next));
   }
 }
 
@@ -158,9 +185,10 @@ Deadline DecodeLoop::NextDue() const {
 }
 
 bool DecodeLoop::Step() {
-  const auto adapter = NextAdapter();
-  const auto plan = Plan(adapter);
+  auto [adapter, plan] = PlanThatFits();
   if (plan.empty()) return false;
+  // llama.cpp computes sequences with consecutive ids in one pass over the weights.
+  if (context_.has_streams()) std::ranges::sort(plan, {}, &Share::slot);
   const auto outputs = FillBatch(plan);
   const auto most = std::ranges::max_element(plan, {}, &Share::n_tokens);
   inbox_.BeginDecode(model_.CanRollBack() && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
@@ -172,11 +200,11 @@ bool DecodeLoop::Step() {
   if (result == kAbandoned) {
     RollBack(plan);
   } else if (result == kNoRoom) {
-    FailYoungest(plan);
+    PreemptYoungest(plan);
   } else if (result != 0) {
     FailAll("decoding failed: llama_decode returned " + std::to_string(result));
   } else {
-    steps_++;
+    NoteWork();
     scheduler_.NoteStep(batch_.size(), elapsed);
     NoteDecoded(plan);
     SampleAll(outputs);
@@ -187,18 +215,69 @@ bool DecodeLoop::Step() {
 AdapterUse DecodeLoop::NextAdapter() {
   std::vector<AdapterUse> wanted;
   for (const auto& slot : slots_) {
-    if (slot.sequence && !slot.sequence->IsPaused()) wanted.push_back(slot.sequence->adapter());
+    if (slot.sequence && !slot.awaits && !slot.sequence->IsPaused()) wanted.push_back(slot.sequence->adapter());
   }
   return wanted.empty() ? AdapterUse{} : adapter_turns_.Next(wanted);
 }
 
 std::vector<Share> DecodeLoop::Plan(const AdapterUse& adapter) {
   std::vector<Demand> demands;
-  for (size_t i = 0; i < slots_.size(); i++) {
-    const auto& slot = slots_[i];
-    if (slot.sequence && slot.sequence->adapter() == adapter) demands.push_back({i, slot.n_prompt_left(), slot.sequence->IsPaused()});
+  for (auto& slot : slots_) {
+    if (!slot.sequence || slot.awaits || slot.sequence->adapter() != adapter) continue;
+    NoteBegun(slot);
+    demands.push_back({slot.index, slot.n_prompt_left(), slot.sequence->IsPaused()});
   }
   return scheduler_.Plan(demands);
+}
+
+DecodeLoop::StepPlan DecodeLoop::PlanThatFits() {
+  while (true) {
+    slots_.EndWaits();
+    const auto adapter = NextAdapter();
+    auto plan = Plan(adapter);
+    size_t n_tokens = 0;
+    for (const auto& share : plan) n_tokens += static_cast<size_t>(share.n_tokens);
+    Slot* victim = slots_.MakeRoom(n_tokens) ? nullptr : FindVictim();
+    if (!victim) return {adapter, std::move(plan)};
+    Preempt(*victim);
+  }
+}
+
+void DecodeLoop::NoteBegun(Slot& slot) {
+  auto& sequence = *slot.sequence;
+  if (slot.awaits || std::exchange(sequence.has_begun, true)) return;
+  sequence.n_charged = slot.n_prompt_left();
+  Charge(sequence, sequence.n_charged);
+  counters_.Change([&](Counts& counts) {
+    counts.n_prompt += static_cast<uint64_t>(sequence.n_prompt());
+    counts.n_reused += static_cast<uint64_t>(sequence.n_reused);
+  });
+}
+
+void DecodeLoop::Charge(const Sequence& sequence, int64_t n_tokens) {
+  shares_.Charge(sequence.terms().tenant, sequence.terms().weight, n_tokens);
+}
+
+Slot* DecodeLoop::FindVictim() {
+  Slot* victim = nullptr;
+  size_t n_candidates = 0;
+  for (auto& slot : slots_) {
+    // One that waits for a beginning takes no cells.
+    if (!slot.sequence || (slot.awaits && slot.decoded.empty())) continue;
+    n_candidates++;
+    const auto rank = [](const Slot& of) { return std::pair(of.sequence->IsPaused(), of.sequence->number); };
+    if (!victim || rank(slot) > rank(*victim)) victim = &slot;
+  }
+  return n_candidates > 1 ? victim : nullptr;
+}
+
+void DecodeLoop::Preempt(Slot& slot) {
+  auto sequence = Release(slot);
+  slots_.Forget(slot);
+  counters_.Change([](Counts& counts) { counts.n_preempted++; });
+  if (sequence->IsPaused()) return parked_.push_back(std::move(sequence));
+  sequence->is_preempted = true;
+  waiting_.Add(std::move(sequence));
 }
 
 std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& plan) {
@@ -233,13 +312,23 @@ int32_t DecodeLoop::Decode(const AdapterUse& adapter) {
   }
 }
 
+void DecodeLoop::NoteWork() {
+  const auto n_ubatches = CountUbatches(batch_.sequences(), context_.n_ubatch(), context_.has_streams());
+  counters_.Change([&](Counts& counts) {
+    counts.n_steps++;
+    counts.n_ubatches += static_cast<uint64_t>(n_ubatches);
+    counts.n_computed += static_cast<uint64_t>(batch_.size());
+  });
+}
+
 void DecodeLoop::NoteDecoded(const std::vector<Share>& plan) {
-  int32_t index = 0;
+  const auto* tokens = batch_.get().token;
   for (const auto& share : plan) {
-    auto& decoded = slots_[share.slot].decoded;
-    const auto* tokens = batch_.get().token + index;
-    decoded.insert(decoded.end(), tokens, tokens + share.n_tokens);
-    index += share.n_tokens;
+    auto& slot = slots_[share.slot];
+    // The prompt was charged when the sequence began, and what is computed again costs nothing.
+    if (slot.n_prompt_left() == 0) Charge(*slot.sequence, share.n_tokens);
+    slots_.Append(slot, tokens, static_cast<size_t>(share.n_tokens));
+    tokens += share.n_tokens;
   }
 }
 
@@ -268,24 +357,16 @@ std::span<float> DecodeLoop::LogitsOf(const Output& output) {
 }
 
 void DecodeLoop::RollBack(const std::vector<Share>& plan) {
-  for (const auto& share : plan) {
-    auto& slot = slots_[share.slot];
-    if (slots_.RollBack(slot)) continue;
-    Fail(slot, ErrorCode::kFailed, Fault::kDeployment, "decoding was interrupted and cannot go on");
-    slots_.Forget(slot);
-  }
+  for (const auto& share : plan) slots_.RollBack(slots_[share.slot]);
 }
 
-void DecodeLoop::FailYoungest(const std::vector<Share>& plan) {
+void DecodeLoop::PreemptYoungest(const std::vector<Share>& plan) {
   RollBack(plan);
-  Slot* youngest = nullptr;
-  for (const auto& share : plan) {
-    auto& slot = slots_[share.slot];
-    if (slot.sequence && (!youngest || slot.sequence->number > youngest->sequence->number)) youngest = &slot;
-  }
-  if (!youngest) return;
-  Fail(*youngest, ErrorCode::kNoRoom, Fault::kOverload, "the context has no room left");
-  slots_.Forget(*youngest);
+  slots_.MakeRoom(SIZE_MAX);
+  if (auto* victim = FindVictim()) return Preempt(*victim);
+  auto& slot = slots_[plan.front().slot];
+  Fail(slot, ErrorCode::kNoRoom, Fault::kOverload, "the context has no room left");
+  slots_.Forget(slot);
 }
 
 void DecodeLoop::FailAll(const std::string& message) {
@@ -296,7 +377,11 @@ void DecodeLoop::FailAll(const std::string& message) {
 }
 
 std::unique_ptr<Sequence> DecodeLoop::Release(Slot& slot) {
-  turns_.End(slot.sequence->terms().tenant);
+  auto& sequence = *slot.sequence;
+  // What was charged for the prompt and is not computed.
+  const int64_t n_missing = std::exchange(sequence.n_charged, 0) > 0 && !sequence.HasNextToken() ? slot.n_prompt_left() : 0;
+  if (n_missing > 0) Charge(sequence, -n_missing);
+  shares_.End(sequence.terms().tenant);
   return slots_.Release(slot);
 }
 

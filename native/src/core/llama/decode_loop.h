@@ -1,32 +1,35 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "core/llama/schedule/adapter_turns.h"
+#include "core/llama/counters.h"
 #include "core/llama/schedule/batch.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
 #include "core/llama/sampling/sampler.h"
+#include "core/llama/schedule/fair_share.h"
 #include "core/llama/schedule/scheduler.h"
+#include "core/llama/schedule/sequence_memory.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/schedule/waiting_line.h"
-#include "core/tenant_turns.h"
 
 namespace aana::llama {
 
 // What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode, sample, deliver.
 class DecodeLoop {
  public:
-  // All are used until Run returns. `steps` counts the decodes.
-  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, const LoadOptions& options, Inbox& inbox, Outbox& outbox, std::atomic<uint64_t>& steps);
+  // All are used until Run returns.
+  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
+             Counters& counters);
 
   // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so nothing can go on then:
   // whoever submitted requests must end those that are open.
@@ -42,6 +45,8 @@ class DecodeLoop {
   };
 
   void Handle(ReadRequest&& request);
+  // Refuses a sequence whose deadline passes before its prompt can be read, however fast the engine is.
+  std::optional<Event> RefusalOf(const Sequence& sequence) const;
   void Handle(Cancel&& cancel);
   void Handle(Acknowledge&& acknowledge);
   // Ends what is not worth going on with: requests whose deadline has passed, and those whose readers stay away.
@@ -54,18 +59,32 @@ class DecodeLoop {
 
   // False when no sequence can go on now.
   bool Step();
+  struct StepPlan {
+    AdapterUse adapter;
+    std::vector<Share> shares;
+  };
   std::vector<Share> Plan(const AdapterUse& adapter);
+  // Takes the slots of sequences, the youngest first, until the context has cells for a plan. They go on later.
+  StepPlan PlanThatFits();
   // The adapter of this step; none when no sequence can go on.
   AdapterUse NextAdapter();
+  // The sequence that gives up its cells first: one whose reader is behind, else the youngest. Null when only one has or takes any.
+  Slot* FindVictim();
+  void Preempt(Slot& slot);
+  // Counts the tokens of a sequence that begins, once.
+  void NoteBegun(Slot& slot);
+  void Charge(const Sequence& sequence, int64_t n_tokens);
   std::vector<Output> FillBatch(const std::vector<Share>& plan);
   // As llama_decode returns; an exception counts as a failed computation.
   int32_t Decode(const AdapterUse& adapter);
+  // Counts the decode that just ended.
+  void NoteWork();
   void NoteDecoded(const std::vector<Share>& plan);
   void SampleAll(const std::vector<Output>& outputs);
   std::span<float> LogitsOf(const Output& output);
 
   void RollBack(const std::vector<Share>& plan);
-  void FailYoungest(const std::vector<Share>& plan);
+  void PreemptYoungest(const std::vector<Share>& plan);
   void FailAll(const std::string& message);
 
   // Frees the slot.
@@ -79,16 +98,18 @@ class DecodeLoop {
   const Adapters& adapters_;
   Inbox& inbox_;
   Outbox& outbox_;
-  std::atomic<uint64_t>& steps_;
+  Counters& counters_;
   SamplingMemory sampling_memory_;
   Scheduler scheduler_;
   AdapterTurns adapter_turns_;
+  ContextMemory memory_;
   Slots slots_;
   Batch batch_;
-  TenantTurns turns_;
+  FairShare shares_;
   WaitingLine waiting_;                            // for a slot
   std::vector<std::unique_ptr<Sequence>> parked_;  // for their readers, without a slot
   const std::chrono::milliseconds reader_timeout_;
+  const bool has_tenant_caches_;
   std::vector<Event> events_;  // of this step
   uint64_t n_requests_ = 0;
 };

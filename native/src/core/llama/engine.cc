@@ -32,7 +32,7 @@ void Engine::Run() {
     if (!Load()) return;
     prompts_.Start(*tokenizer_, *rule_finder_, context_->n_context());
     outbox_.PostPhase(Phase::kReady);
-    DecodeLoop loop(*model_, *context_, *adapters_, options_, inbox_, outbox_, steps_);
+    DecodeLoop loop(*model_, *context_, *adapters_, options_, inbox_, outbox_, counters_);
     loop.Run();
     prompts_.Join();
     loop.EndAll();

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/llama/answer/chat_answers.h"
+#include "core/llama/counters.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
@@ -54,10 +55,11 @@ class Engine {
   // Waits for the thread after Stop, kFailed or kClosed. Requests whose end was not delivered by then get none.
   void Join();
   // Decodes made.
-  uint64_t steps() const { return steps_; }
+  uint64_t steps() const { return counters_.Read().n_steps; }
+  Counts counts() const { return counters_.Read(); }
   // Has sequences that it can go on with; then beats() grows. The same for an engine whose thread has ended, which never beats again.
   bool IsBusy() { return inbox_.HasWork(); }
-  uint64_t beats() const { return pulse_.beats() + steps_; }
+  uint64_t beats() const { return pulse_.beats() + steps(); }
 
   // From kReady until Stop, by one thread.
   const ModelInfo& info() const { return info_; }
@@ -74,7 +76,7 @@ class Engine {
   const LoadOptions options_;
   Inbox inbox_;
   Outbox outbox_;
-  std::atomic<uint64_t> steps_ = 0;
+  Counters counters_;
   Pulse pulse_;
   // Written before kReady.
   ModelInfo info_;

@@ -28,6 +28,14 @@ int32_t ContextTokens(const Model& model, const LoadOptions& options) {
   return n_context;
 }
 
+bool IsUnified(const LoadOptions& options) { return options.kv_unified || options.n_cells > 0; }
+
+int64_t Cells(const LoadOptions& options, int32_t n_context) {
+  const int64_t n_most = static_cast<int64_t>(n_context) * options.n_sequences;
+  // The longest sequence must fit when it is alone.
+  return options.n_cells <= 0 ? n_most : std::clamp<int64_t>(options.n_cells, n_context, n_most);
+}
+
 llama_split_mode ToLlama(SplitMode mode) {
   switch (mode) {
     case SplitMode::kNone: return LLAMA_SPLIT_MODE_NONE;
@@ -162,16 +170,19 @@ llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callb
 }
 
 Context::Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data)
-    : n_context_(ContextTokens(model, options)), n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + options.n_sequences)) {
+    : n_context_(ContextTokens(model, options)),
+      n_cells_(Cells(options, n_context_)),
+      n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + options.n_sequences)),
+      has_streams_(!IsUnified(options) || !model.CanRollBack()) {
   auto params = ContextParams(options, abort, abort_data);
-  params.n_ctx = static_cast<uint32_t>(n_context_ * options.n_sequences);
+  params.n_ctx = static_cast<uint32_t>(n_cells_);
   params.n_batch = static_cast<uint32_t>(n_batch_);
   params.n_ubatch = static_cast<uint32_t>(kUbatchTokens);
   params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
   // One token of a sequence is sampled in a step; without this the logits' buffer has room for a whole batch.
   params.n_outputs_max = static_cast<uint32_t>(options.n_sequences);
   params.type_k = params.type_v = options.kv_type == KvType::kQ8_0 ? GGML_TYPE_Q8_0 : GGML_TYPE_F16;
-  params.kv_unified = false;
+  params.kv_unified = IsUnified(options);
   params.swa_full = true;  // or a prefix of a finished sequence could not be kept
   context_.reset(llama_init_from_model(model.get(), params));
   if (!context_) {
@@ -181,6 +192,7 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   }
   // Encoders such as BERT have none.
   if (!memory()) throw LoadError("model file " + options.model_path + " is not a model that generates text");
+  n_ubatch_ = static_cast<int32_t>(llama_n_ubatch(context_.get()));
 }
 
 std::string DescriptionOf(const Model& model) {

@@ -43,6 +43,9 @@ struct LoadOptions : ModelOptions {
   int32_t n_sequences = 1;
   int32_t n_prefill_per_step = 256;
   KvType kv_type = KvType::kF16;
+  bool kv_unified = false;  // all sequences share their cells
+  int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
+  bool shares_prefixes_among_tenants = true;
   std::vector<std::string> adapters;  // files of LoRA adapters
   std::string chat_template;          // empty: the model's own
   // How long a request may wait for a reader that takes nothing, before it ends.
@@ -108,12 +111,21 @@ class Context {
   llama_memory_t memory() const { return llama_get_memory(get()); }
   // Tokens that one sequence can hold.
   int32_t n_context() const { return n_context_; }
+  // Tokens that all sequences together can hold.
+  int64_t n_cells() const { return n_cells_; }
   // Tokens that one decode can take.
   int32_t n_batch() const { return n_batch_; }
+  // Tokens that one pass over the weights can take.
+  int32_t n_ubatch() const { return n_ubatch_; }
+  // Whether each sequence has cells of its own, in place of cells that all share.
+  bool has_streams() const { return has_streams_; }
 
  private:
   int32_t n_context_;
+  int64_t n_cells_;
   int32_t n_batch_;
+  int32_t n_ubatch_ = 0;
+  bool has_streams_;
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
 

@@ -49,6 +49,7 @@ int32_t Scheduler::PrefillTokens(bool beside_decoding) const {
 void Scheduler::NoteStep(int32_t n_tokens, std::chrono::duration<double> elapsed) {
   if (n_tokens < kMinPrefillTokens) return;
   const double seconds = elapsed.count() / n_tokens;
+  least_seconds_per_token_ = least_seconds_per_token_ > 0 ? std::min(least_seconds_per_token_, seconds) : seconds;
   seconds_per_token_ = seconds_per_token_ > 0 ? 0.7 * seconds_per_token_ + 0.3 * seconds : seconds;
 }
 

@@ -20,10 +20,11 @@ constexpr size_t kMaxClosingBytes = 64U << 10;
 
 }  // namespace
 
-Sequence::Sequence(ReadRequest request)
+Sequence::Sequence(ReadRequest request, std::string cache_key)
     : id_(request.id),
       terms_(std::move(request.terms)),
       adapter_(request.adapter),
+      cache_key_(std::move(cache_key)),
       sampling_(std::move(request.sampling)),
       rules_(std::move(request.rules)),
       shown_tokens_(std::move(request.shown_tokens)),

@@ -22,11 +22,14 @@ namespace aana::llama {
 // One request from its arrival to its end: its prompt, what was sampled since, and the text that its reader has not seen.
 class Sequence {
  public:
-  explicit Sequence(ReadRequest request);
+  // Only sequences with the same `cache_key` may use what was computed for it.
+  explicit Sequence(ReadRequest request, std::string cache_key = {});
 
   RequestId id() const { return id_; }
   const RequestTerms& terms() const { return terms_; }
   const AdapterUse& adapter() const { return adapter_; }
+  const std::string& cache_key() const { return cache_key_; }
+  std::chrono::steady_clock::time_point arrived_at() const { return arrived_at_; }
   // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one.
   const std::vector<llama_token>& history() const { return history_; }
   int32_t n_prompt() const { return n_prompt_; }
@@ -59,6 +62,11 @@ class Sequence {
   int32_t n_reused = 0;
   // Order of arrival.
   uint64_t number = 0;
+  // Lost its slot because the cells ran out.
+  bool is_preempted = false;
+  // Began to compute, and its tenant was charged for so many tokens of its prompt.
+  bool has_begun = false;
+  int64_t n_charged = 0;
 
  private:
   Timings TimingsNow() const;
@@ -75,6 +83,7 @@ class Sequence {
   RequestId id_;
   RequestTerms terms_;
   AdapterUse adapter_;
+  std::string cache_key_;
   SamplingParams sampling_;
   TokenRules rules_;
   std::vector<llama_token> shown_tokens_;  // control tokens that are part of the text

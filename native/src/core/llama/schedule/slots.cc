@@ -6,77 +6,210 @@
 namespace aana::llama {
 namespace {
 
+// A sequence waits for a beginning that is computed if it spares this many tokens.
+constexpr size_t kMinAwaited = 8;
+// A copy takes whole sequences. Copying this many tokens costs less than computing one.
+constexpr size_t kCopiedPerComputed = 16;
+
 size_t CommonPrefix(const std::vector<llama_token>& a, const std::vector<llama_token>& b) {
   const auto n_shorter = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
   return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + n_shorter, b.begin()).first - a.begin());
 }
 
-// Tokens that the slot has decoded as the sequence needs them. Keys and values of another adapter are of no use.
-size_t Shared(const Slot& slot, const Sequence& sequence) {
-  return slot.adapter == sequence.adapter() ? CommonPrefix(slot.decoded, sequence.history()) : 0;
+// Whether the sequence may use what the slot decoded. Keys and values of another adapter are of no use.
+bool Matches(const Slot& slot, const Sequence& sequence) {
+  return slot.cache_key == sequence.cache_key() && slot.adapter == sequence.adapter();
+}
+
+// Tokens of the sequence that need not be computed when they are there. The last prompt token is always decoded: its logits give the first token
+// of the completion, unless that is there already.
+size_t MostReused(const Sequence& sequence) { return sequence.HasNextToken() ? sequence.history().size() : sequence.history().size() - 1; }
+
+// Tokens of the sequence's beginning that the slot has.
+size_t Held(const Slot& slot, const Sequence& sequence) {
+  return Matches(slot, sequence) ? std::min(CommonPrefix(slot.decoded, sequence.history()), MostReused(sequence)) : 0;
 }
 
 // Tokens of the prompt that the slot spares. 0 for the prompt of another conversation where the slot would forget more tokens than it spares,
 // because that conversation may go on.
 size_t Spared(const Slot& slot, const Sequence& sequence) {
-  const size_t prefix = Shared(slot, sequence);
+  const size_t prefix = Held(slot, sequence);
   const bool goes_on = prefix + 1 >= slot.n_prompt;
   return goes_on || prefix >= slot.decoded.size() - prefix ? prefix : 0;
 }
 
 }  // namespace
 
-Slots::Slots(size_t count, llama_memory_t memory) : slots_(count), memory_(memory) {
-  for (size_t i = 0; i < count; i++) slots_[i].sequence_id = static_cast<llama_seq_id>(i);
+Slots::Slots(size_t count, SequenceMemory& memory, size_t n_cells) : slots_(count), memory_(memory), ledger_(count, n_cells) {
+  for (size_t i = 0; i < count; i++) {
+    slots_[i].index = i;
+    slots_[i].sequence_id = static_cast<llama_seq_id>(i);
+  }
 }
 
 bool Slots::HasFree() const {
   return std::ranges::any_of(slots_, [](const Slot& slot) { return !slot.sequence; });
 }
 
-bool Slots::Admit(std::unique_ptr<Sequence>& sequence) {
-  const auto& prompt = sequence->history();
+Slot* Slots::ChooseFree(const Sequence& sequence) {
   Slot* best = nullptr;
   size_t most_spared = 0;
   for (auto& slot : slots_) {
     if (slot.sequence) continue;
-    const size_t spared = Spared(slot, *sequence);
+    const size_t spared = Spared(slot, sequence);
     if (best && (spared < most_spared || (spared == most_spared && slot.used_at >= best->used_at))) continue;
     best = &slot;
     most_spared = spared;
   }
-  if (!best) return false;
+  return best;
+}
 
-  // The last prompt token is decoded again: its logits give the first token of the completion, unless that is there already.
-  const size_t n_kept = std::min(Shared(*best, *sequence), sequence->HasNextToken() ? prompt.size() : prompt.size() - 1);
-  best->decoded.resize(n_kept);
-  best->adapter = sequence->adapter();
-  if (!RollBack(*best)) Forget(*best);
-  if (!sequence->HasNextToken()) sequence->n_reused = static_cast<int32_t>(best->decoded.size());
-  best->n_prompt = static_cast<size_t>(sequence->n_prompt());
-  sequence->NoteAdmitted();
-  best->sequence = std::move(sequence);
-  best->used_at = ++clock_;
-  return true;
+Slots::Source Slots::FindSource(const Sequence& sequence, const Slot* except) {
+  Source best;
+  for (auto& slot : slots_) {
+    if (&slot == except) continue;
+    const size_t held = Held(slot, sequence);
+    if (held > best.n_tokens && CanShare(slot, held)) best = {&slot, held};
+  }
+  return best;
+}
+
+bool Slots::CanShare(const Slot& slot, size_t n) const {
+  switch (memory_.sharing()) {
+    case SequenceMemory::Sharing::kCells: return true;
+    case SequenceMemory::Sharing::kCopies: return n * kCopiedPerComputed >= slot.decoded.size();
+    case SequenceMemory::Sharing::kWhole: return n == slot.decoded.size();
+  }
+  return false;
+}
+
+std::optional<AwaitedPrefix> Slots::FindAwaited(const Sequence& sequence, const Slot* except, size_t n_there) const {
+  // The other slot would have to stop exactly there.
+  if (memory_.sharing() == SequenceMemory::Sharing::kWhole) return std::nullopt;
+  std::optional<AwaitedPrefix> best;
+  for (const auto& slot : slots_) {
+    if (&slot == except || !slot.sequence || !Matches(slot, sequence)) continue;
+    const size_t coming = std::min(CommonPrefix(slot.sequence->history(), sequence.history()), MostReused(sequence));
+    if (coming < n_there + kMinAwaited || (best && coming <= best->n_tokens)) continue;
+    best = AwaitedPrefix{slot.index, slot.sequence->id(), coming};
+  }
+  return best;
+}
+
+Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
+  Slot* slot = ChooseFree(*sequence);
+  if (!slot) return nullptr;
+  slot->sequence = std::move(sequence);
+  slot->sequence->NoteAdmitted();
+  slot->n_prompt = static_cast<size_t>(slot->sequence->n_prompt());
+  slot->used_at = ++clock_;
+  const size_t n_there = std::max(Held(*slot, *slot->sequence), FindSource(*slot->sequence, slot).n_tokens);
+  slot->awaits = FindAwaited(*slot->sequence, slot, n_there);
+  Truncate(*slot, Held(*slot, *slot->sequence));
+  slot->cache_key = slot->sequence->cache_key();
+  slot->adapter = slot->sequence->adapter();
+  if (!slot->awaits) Begin(*slot);
+  return slot;
+}
+
+void Slots::Begin(Slot& slot) {
+  auto& sequence = *slot.sequence;
+  const auto source = FindSource(sequence, &slot);
+  if (source.n_tokens > slot.decoded.size()) {
+    Forget(slot);
+    if (memory_.Share(source.slot->sequence_id, slot.sequence_id, source.n_tokens)) {
+      ledger_.Share(source.slot->index, slot.index, source.n_tokens);
+      slot.decoded.assign(source.slot->decoded.begin(), source.slot->decoded.begin() + static_cast<std::ptrdiff_t>(source.n_tokens));
+    }
+  }
+  if (!sequence.HasNextToken()) sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
+}
+
+void Slots::EndWaits() {
+  for (auto& slot : slots_) {
+    if (!slot.awaits) continue;
+    const auto& source = slots_[slot.awaits->slot];
+    const bool is_coming = source.sequence && source.sequence->id() == slot.awaits->id && source.decoded.size() < slot.awaits->n_tokens;
+    if (is_coming) continue;
+    slot.awaits.reset();
+    Begin(slot);
+  }
 }
 
 std::unique_ptr<Sequence> Slots::Release(Slot& slot) {
   slot.used_at = ++clock_;
+  slot.awaits.reset();
   return std::move(slot.sequence);
 }
 
-bool Slots::RollBack(Slot& slot) {
-  return llama_memory_seq_rm(memory_, slot.sequence_id, static_cast<llama_pos>(slot.decoded.size()), -1);
+void Slots::Append(Slot& slot, const llama_token* tokens, size_t n) {
+  slot.decoded.insert(slot.decoded.end(), tokens, tokens + n);
+  ledger_.Append(slot.index, n);
 }
+
+void Slots::Truncate(Slot& slot, size_t n) {
+  slot.decoded.resize(n);
+  if (!memory_.Truncate(slot.sequence_id, n)) return Forget(slot);
+  ledger_.Truncate(slot.index, n);
+}
+
+void Slots::RollBack(Slot& slot) { Truncate(slot, slot.decoded.size()); }
 
 void Slots::Forget(Slot& slot) {
   slot.decoded.clear();
-  llama_memory_seq_rm(memory_, slot.sequence_id, -1, -1);
+  memory_.Clear(slot.sequence_id);
+  ledger_.Truncate(slot.index, 0);
 }
 
 void Slots::ForgetAll() {
-  llama_memory_clear(memory_, true);
-  for (auto& slot : slots_) slot.decoded.clear();
+  memory_.ClearAll();
+  for (auto& slot : slots_) {
+    slot.decoded.clear();
+    ledger_.Truncate(slot.index, 0);
+  }
+}
+
+bool Slots::MakeRoom(size_t n) {
+  while (ledger_.n_free() < n) {
+    Slot* oldest = nullptr;
+    for (auto& slot : slots_) {
+      if (slot.sequence || slot.decoded.empty() || (oldest && slot.used_at >= oldest->used_at)) continue;
+      oldest = &slot;
+    }
+    if (!oldest) return false;
+    Forget(*oldest);
+  }
+  return true;
+}
+
+bool Slots::Fits(const Sequence& sequence) const {
+  std::vector<size_t> free;
+  size_t n_running = 0;
+  for (const auto& slot : slots_) {
+    if (slot.sequence) n_running++;
+    else free.push_back(slot.index);
+  }
+  if (n_running == 0) return true;
+  const size_t n_needed = sequence.history().size() - Reusable(sequence);
+  // Each running sequence takes further cells, so the last ones are left to them.
+  const size_t n_reserved = ledger_.n_total() / 16;
+  if (ledger_.n_free() >= n_needed + n_reserved) return true;
+  return ledger_.n_free() + ledger_.Exclusive(free) >= n_needed + n_reserved;
+}
+
+size_t Slots::Reusable(const Sequence& sequence) const {
+  size_t most = 0;
+  for (const auto& slot : slots_) {
+    if (!slot.sequence || !Matches(slot, sequence)) continue;
+    most = std::max(most, std::min(CommonPrefix(slot.sequence->history(), sequence.history()), MostReused(sequence)));
+  }
+  return most;
+}
+
+size_t Slots::Known(const Sequence& sequence) const {
+  size_t most = Reusable(sequence);
+  for (const auto& slot : slots_) most = std::max(most, Held(slot, sequence));
+  return most;
 }
 
 Slot* Slots::Find(RequestId id) {

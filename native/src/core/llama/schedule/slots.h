@@ -5,19 +5,33 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "core/llama/schedule/cell_ledger.h"
 #include "core/llama/schedule/sequence.h"
+#include "core/llama/schedule/sequence_memory.h"
 
 namespace aana::llama {
 
+// A beginning that another slot computes at the moment.
+struct AwaitedPrefix {
+  size_t slot = 0;
+  RequestId id = 0;  // of the sequence in that slot
+  size_t n_tokens = 0;
+};
+
 // A place for one active sequence. What a finished one leaves in the context stays until the next one comes.
 struct Slot {
-  llama_seq_id sequence_id = 0;  // the context's name of it
-  std::vector<llama_token> decoded;  // tokens whose keys and values the context holds, from position 0
-  AdapterUse adapter;  // with which `decoded` was computed
-  size_t n_prompt = 0;  // tokens of its last sequence's prompt
+  size_t index = 0;
+  llama_seq_id sequence_id = 0;        // the context's name of it
+  std::vector<llama_token> decoded;    // tokens whose keys and values the context holds, from position 0
+  AdapterUse adapter;                  // with which `decoded` was computed
+  std::string cache_key;               // only sequences with this key may use what was decoded
+  size_t n_prompt = 0;                 // tokens of its last sequence's prompt
   std::unique_ptr<Sequence> sequence;  // null: free
+  std::optional<AwaitedPrefix> awaits;
   uint64_t used_at = 0;
 
   // Tokens that must be decoded before its sequence goes on; 0: the next one is sequence->next_token().
@@ -27,23 +41,36 @@ struct Slot {
   }
 };
 
-// The engine's slots. A sequence gets the free slot that spares it most of its prompt without forgetting more than that, else the one that
-// was used the longest ago.
+// The engine's slots, and what the context keeps for each. A sequence gets the free slot that spares it most of its prompt without forgetting
+// more than that, else the one that was used the longest ago. The beginning of its prompt is shared with the slot that has most of it, also with
+// one that runs. If a running sequence computes a longer beginning of it at the moment, the sequence waits for that.
 class Slots {
  public:
-  // `memory` must outlive this.
-  Slots(size_t count, llama_memory_t memory);
+  // `memory` must outlive this. It has `n_cells` cells.
+  Slots(size_t count, SequenceMemory& memory, size_t n_cells);
 
   bool HasFree() const;
-  // False when no slot is free. The sequence's `n_reused` tells what was kept.
-  bool Admit(std::unique_ptr<Sequence>& sequence);
+  // Returns the sequence's slot; null when no slot is free. The sequence's `n_reused` tells what was kept.
+  Slot* Admit(std::unique_ptr<Sequence>& sequence);
+  // Gives the slots that wait for a beginning what they wait for, where it is there or will not come.
+  void EndWaits();
   // Frees the slot and keeps what it decoded.
   std::unique_ptr<Sequence> Release(Slot& slot);
-  // Takes back what a decode that failed or was abandoned left behind `decoded`. False when the context cannot.
-  bool RollBack(Slot& slot);
+  // Adds tokens that were decoded for the slot.
+  void Append(Slot& slot, const llama_token* tokens, size_t n);
+  // Takes back what a decode that failed or was abandoned left behind `decoded`. A slot of a context that cannot do that is forgotten.
+  void RollBack(Slot& slot);
   // Forgets what a slot decoded.
   void Forget(Slot& slot);
   void ForgetAll();
+
+  // Makes at least `n` cells free, as far as free slots can forget what they keep, those that were used the longest ago first. False when too few
+  // are free afterwards.
+  bool MakeRoom(size_t n);
+  // Whether the sequence fits beside those that run, when free slots forget what they keep.
+  bool Fits(const Sequence& sequence) const;
+  // Tokens of the sequence's beginning that some slot has or will have.
+  size_t Known(const Sequence& sequence) const;
 
   // Null when no slot has it.
   Slot* Find(RequestId id);
@@ -55,8 +82,27 @@ class Slots {
   size_t size() const { return slots_.size(); }
 
  private:
+  struct Source {
+    Slot* slot = nullptr;
+    size_t n_tokens = 0;
+  };
+
+  // The slot that has most of the sequence's beginning; `except` is not one.
+  Source FindSource(const Sequence& sequence, const Slot* except);
+  // The running slot that will have most of it, where that is much more than `n_there`.
+  std::optional<AwaitedPrefix> FindAwaited(const Sequence& sequence, const Slot* except, size_t n_there) const;
+  Slot* ChooseFree(const Sequence& sequence);
+  // Tokens of the sequence's beginning that a running sequence has or will have.
+  size_t Reusable(const Sequence& sequence) const;
+  // Whether another slot can get the first `n` tokens of this one.
+  bool CanShare(const Slot& slot, size_t n) const;
+  // Brings what the context has of the sequence's beginning into its slot.
+  void Begin(Slot& slot);
+  void Truncate(Slot& slot, size_t n);
+
   std::vector<Slot> slots_;
-  llama_memory_t memory_;
+  SequenceMemory& memory_;
+  CellLedger ledger_;
   uint64_t clock_ = 0;
 };
 

@@ -6,16 +6,34 @@
 #include <utility>
 
 namespace aana::llama {
+namespace {
 
-std::unique_ptr<Sequence> WaitingLine::TakeNext(const TenantTurns& turns) {
+constexpr auto kSecondsPerPriority = std::chrono::seconds(5);
+constexpr int32_t kMaxPriority = 24;
+
+std::chrono::steady_clock::time_point VirtualArrival(const Sequence& sequence) {
+  return sequence.arrived_at() - kSecondsPerPriority * std::clamp(sequence.terms().priority, -kMaxPriority, kMaxPriority);
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Sequence>>::const_iterator WaitingLine::FindNext(const FairShare& shares) const {
   const auto rank = [&](const std::unique_ptr<Sequence>& sequence) {
-    const auto& terms = sequence->terms();
-    return std::tuple(turns.Rank(terms.tenant), -static_cast<int64_t>(terms.priority), sequence->number);
+    return std::tuple(!sequence->is_preempted, shares.Rank(sequence->terms().tenant), VirtualArrival(*sequence), sequence->number);
   };
-  const auto next = std::ranges::min_element(line_, {}, rank);
+  return std::ranges::min_element(line_, {}, rank);
+}
+
+std::unique_ptr<Sequence> WaitingLine::TakeNext(const FairShare& shares) {
+  const auto next = line_.begin() + (FindNext(shares) - line_.cbegin());
   auto taken = std::move(*next);
   line_.erase(next);
   return taken;
+}
+
+Sequence* WaitingLine::Find(RequestId id) const {
+  const auto found = std::ranges::find_if(line_, [&](const auto& sequence) { return sequence->id() == id; });
+  return found == line_.end() ? nullptr : found->get();
 }
 
 std::unique_ptr<Sequence> WaitingLine::Take(RequestId id) {

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+namespace aana::llama {
+
+// What an engine has done since its load.
+struct Counts {
+  uint64_t n_steps = 0;     // decodes
+  uint64_t n_ubatches = 0;  // passes over the weights in these decodes
+  uint64_t n_computed = 0;  // tokens of these decodes
+  uint64_t n_prompt = 0;    // prompt tokens of the requests that began
+  uint64_t n_reused = 0;    // those of them whose keys and values were cached
+  uint64_t n_preempted = 0;  // sequences that lost their cells while they ran
+};
+
+// The counts of an engine. The engine's thread changes them, any thread reads them.
+class Counters {
+ public:
+  template <class Fn>
+  void Change(Fn change) {
+    std::lock_guard lock(mutex_);
+    change(counts_);
+  }
+  Counts Read() const {
+    std::lock_guard lock(mutex_);
+    return counts_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Counts counts_;
+};
+
+}  // namespace aana::llama

@@ -1,0 +1,46 @@
+#include "core/llama/schedule/sequence_memory.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+
+#include "core/engine_log.h"
+
+namespace aana::llama {
+
+bool ContextMemory::Truncate(llama_seq_id sequence, size_t n) {
+  return llama_memory_seq_rm(memory(), sequence, static_cast<llama_pos>(n), -1) && HasWindow(sequence, n);
+}
+
+bool ContextMemory::HasWindow(llama_seq_id sequence, size_t n) const {
+  if (n == 0 || sharing_ == Sharing::kWhole) return true;
+  const auto first = llama_memory_seq_pos_min(memory(), sequence);
+  return first >= 0 && first <= (n_window_ > 0 ? std::max<llama_pos>(0, static_cast<llama_pos>(n) - n_window_) : 0);
+}
+
+void ContextMemory::Clear(llama_seq_id sequence) { llama_memory_seq_rm(memory(), sequence, -1, -1); }
+
+void ContextMemory::ClearAll() { llama_memory_clear(memory(), true); }
+
+bool ContextMemory::Share(llama_seq_id from, llama_seq_id to, size_t n) {
+  if (sharing_ == Sharing::kCells) {
+    llama_memory_seq_cp(memory(), from, to, 0, static_cast<llama_pos>(n));
+    if (HasWindow(to, n)) return true;
+    Clear(to);
+    return false;
+  }
+  try {
+    // llama_memory_seq_cp copies the buffer of the whole context length, and this only what is used of it.
+    std::vector<uint8_t> state(llama_state_seq_get_size(context_, from));
+    if (llama_state_seq_get_data(context_, state.data(), state.size(), from) == state.size() &&
+        llama_state_seq_set_data(context_, state.data(), state.size(), to) > 0 && (sharing_ == Sharing::kWhole || Truncate(to, n))) {
+      return true;
+    }
+  } catch (const std::exception& error) {
+    Log(LogLevel::kWarn, std::string("the beginning of a prompt could not be copied and is read again: ") + error.what());
+  }
+  Clear(to);
+  return false;
+}
+
+}  // namespace aana::llama

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <llama.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace aana::llama {
+
+// What a context keeps of its sequences. An interface, so that slots can be tested without a model.
+class SequenceMemory {
+ public:
+  // How sequences with the same beginning can share what was computed for it.
+  enum class Sharing {
+    kCells,   // they use the same cells
+    kCopies,  // each has a copy, because it has cells of its own
+    kWhole,   // each has a copy, and only of a whole sequence, because no part can be taken back
+  };
+
+  virtual ~SequenceMemory() = default;
+
+  virtual Sharing sharing() const = 0;
+  // The sequence keeps its first `n` tokens. False when the context cannot take back a part of a sequence.
+  virtual bool Truncate(llama_seq_id sequence, size_t n) = 0;
+  // Forgets the sequence.
+  virtual void Clear(llama_seq_id sequence) = 0;
+  virtual void ClearAll() = 0;
+  // Gives `to`, which is empty, the first `n` tokens of `from`. False when the context cannot.
+  virtual bool Share(llama_seq_id from, llama_seq_id to, size_t n) = 0;
+};
+
+// The memory of a llama.cpp context.
+class ContextMemory final : public SequenceMemory {
+ public:
+  // `context` must outlive this. Its model attends to the last `n_window` tokens in some layers; 0: to all tokens in all layers.
+  ContextMemory(llama_context* context, Sharing sharing, int32_t n_window) : context_(context), sharing_(sharing), n_window_(n_window) {}
+
+  Sharing sharing() const override { return sharing_; }
+  bool Truncate(llama_seq_id sequence, size_t n) override;
+  void Clear(llama_seq_id sequence) override;
+  void ClearAll() override;
+  bool Share(llama_seq_id from, llama_seq_id to, size_t n) override;
+
+ private:
+  llama_memory_t memory() const { return llama_get_memory(context_); }
+
+  // Whether the context still has all of the first `n` tokens that their successor attends to. It overwrites tokens that have left the window.
+  bool HasWindow(llama_seq_id sequence, size_t n) const;
+
+  llama_context* context_;
+  Sharing sharing_;
+  int32_t n_window_;
+};
+
+}  // namespace aana::llama

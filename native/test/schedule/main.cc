@@ -1,0 +1,10 @@
+// Unit tests of the scheduling of the language model engine; they need no model.
+#include "../sampling/check.h"
+#include "tests.h"
+
+int main() {
+  aana::test::TestCells();
+  aana::test::TestShares();
+  aana::test::TestSlots();
+  return aana::test::ExitStatus();
+}

@@ -1,0 +1,210 @@
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../sampling/check.h"
+#include "core/llama/schedule/slots.h"
+#include "tests.h"
+
+namespace aana::test {
+namespace {
+
+using llama::Sequence;
+using llama::SequenceMemory;
+using llama::Slot;
+using llama::Slots;
+
+// Holds the numbers of tokens of sequences.
+class FakeMemory final : public SequenceMemory {
+ public:
+  explicit FakeMemory(Sharing sharing) : sharing_(sharing) {}
+
+  Sharing sharing() const override { return sharing_; }
+  bool Truncate(llama_seq_id sequence, size_t n) override {
+    if (sharing_ == Sharing::kWhole && n != held[sequence]) return false;
+    held[sequence] = n;
+    return true;
+  }
+  void Clear(llama_seq_id sequence) override { held[sequence] = 0; }
+  void ClearAll() override { held.clear(); }
+  bool Share(llama_seq_id from, llama_seq_id to, size_t n) override {
+    Expect(held[to] == 0, "the slot that gets a beginning is not empty");
+    Expect(n <= held[from], "the slot has fewer tokens than it shares");
+    n_shares++;
+    held[to] = n;
+    return true;
+  }
+
+  std::map<llama_seq_id, size_t> held;
+  int n_shares = 0;
+
+ private:
+  Sharing sharing_;
+};
+
+std::unique_ptr<Sequence> Prompt(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
+  return std::make_unique<Sequence>(
+      llama::ReadRequest{.id = id, .tokens = std::move(tokens), .sampling = {}, .rules = {}, .terms = {}, .arrived_at = {}}, cache_key);
+}
+
+std::vector<llama_token> Numbers(llama_token first, size_t n) {
+  std::vector<llama_token> tokens(n);
+  for (size_t i = 0; i < n; i++) tokens[i] = first + static_cast<llama_token>(i);
+  return tokens;
+}
+
+std::vector<llama_token> Joined(std::vector<llama_token> a, const std::vector<llama_token>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// Decodes `n` tokens of the slot's prompt.
+void Decode(Slots& slots, FakeMemory& memory, Slot& slot, size_t n) {
+  slots.Append(slot, slot.sequence->history().data() + slot.decoded.size(), n);
+  memory.held[slot.sequence_id] += n;
+}
+
+struct Fixture {
+  explicit Fixture(SequenceMemory::Sharing sharing = SequenceMemory::Sharing::kCells, size_t count = 4, size_t n_cells = 1000)
+      : memory(sharing), slots(count, memory, n_cells) {}
+
+  Slot& Admit(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
+    auto sequence = Prompt(id, std::move(tokens), cache_key);
+    Slot* slot = slots.Admit(sequence);
+    Expect(slot != nullptr, "there is no free slot");
+    return *slot;
+  }
+  // Runs a prompt to its end.
+  Slot& Finish(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
+    auto& slot = Admit(id, std::move(tokens), cache_key);
+    Decode(slots, memory, slot, static_cast<size_t>(slot.n_prompt_left()));
+    slots.Release(slot);
+    return slot;
+  }
+
+  FakeMemory memory;
+  Slots slots;
+};
+
+void ExpectReused(const Slot& slot, int32_t n) {
+  const auto reused = slot.sequence->n_reused;
+  Expect(reused == n, std::to_string(reused) + " tokens are reused, not " + std::to_string(n));
+}
+
+}  // namespace
+
+void TestSlots() {
+  Test("a prompt that continues a finished one gets its slot", [] {
+    Fixture of;
+    const auto& first = of.Finish(1, Numbers(0, 50));
+    const auto& second = of.Admit(2, Numbers(0, 80));
+    Expect(first.index == second.index && of.memory.n_shares == 0, "it got another slot");
+    ExpectReused(second, 50);
+  });
+  Test("the last token of a prompt is computed again", [] {
+    Fixture of;
+    of.Finish(1, Numbers(0, 50));
+    ExpectReused(of.Admit(2, Numbers(0, 50)), 49);
+  });
+  Test("a prompt shares the beginning of one that runs", [] {
+    Fixture of;
+    auto& first = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, first, 100);
+    const auto& second = of.Admit(2, Joined(Numbers(0, 60), Numbers(900, 20)));
+    ExpectReused(second, 60);
+    Expect(first.decoded.size() == 100 && of.memory.held[first.sequence_id] == 100, "the first lost tokens");
+  });
+  Test("a prompt waits for a beginning that is computed, and then has it", [] {
+    Fixture of;
+    auto& first = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, first, 20);
+    auto& second = of.Admit(2, Joined(Numbers(0, 90), Numbers(900, 5)));
+    Expect(second.awaits && second.awaits->n_tokens == 90, "it does not wait for 90 tokens");
+    of.slots.EndWaits();
+    Expect(second.awaits.has_value(), "it waits no more");
+    Decode(of.slots, of.memory, first, 80);
+    of.slots.EndWaits();
+    Expect(!second.awaits, "it still waits");
+    ExpectReused(second, 90);
+  });
+  Test("a prompt whose beginning will not come takes what is there", [] {
+    Fixture of;
+    auto& first = of.Admit(1, Numbers(0, 100));
+    auto& second = of.Admit(2, Numbers(0, 90));
+    Decode(of.slots, of.memory, first, 30);
+    of.slots.Release(first);
+    of.slots.EndWaits();
+    Expect(!second.awaits, "it still waits");
+    ExpectReused(second, 30);
+  });
+  Test("a chain of waiting prompts ends", [] {
+    Fixture of;
+    auto& first = of.Admit(1, Numbers(0, 100));
+    auto& second = of.Admit(2, Joined(Numbers(0, 50), Numbers(500, 50)));
+    auto& third = of.Admit(3, Joined(Joined(Numbers(0, 50), Numbers(500, 30)), Numbers(700, 9)));
+    Expect(second.awaits->slot == first.index && third.awaits->slot == second.index, "they wait for other slots");
+    of.slots.Release(first);
+    of.slots.EndWaits();
+    Decode(of.slots, of.memory, second, 80);
+    of.slots.EndWaits();
+    ExpectReused(third, 80);
+  });
+  Test("prompts with different keys share nothing", [] {
+    Fixture of;
+    of.Finish(1, Numbers(0, 50), "one");
+    ExpectReused(of.Admit(2, Numbers(0, 50), "other"), 0);
+    auto& third = of.Admit(3, Numbers(0, 50), "third");
+    Expect(!third.awaits, "it waits for another key");
+    ExpectReused(third, 0);
+    ExpectReused(of.Admit(4, Numbers(0, 50), "one"), 49);
+  });
+  Test("a long conversation is not copied for a short beginning", [] {
+    Fixture of(SequenceMemory::Sharing::kCopies);
+    auto& first = of.Admit(1, Numbers(0, 400));
+    Decode(of.slots, of.memory, first, 400);
+    ExpectReused(of.Admit(2, Joined(Numbers(0, 10), Numbers(900, 20))), 0);
+    ExpectReused(of.Admit(3, Joined(Numbers(0, 100), Numbers(900, 20))), 100);
+  });
+  Test("a memory that takes nothing back shares whole sequences only", [] {
+    Fixture of(SequenceMemory::Sharing::kWhole);
+    auto& first = of.Admit(1, Numbers(0, 40));
+    Decode(of.slots, of.memory, first, 40);
+    auto& second = of.Admit(2, Numbers(0, 30));
+    Expect(!second.awaits, "it waits for a part");
+    ExpectReused(second, 0);
+    ExpectReused(of.Admit(3, Numbers(0, 60)), 40);
+  });
+  Test("free slots forget what they keep, the oldest first, to make room", [] {
+    Fixture of(SequenceMemory::Sharing::kCells, 3, 100);
+    of.Finish(1, Numbers(0, 40));
+    of.Finish(2, Numbers(500, 40));
+    auto& running = of.Admit(3, Numbers(900, 30));
+    Expect(of.slots.MakeRoom(30), "there is no room for 30 tokens");
+    Decode(of.slots, of.memory, running, 30);
+    Expect(of.memory.held[0] == 0 && of.memory.held[1] == 40, "another slot was forgotten");
+    Expect(of.slots.MakeRoom(70), "there is no room for 70 tokens");
+    Expect(!of.slots.MakeRoom(71), "there is room for more than there is");
+    Expect(of.memory.held[running.sequence_id] == 30, "a running sequence lost tokens");
+  });
+  Test("a sequence fits if its cells are there beside those that run", [] {
+    Fixture of(SequenceMemory::Sharing::kCells, 3, 160);
+    auto& running = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, running, 100);
+    Expect(of.slots.Fits(*Prompt(2, Numbers(500, 40))), "40 tokens do not fit");
+    Expect(!of.slots.Fits(*Prompt(3, Numbers(500, 60))), "60 tokens fit");
+    Expect(of.slots.Fits(*Prompt(4, Joined(Numbers(0, 90), Numbers(500, 20)))), "a shared beginning counts");
+    of.slots.Release(running);
+    Expect(of.slots.Fits(*Prompt(5, Numbers(500, 160))), "a sequence does not fit where none runs");
+  });
+  Test("a slot whose decode cannot be taken back is forgotten", [] {
+    Fixture of(SequenceMemory::Sharing::kWhole);
+    auto& slot = of.Admit(1, Numbers(0, 40));
+    Decode(of.slots, of.memory, slot, 20);
+    of.memory.held[slot.sequence_id] += 10;
+    of.slots.RollBack(slot);
+    Expect(slot.decoded.empty() && slot.n_prompt_left() == 40, "it kept tokens");
+  });
+}
+
+}  // namespace aana::test

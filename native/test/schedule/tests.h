@@ -1,0 +1,9 @@
+#pragma once
+
+namespace aana::test {
+
+void TestCells();
+void TestShares();
+void TestSlots();
+
+}  // namespace aana::test
