@@ -91,6 +91,26 @@ Llama('changes its sampling defaults without a restart', async () => {
   assert.equal([how, replicaPid(), long.startsWith(short), long.length > short.length], ['in-place', pid, true, true]);
 });
 
+Llama('gives the same answer with guessed tokens', async () => {
+  const guessing = deployed({
+    ...OPTIONS,
+    user_config: {
+      ...OPTIONS.user_config,
+      model_kwargs: { n_ctx: CONTEXT, n_threads: 1, speculative_config: { method: 'ngram' } },
+    },
+  });
+  try {
+    await guessing.start();
+    const args = {
+      dialog: dialog('Repeat: the red fox, the red fox, the red fox'),
+      sampling_params: { max_tokens: 40 },
+    };
+    assert.is(contentOf(await guessing.handle('model').call('chat', args)), contentOf(await llm.call('chat', args)));
+  } finally {
+    await guessing.shutdown({ graceMs: 0 });
+  }
+});
+
 Llama('streams an answer in many pieces', async () => {
   assert.ok((await texts({ dialog: QUESTION })).length > 5);
 });

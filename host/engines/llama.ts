@@ -39,6 +39,7 @@ interface LlamaSpec {
   readonly n_ctx: number;
   readonly n_seq_max: number;
   readonly n_ctx_total?: number;
+  readonly n_guessed?: number;
   readonly cache_scope?: 'shared' | 'tenant';
   readonly n_threads: number;
   readonly n_gpu_layers: number;
@@ -98,6 +99,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       contextTokens: spec.n_ctx,
       maxSequences: spec.n_seq_max,
       ...(spec.n_ctx_total !== undefined && { totalCells: spec.n_ctx_total }),
+      ...(spec.n_guessed !== undefined && { guessedTokensPerStep: spec.n_guessed }),
       sharesPrefixesAmongTenants: spec.cache_scope !== 'tenant',
       threads: spec.n_threads,
       gpuLayers: spec.n_gpu_layers,

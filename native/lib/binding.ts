@@ -71,6 +71,11 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   /** Prompt tokens decoded in one step. A limit keeps a long prompt from delaying running sequences. */
   readonly prefillTokensPerStep: number;
   /**
+   * Tokens that are guessed from the earlier tokens of their sequences and computed with the next ones, 0 to 256 in a
+   * step, all sequences together. Right guesses save steps; the text stays the same. Default: 0.
+   */
+  readonly guessedTokensPerStep?: number;
+  /**
    * Whether all sequences share the cells of one cache. Otherwise each sequence has a cache of its own. Default: false.
    */
   readonly kvUnified?: boolean;
@@ -210,6 +215,9 @@ export interface LlamaCounts {
   readonly reusedTokens: number;
   /** Requests that lost their cells while they ran, and were computed again. */
   readonly preemptions: number;
+  /** Tokens that were guessed, and those of them that came true. */
+  readonly guessedTokens: number;
+  readonly acceptedTokens: number;
 }
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';

@@ -89,6 +89,7 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.n_context = Int(object, "contextTokens", 0);
   options.n_sequences = Int(object, "maxSequences", 1, 64);
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
+  if (!object.Get("guessedTokensPerStep").IsUndefined()) options.n_drafted = Int(object, "guessedTokensPerStep", 0, 256);
   if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   const auto kv_type = String(object, "kvType");
   if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
@@ -141,6 +142,8 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("promptTokens", counts.n_prompt);
   set("reusedTokens", counts.n_reused);
   set("preemptions", counts.n_preempted);
+  set("guessedTokens", counts.n_drafted);
+  set("acceptedTokens", counts.n_accepted);
   return object;
 }
 

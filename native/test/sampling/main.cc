@@ -1,4 +1,4 @@
-// Unit tests of sampling, stop strings and grammars; they need no model.
+// Unit tests of sampling, stop strings, grammars and guesses; they need no model.
 #include "check.h"
 #include "tests.h"
 
@@ -8,6 +8,7 @@ int main() {
   aana::test::TestSampler();
   aana::test::TestStopMatcher();
   aana::test::TestGrammar();
+  aana::test::TestNgramDrafter();
   aana::test::TestAgainstUpstream();
   return aana::test::ExitStatus();
 }

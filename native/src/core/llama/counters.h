@@ -13,6 +13,8 @@ struct Counts {
   uint64_t n_prompt = 0;    // prompt tokens of the requests that began
   uint64_t n_reused = 0;    // those of them whose keys and values were cached
   uint64_t n_preempted = 0;  // sequences that lost their cells while they ran
+  uint64_t n_drafted = 0;    // guessed tokens
+  uint64_t n_accepted = 0;   // those of them that came true
 };
 
 // The counts of an engine. The engine's thread changes them, any thread reads them.

@@ -54,7 +54,8 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
       slots_(static_cast<size_t>(options.n_sequences), memory_, context.has_streams() ? SIZE_MAX : static_cast<size_t>(context.n_cells())),
       batch_(context.n_batch()),
       reader_timeout_(options.reader_timeout),
-      has_tenant_caches_(!options.shares_prefixes_among_tenants) {}
+      has_tenant_caches_(!options.shares_prefixes_among_tenants),
+      n_drafted_(model.CanRollBack() ? static_cast<size_t>(options.n_drafted) : 0) {}
 
 void DecodeLoop::Run() {
   bool is_idle = false;
@@ -187,6 +188,7 @@ Deadline DecodeLoop::NextDue() const {
 bool DecodeLoop::Step() {
   auto [adapter, plan] = PlanThatFits();
   if (plan.empty()) return false;
+  if (n_drafted_ > 0) Speculate(plan);
   // llama.cpp computes sequences with consecutive ids in one pass over the weights.
   if (context_.has_streams()) std::ranges::sort(plan, {}, &Share::slot);
   const auto outputs = FillBatch(plan);
@@ -243,6 +245,24 @@ DecodeLoop::StepPlan DecodeLoop::PlanThatFits() {
   }
 }
 
+void DecodeLoop::Speculate(std::vector<Share>& plan) {
+  const auto is_decoding = [&](const Share& share) { return slots_[share.slot].n_prompt_left() == 0; };
+  const auto n_decoding = static_cast<size_t>(std::ranges::count_if(plan, is_decoding));
+  size_t n_tokens = 0;
+  for (const auto& share : plan) {
+    auto& slot = slots_[share.slot];
+    slot.draft.clear();
+    if (is_decoding(share)) slot.draft = slot.sequence->Draft(n_drafted_, n_drafted_ / n_decoding, context_.n_context());
+    n_tokens += static_cast<size_t>(share.n_tokens) + slot.draft.size();
+  }
+  const bool has_room = slots_.MakeRoom(n_tokens);
+  for (auto& share : plan) {
+    auto& draft = slots_[share.slot].draft;
+    if (!has_room) draft.clear();
+    share.n_tokens += static_cast<int32_t>(draft.size());
+  }
+}
+
 void DecodeLoop::NoteBegun(Slot& slot) {
   auto& sequence = *slot.sequence;
   if (slot.awaits || std::exchange(sequence.has_begun, true)) return;
@@ -289,6 +309,8 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
     const int32_t n_prompt_left = slot.n_prompt_left();
     if (n_prompt_left == 0) {
       outputs.push_back({share.slot, batch_.Add(slot.sequence->next_token(), position, slot.sequence_id, true)});
+      auto next = position;
+      for (const auto token : slot.draft) batch_.Add(token, ++next, slot.sequence_id, true);
       continue;
     }
     for (int32_t i = 0; i < share.n_tokens; i++) {
@@ -336,9 +358,7 @@ void DecodeLoop::SampleAll(const std::vector<Output>& outputs) {
   for (const auto& output : outputs) {
     auto& slot = slots_[output.slot];
     try {
-      auto [text, finished] = slot.sequence->Sample(LogitsOf(output), sampling_memory_, model_, context_.n_context());
-      if (text) Emit({slot.sequence->id(), std::move(*text)});
-      if (finished) Finish(slot, *finished);
+      Sample(slot, output.index);
     } catch (const SamplingError& error) {
       const bool is_callers = error.fault() == Fault::kCaller;
       Fail(slot, is_callers ? ErrorCode::kInvalidSampling : ErrorCode::kFailed, error.fault(), error.what());
@@ -350,8 +370,31 @@ void DecodeLoop::SampleAll(const std::vector<Output>& outputs) {
   }
 }
 
-std::span<float> DecodeLoop::LogitsOf(const Output& output) {
-  auto* logits = llama_get_logits_ith(context_.get(), output.index);
+void DecodeLoop::Sample(Slot& slot, int32_t index) {
+  const auto draft = std::exchange(slot.draft, {});
+  for (size_t n_accepted = 0;; n_accepted++) {
+    auto& sequence = *slot.sequence;
+    auto [text, finished] = sequence.Sample(LogitsOf(index + static_cast<int32_t>(n_accepted)), sampling_memory_, model_, context_.n_context());
+    if (text) Emit({sequence.id(), std::move(*text)});
+    const bool goes_on = !finished && n_accepted < draft.size() && sequence.next_token() == draft[n_accepted];
+    if (goes_on) continue;
+    if (!draft.empty()) NoteSpeculation(slot, draft.size(), n_accepted);
+    if (finished) Finish(slot, *finished);
+    return;
+  }
+}
+
+void DecodeLoop::NoteSpeculation(Slot& slot, size_t n_drafted, size_t n_accepted) {
+  slot.sequence->NoteAccepted(n_drafted, n_accepted);
+  counters_.Change([&](Counts& counts) {
+    counts.n_drafted += n_drafted;
+    counts.n_accepted += n_accepted;
+  });
+  slots_.Truncate(slot, slot.decoded.size() - (n_drafted - n_accepted));
+}
+
+std::span<float> DecodeLoop::LogitsOf(int32_t index) {
+  auto* logits = llama_get_logits_ith(context_.get(), index);
   if (!logits) throw std::runtime_error("llama.cpp has no logits for a token of the batch");
   return {logits, static_cast<size_t>(model_.n_vocab())};
 }

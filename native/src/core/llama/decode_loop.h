@@ -38,7 +38,7 @@ class DecodeLoop {
   void EndAll();
 
  private:
-  // A token of the batch whose logits a sequence waits for.
+  // A token of the batch whose logits a sequence waits for, with the guessed tokens behind it.
   struct Output {
     size_t slot;
     int32_t index;
@@ -71,6 +71,8 @@ class DecodeLoop {
   // The sequence that gives up its cells first: one whose reader is behind, else the youngest. Null when only one has or takes any.
   Slot* FindVictim();
   void Preempt(Slot& slot);
+  // Adds guesses of the next tokens to the plan, where the context has cells for them.
+  void Speculate(std::vector<Share>& plan);
   // Counts the tokens of a sequence that begins, once.
   void NoteBegun(Slot& slot);
   void Charge(const Sequence& sequence, int64_t n_tokens);
@@ -81,7 +83,11 @@ class DecodeLoop {
   void NoteWork();
   void NoteDecoded(const std::vector<Share>& plan);
   void SampleAll(const std::vector<Output>& outputs);
-  std::span<float> LogitsOf(const Output& output);
+  // Samples the next token, and as long as it is the one that was guessed, the one after it.
+  void Sample(Slot& slot, int32_t index);
+  // Forgets guesses that did not come true.
+  void NoteSpeculation(Slot& slot, size_t n_drafted, size_t n_accepted);
+  std::span<float> LogitsOf(int32_t index);
 
   void RollBack(const std::vector<Share>& plan);
   void PreemptYoungest(const std::vector<Share>& plan);
@@ -110,6 +116,7 @@ class DecodeLoop {
   std::vector<std::unique_ptr<Sequence>> parked_;  // for their readers, without a slot
   const std::chrono::milliseconds reader_timeout_;
   const bool has_tenant_caches_;
+  const size_t n_drafted_;
   std::vector<Event> events_;  // of this step
   uint64_t n_requests_ = 0;
 };

@@ -28,6 +28,9 @@ int32_t ContextTokens(const Model& model, const LoadOptions& options) {
   return n_context;
 }
 
+// Tokens of a step whose logits are needed: one of each sequence, and guessed ones.
+int32_t Outputs(const LoadOptions& options) { return options.n_sequences + options.n_drafted; }
+
 bool IsUnified(const LoadOptions& options) { return options.kv_unified || options.n_cells > 0; }
 
 int64_t Cells(const LoadOptions& options, int32_t n_context) {
@@ -172,15 +175,15 @@ llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callb
 Context::Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data)
     : n_context_(ContextTokens(model, options)),
       n_cells_(Cells(options, n_context_)),
-      n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + options.n_sequences)),
+      n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + Outputs(options))),
       has_streams_(!IsUnified(options) || !model.CanRollBack()) {
   auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_cells_);
   params.n_batch = static_cast<uint32_t>(n_batch_);
   params.n_ubatch = static_cast<uint32_t>(kUbatchTokens);
   params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
-  // One token of a sequence is sampled in a step; without this the logits' buffer has room for a whole batch.
-  params.n_outputs_max = static_cast<uint32_t>(options.n_sequences);
+  // Without this the logits' buffer has room for a whole batch.
+  params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
   params.type_k = params.type_v = options.kv_type == KvType::kQ8_0 ? GGML_TYPE_Q8_0 : GGML_TYPE_F16;
   params.kv_unified = IsUnified(options);
   params.swa_full = true;  // or a prefix of a finished sequence could not be kept

@@ -42,6 +42,8 @@ struct LoadOptions : ModelOptions {
   int32_t n_context = 0;  // per sequence; 0: what the model was trained with
   int32_t n_sequences = 1;
   int32_t n_prefill_per_step = 256;
+  // Tokens of completions that are guessed and computed together with the next ones in a step, all sequences together; 0: none. See NgramDrafter.
+  int32_t n_drafted = 0;
   KvType kv_type = KvType::kF16;
   bool kv_unified = false;  // all sequences share their cells
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use

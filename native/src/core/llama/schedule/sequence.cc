@@ -75,6 +75,17 @@ std::string Sequence::PieceOf(llama_token token, const Model& model) const {
   return is_shown ? model.PieceOrControlText(token) : model.Piece(token);
 }
 
+std::vector<llama_token> Sequence::Draft(size_t n_most, size_t n_allowed, int32_t n_context) {
+  if (!drafter_) drafter_.emplace(n_most);
+  // The token after the last guessed one is sampled, too.
+  const int32_t n_left = std::min(sampling_.max_tokens, n_context - n_prompt()) - n_completion_ - 1;
+  if (n_left <= 0) return {};
+  history_.push_back(next_token_);
+  auto draft = drafter_->Draft(history_, std::min(n_allowed, static_cast<size_t>(n_left)));
+  history_.pop_back();
+  return draft;
+}
+
 bool Sequence::IsEnd(llama_token token, const Model& model) const {
   return model.EndsGeneration(token) || std::ranges::find(sampling_.stop_tokens, token) != sampling_.stop_tokens.end();
 }

@@ -14,6 +14,7 @@
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
 #include "core/llama/sampling/sampler.h"
+#include "core/llama/speculation/ngram_drafter.h"
 #include "core/llama/text/stop_matcher.h"
 #include "core/llama/text/utf8_stream.h"
 
@@ -51,6 +52,12 @@ class Sequence {
   };
   // Chooses a token by the logits, which it changes. `n_context` tokens fit into the context. Throws SamplingError.
   Progress Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context);
+
+  // Guesses what follows next_token(), at most `n_allowed` tokens now and `n_most` ever; `n_context` tokens fit into the context. Empty where nothing
+  // is guessed.
+  std::vector<llama_token> Draft(size_t n_most, size_t n_allowed, int32_t n_context);
+  // How many of the guessed tokens were sampled.
+  void NoteAccepted(size_t n_drafted, size_t n_accepted) { drafter_->Learn(n_drafted, n_accepted); }
 
   // It got a slot, for the first time or again.
   void NoteAdmitted();
@@ -90,6 +97,7 @@ class Sequence {
   std::vector<llama_token> history_;
   int32_t n_prompt_;
   std::optional<Sampler> sampler_;  // made when it is needed first
+  std::optional<NgramDrafter> drafter_;
   Utf8Stream utf8_;
   StopMatcher stop_matcher_;
   llama_token next_token_ = LLAMA_TOKEN_NULL;

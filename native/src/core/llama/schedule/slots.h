@@ -32,6 +32,7 @@ struct Slot {
   size_t n_prompt = 0;                 // tokens of its last sequence's prompt
   std::unique_ptr<Sequence> sequence;  // null: free
   std::optional<AwaitedPrefix> awaits;
+  std::vector<llama_token> draft;      // guessed to follow the sequence's next token, computed with it
   uint64_t used_at = 0;
 
   // Tokens that must be decoded before its sequence goes on; 0: the next one is sequence->next_token().
@@ -58,6 +59,8 @@ class Slots {
   std::unique_ptr<Sequence> Release(Slot& slot);
   // Adds tokens that were decoded for the slot.
   void Append(Slot& slot, const llama_token* tokens, size_t n);
+  // Keeps the first `n` tokens of what was decoded for the slot. A slot of a context that cannot do that is forgotten.
+  void Truncate(Slot& slot, size_t n);
   // Takes back what a decode that failed or was abandoned left behind `decoded`. A slot of a context that cannot do that is forgotten.
   void RollBack(Slot& slot);
   // Forgets what a slot decoded.
@@ -98,7 +101,6 @@ class Slots {
   bool CanShare(const Slot& slot, size_t n) const;
   // Brings what the context has of the sequence's beginning into its slot.
   void Begin(Slot& slot);
-  void Truncate(Slot& slot, size_t n);
 
   std::vector<Slot> slots_;
   SequenceMemory& memory_;
