@@ -80,6 +80,12 @@ Loose('without parallel calls only the first is one', () => {
   assert.equal(read(`${CALL}\n${CALL}`, { parallel: false }), { text: CALL, calls: [PARIS] });
 });
 
+Loose('white space after a fence is read in linear time', () => {
+  // A pattern that can divide the space among several parts of it would need hours.
+  const whole = `\`\`\`${' '.repeat(20_000)}x! \`\`\`json${' \n'.repeat(20_000)}x`;
+  assert.equal(read(whole, { size: 1000 }), { text: whole, calls: [] });
+});
+
 Loose('a long JSON that never ends is given up', () => {
   const whole = `{"name": "weather", "arguments": {"city": "${'x'.repeat(100_000)}`;
   const loose = new LooseCalls(['weather'], { parallel: true });

@@ -13,10 +13,12 @@ export interface LooseText {
 /** Text that could be a call is held back up to this length. */
 const MAX_HELD = 32_768;
 
+// The parts of these patterns that take white space are never next to each other, so the time is linear.
+
 /** The beginning of JSON on a line, bare or in a fence. The fence may name a language in which models write calls. */
-const OPENING = /(?:^|\n)[ \t]*(?:```[ \t]*(?:json|tool_call|tool_calls)?[ \t]*\r?\n?\s*)?([[{])/;
+const OPENING = /(?:^|\n)[ \t]*(?:```(?:[ \t]*(?:json|tool_calls?))?\s*)?([[{])/;
 /** An end of the text that more text could make an {@link OPENING}. */
-const UNFINISHED = /(?:^|\n)[ \t]*(?:`{1,2}|```[ \t]*[a-z_]{0,10}[ \t]*\r?\n?\s*)?$/;
+const UNFINISHED = /(?:^|\n)[ \t]*(?:`{1,2}|```(?:[ \t]*[a-z_]{1,10})?\s*)?$/;
 const CLOSING_FENCE = /^\s*```[ \t]*(?:\n|$)/;
 /** Members with which a call begins. */
 const FIRST_KEYS = ['name', 'function', 'tool', 'type', 'id', 'arguments', 'parameters'];
