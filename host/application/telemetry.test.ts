@@ -213,7 +213,9 @@ else {
     );
     assert.equal(attributesOf('aana.plugin.invocation.wait'), [words, helper, words, helper]);
     assert.equal(attributesOf('aana.plugin.invocation.cpu'), [helper, words, helper, words]);
-    assert.ok(telemetry.of('aana.plugin.invocation.cpu').every(({ value }) => value > 0 && value < 60));
+    const cpu = telemetry.of('aana.plugin.invocation.cpu').map(({ value }) => value);
+    // Linux counts the time of a thread in steps of up to 4 ms, so a short invocation may have 0.
+    assert.ok(cpu.every((value) => value >= 0 && value < 60) && cpu.some((value) => value > 0), `${cpu}`);
     assert.equal(
       telemetry.of('aana.plugin.invocations.open').map(({ value }) => value),
       [1, 2, 1, 0, 1, 2, 1, 0],

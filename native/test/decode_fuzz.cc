@@ -1,0 +1,164 @@
+// Random requests to the language model engine without Node, for the sanitizers: arrivals, cancellations, slow readers, too few cells, guessed
+// tokens, grammars, and a stop while requests run. `node native/test/sanitize.mjs` builds and runs it.
+#include <ggml-backend.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "core/engine_log.h"
+#include "core/llama/engine.h"
+
+namespace {
+
+using namespace aana;
+using llama::RequestId;
+
+class Round {
+ public:
+  Round(const std::string& model_path, uint32_t seed) : random_(seed), engine_(Options(model_path), [this] { Wake(); }) {}
+
+  void Run(int n_requests) {
+    while (phase_ == llama::Phase::kLoading) Take();
+    if (phase_ != llama::Phase::kReady) throw std::runtime_error("the model does not load: " + failure_);
+    // Cancels beside the thread that submits.
+    std::thread canceller([this] {
+      while (!is_over_) {
+        const auto last = last_id_.load();
+        if (last > 0) engine_.Cancel(1 + static_cast<RequestId>(static_cast<uint64_t>(engine_.beats()) % static_cast<uint64_t>(last)));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    });
+    for (int i = 0; i < n_requests; i++) {
+      Submit();
+      while (n_open_.size() > 12) Take();
+    }
+    const bool is_stopped = UpTo(3) == 0;
+    if (is_stopped) engine_.Stop();
+    while (!n_open_.empty()) {
+      reads_all_ = true;
+      for (auto& [id, n_unread] : n_open_) engine_.Acknowledge(id, std::exchange(n_unread, 0));
+      Take();
+    }
+    is_over_ = true;
+    canceller.join();
+    engine_.Stop();
+    while (phase_ == llama::Phase::kReady) Take();
+    if (phase_ != llama::Phase::kClosed) throw std::runtime_error("the engine failed: " + failure_);
+  }
+
+  llama::Counts counts() const { return engine_.counts(); }
+
+ private:
+  int UpTo(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
+
+  llama::LoadOptions Options(const std::string& model_path) {
+    llama::LoadOptions options;
+    options.model_path = model_path;
+    options.n_context = 128;
+    options.n_sequences = 1 + UpTo(4);
+    options.n_gpu_layers = 0;
+    options.n_prefill_per_step = 8 + UpTo(56);
+    if (UpTo(1) == 0) options.n_cells = 128 + UpTo(60);
+    if (UpTo(1) == 0) options.n_drafted = 1 + UpTo(11);
+    options.shares_prefixes_among_tenants = UpTo(1) == 0;
+    return options;
+  }
+
+  void Submit() {
+    static const char* const kWords[] = {"the", "dog", "house", "little", "red", "ball", "girl", "ran"};
+    std::string prompt = UpTo(1) == 0 ? "Once upon a time there was a little girl who had a red ball and a big dog" : "One day";
+    for (int i = UpTo(20); i > 0; i--) prompt += std::string(" ") + kWords[UpTo(7)];
+    const RequestId id = last_id_ + 1;
+    llama::Request request{.id = id, .prompt = std::move(prompt), .sampling = {}, .terms = {}, .adapter = {}};
+    request.sampling.max_tokens = 1 + UpTo(UpTo(4) == 0 ? 100 : 10);
+    if (UpTo(4) == 0) request.sampling.grammar.text = "root ::= (\"the \" | \"dog \" | [a-z]+)*";
+    if (UpTo(2) == 0) request.sampling.temperature = 0.0F;
+    request.sampling.seed = static_cast<uint32_t>(id);
+    request.terms.tenant = std::to_string(UpTo(2));
+    request.terms.priority = UpTo(4) - 2;
+    if (UpTo(9) == 0) request.terms.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(UpTo(200));
+    n_open_[id] = 0;
+    engine_.Submit(std::move(request));
+    last_id_ = id;
+  }
+
+  void Take() {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::milliseconds(20), [&] { return is_woken_; });
+      is_woken_ = false;
+    }
+    const auto delivery = engine_.Take();
+    phase_ = delivery.phase;
+    failure_ = delivery.failure;
+    for (const auto& event : delivery.events) {
+      const auto found = n_open_.find(event.id);
+      if (found == n_open_.end()) throw std::runtime_error("request " + std::to_string(event.id) + " has an event after its end");
+      if (!std::holds_alternative<llama::TextEvent>(event.what)) {
+        n_open_.erase(found);
+      } else if (++found->second > UpTo(80) || reads_all_) {
+        engine_.Acknowledge(event.id, std::exchange(found->second, 0));
+      }
+    }
+  }
+
+  void Wake() {
+    std::lock_guard lock(mutex_);
+    is_woken_ = true;
+    changed_.notify_one();
+  }
+
+  std::mt19937 random_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_woken_ = false;
+  bool reads_all_ = false;
+  std::atomic<bool> is_over_ = false;
+  std::atomic<RequestId> last_id_ = 0;
+  std::map<RequestId, int64_t> n_open_;  // text events that were not acknowledged, of each open request
+  llama::Phase phase_ = llama::Phase::kLoading;
+  std::string failure_;
+  llama::Engine engine_;  // last, because its threads use the members above
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: aana-decode-fuzz <folder of the backends> <text model.gguf> <requests> <seed>\n");
+    return 2;
+  }
+  try {
+    InitEngines();
+    ggml_backend_load_all_from_path(argv[1]);
+    const int n_requests = std::atoi(argv[3]);
+    const auto seed = static_cast<uint32_t>(std::atoi(argv[4]));
+    uint64_t n_preempted = 0;
+    uint64_t n_reused = 0;
+    for (int n = 0, round = 0; n < n_requests; n += 100, round++) {
+      Round run(argv[2], seed + static_cast<uint32_t>(round));
+      run.Run(std::min(100, n_requests - n));
+      n_preempted += run.counts().n_preempted;
+      n_reused += run.counts().n_reused;
+    }
+    std::printf("%d requests ended, %llu interrupted, %llu prompt tokens reused\n", n_requests, static_cast<unsigned long long>(n_preempted),
+                static_cast<unsigned long long>(n_reused));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::_Exit(1);
+  }
+  return 0;
+}
