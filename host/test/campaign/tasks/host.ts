@@ -103,6 +103,8 @@ process.on('message', (order: HostOrder) => {
   void thread?.terminate();
 });
 process.on('disconnect', () => void app.shutdown({ graceMs: 0 }).then(() => process.exit(0)));
+// The campaign disconnected before there was a listener.
+if (!process.connected) process.exit(0);
 await app.listen({ host: '127.0.0.1', port: 0 });
 await app.deploy();
 // The campaign may have ended while this host started. Then `disconnect` ends the host.

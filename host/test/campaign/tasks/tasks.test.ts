@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
 import { skip } from '../../skip.ts';
 import { runCampaign } from './campaign.ts';
+import { HostKeeper } from './host-keeper.ts';
 import { killAll } from './kills.ts';
 import { runRounds } from './rounds.ts';
 import { faultGroups } from './store-faults.ts';
@@ -35,6 +36,20 @@ function campaignTest(databases: TestDatabases, hosts: number): void {
     }
   });
 }
+
+Campaign('a host that is stopped while it starts ends', async () => {
+  const databases = sqliteDatabases();
+  const folder = await mkdtemp(join(tmpdir(), 'aana-keeper-'));
+  const keeper = new HostKeeper(folder, 0, await databases.create());
+  try {
+    await keeper.start();
+    await keeper.stop();
+    assert.equal(keeper.ownEnds, []);
+  } finally {
+    await rm(folder, { recursive: true });
+    await databases.end();
+  }
+});
 
 const postgres = await postgresDatabases();
 campaignTest(sqliteDatabases(), 1);
