@@ -25,6 +25,7 @@ import type {
 } from '../schemas/index.ts';
 import { type Answer, joined, withCalls } from './chat/chat-chunks.ts';
 import { activeTools, type ChatOptions, chatPrompt } from './chat/chat-prompt.ts';
+import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
@@ -63,30 +64,6 @@ interface LlamaAdapter {
 
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
-
-interface WithDetails {
-  readonly details?: boolean;
-}
-
-interface ChatArgs extends ChatOptions {
-  readonly dialog: ChatDialog;
-  readonly sampling_params?: SamplingParams | null;
-  readonly assistant_prefix?: string | null;
-  readonly adapter?: string | null;
-  readonly response_format?: ResponseFormat | null;
-}
-
-interface GenerateArgs {
-  readonly prompt: string;
-  readonly sampling_params?: SamplingParams | null;
-  readonly adapter?: string | null;
-}
-
-interface GenerateBatchArgs extends WithDetails {
-  readonly prompts: readonly string[];
-  readonly sampling_params?: SamplingParams | null;
-  readonly adapter?: string | null;
-}
 
 export async function start(spec: LlamaSpec, { log, progress }: StartContext): Promise<Implementation> {
   const requests = new LlamaRequests(spec.model_name, endProcess);

@@ -8,7 +8,6 @@ import { InferenceException } from '../../replicas/process/inference-exception.t
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type {
-  ChatDialog,
   ChatOutputWithDetails,
   GeneratedText,
   GeneratedTexts,
@@ -19,6 +18,7 @@ import type {
   ToolCall,
 } from '../../schemas/index.ts';
 import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
+import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from '../chat/text-arguments.ts';
 import { ToolCallParts } from '../chat/tool-call-ids.ts';
 import { AnswerFormatError, AnswerReader } from './answer.ts';
 import { type Dialect, samplingBody } from './dialects.ts';
@@ -40,24 +40,6 @@ interface OpenAiSpec {
   readonly max_parallel: number;
   readonly default_sampling_params: SamplingParams;
   readonly network?: NetworkSettings;
-}
-
-interface WithDetails {
-  readonly details?: boolean;
-}
-
-interface ChatArgs extends ChatOptions {
-  readonly dialog: ChatDialog;
-  readonly sampling_params?: SamplingParams | null;
-  readonly assistant_prefix?: string | null;
-  readonly adapter?: string | null;
-  readonly response_format?: ResponseFormat | null;
-}
-
-interface GenerateArgs {
-  readonly prompt: string;
-  readonly sampling_params?: SamplingParams | null;
-  readonly adapter?: string | null;
 }
 
 type Pieces = AsyncGenerator<TextChunk, GenerationDetails | undefined>;
@@ -86,7 +68,7 @@ export async function start(spec: OpenAiSpec, { log, progress }: StartContext): 
       chat_stream: (args, context) => remote.chatPieces(args as unknown as ChatArgs, context),
       generate: (args, context) => remote.generate(args as unknown as GenerateArgs & WithDetails, context),
       generate_stream: (args, context) => remote.pieces(args as unknown as GenerateArgs, context),
-      generate_batch: (args, context) => remote.generateBatch(args as never, context),
+      generate_batch: (args, context) => remote.generateBatch(args as unknown as GenerateBatchArgs, context),
       count_tokens: (args, context) => countTokens(server, found, args, context),
     },
     reconfigure: async (next) => remote.reconfigure(next as OpenAiSpec),
@@ -162,10 +144,7 @@ class RemoteModel {
   }
 
   /** Has at most `max_parallel` prompts at the server at a time. When one fails, the others are cancelled. */
-  async generateBatch(
-    { prompts, ...rest }: WithDetails & Omit<GenerateArgs, 'prompt'> & { readonly prompts: readonly string[] },
-    context: CallContext,
-  ): Promise<GeneratedTexts> {
+  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
     const answers = await boundedMap(prompts, this.#spec.max_parallel, context.signal, (prompt, signal) =>
       this.generate({ ...rest, prompt }, { ...context, signal }),
     );

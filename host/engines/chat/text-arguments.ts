@@ -1,0 +1,28 @@
+import type { ChatDialog, ResponseFormat, SamplingParams } from '../../schemas/index.ts';
+import type { ChatOptions } from './chat-prompt.ts';
+
+// The arguments of the methods of a text model, as the host passes them on after it has checked them.
+
+export interface WithDetails {
+  readonly details?: boolean;
+}
+
+export interface ChatArgs extends ChatOptions {
+  readonly dialog: ChatDialog;
+  readonly sampling_params?: SamplingParams | null;
+  readonly assistant_prefix?: string | null;
+  readonly adapter?: string | null;
+  readonly response_format?: ResponseFormat | null;
+}
+
+export interface GenerateArgs {
+  readonly prompt: string;
+  readonly sampling_params?: SamplingParams | null;
+  readonly adapter?: string | null;
+}
+
+export interface GenerateBatchArgs extends WithDetails {
+  readonly prompts: readonly string[];
+  readonly sampling_params?: SamplingParams | null;
+  readonly adapter?: string | null;
+}
