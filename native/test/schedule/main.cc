@@ -6,5 +6,6 @@ int main() {
   aana::test::TestCells();
   aana::test::TestShares();
   aana::test::TestSlots();
+  aana::test::TestSteps();
   return aana::test::ExitStatus();
 }

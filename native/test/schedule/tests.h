@@ -5,5 +5,6 @@ namespace aana::test {
 void TestCells();
 void TestShares();
 void TestSlots();
+void TestSteps();
 
 }  // namespace aana::test

@@ -227,7 +227,7 @@ std::vector<Share> DecodeLoop::Plan(const AdapterUse& adapter) {
   for (auto& slot : slots_) {
     if (!slot.sequence || slot.awaits || slot.sequence->adapter() != adapter) continue;
     NoteBegun(slot);
-    demands.push_back({slot.index, slot.n_prompt_left(), slot.sequence->IsPaused()});
+    demands.push_back({slot.index, slot.sequence->number, slot.n_prompt_left(), slot.sequence->IsPaused()});
   }
   return scheduler_.Plan(demands);
 }

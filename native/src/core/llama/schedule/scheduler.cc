@@ -1,6 +1,7 @@
 #include "core/llama/schedule/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace aana::llama {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 constexpr double kStepSeconds = 0.15;
 // So that a prompt gets on, however slow the machine is; also the least from which the time of a token is learnt.
 constexpr int32_t kMinPrefillTokens = 16;
+// One step in so many goes to the oldest prompt, so that short prompts that keep arriving slow a long one down at most so many times.
+constexpr size_t kStepsPerOldest = 4;
 
 }  // namespace
 
@@ -24,18 +27,16 @@ std::vector<Share> Scheduler::Plan(std::span<const Demand> demands) {
   }
   if (prefilling.empty()) return plan;
 
-  std::rotate(prefilling.begin(), prefilling.begin() + static_cast<std::ptrdiff_t>(turn_++ % prefilling.size()), prefilling.end());
-  // Those who need least first: what they leave goes to the others.
-  std::stable_sort(prefilling.begin(), prefilling.end(),
-                   [](const Demand& a, const Demand& b) { return a.n_prompt_left < b.n_prompt_left; });
+  const bool is_turn_of_oldest = turn_++ % kStepsPerOldest == kStepsPerOldest - 1;
+  std::ranges::sort(prefilling, {}, [&](const Demand& demand) {
+    return std::pair(is_turn_of_oldest ? 0 : demand.n_prompt_left, demand.number);
+  });
   int32_t n_left = PrefillTokens(!plan.empty());
-  auto n_waiting = static_cast<int32_t>(prefilling.size());
   for (const auto& demand : prefilling) {
-    const int32_t n_fair = (n_left + n_waiting - 1) / n_waiting;
-    const int32_t n_tokens = std::min(demand.n_prompt_left, n_fair);
-    if (n_tokens > 0) plan.push_back({demand.slot, n_tokens});
+    const int32_t n_tokens = std::min(demand.n_prompt_left, n_left);
+    if (n_tokens == 0) break;
+    plan.push_back({demand.slot, n_tokens});
     n_left -= n_tokens;
-    n_waiting--;
   }
   return plan;
 }

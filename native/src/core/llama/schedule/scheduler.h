@@ -11,6 +11,7 @@ namespace aana::llama {
 // What the scheduler needs to know of a sequence.
 struct Demand {
   size_t slot = 0;
+  uint64_t number = 0;  // sequences are numbered as they arrive
   // Prompt tokens that are not decoded yet; 0: the sequence decodes its completion.
   int32_t n_prompt_left = 0;
   // Its reader is too far behind.
@@ -23,9 +24,10 @@ struct Share {
   int32_t n_tokens = 0;
 };
 
-// Decides who runs in a step: one token for every sequence that decodes and is not paused, and a bounded number of prompt tokens,
-// shared alike among the sequences that prefill, so that neither a long prompt nor many of them hold up the rest. Beside sequences
-// that decode, a slow machine takes fewer prompt tokens: as many as keep a step short.
+// Decides which sequences run in a step: one token for every sequence that decodes and is not paused, and a bounded number of prompt tokens.
+// These go to the prompt with the fewest tokens left, because that gives the least mean time to the first token and the fewest passes over the
+// weights (shortest remaining processing time first). In every fourth step they go to the oldest prompt, so a long one is not starved.
+// Beside sequences that decode, a slow machine takes fewer prompt tokens: as many as keep a step short.
 class Scheduler {
  public:
   explicit Scheduler(int32_t n_prefill_per_step) : n_prefill_per_step_(n_prefill_per_step) {}
@@ -43,8 +45,7 @@ class Scheduler {
   int32_t n_prefill_per_step_;
   double seconds_per_token_ = 0;  // of the last steps with many tokens; 0: not known
   double least_seconds_per_token_ = 0;
-  // Whose turn it is to get what does not divide evenly.
-  size_t turn_ = 0;
+  size_t turn_ = 0;  // steps with prompts so far
 };
 
 }  // namespace aana::llama
