@@ -139,6 +139,7 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("steps", counts.n_steps);
   set("ubatches", counts.n_ubatches);
   set("computedTokens", counts.n_computed);
+  set("idleTokens", counts.n_idle);
   set("promptTokens", counts.n_prompt);
   set("reusedTokens", counts.n_reused);
   set("preemptions", counts.n_preempted);

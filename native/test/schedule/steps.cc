@@ -5,14 +5,18 @@
 #include <vector>
 
 #include "../sampling/check.h"
+#include "core/llama/schedule/gaps.h"
 #include "core/llama/schedule/scheduler.h"
+#include "core/llama/schedule/step_cost.h"
 #include "tests.h"
 
 namespace aana::test {
 namespace {
 
 using llama::Demand;
+using llama::Filler;
 using llama::Scheduler;
+using llama::Share;
 
 // Returns the step in which each prompt is complete. No sequence decodes, so each step has 16 prompt tokens.
 std::map<size_t, int> EndsOf(std::vector<Demand> demands) {
@@ -34,6 +38,18 @@ std::map<size_t, int> EndsOf(std::vector<Demand> demands) {
   }
   return ends;
 }
+
+// Returns the plan of slots with one token each after its gaps are filled: "0 1* 2" has an idle token in slot 1.
+std::string Filled(const std::vector<size_t>& slots, const std::vector<Filler>& fillers, double most_idle) {
+  std::vector<Share> plan;
+  for (const auto slot : slots) plan.push_back({slot, 1});
+  llama::FillGaps(plan, fillers, most_idle);
+  std::string text;
+  for (const auto& share : plan) text += (text.empty() ? "" : " ") + std::to_string(share.slot) + (share.is_idle ? "*" : "");
+  return text;
+}
+
+void ExpectText(const std::string& got, const std::string& expected) { Expect(got == expected, "got " + got + ", expected " + expected); }
 
 }  // namespace
 
@@ -62,6 +78,34 @@ void TestSteps() {
     scheduler.NoteStep(100, std::chrono::duration<double>(1.0));  // 10 ms a token, so 15 tokens keep a step short; 16 are the least
     const auto plan = scheduler.Plan(std::vector<Demand>{{.slot = 0, .n_prompt_left = 0}, {.slot = 1, .n_prompt_left = 0, .paused = true}, {.slot = 2, .n_prompt_left = 500}});
     Expect(plan.size() == 2 && plan[0].slot == 0 && plan[0].n_tokens == 1 && plan[1].slot == 2 && plan[1].n_tokens == 16, "another plan");
+  });
+  Test("a gap is filled with prompt tokens, and with idle ones when these take less time than a pass", [] {
+    const std::vector<Filler> fillers{{1, false}, {3, true}, {4, true}, {6, true}};
+    ExpectText(Filled({0, 2, 5}, fillers, 0), "0 1 2 5");
+    ExpectText(Filled({0, 2, 5}, fillers, 1.9), "0 1 2 5");
+    ExpectText(Filled({5, 2, 0}, fillers, 2), "0 1 2 3* 4* 5");
+    ExpectText(Filled({0, 2}, {}, 8), "0 2");
+    ExpectText(Filled({0, 3}, fillers, 8), "0 3");  // slot 2 cannot take part
+    ExpectText(Filled({4}, fillers, 8), "4");
+    ExpectText(Filled({}, fillers, 8), "");
+  });
+  Test("the cost of a pass in tokens is learnt from steps of different forms", [] {
+    llama::StepCost cost;
+    Expect(cost.TokensPerPass() == 0, "it is known before the first step");
+    for (int i = 0; i < 50; i++) cost.Note(1, 8, 0.065 + 8 * 0.0144);
+    Expect(cost.TokensPerPass() == 0, "it is known from equal steps");
+    for (int i = 0; i < 20; i++) cost.Note(1 + i % 3, 8 + i, (1 + i % 3) * 0.065 + (8 + i) * 0.0144);
+    ExpectNear(cost.TokensPerPass(), 0.065 / 0.0144, 1e-6, "tokens of a pass");
+  });
+  Test("a machine on which tokens cost nothing has a bounded cost of a pass, and one on which passes cost nothing has none", [] {
+    llama::StepCost free_tokens;
+    llama::StepCost free_passes;
+    for (int i = 0; i < 20; i++) {
+      free_tokens.Note(1 + i % 3, 8 + i, 0.01 * (1 + i % 3));
+      free_passes.Note(1 + i % 3, 8 + i, 0.01 * (8 + i));
+    }
+    ExpectNear(free_tokens.TokensPerPass(), 64, 1e-9, "tokens of a pass");
+    ExpectNear(free_passes.TokensPerPass(), 0, 1e-6, "tokens of a pass");
   });
 }
 

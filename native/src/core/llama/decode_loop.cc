@@ -11,6 +11,7 @@
 
 #include "core/engine_log.h"
 #include "core/llama/sampling/sampling_error.h"
+#include "core/llama/schedule/gaps.h"
 
 namespace aana::llama {
 namespace {
@@ -19,6 +20,9 @@ namespace {
 constexpr int32_t kNoRoom = 1;
 constexpr int32_t kAbandoned = 2;
 constexpr int32_t kComputeFailed = -3;
+
+// Computed where a slot has nothing to compute, and forgotten.
+constexpr llama_token kIdleToken = 0;
 
 // How long a reader may be behind before its sequence gives up its slot to one that waits.
 constexpr auto kParkAfter = std::chrono::seconds(1);
@@ -189,8 +193,7 @@ bool DecodeLoop::Step() {
   auto [adapter, plan] = PlanThatFits();
   if (plan.empty()) return false;
   if (n_drafted_ > 0) Speculate(plan);
-  // llama.cpp computes sequences with consecutive ids in one pass over the weights.
-  if (context_.has_streams()) std::ranges::sort(plan, {}, &Share::slot);
+  if (context_.has_streams()) JoinPasses(adapter, plan);
   const auto outputs = FillBatch(plan);
   const auto most = std::ranges::max_element(plan, {}, &Share::n_tokens);
   inbox_.BeginDecode(model_.CanRollBack() && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
@@ -206,8 +209,7 @@ bool DecodeLoop::Step() {
   } else if (result != 0) {
     FailAll("decoding failed: llama_decode returned " + std::to_string(result));
   } else {
-    NoteWork();
-    scheduler_.NoteStep(batch_.size(), elapsed);
+    NoteWork(plan, elapsed);
     NoteDecoded(plan);
     SampleAll(outputs);
   }
@@ -263,6 +265,21 @@ void DecodeLoop::Speculate(std::vector<Share>& plan) {
   }
 }
 
+void DecodeLoop::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan) {
+  std::vector<bool> takes_part(slots_.size());
+  for (const auto& share : plan) takes_part[share.slot] = true;
+  const auto has_prompt = [&](const Slot& slot) {
+    return slot.sequence && !slot.awaits && slot.sequence->adapter() == adapter && slot.n_prompt_left() > 0;
+  };
+  std::vector<Filler> fillers;
+  for (const auto& slot : slots_) {
+    if (takes_part[slot.index] || static_cast<int32_t>(slot.decoded.size()) >= context_.n_context()) continue;
+    const bool is_idle = !has_prompt(slot);
+    if (!is_idle || model_.CanRollBack()) fillers.push_back({slot.index, is_idle});
+  }
+  FillGaps(plan, fillers, step_cost_.TokensPerPass());
+}
+
 void DecodeLoop::NoteBegun(Slot& slot) {
   auto& sequence = *slot.sequence;
   if (slot.awaits || std::exchange(sequence.has_begun, true)) return;
@@ -306,6 +323,10 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
   for (const auto& share : plan) {
     const auto& slot = slots_[share.slot];
     const auto position = static_cast<llama_pos>(slot.decoded.size());
+    if (share.is_idle) {
+      batch_.Add(kIdleToken, position, slot.sequence_id, false);
+      continue;
+    }
     const int32_t n_prompt_left = slot.n_prompt_left();
     if (n_prompt_left == 0) {
       outputs.push_back({share.slot, batch_.Add(slot.sequence->next_token(), position, slot.sequence_id, true)});
@@ -327,19 +348,25 @@ int32_t DecodeLoop::Decode(const AdapterUse& adapter) {
   const ScopedLogDemotion demotion(inbox_.is_abandoned());
   try {
     adapters_.Apply(context_.get(), adapter);
-    return llama_decode(context_.get(), batch_.get());
+    const int32_t result = llama_decode(context_.get(), batch_.get());
+    llama_synchronize(context_.get());  // or a GPU would still compute when the step's time is taken
+    return result;
   } catch (const std::exception& error) {
     Log(LogLevel::kError, std::string("llama_decode: ") + error.what());
     return kComputeFailed;
   }
 }
 
-void DecodeLoop::NoteWork() {
+void DecodeLoop::NoteWork(const std::vector<Share>& plan, std::chrono::duration<double> elapsed) {
   const auto n_ubatches = CountUbatches(batch_.sequences(), context_.n_ubatch(), context_.has_streams());
+  scheduler_.NoteStep(batch_.size(), elapsed);
+  step_cost_.Note(n_ubatches, batch_.size(), elapsed.count());
+  const auto n_idle = static_cast<uint64_t>(std::ranges::count_if(plan, &Share::is_idle));
   counters_.Change([&](Counts& counts) {
     counts.n_steps++;
     counts.n_ubatches += static_cast<uint64_t>(n_ubatches);
-    counts.n_computed += static_cast<uint64_t>(batch_.size());
+    counts.n_computed += static_cast<uint64_t>(batch_.size()) - n_idle;
+    counts.n_idle += n_idle;
   });
 }
 
@@ -347,6 +374,11 @@ void DecodeLoop::NoteDecoded(const std::vector<Share>& plan) {
   const auto* tokens = batch_.get().token;
   for (const auto& share : plan) {
     auto& slot = slots_[share.slot];
+    if (share.is_idle) {
+      slots_.RollBack(slot);
+      tokens++;
+      continue;
+    }
     // The prompt was charged when the sequence began, and what is computed again costs nothing.
     if (slot.n_prompt_left() == 0) Charge(*slot.sequence, share.n_tokens);
     slots_.Append(slot, tokens, static_cast<size_t>(share.n_tokens));

@@ -20,6 +20,7 @@
 #include "core/llama/schedule/scheduler.h"
 #include "core/llama/schedule/sequence_memory.h"
 #include "core/llama/schedule/slots.h"
+#include "core/llama/schedule/step_cost.h"
 #include "core/llama/schedule/waiting_line.h"
 
 namespace aana::llama {
@@ -73,14 +74,16 @@ class DecodeLoop {
   void Preempt(Slot& slot);
   // Adds guesses of the next tokens to the plan, where the context has cells for them.
   void Speculate(std::vector<Share>& plan);
+  // Joins the sequences of the plan in as few passes as is worth it. Sorts the plan by slot.
+  void JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan);
   // Counts the tokens of a sequence that begins, once.
   void NoteBegun(Slot& slot);
   void Charge(const Sequence& sequence, int64_t n_tokens);
   std::vector<Output> FillBatch(const std::vector<Share>& plan);
   // As llama_decode returns; an exception counts as a failed computation.
   int32_t Decode(const AdapterUse& adapter);
-  // Counts the decode that just ended.
-  void NoteWork();
+  // Counts the decode that just ended and learns from its time.
+  void NoteWork(const std::vector<Share>& plan, std::chrono::duration<double> elapsed);
   void NoteDecoded(const std::vector<Share>& plan);
   void SampleAll(const std::vector<Output>& outputs);
   // Samples the next token, and as long as it is the one that was guessed, the one after it.
@@ -107,6 +110,7 @@ class DecodeLoop {
   Counters& counters_;
   SamplingMemory sampling_memory_;
   Scheduler scheduler_;
+  StepCost step_cost_;
   AdapterTurns adapter_turns_;
   ContextMemory memory_;
   Slots slots_;

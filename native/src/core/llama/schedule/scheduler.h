@@ -22,6 +22,7 @@ struct Demand {
 struct Share {
   size_t slot = 0;
   int32_t n_tokens = 0;
+  bool is_idle = false;  // one token that is forgotten after the step; see gaps.h
 };
 
 // Decides which sequences run in a step: one token for every sequence that decodes and is not paused, and a bounded number of prompt tokens.
