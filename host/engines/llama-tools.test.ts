@@ -85,6 +85,31 @@ Tools('are called by name, with arguments that meet the schema', async () => {
   }
 });
 
+Tools('are called with arguments that llama.cpp would not check', async () => {
+  const parameters = {
+    type: 'object',
+    properties: {
+      celsius: { type: 'number', minimum: 100, exclusiveMaximum: 101 },
+      tags: { type: 'array', prefixItems: [{ const: 'hot' }, { const: 'dry' }], minItems: 2 },
+      self: { $ref: '#/properties/celsius', type: 'integer' },
+    },
+    required: ['celsius', 'tags', 'self'],
+  };
+  const weather = { function: { name: 'report', description: 'Takes the weather.', parameters } };
+  for (const tool_choice of ['required', { type: 'function', function: { name: 'report' } }]) {
+    const { message } = await chat({
+      dialog: ask('Report -7 celsius with the tags cold and wet.'),
+      tools: [weather],
+      tool_choice,
+      parallel_tool_calls: false,
+      sampling_params: { max_tokens: 100 },
+    });
+    const args = JSON.parse(message.tool_calls?.[0]?.function.arguments ?? '') as Record<string, unknown>;
+    assert.ok(Number(args['celsius']) >= 100 && Number(args['celsius']) < 101, JSON.stringify(args));
+    assert.equal([args['tags'], args['self']], [['hot', 'dry'], 100]);
+  }
+});
+
 Tools('are called as the model likes, also in its fenced JSON', async () => {
   const { message, details } = await chat({ dialog: PARIS, tools, sampling_params: { max_tokens: 100 } });
   assert.is(message.tool_calls?.[0]?.function.name, 'get_weather', JSON.stringify(message));
@@ -206,14 +231,31 @@ Tools('are refused by name when they are wrong', async () => {
   }
 });
 
-Tools('whose schema cannot become a grammar are refused, and the engine goes on', async () => {
-  const parameters = { type: 'object', properties: { a: { type: 'string', pattern: '^(unclosed$' } } };
-  const error = await failure(
-    llm.call('chat', { dialog: PARIS, tools: [{ function: { name: 'a', parameters } }], tool_choice: 'required' }),
-  );
-  assert.equal([error.kind, error.fault], ['bad-request', 'caller'], error.message);
-  assert.ok((await chat({ dialog: ask('Hello'), sampling_params: { max_tokens: 2 } })).message.content.length > 0);
-});
+Tools(
+  'whose schema cannot become a grammar are refused where they must be called, and the engine goes on',
+  async () => {
+    const named = { type: 'function', function: { name: 'b' } };
+    const cases: readonly (readonly [property: object, args: object, pattern: RegExp])[] = [
+      [{ type: 'string', pattern: '^(unclosed$' }, { tool_choice: 'required' }, /"b": #\/properties\/a\/pattern: /],
+      [
+        { not: { type: 'null' } },
+        { tool_choice: named },
+        /"b": #\/properties\/a: the keyword "not" is not supported; .*auto/,
+      ],
+      [{ type: 'array', uniqueItems: true }, { strict: true }, /"b": .*"uniqueItems"/],
+    ];
+    for (const [a, { strict, ...args }, pattern] of cases as readonly [object, { strict?: boolean }, RegExp][]) {
+      const tool = { function: { name: 'b', parameters: { type: 'object', properties: { a } }, strict } };
+      const error = await failure(llm.call('chat', { dialog: PARIS, tools: [TIME, tool], ...args }));
+      assert.equal([error.kind, error.fault], ['bad-request', 'caller'], error.message);
+      assert.match(error.message, pattern);
+      const free = { function: { ...tool.function, strict: false } };
+      const { message } = await chat({ dialog: PARIS, tools: [TIME, free], sampling_params: { max_tokens: 2 } });
+      assert.is(message.role, 'assistant');
+    }
+    assert.ok((await chat({ dialog: ask('Hello'), sampling_params: { max_tokens: 2 } })).message.content.length > 0);
+  },
+);
 
 if (cannotRun === undefined) Tools.run();
 else skip('tools and reasoning of a text generation deployment', cannotRun);

@@ -177,7 +177,15 @@ export const ToolDefinition = z.strictObject({
     description: z.optional(z.nullable(z.string().check(z.describe('Tells the model when to call the function.')))),
     parameters: z.optional(z.nullable(Parameters)),
     strict: z.optional(
-      z.nullable(z.boolean().check(z.describe('Without effect: arguments always follow the schema.'))),
+      z.nullable(
+        z
+          .boolean()
+          .check(
+            z.describe(
+              'Whether a schema is refused that cannot bind the arguments wholly. Calls that must be made are always strict.',
+            ),
+          ),
+      ),
     ),
   }),
 });

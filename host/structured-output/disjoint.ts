@@ -24,14 +24,16 @@ export function areApart(a: Schema, b: Schema, flat: (schema: Schema) => Schema,
   return areNumbers && (isBelow(a, b) || isBelow(b, a));
 }
 
-const ALL: readonly TypeName[] = ['string', 'number', 'boolean', 'null', 'array', 'object'];
+/** The types of all values. */
+export const ALL_TYPES: readonly TypeName[] = ['string', 'number', 'boolean', 'null', 'array', 'object'];
 const isNumeric = (type: TypeName): boolean => type === 'number' || type === 'integer';
 
-function typesIn(schema: SchemaObject): readonly TypeName[] {
+/** Returns the types that the values of a schema without references may have. It does not look into alternatives. */
+export function typesIn(schema: SchemaObject): readonly TypeName[] {
   const values = valuesIn(schema);
   if (values) return values.map(typeOf);
   const type = schema['type'] as TypeName | readonly TypeName[] | undefined;
-  return type === undefined ? ALL : [type].flat();
+  return type === undefined ? ALL_TYPES : [type].flat();
 }
 
 function typeOf(value: unknown): TypeName {

@@ -45,8 +45,14 @@ export function repeated(part: string, min: number, max: number): string {
 
 /** The rules of a grammar. The same text is one rule. */
 export class Rules {
+  readonly #prefix: string;
   readonly #rules = new Map<string, string>();
   readonly #names = new Map<string, string>();
+
+  /** `prefix` begins the names of all rules. */
+  constructor(prefix = '') {
+    this.#prefix = prefix;
+  }
 
   /** Returns the name of a rule with this text. */
   add(text: string): string {
@@ -59,7 +65,7 @@ export class Rules {
 
   /** Returns a new name, for a rule that is defined later. */
   reserve(): string {
-    const name = `r${this.#rules.size}`;
+    const name = `${this.#prefix}r${this.#rules.size}`;
     this.#rules.set(name, '');
     return name;
   }
@@ -69,15 +75,24 @@ export class Rules {
     if (!this.#names.has(text)) this.#names.set(text, name);
   }
 
-  /** Defines a rule by its name if it is not defined. Returns the name. */
-  named(name: string, text: string): string {
-    if (!this.#rules.has(name)) this.define(name, text);
-    return name;
+  /** Defines a rule by its name, without the prefix, if it is not defined. Returns the whole name. */
+  named(name: string, text: string | ((name: string) => string)): string {
+    const whole = this.#prefix + name;
+    if (!this.#rules.has(whole)) {
+      this.#rules.set(whole, '');
+      this.define(whole, typeof text === 'string' ? text : text(whole));
+    }
+    return whole;
   }
 
   /** Returns the grammar, whose text is `root`. */
   grammar(root: string): string {
-    const rules = [['root', root], ...this.#rules].map(([name, text]) => `${name} ::= ${text}`);
-    return `${rules.join('\n')}\n`;
+    return `root ::= ${root}\n${this.text()}`;
+  }
+
+  /** Returns the rules without a root. */
+  text(): string {
+    // Only rules that are no longer used mention a rule that was never defined.
+    return [...this.#rules].map(([name, text]) => `${name} ::= ${text || '""'}\n`).join('');
   }
 }

@@ -1,2 +1,3 @@
+export { type ArgumentRules, type Callable, type CallRules, callRules } from './call-rules.ts';
 export { UnusableStructure } from './refusal.ts';
 export { type StructuredOutputs, structuredGrammar } from './structured-outputs.ts';

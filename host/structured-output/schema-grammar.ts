@@ -7,13 +7,14 @@ import { FORMAT_PATTERNS, FORMATS } from './formats.ts';
 import { choice, literal, oneOf, repeated, Rules, sequence } from './gbnf.ts';
 import { type Bound, numbersBetween } from './numbers.ts';
 import { objectGrammar, type Property } from './object-grammar.ts';
-import { Impossible, refuse } from './refusal.ts';
+import { Impossible, refuse, UnusableStructure } from './refusal.ts';
 import { regexGrammar } from './regex-grammar.ts';
 import { lengthsOf, parseRegex, type Regex } from './regex-parser.ts';
 import {
   asSchema,
   assertions,
   count,
+  explicitTypes,
   isObject,
   type Schema,
   type SchemaObject,
@@ -39,7 +40,6 @@ const SHORT_SPACE = '(" " | "\\n" (" "{0,24} | "\\t"{0,6}))?';
  * keyword, for a schema that it cannot express.
  */
 export function schemaGrammar(schema: unknown): string {
-  if (lengthOf(schema) > MOST_CHARS) refuse('#', `the schema has more than ${MOST_CHARS} characters`);
   return new SchemaGrammar(schema).grammar();
 }
 
@@ -52,16 +52,29 @@ function lengthOf(schema: unknown): number {
   }
 }
 
-class SchemaGrammar {
+export interface SchemaGrammarOptions {
+  /** The rules to which the schema adds. */
+  readonly rules?: Rules;
+  /** Whether the grammar takes more values where it cannot express a part of the schema. */
+  readonly isLoose?: boolean;
+}
+
+/** Writes the values of a schema and of its parts as rules. */
+export class SchemaGrammar {
   readonly #root: Schema;
-  readonly #rules = new Rules();
+  readonly #rules: Rules;
+  readonly #isLoose: boolean;
   readonly #ws: string;
-  readonly #referred = new Map<string, string>();
+  /** The rule of each reference, or why it has no value. */
+  readonly #referred = new Map<string, string | Impossible>();
   #schemas = 0;
   #nesting = 0;
 
-  constructor(root: unknown) {
+  constructor(root: unknown, { rules = new Rules(), isLoose = false }: SchemaGrammarOptions = {}) {
+    if (lengthOf(root) > MOST_CHARS) refuse('#', `the schema has more than ${MOST_CHARS} characters`);
     this.#root = asSchema(root, '#');
+    this.#rules = rules;
+    this.#isLoose = isLoose;
     this.#ws = this.#rules.named('ws', SHORT_SPACE);
   }
 
@@ -70,14 +83,56 @@ class SchemaGrammar {
     return this.#rules.grammar(root);
   }
 
+  /** Returns a rule for the values of a part of the schema; undefined if there are none. */
+  ruleOf(part: Schema, at: string): string | undefined {
+    const values = this.#possible(part, at);
+    return values === undefined ? undefined : this.#rules.add(values);
+  }
+
+  /** Returns a part of the schema without references and `allOf`. */
+  flat(part: Schema, at: string): Schema {
+    return this.#flat(part, at);
+  }
+
+  /** Returns the form of a string that has a pattern or a format. */
+  regexOf({ pattern, format }: SchemaObject, at: string): Regex {
+    return this.#regexOf(pattern, format, at);
+  }
+
   /** Returns the values of a schema as a part of a grammar. */
   #valuesOf(schema: Schema, at: string): string {
+    if (!this.#isLoose) return this.#exactValues(schema, at);
+    const nesting = this.#nesting;
+    try {
+      return this.#exactValues(schema, at);
+    } catch (error) {
+      if (!(error instanceof UnusableStructure) || error instanceof Impossible) throw error;
+      this.#nesting = nesting;
+      return this.#looseValues(schema, at);
+    }
+  }
+
+  /** Returns all values of the types that a schema names. */
+  #looseValues(schema: Schema, at: string): string {
+    const types = typeof schema === 'boolean' ? undefined : explicitTypes(schema, at);
+    if (!types) return this.#anything();
+    return this.#choiceOf(
+      types.map((type) => () => this.#valuesOfType(type, {}, at)),
+      at,
+    );
+  }
+
+  #assertions(schema: SchemaObject, at: string): SchemaObject {
+    return assertions(schema, at, this.#isLoose);
+  }
+
+  #exactValues(schema: Schema, at: string): string {
     if (schema === true) return this.#anything();
     if (schema === false) throw new Impossible(at, 'the schema is false');
     if (++this.#schemas > MOST_SCHEMAS || ++this.#nesting > MOST_NESTING)
       refuse(at, 'the schema is too complex: its parts contain each other too often or too deep');
     try {
-      const own = assertions(schema, at);
+      const own = this.#assertions(schema, at);
       const keys = Object.keys(own);
       if (keys.length === 0) return this.#anything();
       if (keys.length === 1 && typeof own['$ref'] === 'string') return this.#referredValues(own['$ref'], at);
@@ -89,13 +144,22 @@ class SchemaGrammar {
 
   #referredValues(reference: string, at: string): string {
     const known = this.#referred.get(reference);
+    if (known instanceof Impossible) throw known;
     if (known !== undefined) return known;
     const name = this.#rules.reserve();
     this.#referred.set(reference, name);
-    const values = this.#valuesOf(this.#target(reference, at), reference);
-    if (values === name) refuse(at, `the reference ${reference} leads to itself`);
-    this.#rules.define(name, values);
-    return name;
+    try {
+      const values = this.#valuesOf(this.#target(reference, at), reference);
+      if (values === name) refuse(at, `the reference ${reference} leads to itself`);
+      this.#rules.define(name, values);
+      return name;
+    } catch (error) {
+      // The rules of later references may contain this one, because it seemed to have values.
+      const all = [...this.#referred.keys()];
+      for (const later of all.slice(all.indexOf(reference))) this.#referred.delete(later);
+      if (error instanceof Impossible) this.#referred.set(reference, error);
+      throw error;
+    }
   }
 
   #target(reference: unknown, at: string): Schema {
@@ -117,7 +181,7 @@ class SchemaGrammar {
       let result: Schema = rest;
       const add = (part: Schema, where: string): void => {
         if (part === false) throw new Impossible(where, 'the schema is false');
-        const other = part === true ? true : this.#resolved(assertions(part, where), where);
+        const other = part === true ? true : this.#resolved(this.#assertions(part, where), where);
         if (!isAlone) refuseUnevaluated(other, where);
         result = merged(result, other, where);
       };
@@ -165,7 +229,7 @@ class SchemaGrammar {
   }
 
   #flat(schema: Schema, at: string): Schema {
-    return typeof schema === 'boolean' ? schema : this.#resolved(assertions(schema, at), at);
+    return typeof schema === 'boolean' ? schema : this.#resolved(this.#assertions(schema, at), at);
   }
 
   #withBase(option: Schema, base: SchemaObject, at: string): Schema | undefined {
@@ -233,9 +297,9 @@ class SchemaGrammar {
       case 'integer':
         return this.#numbers(type, schema, at);
       case 'boolean':
-        return this.#rules.named('boolean', '"true" | "false"');
+        return this.#boolean();
       case 'null':
-        return this.#rules.named('null', '"null"');
+        return this.#null();
       case 'array':
         return this.#arrays(schema, at);
       case 'object':
@@ -244,15 +308,23 @@ class SchemaGrammar {
   }
 
   #anything(): string {
-    const ws = this.#ws;
-    this.#strings({}, '#');
-    this.#numbers('number', {}, '#');
-    this.#rules.named('boolean', '"true" | "false"');
-    this.#rules.named('null', '"null"');
-    this.#rules.named('pair', `string ":" ${ws} value`);
-    this.#rules.named('object', `"{" ${ws} (pair ("," ${ws} pair)*)? ${ws} "}"`);
-    this.#rules.named('array', `"[" ${ws} (value ("," ${ws} value)*)? ${ws} "]"`);
-    return this.#rules.named('value', 'object | array | string | number | boolean | null');
+    const [rules, ws] = [this.#rules, this.#ws];
+    const string = this.#strings({}, '#');
+    const atoms = [string, this.#numbers('number', {}, '#'), this.#boolean(), this.#null()];
+    return rules.named('value', (value) => {
+      const pair = rules.named('pair', `${string} ":" ${ws} ${value}`);
+      const object = rules.named('object', `"{" ${ws} (${pair} ("," ${ws} ${pair})*)? ${ws} "}"`);
+      const array = rules.named('array', `"[" ${ws} (${value} ("," ${ws} ${value})*)? ${ws} "]"`);
+      return [object, array, ...atoms].join(' | ');
+    });
+  }
+
+  #boolean(): string {
+    return this.#rules.named('boolean', '"true" | "false"');
+  }
+
+  #null(): string {
+    return this.#rules.named('null', '"null"');
   }
 
   #strings(schema: SchemaObject, at: string): string {
@@ -296,9 +368,10 @@ class SchemaGrammar {
       boundOf(schema, 'maximum', 'exclusiveMaximum', smaller, at),
     ];
     if (!min && !max) {
-      this.#rules.named('integer', '"-"? ("0" | [1-9] [0-9]{0,14})');
-      if (isInteger) return 'integer';
-      return this.#rules.named('number', 'integer ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?');
+      const integer = this.#rules.named('integer', '"-"? ("0" | [1-9] [0-9]{0,14})');
+      return isInteger
+        ? integer
+        : this.#rules.named('number', `${integer} ("." [0-9]{1,15})? ([eE] [-+]? [0-9]{1,2})?`);
     }
     const numbers = numbersBetween(min, max, isInteger);
     if (numbers === undefined) throw new Impossible(at, 'no number is between its bounds');

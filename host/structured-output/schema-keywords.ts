@@ -42,15 +42,17 @@ export function asSchema(value: unknown, at: string): Schema {
   return typeof value === 'boolean' || isObject(value) ? value : refuse(at, 'it is not a schema');
 }
 
-/** Returns a schema without what says nothing about values. Throws for a keyword that is not supported. */
-export function assertions(schema: SchemaObject, at: string): SchemaObject {
+/**
+ * Returns a schema without what says nothing about values. Throws for a keyword that is not supported; with `isLoose`,
+ * leaves it out.
+ */
+export function assertions(schema: SchemaObject, at: string, isLoose = false): SchemaObject {
   const isAssertion = (key: string, value: unknown): boolean =>
     !ANNOTATIONS.has(key) && !(key === '$id' && at === '#') && !isEveryName(key, value);
   const entries = Object.entries(schema).filter(([key, value]) => isAssertion(key, value));
-  for (const [key] of entries) {
-    if (!SUPPORTED.has(key)) refuse(at, `the keyword ${JSON.stringify(key)} is not supported`);
-  }
-  return Object.fromEntries(entries);
+  const unknown = entries.find(([key]) => !SUPPORTED.has(key));
+  if (unknown && !isLoose) refuse(at, `the keyword ${JSON.stringify(unknown[0])} is not supported`);
+  return Object.fromEntries(entries.filter(([key]) => SUPPORTED.has(key)));
 }
 
 /** Whether a keyword says that the names of properties are texts, as schemas of zod do. */

@@ -77,6 +77,17 @@ Structured('take the properties of an object in their order', async () => {
   );
 });
 
+Structured('leave out each place of a reference to a schema without values', async () => {
+  const $defs = {
+    never: false,
+    a: { type: 'object', properties: { b: { $ref: '#/$defs/b' }, z: false }, required: ['z'] },
+    b: { type: 'object', properties: { a: { $ref: '#/$defs/a' }, c: true } },
+  };
+  const [never, a, b] = ['never', 'a', 'b'].map((name) => ({ $ref: `#/$defs/${name}` }));
+  await expectValues({ properties: { a: never, b: never }, $defs }, ['{}'], ['{"a":}', '{"b":}']);
+  await expectValues({ properties: { a, b }, $defs }, ['{}', '{"b":{"c":1}}'], ['{"b":{"a":}}', '{"b":{"a":{}}}']);
+});
+
 Structured('take the items of an array', async () => {
   const items = { type: 'integer' };
   await expectValues({ type: 'array', items }, ['[]', '[1, 2,3]'], ['["a"]', '[1 2]']);

@@ -294,6 +294,23 @@ export interface LlamaMessage {
   readonly toolCallId?: string;
 }
 
+/** What the arguments of calls can be. */
+export interface LlamaArgumentRules {
+  /** Rules in GBNF, without a root. Their names begin with `args-`. */
+  readonly text: string;
+  /** The names of the rules of each tool, in the order of the tools. */
+  readonly tools: readonly {
+    /** Of the JSON object with all arguments. */
+    readonly all: string;
+    /** Of the JSON value of each argument. */
+    readonly values: Readonly<Record<string, string>>;
+    /** Of each argument that must be a text of a restricted form, where a template wants it without quotes. */
+    readonly texts: Readonly<Record<string, string>>;
+    /** A JSON Schema with the names and types of the arguments, for where llama.cpp does not take the tool's own. */
+    readonly outline: string;
+  }[];
+}
+
 /** Messages that the chat template turns into a text, and how the assistant may answer. */
 export interface LlamaDialog {
   readonly messages: readonly LlamaMessage[];
@@ -301,6 +318,8 @@ export interface LlamaDialog {
   readonly prefix: string;
   /** Functions that the model may call. `parameters` is a JSON Schema as text. */
   readonly tools?: readonly { readonly name: string; readonly description?: string; readonly parameters: string }[];
+  /** Default: llama.cpp makes the grammar of the arguments from their schema, and leaves out keywords. */
+  readonly argumentRules?: LlamaArgumentRules;
   /** Whether the answer must call a tool. */
   readonly toolRequired?: boolean;
   /** The only tool that the answer may call, and must. */

@@ -2,13 +2,17 @@ import type * as z from 'zod/mini';
 import type { LlamaDialog, LlamaMessage } from '../../../native/lib/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { ChatDialog, ChatMessage, chatOptions, ToolDefinition } from '../../schemas/index.ts';
+import { toolRules } from './tool-rules.ts';
 
 /** The checked options of a chat. */
 export type ChatOptions = z.output<z.ZodMiniObject<typeof chatOptions>>;
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
-/** Returns the prompt of a dialog. Throws `ValidationError` when `tool_choice` does not fit `tools`. */
+/**
+ * Returns the prompt of a dialog. Throws `ValidationError` when `tool_choice` does not fit `tools`, and `InvalidPrompt`
+ * when a tool must be called whose parameters no grammar can express.
+ */
 export function chatPrompt(dialog: ChatDialog, prefix: string, options: ChatOptions): LlamaDialog {
   const {
     parallel_tool_calls: parallel,
@@ -34,7 +38,7 @@ export function activeTools({ tools, tool_choice: choice }: ChatOptions): readon
   return choice === 'none' ? [] : (tools ?? []);
 }
 
-function toolsOf(options: ChatOptions): Pick<LlamaDialog, 'tools' | 'toolRequired' | 'requiredTool'> {
+function toolsOf(options: ChatOptions): Pick<LlamaDialog, 'tools' | 'toolRequired' | 'requiredTool' | 'argumentRules'> {
   const { tool_choice: choice } = options;
   const tools = activeTools(options);
   if (typeof choice === 'object' && choice !== null) {
@@ -43,12 +47,18 @@ function toolsOf(options: ChatOptions): Pick<LlamaDialog, 'tools' | 'toolRequire
       throw invalidChoice(`names the function ${JSON.stringify(name)}, which is not among the tools`);
   } else if (choice === 'required' && tools.length === 0) throw invalidChoice('is "required", but there are no tools');
   if (tools.length === 0) return {};
+  const named = typeof choice === 'object' && choice !== null ? choice.function.name : undefined;
+  const described = tools.map(({ function: { name, description, parameters } }) => ({
+    name,
+    ...(description && { description }),
+    parameters: JSON.stringify(parameters && Object.keys(parameters).length > 0 ? parameters : NO_PARAMETERS),
+  }));
+  const bound = tools.filter(
+    ({ function: { name, strict } }) => strict === true || choice === 'required' || name === named,
+  );
   return {
-    tools: tools.map(({ function: { name, description, parameters } }) => ({
-      name,
-      ...(description && { description }),
-      parameters: JSON.stringify(parameters && Object.keys(parameters).length > 0 ? parameters : NO_PARAMETERS),
-    })),
+    tools: described,
+    argumentRules: toolRules(described, new Set(bound.map((tool) => tool.function.name))),
     ...(choice === 'required' && { toolRequired: true }),
     ...(typeof choice === 'object' && choice !== null && { requiredTool: choice.function.name }),
   };

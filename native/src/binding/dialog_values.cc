@@ -41,16 +41,34 @@ llama::Tool ToTool(Napi::Env env, Napi::Value value) {
   return {String(tool, "name"), OptionalString(tool, "description"), String(tool, "parameters")};
 }
 
-std::vector<std::pair<std::string, std::string>> TemplateArguments(const Napi::Object& object) {
-  std::vector<std::pair<std::string, std::string>> arguments;
-  if (!Has(object, "templateArguments")) return arguments;
-  const auto given = ToObject(object.Env(), object.Get("templateArguments"), "templateArguments");
+// The own texts of an object.
+std::vector<std::pair<std::string, std::string>> Texts(const Napi::Object& object, const char* key) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  if (!Has(object, key)) return texts;
+  const auto given = ToObject(object.Env(), object.Get(key), key);
   const auto names = given.GetPropertyNames();
   for (uint32_t i = 0; i < names.Length(); i++) {
-    const auto name = names.Get(i).ToString().Utf8Value();
-    arguments.emplace_back(name, String(given, name.c_str()));
+    const auto text = given.Get(names.Get(i));  // by its value, because a name may have a zero byte
+    auto name = names.Get(i).ToString().Utf8Value();
+    if (!text.IsString()) throw Napi::TypeError::New(object.Env(), name + " is not a string");
+    texts.emplace_back(std::move(name), text.As<Napi::String>().Utf8Value());
   }
-  return arguments;
+  return texts;
+}
+
+llama::ArgumentRules ToArgumentRules(Napi::Env env, Napi::Value value) {
+  const auto rules = ToObject(env, value, "the rules of a tool");
+  return {String(rules, "all"), Texts(rules, "values"), Texts(rules, "texts"), String(rules, "outline")};
+}
+
+void ReadArgumentRules(const Napi::Object& object, llama::Dialog& dialog) {
+  if (!Has(object, "argumentRules")) return;
+  const auto env = object.Env();
+  const auto given = ToObject(env, object.Get("argumentRules"), "argumentRules");
+  const auto rules = OptionalList<llama::ArgumentRules>(given, "tools", [&](const Napi::Value& item) { return ToArgumentRules(env, item); });
+  if (rules.size() != dialog.tools.size()) throw Napi::TypeError::New(env, "argumentRules.tools is not as long as tools");
+  for (size_t i = 0; i < rules.size(); i++) dialog.tools[i].rules = rules[i];
+  dialog.argument_rules = String(given, "text");
 }
 
 llama::Dialog ToDialog(Napi::Env env, const Napi::Object& object) {
@@ -62,9 +80,10 @@ llama::Dialog ToDialog(Napi::Env env, const Napi::Object& object) {
       .tools = OptionalList<llama::Tool>(object, "tools", [&](const Napi::Value& item) { return ToTool(env, item); }),
       .required_tool = OptionalString(object, "requiredTool"),
       .parallel_tool_calls = OptionalBool(object, "parallelToolCalls"),
-      .template_arguments = TemplateArguments(object),
+      .template_arguments = Texts(object, "templateArguments"),
       .is_reasoning_split = OptionalBool(object, "splitReasoning").value_or(true),
   };
+  ReadArgumentRules(object, dialog);
   if (!dialog.required_tool.empty() || OptionalBool(object, "toolRequired").value_or(false)) dialog.tool_choice = llama::ToolChoice::kRequired;
   return dialog;
 }

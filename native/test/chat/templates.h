@@ -49,6 +49,39 @@ inline constexpr const char* kThinkingTemplate = R"({%- if tools %}
     {%- endif %}
 {%- endif %})";
 
+// As Qwen3-Coder: each argument of a call stands between marks.
+inline constexpr const char* kTaggedTemplate = R"({%- if tools %}
+    {{- '<|im_start|>system\n<tools>' }}
+    {%- for tool in tools %}
+        {{- '\n' }}
+        {{- tool | tojson }}
+    {%- endfor %}
+    {{- '\n</tools><|im_end|>\n' }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message.role == 'assistant' and message.tool_calls %}
+        {{- '<|im_start|>assistant\n' }}
+        {%- if message.content %}{{- message.content + '\n' }}{%- endif %}
+        {%- for tool_call in message.tool_calls %}
+            {{- '<tool_call>\n<function=' + tool_call.function.name + '>\n' }}
+            {%- for name, value in tool_call.function.arguments | items %}
+                {{- '<parameter=' + name + '>\n' }}
+                {{- value if value is string else value | tojson }}
+                {{- '\n</parameter>\n' }}
+            {%- endfor %}
+            {{- '</function>\n</tool_call>' }}
+        {%- endfor %}
+        {{- '<|im_end|>\n' }}
+    {%- elif message.role == 'tool' %}
+        {{- '<|im_start|>user\n<tool_response>\n' + message.content + '\n</tool_response><|im_end|>\n' }}
+    {%- else %}
+        {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\n' }}
+{%- endif %})";
+
 // As DeepSeek R1: the prompt begins the reasoning.
 inline constexpr const char* kOpenedTemplate = R"({%- for message in messages %}
     {%- if message.role == 'user' %}

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/llama/answer/answer_syntax.h"
+#include "core/llama/prompt/argument_grammar.h"
 #include "core/llama/prompt/call_grammar.h"
 #include "core/llama/prompt/tool_prompt.h"
 
@@ -102,6 +103,18 @@ common_chat_templates_inputs ToCallInputs(const Dialog& dialog) {
   return inputs;
 }
 
+// The grammar of calls.
+std::string WithArgumentRules(const common_chat_params& params, const Dialog& dialog) {
+  if (dialog.argument_rules.empty() || params.grammar.empty() || params.parser.empty()) return params.grammar;
+  return ArgumentGrammar(params.parser, params.grammar_lazy, dialog).value_or(params.grammar);
+}
+
+// The tools with schemas that llama.cpp takes.
+std::vector<Tool> Outlined(std::vector<Tool> tools) {
+  for (auto& tool : tools) tool.parameters = tool.rules.outline;
+  return tools;
+}
+
 std::shared_ptr<const ChatFormat> ToFormat(const common_chat_params& params, const Dialog& dialog) {
   auto syntax = std::make_shared<AnswerSyntax>();
   syntax->parser = common_chat_parser_params(params);
@@ -113,7 +126,7 @@ std::shared_ptr<const ChatFormat> ToFormat(const common_chat_params& params, con
   format->syntax = std::move(syntax);
   if (!dialog.tools.empty()) {
     const bool is_forced = dialog.tool_choice == ToolChoice::kRequired;
-    format->grammar = CallGrammar(params.grammar, is_forced, dialog.parallel_tool_calls.value_or(false));
+    format->grammar = CallGrammar(WithArgumentRules(params, dialog), is_forced, dialog.parallel_tool_calls.value_or(false));
     format->is_grammar_lazy = params.grammar_lazy;
     format->grammar_prefix = params.generation_prompt;
     for (const auto& trigger : params.grammar_triggers) {
@@ -199,6 +212,7 @@ std::string KeyOf(const Dialog& dialog, const std::string& prompt_end) {
   key += dialog.parallel_tool_calls ? (*dialog.parallel_tool_calls ? 'p' : 's') : 'd';
   key += dialog.is_reasoning_split ? 't' : 'n';
   for (const auto& [name, value] : dialog.template_arguments) add(name), add(value);
+  add(dialog.argument_rules);
   key += '|';
   for (const auto& tool : dialog.tools) add(tool.name), add(tool.description), add(tool.parameters);
   return key;
@@ -221,6 +235,17 @@ struct ChatTemplate::Templates {
 
   const Traits& TraitsFor(const Dialog& dialog) const { return tool_traits && !dialog.tools.empty() ? *tool_traits : traits; }
   common_chat_params Apply(const common_chat_templates_inputs& inputs) const { return common_chat_templates_apply(value.get(), inputs); }
+  // llama.cpp also makes a grammar, and does not take every schema for it.
+  common_chat_params ApplyWithFormat(const Dialog& dialog) const {
+    auto inputs = ToInputs(dialog);
+    try {
+      return Apply(inputs);
+    } catch (const std::exception&) {
+      if (dialog.argument_rules.empty()) throw;
+      inputs.tool_choice = COMMON_CHAT_TOOL_CHOICE_NONE;
+      return Apply(inputs);
+    }
+  }
   // The text alone, without the time for a format.
   common_chat_params ApplyAsText(const Dialog& dialog) const {
     auto inputs = ToInputs(dialog);
@@ -274,25 +299,34 @@ ChatPrompt ChatTemplate::ApplyChecked(Dialog dialog, Dialog marked) const {
     dialog = WithToolsAsText(dialog);
     marked = WithToolsAsText(marked);
   }
-  const auto with_tools = [&](Dialog plain) {
-    plain.tools = tools;
+  const auto with_tools = [](Dialog plain, const std::vector<Tool>& others) {
+    plain.tools = others;
     return plain;
   };
-  const auto format_of = [&](const common_chat_params& params) {
-    return are_tools_text && !tools.empty() ? ToolTextFormat(params, with_tools(dialog)) : ToFormat(params, dialog);
+  const auto format_with = [&](const std::vector<Tool>& described) {
+    const auto changed = are_tools_text ? dialog : with_tools(dialog, described);
+    const auto params = templates_->Apply(ToCallInputs(changed));
+    return are_tools_text && !tools.empty() ? ToolTextFormat(params, with_tools(dialog, described)) : ToFormat(params, changed);
+  };
+  const auto format = [&] {
+    try {
+      return format_with(tools);
+    } catch (const std::exception&) {
+      if (dialog.argument_rules.empty()) throw;
+      return format_with(Outlined(tools));
+    }
   };
   const bool has_format = !tools.empty() || traits.is_special || traits.has_marked_answers || (traits.has_reasoning && dialog.is_reasoning_split);
 
   // The text of a special template, and of one whose answers are continued behind marks, comes only with a format.
   if (traits.is_special || (has_format && !dialog.prefix.empty())) {
-    return {templates_->Apply(ToInputs(marked)).prompt, format_of(templates_->Apply(ToCallInputs(dialog)))};
+    return {templates_->ApplyWithFormat(marked).prompt, format()};
   }
   const auto prefix = std::exchange(marked.prefix, {});
   const auto params = templates_->ApplyAsText(marked);
   ChatPrompt prompt{params.prompt + prefix, nullptr};
   if (has_format) {
-    prompt.format = templates_->formats.Get(KeyOf(with_tools(dialog), params.generation_prompt),
-                                            [&] { return format_of(templates_->Apply(ToCallInputs(dialog))); });
+    prompt.format = templates_->formats.Get(KeyOf(with_tools(dialog, tools), params.generation_prompt), format);
   }
   return prompt;
 }

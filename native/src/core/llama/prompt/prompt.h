@@ -24,11 +24,20 @@ struct ChatMessage {
   std::vector<ToolCall> tool_calls = {};
 };
 
+// Names of the rules for the arguments of a tool.
+struct ArgumentRules {
+  std::string all;  // of the JSON object with all arguments
+  std::vector<std::pair<std::string, std::string>> values;  // of the JSON value of each argument
+  std::vector<std::pair<std::string, std::string>> texts;  // of arguments that are texts of a restricted form, without quotes
+  std::string outline;  // a JSON schema with the names and types of the arguments
+};
+
 // A function that the model may call.
 struct Tool {
   std::string name;
   std::string description;
   std::string parameters;  // a JSON schema
+  ArgumentRules rules = {};
 };
 
 enum class ToolChoice { kAuto, kRequired };
@@ -40,6 +49,8 @@ struct Dialog {
   // Begins the answer.
   std::string prefix = {};
   std::vector<Tool> tools = {};
+  // Rules in GBNF that the tools name. Empty: llama.cpp makes rules from the schemas of the tools.
+  std::string argument_rules = {};
   ToolChoice tool_choice = ToolChoice::kAuto;
   // The tool that must be called. Empty: any.
   std::string required_tool = {};
