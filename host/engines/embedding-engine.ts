@@ -13,6 +13,7 @@ import type { CallContext } from '../rpc/index.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { EmbeddingRequests, type Vectors } from './embedding-requests.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
+import { total } from './metrics/measured.ts';
 import { openNative } from './native.ts';
 
 /** The model in the configuration of a replica, made by `deployments/builtin/llama-embedding-model.ts`. */
@@ -103,6 +104,10 @@ export class EmbeddingEngine {
       gpuMemory: () => this.#gpus.read(),
       steps: () => this.#engine.steps,
       activity: () => ({ busy: this.#engine.busy, beats: this.#engine.beats }),
+      metrics: () => [
+        total('steps', '{step}', this.#engine.steps, 'Computations of the engine.'),
+        total('tokens.prompt', '{token}', this.#requests.tokens, 'Tokens of the texts that were computed.'),
+      ],
       close: () => this.#engine.close(),
     };
   }

@@ -16,6 +16,8 @@ export type Vectors = Extract<LlamaEmbeddingEvent, { type: 'vectors' }>;
 export class EmbeddingRequests {
   readonly #modelName: string;
   readonly #onEnded: (reason: string) => void;
+  /** Tokens of the texts that were computed. */
+  tokens = 0;
   readonly #settle = new Map<number, (event: LlamaEmbeddingEvent) => void>();
   #nextId = 1;
 
@@ -57,7 +59,10 @@ export class EmbeddingRequests {
     try {
       engine[method](id, input, { ...(truncate && { truncate }), ...termsOf(context) });
       const event = await raceAbort(ended, signal);
-      if (event.type === 'vectors') return event;
+      if (event.type === 'vectors') {
+        if (method === 'submit') for (const tokens of event.tokens) this.tokens += tokens;
+        return event;
+      }
       if (event.type === 'error') throw llamaFailure(this.#modelName, event, 'text');
       throw new InferenceException(this.#modelName, 'the engine ended the request');
     } finally {

@@ -11,6 +11,7 @@ import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { logprobOf } from './logprobs.ts';
 import { llamaFailure } from './llama-failures.ts';
+import { WaitTimes } from './metrics/wait-times.ts';
 import { termsOf } from './request-terms.ts';
 import { toDelta } from './chat/tool-call-ids.ts';
 
@@ -18,6 +19,7 @@ import { toDelta } from './chat/tool-call-ids.ts';
 export class LlamaRequests {
   readonly #modelName: string;
   readonly #onEnded: (reason: string) => void;
+  readonly waits = new WaitTimes();
   readonly #queues = new Map<number, AsyncQueue<LlamaEvent>>();
   #nextId = 1;
 
@@ -56,6 +58,7 @@ export class LlamaRequests {
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...termsOf(context) });
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
+      if (event.type === 'end') this.waits.add(context.userId, event.queueMs);
       if (event.type !== 'text') return this.#detailsOf(event);
       const chunk = chunkOf(event);
       if (chunk) yield chunk;

@@ -30,6 +30,7 @@ import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
 import { LooseCalls } from './chat/loose-calls.ts';
+import { LlamaMetrics } from './metrics/llama-metrics.ts';
 import { openNative } from './native.ts';
 import { mergeSampling } from './sampling.ts';
 
@@ -94,6 +95,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     (fraction) => progress(fraction, `loading ${spec.model_name}`),
   );
   const llama = new Llama(engine, requests, spec);
+  const metrics = new LlamaMetrics(() => engine.counts, requests.waits);
   return {
     info: {
       model: spec.model_name,
@@ -119,6 +121,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
     gpuMemory: () => gpus.read(),
     steps: () => engine.steps,
     activity: () => ({ busy: engine.busy, beats: engine.beats }),
+    metrics: () => metrics.report(),
     close: () => engine.close(),
   };
 }

@@ -2,6 +2,7 @@ import { AanaError, type ErrorRecord } from '../core/errors.ts';
 import type { WireContext } from '../core/request-context.ts';
 import type { LogFields, LogLevel } from '../core/log/logger.ts';
 import type { ReplicaMemory } from './replica-memory.ts';
+import type { ReplicaMetric } from './replica-metrics.ts';
 
 /** A frame from the host to a replica. */
 export type HostFrame =
@@ -55,7 +56,9 @@ export type ReplicaFrame =
       readonly busy: boolean;
       readonly beats: number;
       readonly memory?: ReplicaMemory | undefined;
-    };
+    }
+  /** Sent after each `pong`, and before the process ends as it was told. */
+  | { readonly type: 'metrics'; readonly metrics: readonly ReplicaMetric[] };
 
 export type Frame = HostFrame | ReplicaFrame;
 
@@ -80,6 +83,7 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   end: 22,
   error: 23,
   pong: 24,
+  metrics: 25,
 };
 
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
@@ -104,6 +108,7 @@ const REQUIRED: Readonly<
   end: { id: 'number' },
   error: { id: 'number', error: 'object' },
   pong: { steps: 'number', busy: 'boolean', beats: 'number' },
+  metrics: { metrics: 'array' },
 };
 
 const HEADER_BYTES = 5;

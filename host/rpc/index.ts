@@ -4,3 +4,4 @@ export { FrameSocket } from './frame-socket.ts';
 export { type HostFrame, MAX_FRAME_BYTES, protocolError, type ReplicaFrame } from './frames.ts';
 export type { CallContext, ServedMethod, ServedMethods } from './method.ts';
 export type { GpuMemory, ReplicaMemory } from './replica-memory.ts';
+export type { MetricValue, ReplicaMetric } from './replica-metrics.ts';

@@ -201,7 +201,7 @@ export interface LlamaCallDelta {
   readonly arguments: string;
 }
 
-/** What an engine has done since its load. */
+/** What an engine has done since its load, and what it has at the moment. */
 export interface LlamaCounts {
   /** Number of steps of the decode loop. */
   readonly steps: number;
@@ -220,6 +220,19 @@ export interface LlamaCounts {
   /** Tokens that were guessed, and those of them that came true. */
   readonly guessedTokens: number;
   readonly acceptedTokens: number;
+  /** Tokens that were chosen. */
+  readonly generatedTokens: number;
+  /** Time of the steps, divided by the tokens of prompts and of answers in each. */
+  readonly prefillSeconds: number;
+  readonly decodeSeconds: number;
+  /** Requests that waited for a place, or for their readers, at the end of the last step. */
+  readonly waiting: number;
+  /** Requests that had a place then. */
+  readonly running: number;
+  /** Cells that had keys and values then, also those of requests that ended. */
+  readonly usedCells: number;
+  /** Cells of the context. 0 before the first step. */
+  readonly cells: number;
 }
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';

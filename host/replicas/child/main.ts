@@ -123,6 +123,12 @@ async function answerPing(): Promise<void> {
     beats,
     memory: implementation && memoryOf(implementation),
   });
+  sendMetrics();
+}
+
+function sendMetrics(): void {
+  const metrics = implementation?.metrics?.() ?? [];
+  if (metrics.length > 0) socket.send({ type: 'metrics', metrics });
 }
 
 /** Returns undefined for an implementation that does not report memory, such as a test double. */
@@ -148,6 +154,7 @@ async function reconfigure(id: number, spec: unknown): Promise<void> {
 async function shutdown(): Promise<void> {
   server?.cancelAll();
   try {
+    sendMetrics();
     await implementation?.close?.();
   } catch (error) {
     remoteLogger({}).warn('closing the model failed', { error: toErrorRecord(error).message });

@@ -1,6 +1,6 @@
 import type { Logger } from '../../core/log/logger.ts';
 import type { Artifact } from '../../schemas/index.ts';
-import type { GpuMemory, ServedMethods } from '../../rpc/index.ts';
+import type { GpuMemory, ReplicaMetric, ServedMethods } from '../../rpc/index.ts';
 
 /** The loaded implementation of a deployment inside a replica. */
 export interface Implementation {
@@ -34,6 +34,11 @@ export interface Implementation {
    * numbers.
    */
   gpuMemory?(): readonly GpuMemory[];
+  /**
+   * Returns what it has measured, for the telemetry of the host. Called with each health check, and before `close` in a
+   * process that is told to end.
+   */
+  metrics?(): readonly ReplicaMetric[];
   /** Called with each health check, whose answer waits for it. If it rejects, the process ends and is restarted. */
   checkHealth?(): Promise<void>;
   /** Frees the model. Called once, after the last call. */

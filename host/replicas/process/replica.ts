@@ -200,6 +200,9 @@ export class Replica implements RunningReplica {
         this.#onMemory(frame.memory);
         this.#health.onAnswer(frame);
         return;
+      case 'metrics':
+        this.#options.onMetrics?.(frame.metrics);
+        return;
       default:
         this.#work.onAnswer(frame);
     }

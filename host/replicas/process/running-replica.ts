@@ -1,6 +1,7 @@
 import type { Logger } from '../../core/log/logger.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
+import type { ReplicaMetric } from '../../rpc/replica-metrics.ts';
 import type { ReplicaState } from './replica-state.ts';
 
 export interface ReplicaOptions {
@@ -28,6 +29,8 @@ export interface ReplicaOptions {
   readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
   /** Called with the memory of the process after loading and with each health check. */
   readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
+  /** Called with what the implementation has measured. It may still come after the process is gone. */
+  readonly onMetrics?: ((metrics: readonly ReplicaMetric[]) => void) | undefined;
   /** Called after each change of state and before its consequences. */
   readonly onState?: ((state: ReplicaState) => void) | undefined;
 }

@@ -6,6 +6,7 @@ import { OutcomeHealth, Tally } from '../process/outcomes.ts';
 import { Replica } from '../process/replica.ts';
 import type { ReplicaPool } from '../pool/replica-pool.ts';
 import { ReplicaSlot, type SlotFailure } from '../slot/replica-slot.ts';
+import type { ReplicaMetrics } from './replica-metrics.ts';
 import type { Place, ReplicaVersion } from './replica-version.ts';
 import type { RunningReplica, SpawnReplica } from '../process/running-replica.ts';
 
@@ -41,6 +42,8 @@ export interface FleetOptions {
   readonly random: () => number;
   readonly restartDelay?: RestartDelay | undefined;
   readonly spawn?: SpawnReplica | undefined;
+  /** Records what the processes measure. */
+  readonly metrics: ReplicaMetrics;
   /** Pool to which ready replicas are added. */
   readonly pool: ReplicaPool<RunningReplica>;
   onProgress(progress: LoadProgress): void;
@@ -234,6 +237,7 @@ export class Fleet {
     const { implementation, spec, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
     const spawn: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
     member.loading = { fraction: undefined, text: 'starting' };
+    const metrics = this.#options.metrics.open();
     const replica: RunningReplica = spawn({
       deployment,
       name,
@@ -251,9 +255,11 @@ export class Fleet {
         this.#options.onProgress(member.loading);
       },
       onMemory: (memory) => place.onMemory?.(memory),
+      onMetrics: metrics.report,
       onState: (state) => {
         member.loading = undefined;
         if (state === 'ready') this.#onReady(member, replica);
+        if (state === 'exited') metrics.close();
         if (state === 'ready' || state === 'exited') place.onLoaded?.(state === 'ready');
         if (state !== 'ready') pool.remove(replica);
         else if (member.takesCalls) pool.add(replica);

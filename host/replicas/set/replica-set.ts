@@ -12,6 +12,7 @@ import { type MakeRoom, ReplicaKeeper } from './replica-keeper.ts';
 import { ReplicaPool } from '../pool/replica-pool.ts';
 import type { SlotFailure } from '../slot/replica-slot.ts';
 import { firstCount, type Place, type ReplicaVersion } from './replica-version.ts';
+import { ReplicaMetrics } from './replica-metrics.ts';
 import { type ReplicaSetStatus, replicaStatus } from './replica-status.ts';
 import type { UpdateResult } from '../update/rolling-update.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
@@ -69,6 +70,7 @@ export class ReplicaSet {
       clock,
       random,
       pool: this.#pool,
+      metrics: new ReplicaMetrics(deployment, telemetry),
       onProgress: (progress) => {
         options.onProgress?.(progress);
         this.#calls.onProgress(progress);

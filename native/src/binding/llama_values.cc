@@ -145,6 +145,13 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("preemptions", counts.n_preempted);
   set("guessedTokens", counts.n_drafted);
   set("acceptedTokens", counts.n_accepted);
+  set("generatedTokens", counts.n_generated);
+  object.Set("prefillSeconds", counts.prefill_seconds);
+  object.Set("decodeSeconds", counts.decode_seconds);
+  set("waiting", counts.n_waiting);
+  set("running", counts.n_running);
+  set("usedCells", counts.n_used_cells);
+  set("cells", counts.n_cells);
   return object;
 }
 

@@ -5,7 +5,7 @@
 
 namespace aana::llama {
 
-// What an engine has done since its load.
+// What an engine has done since its load, and what it has at the moment.
 struct Counts {
   uint64_t n_steps = 0;     // decodes
   uint64_t n_ubatches = 0;  // passes over the weights in these decodes
@@ -16,6 +16,16 @@ struct Counts {
   uint64_t n_preempted = 0;  // sequences that lost their cells while they ran
   uint64_t n_drafted = 0;    // guessed tokens
   uint64_t n_accepted = 0;   // those of them that came true
+  uint64_t n_generated = 0;  // tokens that were chosen
+  // Time of the decodes, divided by the tokens of prompts and of answers in each.
+  double prefill_seconds = 0;
+  double decode_seconds = 0;
+
+  // At the end of the last step:
+  uint64_t n_waiting = 0;     // requests that wait for a slot or for their readers
+  uint64_t n_running = 0;     // requests that have a slot
+  uint64_t n_used_cells = 0;  // cells with keys and values, also of requests that ended
+  uint64_t n_cells = 0;       // of the context
 };
 
 // The counts of an engine. The engine's thread changes them, any thread reads them.

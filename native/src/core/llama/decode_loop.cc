@@ -71,6 +71,7 @@ void DecodeLoop::Run() {
     Park();
     AdmitWaiting();
     is_idle = !Step();
+    NoteState();
     outbox_.Post(std::exchange(events_, {}));
   }
 }
@@ -357,16 +358,34 @@ int32_t DecodeLoop::Decode(const AdapterUse& adapter) {
   }
 }
 
+void DecodeLoop::NoteState() {
+  const auto n_running = std::ranges::count_if(slots_, [](const Slot& slot) { return slot.sequence != nullptr; });
+  counters_.Change([&](Counts& counts) {
+    counts.n_waiting = waiting_.size() + parked_.size();
+    counts.n_running = static_cast<uint64_t>(n_running);
+    counts.n_used_cells = slots_.n_used_cells();
+    counts.n_cells = static_cast<uint64_t>(context_.n_cells());
+  });
+}
+
 void DecodeLoop::NoteWork(const std::vector<Share>& plan, std::chrono::duration<double> elapsed) {
+  int32_t n_prompt = 0;
+  uint64_t n_idle = 0;
+  for (const auto& share : plan) {
+    if (share.is_idle) n_idle++;
+    else if (slots_[share.slot].n_prompt_left() > 0) n_prompt += share.n_tokens;
+  }
+  const double prefill_seconds = elapsed.count() * n_prompt / static_cast<double>(static_cast<uint64_t>(batch_.size()) - n_idle);
   const auto n_ubatches = CountUbatches(batch_.sequences(), context_.n_ubatch(), context_.has_streams());
   scheduler_.NoteStep(batch_.size(), elapsed);
   step_cost_.Note(n_ubatches, batch_.size(), elapsed.count());
-  const auto n_idle = static_cast<uint64_t>(std::ranges::count_if(plan, &Share::is_idle));
   counters_.Change([&](Counts& counts) {
     counts.n_steps++;
     counts.n_ubatches += static_cast<uint64_t>(n_ubatches);
     counts.n_computed += static_cast<uint64_t>(batch_.size()) - n_idle;
     counts.n_idle += n_idle;
+    counts.prefill_seconds += prefill_seconds;
+    counts.decode_seconds += elapsed.count() - prefill_seconds;
   });
 }
 
@@ -410,6 +429,7 @@ void DecodeLoop::Sample(Slot& slot, int32_t index) {
     if (text) Emit({sequence.id(), std::move(*text)});
     const bool goes_on = !finished && n_accepted < draft.size() && sequence.next_token() == draft[n_accepted];
     if (goes_on) continue;
+    counters_.Change([&](Counts& counts) { counts.n_generated += n_accepted + 1; });
     if (!draft.empty()) NoteSpeculation(slot, draft.size(), n_accepted);
     if (finished) Finish(slot, *finished);
     return;

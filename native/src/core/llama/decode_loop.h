@@ -82,8 +82,10 @@ class DecodeLoop {
   std::vector<Output> FillBatch(const std::vector<Share>& plan);
   // As llama_decode returns; an exception counts as a failed computation.
   int32_t Decode(const AdapterUse& adapter);
-  // Counts the decode that just ended and learns from its time.
+  // Counts the decode of a plan that just ended, before its tokens are noted, and learns from its time.
   void NoteWork(const std::vector<Share>& plan, std::chrono::duration<double> elapsed);
+  // Counts what there is at the moment.
+  void NoteState();
   void NoteDecoded(const std::vector<Share>& plan);
   void SampleAll(const std::vector<Output>& outputs);
   // Samples the next token, and as long as it is the one that was guessed, the one after it.

@@ -83,6 +83,8 @@ class Slots {
   auto begin() const { return slots_.begin(); }
   auto end() const { return slots_.end(); }
   size_t size() const { return slots_.size(); }
+  // Cells that the slots use.
+  size_t n_used_cells() const { return ledger_.n_total() - ledger_.n_free(); }
 
  private:
   struct Source {

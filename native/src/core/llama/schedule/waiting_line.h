@@ -16,6 +16,7 @@ class WaitingLine {
   void Add(std::unique_ptr<Sequence> sequence) { line_.push_back(std::move(sequence)); }
 
   bool empty() const { return line_.empty(); }
+  size_t size() const { return line_.size(); }
   auto begin() const { return line_.begin(); }
   auto end() const { return line_.end(); }
 
