@@ -88,6 +88,7 @@ export class Services {
       hfEndpoint: hfEndpoint ?? undefined,
       offline,
     });
+    const weights = new Map(Object.entries(config.api_service.user_weights));
     this.deployments = new DeploymentManager({
       log,
       env: {
@@ -97,6 +98,7 @@ export class Services {
       },
       definitions,
       telemetry,
+      weightOf: (userId) => weights.get(userId),
       models: this.models,
       network: { ...networkSettings(config) },
       beforeReplicas: async () => this.#native,

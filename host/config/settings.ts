@@ -136,6 +136,7 @@ export const SETTINGS: readonly Setting[] = [
     kind: 'number',
     env: 'API_SERVICE__MAXIMUM_REPOSITORY_BYTES_PER_USER',
   },
+  { key: 'api_service.user_weights', kind: 'json', env: 'API_SERVICE__USER_WEIGHTS' },
   { key: 'api_service.admins_see_contents', kind: 'boolean', env: 'API_SERVICE__ADMINS_SEE_CONTENTS' },
   { key: 'rate_limits.default', kind: 'json', env: 'AANA_RATE_LIMITS_DEFAULT' },
   { key: 'rate_limits.endpoints', kind: 'json', env: 'AANA_RATE_LIMITS_ENDPOINTS' },

@@ -42,6 +42,16 @@ Queue('lets users take turns, however many entries one has', () => {
   ]);
 });
 
+Queue('divides the work by the weights of the users', () => {
+  const of = (user: string, weight: number): (Entry & { weight: number })[] =>
+    Array.from({ length: 12 }, (_, n) => ({ ...entry(`${user}${n}`, user, { cost: 2 }), weight }));
+  const first = drained(filled(...of('a', 1), ...of('b', 3))).slice(0, 12);
+  assert.is(first.filter((name) => name.startsWith('b')).length, 9);
+  const queue = filled(...of('a', 1), ...of('b', 3));
+  assert.is(queue.workAhead({ userId: 'c', priority: 0, cost: 2 }), 2 + 6);
+  assert.is(queue.workAhead({ userId: 'c', priority: 0, cost: 2, weight: 2 }), 1 + 3);
+});
+
 Queue(
   'puts a returned entry before later ones and behind ones of a higher priority, and does not count it as work',
   () => {

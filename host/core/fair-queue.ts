@@ -6,21 +6,27 @@ export interface Queued {
   readonly priority: number;
   /** The amount of work for the entry, in any unit that all entries share. */
   readonly cost: number;
+  /** The user's share beside the weights of other users. Default 1. */
+  readonly weight?: number | undefined;
 }
 
 interface UserQueue<T> {
   readonly entries: T[];
-  /** The virtual time of this user: it grows by the cost of each entry that is taken. */
+  /** The virtual time of this user: it grows by the cost of each entry that is taken, divided by the weight. */
   virtual: number;
+  /** The weight of the entry that came last. */
+  weight: number;
   /** The sum of the costs of the waiting entries. */
   cost: number;
 }
+
+const weightOf = ({ weight = 1 }: Queued): number => weight;
 
 /** With more users than this, the queue forgets users without an entry. */
 const MANY_USERS = 64;
 
 /**
- * A queue that gives each user an equal share of the work. A user with a thousand entries does not delay a user with
+ * A queue that gives each user a share of the work by weight. A user with a thousand entries does not delay a user with
  * one entry. The entries of one user are ordered by priority, and entries of the same priority by arrival. Source:
  * Goyal, Vin and Cheng, "Start-time fair queueing" (1996).
  */
@@ -51,7 +57,7 @@ export class FairQueue<T extends Queued> {
   giveBack(entry: T): void {
     const isKnown = this.#users.has(entry.userId);
     const user = this.#userOf(entry);
-    if (isKnown) user.virtual -= entry.cost;
+    if (isKnown) user.virtual -= entry.cost / weightOf(entry);
     const at = user.entries.findIndex(({ priority }) => priority <= entry.priority);
     this.#insert(user, at < 0 ? user.entries.length : at, entry);
   }
@@ -67,7 +73,7 @@ export class FairQueue<T extends Queued> {
     const entry = user?.entries[0];
     if (!user || !entry) return undefined;
     this.#virtual = user.virtual;
-    user.virtual += entry.cost;
+    user.virtual += entry.cost / weightOf(entry);
     this.remove(entry);
     if (this.#users.size > MANY_USERS) this.#forget();
     return entry;
@@ -101,15 +107,17 @@ export class FairQueue<T extends Queued> {
 
   /**
    * Returns the work that is done before an entry that comes now. Each other user gets at most as much done as this
-   * user before it.
+   * user before it, in proportion to their weights.
    */
-  workAhead({ userId, priority, cost }: Queued): number {
+  workAhead(entry: Queued): number {
+    const { userId, priority, cost } = entry;
     const own = (this.#users.get(userId)?.entries ?? []).reduce(
-      (sum, entry) => (entry.priority >= priority ? sum + entry.cost : sum),
+      (sum, other) => (other.priority >= priority ? sum + other.cost : sum),
       0,
     );
     let work = own;
-    for (const [other, user] of this.#users) if (other !== userId) work += Math.min(user.cost, own + cost);
+    for (const [other, user] of this.#users)
+      if (other !== userId) work += Math.min(user.cost, ((own + cost) * user.weight) / weightOf(entry));
     return work;
   }
 
@@ -123,10 +131,14 @@ export class FairQueue<T extends Queued> {
       if (entries.length === 0 && virtual <= this.#virtual) this.#users.delete(userId);
   }
 
-  #userOf({ userId }: Queued): UserQueue<T> {
+  #userOf(entry: Queued): UserQueue<T> {
+    const { userId } = entry;
     const known = this.#users.get(userId);
-    if (known) return known;
-    const user: UserQueue<T> = { entries: [], virtual: this.#virtual, cost: 0 };
+    if (known) {
+      known.weight = weightOf(entry);
+      return known;
+    }
+    const user: UserQueue<T> = { entries: [], virtual: this.#virtual, cost: 0, weight: weightOf(entry) };
     this.#users.set(userId, user);
     return user;
   }

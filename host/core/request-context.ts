@@ -18,6 +18,11 @@ export interface RequestContext {
    */
   readonly priority?: number | undefined;
   /**
+   * The user's part of a deployment beside the weights of other users, 0.001 to 1000. The host sets it from its
+   * configuration with each call of a deployment. Default 1.
+   */
+  readonly weight?: number | undefined;
+  /**
    * The time after which the answer has no use: milliseconds since the epoch by the clock of this process. Default:
    * never.
    */
@@ -34,6 +39,7 @@ export interface WireContext {
   readonly requestId?: string;
   readonly userId?: string;
   readonly priority?: number;
+  readonly weight?: number;
   /** Milliseconds; 0 when the deadline has passed. */
   readonly remainingMs?: number;
   readonly traceparent?: string;
@@ -51,10 +57,11 @@ export function requestContextOf({
   userId,
   client,
   priority,
+  weight,
   deadlineAt,
   traceparent,
 }: RequestContext): RequestContext {
-  return { requestId, userId, client, priority, deadlineAt, traceparent };
+  return { requestId, userId, client, priority, ...(weight !== undefined && { weight }), deadlineAt, traceparent };
 }
 
 /** Returns `value` when it is a valid `traceparent`, else undefined. */
@@ -74,12 +81,13 @@ export function remainingMs({ deadlineAt }: RequestContext, now: number = Date.n
 
 /** Returns the facts as they are sent to another process. Absent facts are left out, because each call carries them. */
 export function toWireContext(context: RequestContext, now: number = Date.now()): WireContext {
-  const { requestId, userId, priority, traceparent } = context;
+  const { requestId, userId, priority, weight, traceparent } = context;
   const left = remainingMs(context, now);
   return {
     ...(requestId !== undefined && { requestId }),
     ...(typeof userId === 'string' && { userId }),
     ...(priority !== undefined && priority !== 0 && { priority }),
+    ...(weight !== undefined && weight !== 1 && { weight }),
     ...(left !== undefined && { remainingMs: left }),
     ...(traceparent !== undefined && { traceparent }),
   };
@@ -87,6 +95,7 @@ export function toWireContext(context: RequestContext, now: number = Date.now())
 
 /** Returns the facts that another process sent. The inverse of {@link toWireContext}. */
 export function fromWireContext(wire: WireContext = {}, now: number = Date.now()): RequestContext {
-  const { requestId, userId = null, priority = 0, remainingMs: left, traceparent } = wire;
-  return { requestId, userId, priority, traceparent, deadlineAt: left === undefined ? undefined : now + left };
+  const { requestId, userId = null, priority = 0, weight, remainingMs: left, traceparent } = wire;
+  const deadlineAt = left === undefined ? undefined : now + left;
+  return { requestId, userId, priority, ...(weight !== undefined && { weight }), traceparent, deadlineAt };
 }

@@ -22,6 +22,12 @@ export const ApiServiceConfig = z.strictObject({
     .describe(
       'Most bytes of videos, captions and transcripts that one user keeps; more is refused (status 413). Shared data is not limited.',
     ),
+  user_weights: z
+    .record(z.string().min(1).max(255), z.number().min(0.001).max(1000))
+    .default({})
+    .describe(
+      'Parts that users get of a busy deployment: a user with weight 3 gets three times as much computed as a user with weight 1, however many requests each sends. Users without a weight have 1.',
+    ),
   admins_see_contents: z
     .boolean()
     .default(false)

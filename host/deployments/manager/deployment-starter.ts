@@ -19,6 +19,8 @@ export interface DeploymentStarterOptions {
   readonly nice?: number | undefined;
   /** Records calls. Default: none. */
   readonly telemetry?: Telemetry | undefined;
+  /** Returns the weight of a user among those who wait. Default: 1 for everyone. */
+  readonly weightOf?: ((userId: string) => number | undefined) | undefined;
   /** Simulated clock, random numbers and processes. */
   readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
 }
@@ -96,6 +98,7 @@ export class DeploymentStarter {
       onProgress: ({ fraction, text }) => progress(fraction, text),
       makeRoom,
       telemetry: this.#options.telemetry,
+      weightOf: this.#options.weightOf,
       ...this.#options.simulated,
     });
     await deployment.replicas.start(signal);

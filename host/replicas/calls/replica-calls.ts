@@ -26,6 +26,7 @@ export interface ReplicaCallsOptions {
   readonly suspects: SuspectCalls;
   readonly log: Logger;
   readonly telemetry: CallTelemetry;
+  readonly weightOf?: ((userId: string) => number | undefined) | undefined;
   /** Called when a call may have begun to wait. */
   onWaiting(): void;
 }
@@ -103,9 +104,16 @@ export class ReplicaCalls {
     }
   }
 
-  #recorded(method: string, args: Record<string, unknown>, options: SetCallOptions): Call {
+  #recorded(method: string, args: Record<string, unknown>, given: SetCallOptions): Call {
+    const options = this.#weighed(given);
     const record = this.#options.telemetry.open(method, requestContextOf(options));
     return { method, args, options: { ...options, ...record.context }, record };
+  }
+
+  /** Returns the context of a call with the weight of its user. */
+  #weighed<Context extends RequestContext>(context: Context): Context {
+    const { userId } = context;
+    return { ...context, weight: typeof userId === 'string' ? this.#options.weightOf?.(userId) : undefined };
   }
 
   async #call(call: Call): Promise<unknown> {
@@ -131,7 +139,7 @@ export class ReplicaCalls {
    * refused.
    */
   reserve(context: RequestContext): Reservation {
-    return this.#options.pool.reserve(context);
+    return this.#options.pool.reserve(this.#weighed(context));
   }
 
   async *#stream(call: Call): AsyncGenerator<unknown[], unknown, undefined> {

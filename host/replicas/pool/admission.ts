@@ -53,9 +53,10 @@ export class Admission {
     userId = null,
     client,
     priority = 0,
+    weight,
     method,
     deadlineAt,
-  }: Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'> & {
+  }: Pick<RequestContext, 'userId' | 'client' | 'priority' | 'weight' | 'deadlineAt'> & {
     readonly method?: string | undefined;
   }): Applicant {
     const { mean = 0, deviation = 0 } = this.#options.workload.expect(method) ?? {};
@@ -64,6 +65,7 @@ export class Admission {
       userId,
       key,
       priority,
+      weight,
       cost: Math.max(LEAST_COST_MS, mean),
       margin: deviation,
       leftMs: remainingMs({ deadlineAt }),

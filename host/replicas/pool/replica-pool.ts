@@ -20,7 +20,7 @@ export interface PoolOptions {
 }
 
 export interface DispatchOptions
-  extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'deadlineAt'>, WaitOptions {
+  extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'weight' | 'deadlineAt'>, WaitOptions {
   /** Calls of the same method take about the same time. */
   readonly method?: string | undefined;
   /** Calls with the same key prefer the same replica. */

@@ -80,10 +80,14 @@ export class WaitingCalls<Member> {
   }
 
   /** Lets a call wait until the trial of another call has settled. */
-  async hold({ userId, priority, cost }: Queued, trial: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+  async hold(
+    { userId, priority, cost, weight }: Queued,
+    trial: Promise<void>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const refused = deferred<never>();
     const call: WaitingCall = {
-      ...{ userId, priority, cost },
+      ...{ userId, priority, cost, weight },
       refuse: (error) => {
         this.held.delete(call);
         refused.reject(error);

@@ -53,8 +53,8 @@ export class Workload {
   }
 
   /** Reserves a place for a later call. */
-  reserve({ userId, priority, cost }: Queued): Reservation {
-    const place: Queued = { userId, priority, cost };
+  reserve({ userId, priority, cost, weight }: Queued): Reservation {
+    const place: Queued = { userId, priority, cost, weight };
     this.#reserved.add(place);
     return { release: () => void this.#reserved.remove(place) };
   }

@@ -34,6 +34,8 @@ export interface ReplicaSetOptions extends Pick<
   readonly random?: (() => number) | undefined;
   /** Records calls. Default: none. */
   readonly telemetry?: Telemetry | undefined;
+  /** Returns the weight of a user among those who wait. Default: 1 for everyone. */
+  readonly weightOf?: ((userId: string) => number | undefined) | undefined;
 }
 
 /** Keeps the wanted number of replicas of one deployment running, and gives calls to them. */
@@ -89,6 +91,7 @@ export class ReplicaSet {
       suspects,
       log: this.#log,
       telemetry: new CallTelemetry(deployment, clock, telemetry),
+      weightOf: options.weightOf,
       onWaiting: () => {
         if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a sleeping deployment
       },

@@ -1,0 +1,131 @@
+// Users of a language model through a running application: their parts of it, and what is measured of it.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
+import { cannotRun } from '../engines/fixtures/real-models.ts';
+import { until } from '../test/helpers/server.ts';
+import { skip } from '../test/skip.ts';
+import { LlamaTextGenerationDeployment } from '../deployments/index.ts';
+import type { AanaApp } from './app.ts';
+import { Recorder } from './fixtures/recorder.ts';
+import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+
+const Tenants = suite('users of a language model');
+const folder = makeFolder();
+const telemetry = new Recorder();
+let app: AanaApp;
+const keys = new Map<string, string>();
+
+Tenants.before(async () => {
+  const path = join(folder, 'tiny.gguf');
+  writeTinyLlama(path);
+  app = makeApp(
+    folder,
+    { telemetry },
+    {
+      cache_dir: process.env['AANA_CACHE_DIR'] ?? folder,
+      api_service: { enabled: true, user_weights: { large: 3, small: 1 } },
+    },
+  );
+  app.registerDeployment(
+    'llm',
+    LlamaTextGenerationDeployment.options({
+      health_check_period_s: 0.2,
+      user_config: {
+        model_id: path,
+        model_kwargs: { n_ctx: 512, n_threads: 1, n_seq_max: 1 },
+        default_sampling_params: { ignore_eos: true },
+      },
+    }),
+  );
+  app.registerEndpoint({
+    name: 'say',
+    path: '/say',
+    input: z.strictObject({ tokens: z.int(), within_ms: z.optional(z.int()) }),
+    output: z.unknown(),
+    run: ({ tokens, within_ms: limit }, context) =>
+      app
+        .handle(LlamaTextGenerationDeployment, 'llm')
+        .generate(
+          { prompt: 'Once upon a time', sampling_params: { max_tokens: tokens } },
+          limit === undefined ? context : { ...context, deadlineAt: Date.now() + limit },
+        ),
+  });
+  await started(app);
+  for (const user of ['large', 'small']) {
+    const { apiKey } = await app.apiKeys!.create({ user_id: user });
+    keys.set(user, apiKey);
+  }
+});
+
+Tenants.after(async () => {
+  await app?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function say(user: string, tokens: number, more: object = {}): Promise<Response> {
+  const response = await fetch(`${app.url}/say`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': keys.get(user)! },
+    body: JSON.stringify({ tokens, ...more }),
+  });
+  await response.clone().text();
+  return response;
+}
+
+Tenants('get parts of it by their weights, however many requests they send', async () => {
+  await say('large', 40); // the pool learns how long an answer takes
+  const order: string[] = [];
+  const send = async (user: string): Promise<void> => {
+    const response = await say(user, 40);
+    assert.is(response.status, 200, await response.text());
+    order.push(user);
+  };
+  const users = [...Array<string>(16).fill('small'), ...Array<string>(24).fill('large')];
+  await Promise.all(users.map(send));
+  // Both have requests until all 24 of the one user are answered, beside 8 of the other one.
+  const share = order.slice(4, 28).filter((user) => user === 'large').length / 24;
+  assert.ok(share > 0.65 && share < 0.85, `${share} of ${order.join(' ')}`);
+});
+
+Tenants('are measured with the engine', async () => {
+  const sum = (name: string): number => telemetry.of(name).reduce((all, { value }) => all + value, 0);
+  const last = (name: string): number | undefined => telemetry.of(name).at(-1)?.value;
+  await until(async () => sum('aana.engine.tokens.generated') >= 41 * 40 && last('aana.engine.requests.running') === 0);
+  const prompt = sum('aana.engine.tokens.prompt');
+  assert.ok(prompt >= 41 * 4, `${prompt}`);
+  assert.ok(sum('aana.engine.tokens.reused') > prompt / 2);
+  assert.ok(sum('aana.engine.tokens.computed') >= 41 * 39);
+  assert.ok(sum('aana.engine.steps') > 0 && sum('aana.engine.passes') >= sum('aana.engine.steps'));
+  assert.ok(sum('aana.engine.prefill.time') > 0 && sum('aana.engine.decode.time') > sum('aana.engine.prefill.time'));
+  assert.equal(last('aana.engine.requests.waiting'), 0);
+  assert.ok(telemetry.of('aana.engine.requests.running').some(({ value }) => value === 1));
+  const cells = last('aana.engine.cells.total')!;
+  assert.is(cells, 512);
+  assert.ok(last('aana.engine.cells.used')! > 0 && last('aana.engine.cells.used')! <= cells);
+  assert.ok(telemetry.of('aana.engine.step.tokens').every(({ value }) => value >= 1));
+  const waits = telemetry.of('aana.engine.request.wait');
+  for (const [user, count] of [
+    ['large', 25],
+    ['small', 16],
+  ] as const)
+    assert.is(waits.filter(({ attributes }) => attributes['aana.tenant'] === user).length, count);
+  assert.ok(waits.every(({ value, attributes }) => value >= 0 && attributes['aana.deployment'] === 'llm'));
+});
+
+Tenants('are told when to come back if their turn comes after the deadline', async () => {
+  const running = Array.from({ length: 8 }, () => say('large', 400));
+  await until(async () => (telemetry.of('aana.deployment.calls.open').at(-1)?.value ?? 0) === 8);
+  const refused = await say('small', 1, { within_ms: 20 });
+  const { error, data } = (await refused.json()) as { error: string; data: Record<string, number> };
+  assert.equal([refused.status, error], [503, 'DeploymentOverloaded']);
+  assert.ok(data['estimated_wait_s']! > 0.02);
+  assert.is(refused.headers.get('retry-after'), String(data['retry_after_s']));
+  for (const { status } of await Promise.all(running)) assert.is(status, 200);
+});
+
+if (cannotRun === undefined) Tenants.run();
+else skip('users of a language model', cannotRun);
