@@ -178,6 +178,22 @@ test('a request whose prompt cannot be read before its deadline computes nothing
   assert.is(llama.engine.counts.computedTokens, computedTokens);
 });
 
+test('what the engine does and has is counted', async () => {
+  await using llama = await TestEngine.load({ contextTokens: 256, maxSequences: 2 });
+  const ids = [1, 2, 3].map((n) => llama.submit(`Story ${n}`, { maxTokens: 20, ignoreEos: true }));
+  await llama.until(() => llama.engine.counts.running === 2 && llama.engine.counts.waiting === 1);
+  const ends = (await Promise.all(ids.map((id) => llama.finish(id)))).map(endOf);
+  await llama.until(() => llama.engine.counts.running === 0);
+  const { generatedTokens, prefillSeconds, decodeSeconds, cells, usedCells, waiting } = llama.engine.counts;
+  assert.is(
+    generatedTokens,
+    ends.reduce((sum, end) => sum + end.completionTokens, 0),
+  );
+  assert.ok(prefillSeconds > 0 && decodeSeconds > 0);
+  assert.equal([waiting, cells], [0, 512]);
+  assert.ok(usedCells > 40 && usedCells < 2 * 40, `${usedCells}`);
+});
+
 test('invalid weights are refused', async () => {
   await using llama = await TestEngine.load();
   for (const weight of [0, -1, Number.NaN, 2000, 'much' as unknown as number])
