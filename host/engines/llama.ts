@@ -42,6 +42,8 @@ interface LlamaSpec {
   readonly n_seq_max: number;
   readonly n_ctx_total?: number;
   readonly n_guessed?: number;
+  readonly draft_model_path?: string;
+  readonly draft_p_min?: number;
   readonly cache_scope?: 'shared' | 'tenant';
   readonly n_threads: number;
   readonly n_gpu_layers: number;
@@ -78,6 +80,8 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       maxSequences: spec.n_seq_max,
       ...(spec.n_ctx_total !== undefined && { totalCells: spec.n_ctx_total }),
       ...(spec.n_guessed !== undefined && { guessedTokensPerStep: spec.n_guessed }),
+      ...(spec.draft_model_path !== undefined && { draftModelPath: spec.draft_model_path }),
+      ...(spec.draft_p_min !== undefined && { leastGuessProbability: spec.draft_p_min }),
       sharesPrefixesAmongTenants: spec.cache_scope !== 'tenant',
       threads: spec.n_threads,
       gpuLayers: spec.n_gpu_layers,

@@ -71,10 +71,17 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   /** Prompt tokens decoded in one step. A limit keeps a long prompt from delaying running sequences. */
   readonly prefillTokensPerStep: number;
   /**
-   * Tokens that are guessed from the earlier tokens of their sequences and computed with the next ones, 0 to 256 in a
-   * step, all sequences together. Right guesses save steps; the text stays the same. Default: 0.
+   * Tokens that are guessed and computed with the next ones, 0 to 256 in a step, all sequences together. Right guesses
+   * save steps; the text stays the same. Default: 0.
    */
   readonly guessedTokensPerStep?: number;
+  /**
+   * File of a smaller model with the same vocabulary, which guesses the tokens. Default: they are guessed from the
+   * earlier tokens of their sequences.
+   */
+  readonly draftModelPath?: string;
+  /** The smaller model guesses no token that it holds for less likely, 0 to 1. Default: 0.5. */
+  readonly leastGuessProbability?: number;
   /**
    * Whether all sequences share the cells of one cache. Otherwise each sequence has a cache of its own. Default: false.
    */

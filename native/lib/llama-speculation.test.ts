@@ -1,4 +1,4 @@
-// Guessed tokens change how many steps a text takes, and nothing else.
+// Tokens that are guessed from the text itself change how many steps it takes, and nothing else.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaSampling } from './binding.ts';

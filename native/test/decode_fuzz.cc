@@ -73,6 +73,8 @@ class Round {
     options.n_prefill_per_step = 8 + UpTo(56);
     if (UpTo(1) == 0) options.n_cells = 128 + UpTo(60);
     if (UpTo(1) == 0) options.n_drafted = 1 + UpTo(11);
+    if (options.n_drafted > 0 && UpTo(1) == 0) options.draft_model_path = model_path;
+    options.least_draft_probability = 0.1F * static_cast<float>(UpTo(5));
     options.shares_prefixes_among_tenants = UpTo(1) == 0;
     return options;
   }

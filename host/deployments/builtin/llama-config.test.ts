@@ -27,6 +27,11 @@ for (const [kwargs, message] of [
   [{ quantization_config: { bnb_4bit_quant_type: 'nf4' } }, /bnb_4bit_quant_type: .*write weight_type/],
   [{ torch_dtype: 'float16' }, /torch_dtype: .*write quantization_config\.weight_type/],
   [{ device_map: 'auto' }, /device_map: .*write ray_actor_options\.num_gpus and n_gpu_layers/],
+  [{ speculative_config: { method: 'ngram' } }, /^accepted: .*"num_speculative_tokens":8/],
+  [{ speculative_config: { method: 'draft_model', model: 'smollm2-135m-instruct' } }, /^accepted: .*"p_min":0\.5/],
+  [{ speculative_config: { method: 'draft_model' } }, /model_kwargs\.speculative_config\.model/],
+  [{ speculative_config: { method: 'ngram', model: 'x' } }, /model_kwargs\.speculative_config.*model/],
+  [{ speculative_config: { method: 'medusa' } }, /model_kwargs\.speculative_config\.method/],
   [{ max_model_len: 4096 }, /max_model_len: .*write n_ctx/],
 ] as const) {
   Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));

@@ -4,10 +4,11 @@ import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { countTokensMethod } from './count-tokens-method.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
-import { llamaMemory } from './memory-need.ts';
+import { llamaMemory, type LlamaMemorySettings, sumOfNeeds } from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
 import { pullModel, pullModelAs } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
+import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
 import { promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
 
 const ModelKwargs = z.strictObject({
@@ -20,20 +21,9 @@ const ModelKwargs = z.strictObject({
       'Tokens that one dialog can hold, including the answer; 0 is the length that the model was trained with.',
     ),
   n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
-  speculative_config: z
-    .strictObject({
-      method: z.literal('ngram').describe('How tokens are guessed: from earlier tokens of the same dialog.'),
-      num_speculative_tokens: z
-        .int()
-        .min(1)
-        .max(64)
-        .default(8)
-        .describe('Most tokens that are guessed in a step, for all dialogs together.'),
-    })
-    .optional()
-    .describe(
-      'Guesses tokens and computes them together with the next one. Right guesses make answers faster that repeat their prompt, such as edited code. The answers stay the same. Default: off.',
-    ),
+  speculative_config: SpeculativeConfig.optional().describe(
+    'Guesses tokens and computes them together with the next one. The answers stay the same. Default: off.',
+  ),
   n_ctx_total: z
     .int()
     .min(0)
@@ -143,7 +133,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       n_ctx: kwargs.n_ctx,
       n_seq_max: kwargs.n_seq_max,
       n_ctx_total: kwargs.n_ctx_total,
-      n_guessed: kwargs.speculative_config?.num_speculative_tokens,
+      ...(await speculationSpec(kwargs.speculative_config, context)),
       cache_scope: kwargs.cache_scope,
       ...(await placementSpec(kwargs, context)),
       reader_timeout_s: kwargs.reader_timeout_s,
@@ -154,15 +144,24 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       ...(adapters.length > 0 && { adapters }),
     };
   },
-  memory: (spec, { gpu }) =>
-    llamaMemory(String(spec['model_path']), {
-      adapters: ((spec['adapters'] ?? []) as readonly { readonly path: string }[]).map(({ path }) => path),
+  async memory(spec, { gpu }) {
+    const settings: LlamaMemorySettings = {
       contextTokens: Number(spec['n_ctx']),
       sequences: Number(spec['n_seq_max']),
       totalTokens: Number(spec['n_ctx_total'] ?? 0),
       kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',
       ...placementOf(spec, gpu),
-    }),
+    };
+    const adapters = (spec['adapters'] ?? []) as readonly { readonly path: string }[];
+    const need = await llamaMemory(String(spec['model_path']), {
+      ...settings,
+      adapters: adapters.map(({ path }) => path),
+    });
+    const draft = spec['draft_model_path'];
+    if (draft === undefined) return need;
+    // The engine puts all layers of a draft model on the GPU, or none.
+    return sumOfNeeds(need, await llamaMemory(String(draft), { ...settings, gpuLayers: settings.gpuLayers && -1 }));
+  },
   reconfigurable: ['default_sampling_params'],
   affinity: promptBeginning,
   implementation: new URL('../../engines/llama.js', import.meta.url),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readGgufHeader } from './gguf-header.ts';
-import { embeddingMemory, llamaMemory, type LlamaMemorySettings, whisperMemory } from './memory-need.ts';
+import { embeddingMemory, llamaMemory, type LlamaMemorySettings, sumOfNeeds, whisperMemory } from './memory-need.ts';
 
 const Memory = suite('counting memory from model files');
 
@@ -107,6 +107,14 @@ for (const [what, metadata, settings, contextBytes] of CASES) {
     assert.is((await llamaMemory(path, { ...SETTINGS, ...settings })).contextBytes, contextBytes);
   });
 }
+
+Memory('counts a draft model besides the model', () => {
+  const [model, draft] = [
+    { weightsBytes: 10, contextBytes: 5, parts: [1, 3] },
+    { weightsBytes: 2, contextBytes: 1, parts: [1, 3] },
+  ];
+  assert.equal(sumOfNeeds(model, draft), { weightsBytes: 12, contextBytes: 6, parts: [1, 3] });
+});
 
 Memory('counts only the size of a file that is damaged or not a GGUF file', async () => {
   const whole = ggufFile('whole.gguf', SMALL);

@@ -71,6 +71,13 @@ export async function llamaMemory(
   };
 }
 
+/** Returns the memory of two models that are divided among the GPUs in the same way. */
+export const sumOfNeeds = (one: MemoryNeed, other: MemoryNeed): MemoryNeed => ({
+  ...one,
+  weightsBytes: one.weightsBytes + other.weightsBytes,
+  contextBytes: one.contextBytes + other.contextBytes,
+});
+
 export interface EmbeddingMemorySettings {
   /** Most tokens of a text; 0 is the length that the model was trained with. */
   readonly contextTokens: number;

@@ -80,6 +80,13 @@ llama::AdapterUse ToAdapterUse(const Napi::Object& options) {
   return {Int(object, "index", 0), scale.As<Napi::Number>().FloatValue()};
 }
 
+float Probability(const Napi::Object& object, const char* key) {
+  const auto value = object.Get(key);
+  const float number = value.IsNumber() ? value.As<Napi::Number>().FloatValue() : NAN;
+  if (number >= 0.0F && number <= 1.0F) return number;
+  throw Napi::RangeError::New(object.Env(), std::string(key) + " must be a number from 0 to 1");
+}
+
 }  // namespace
 
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
@@ -90,6 +97,8 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.n_sequences = Int(object, "maxSequences", 1, 64);
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
   if (!object.Get("guessedTokensPerStep").IsUndefined()) options.n_drafted = Int(object, "guessedTokensPerStep", 0, 256);
+  if (!object.Get("draftModelPath").IsUndefined()) options.draft_model_path = String(object, "draftModelPath");
+  if (!object.Get("leastGuessProbability").IsUndefined()) options.least_draft_probability = Probability(object, "leastGuessProbability");
   if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   const auto kv_type = String(object, "kvType");
   if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();

@@ -8,7 +8,7 @@ int main() {
   aana::test::TestSampler();
   aana::test::TestStopMatcher();
   aana::test::TestGrammar();
-  aana::test::TestNgramDrafter();
+  aana::test::TestSpeculation();
   aana::test::TestAgainstUpstream();
   return aana::test::ExitStatus();
 }

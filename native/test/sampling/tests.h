@@ -7,7 +7,7 @@ void TestPenalties();
 void TestSampler();
 void TestStopMatcher();
 void TestGrammar();
-void TestNgramDrafter();
+void TestSpeculation();
 // Against the samplers of llama.cpp.
 void TestAgainstUpstream();
 

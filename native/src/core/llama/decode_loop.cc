@@ -45,11 +45,12 @@ SequenceMemory::Sharing SharingOf(const Model& model, const Context& context) {
 
 }  // namespace
 
-DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
-                       Counters& counters)
+DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, const LoadOptions& options,
+                       Inbox& inbox, Outbox& outbox, Counters& counters)
     : model_(model),
       context_(context),
       adapters_(adapters),
+      draft_model_(draft_model),
       inbox_(inbox),
       outbox_(outbox),
       counters_(counters),
@@ -249,15 +250,9 @@ DecodeLoop::StepPlan DecodeLoop::PlanThatFits() {
 }
 
 void DecodeLoop::Speculate(std::vector<Share>& plan) {
-  const auto is_decoding = [&](const Share& share) { return slots_[share.slot].n_prompt_left() == 0; };
-  const auto n_decoding = static_cast<size_t>(std::ranges::count_if(plan, is_decoding));
+  Guess(plan);
   size_t n_tokens = 0;
-  for (const auto& share : plan) {
-    auto& slot = slots_[share.slot];
-    slot.draft.clear();
-    if (is_decoding(share)) slot.draft = slot.sequence->Draft(n_drafted_, n_drafted_ / n_decoding, context_.n_context());
-    n_tokens += static_cast<size_t>(share.n_tokens) + slot.draft.size();
-  }
+  for (const auto& share : plan) n_tokens += static_cast<size_t>(share.n_tokens) + slots_[share.slot].draft.size();
   const bool has_room = slots_.MakeRoom(n_tokens);
   for (auto& share : plan) {
     auto& draft = slots_[share.slot].draft;
@@ -279,6 +274,25 @@ void DecodeLoop::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan)
     if (!is_idle || model_.CanRollBack()) fillers.push_back({slot.index, is_idle});
   }
   FillGaps(plan, fillers, step_cost_.TokensPerPass());
+}
+
+void DecodeLoop::Guess(std::vector<Share>& plan) {
+  std::vector<DraftDemand> demands;
+  for (const auto& share : plan) {
+    auto& slot = slots_[share.slot];
+    slot.draft.clear();
+    if (slot.n_prompt_left() > 0) continue;
+    demands.push_back({slot.index, slot.sequence->history(), slot.sequence->next_token(), slot.sequence->cache_key(), 0, {}});
+  }
+  for (auto& demand : demands) {
+    auto& slot = slots_[demand.slot];
+    demand.n_wanted = slot.sequence->GuessedTokens(n_drafted_, n_drafted_ / demands.size(), context_.n_context());
+    if (!draft_model_) slot.draft = slot.sequence->GuessFromText(demand.n_wanted);
+  }
+  if (!draft_model_) return;
+  const ScopedLogDemotion demotion(inbox_.is_abandoned());
+  draft_model_->Guess(demands);
+  for (auto& demand : demands) slots_[demand.slot].draft = std::move(demand.guessed);
 }
 
 void DecodeLoop::NoteBegun(Slot& slot) {

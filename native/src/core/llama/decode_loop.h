@@ -10,6 +10,7 @@
 
 #include "core/llama/schedule/adapter_turns.h"
 #include "core/llama/counters.h"
+#include "core/llama/draft/draft_model.h"
 #include "core/llama/schedule/batch.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/adapters.h"
@@ -28,9 +29,9 @@ namespace aana::llama {
 // What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode, sample, deliver.
 class DecodeLoop {
  public:
-  // All are used until Run returns.
-  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
-             Counters& counters);
+  // All are used until Run returns. `draft_model` may be null.
+  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, const LoadOptions& options,
+             Inbox& inbox, Outbox& outbox, Counters& counters);
 
   // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so nothing can go on then:
   // whoever submitted requests must end those that are open.
@@ -76,6 +77,7 @@ class DecodeLoop {
   void Speculate(std::vector<Share>& plan);
   // Joins the sequences of the plan in as few passes as is worth it. Sorts the plan by slot.
   void JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan);
+  void Guess(std::vector<Share>& plan);
   // Counts the tokens of a sequence that begins, once.
   void NoteBegun(Slot& slot);
   void Charge(const Sequence& sequence, int64_t n_tokens);
@@ -107,6 +109,7 @@ class DecodeLoop {
   const Model& model_;
   const Context& context_;
   const Adapters& adapters_;
+  DraftModel* const draft_model_;
   Inbox& inbox_;
   Outbox& outbox_;
   Counters& counters_;

@@ -8,6 +8,13 @@
 #include "core/thread_name.h"
 
 namespace aana::llama {
+namespace {
+
+// Of the time of a load with a draft model, which is much smaller.
+constexpr float kModelPart = 0.9F;
+
+}  // namespace
+
 Engine::Engine(LoadOptions options, std::function<void()> wake)
     : options_(std::move(options)), outbox_(std::move(wake)), thread_([this] { Run(); }) {}
 
@@ -32,7 +39,7 @@ void Engine::Run() {
     if (!Load()) return;
     prompts_.Start(*tokenizer_, *rule_finder_, context_->n_context());
     outbox_.PostPhase(Phase::kReady);
-    DecodeLoop loop(*model_, *context_, *adapters_, options_, inbox_, outbox_, counters_);
+    DecodeLoop loop(*model_, *context_, *adapters_, draft_model_.get(), options_, inbox_, outbox_, counters_);
     loop.Run();
     prompts_.Join();
     loop.EndAll();
@@ -43,6 +50,7 @@ void Engine::Run() {
     // These point into the model.
     rule_finder_.reset();
     tokenizer_.reset();
+    draft_model_.reset();
     context_.reset();
     adapters_.reset();
     model_.reset();
@@ -51,11 +59,15 @@ void Engine::Run() {
 
 bool Engine::Load() {
   const auto load = [this](const LoadProgress& progress) {
-    model_ = std::make_unique<Model>(options_, progress);
+    const bool has_draft_model = !options_.draft_model_path.empty();
+    const float part = has_draft_model ? kModelPart : 1.0F;
+    model_ = std::make_unique<Model>(options_, PartOf(progress, 0.0F, part));
     if (inbox_.IsStopping()) return;
     RequireTextModel(*model_, options_.model_path);
     adapters_ = std::make_unique<Adapters>(*model_, options_.adapters);
     context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, this);
+    if (has_draft_model) draft_model_ = std::make_unique<DraftModel>(options_, *model_, PartOf(progress, part, 1.0F), IsAbandoned, this);
+    if (inbox_.IsStopping()) return;
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
     tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_);
     rule_finder_ = std::make_unique<RuleFinder>(*model_);

@@ -8,6 +8,7 @@
 
 #include "core/llama/answer/chat_answers.h"
 #include "core/llama/counters.h"
+#include "core/llama/draft/draft_model.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
@@ -83,6 +84,7 @@ class Engine {
   std::unique_ptr<Model> model_;
   std::unique_ptr<Adapters> adapters_;
   std::unique_ptr<Context> context_;
+  std::unique_ptr<DraftModel> draft_model_;  // null without one
   std::unique_ptr<ChatTemplate> chat_template_;
   std::unique_ptr<PromptTokenizer> tokenizer_;
   std::unique_ptr<RuleFinder> rule_finder_;

@@ -70,6 +70,10 @@ std::vector<ggml_backend_dev_t> FindDevices(const ModelOptions& options) {
 
 }  // namespace
 
+LoadProgress PartOf(const LoadProgress& whole, float begin, float end) {
+  return [&whole, begin, end](float fraction) { return !whole || whole(begin + (end - begin) * fraction); };
+}
+
 Model::Model(const ModelOptions& options, const LoadProgress& progress) {
   InitEngines();
   CheckGguf(options.model_path);

@@ -42,8 +42,11 @@ struct LoadOptions : ModelOptions {
   int32_t n_context = 0;  // per sequence; 0: what the model was trained with
   int32_t n_sequences = 1;
   int32_t n_prefill_per_step = 256;
-  // Tokens of completions that are guessed and computed together with the next ones in a step, all sequences together; 0: none. See NgramDrafter.
+  // Tokens of completions that are guessed and computed together with the next ones in a step, all sequences together; 0: none.
   int32_t n_drafted = 0;
+  std::string draft_model_path;  // of the model that guesses them; empty: they are guessed from the text itself
+  // A draft model guesses no token that it holds for less likely.
+  float least_draft_probability = 0.5F;
   KvType kv_type = KvType::kF16;
   bool kv_unified = false;  // all sequences share their cells
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
@@ -65,6 +68,8 @@ struct ModelInfo {
 
 // Gets 0 to 1; false ends the load.
 using LoadProgress = std::function<bool(float fraction)>;
+// Returns the progress of a part of a load, which lasts from `begin` to `end` of the whole.
+LoadProgress PartOf(const LoadProgress& whole, float begin, float end);
 
 // A model's weights and vocabulary. What is const may be called on any thread.
 class Model {

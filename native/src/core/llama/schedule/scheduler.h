@@ -39,10 +39,10 @@ class Scheduler {
   void NoteStep(int32_t n_tokens, std::chrono::duration<double> elapsed);
   // The time that a prompt of so many tokens takes at least, by the fastest step so far. 0: not known.
   std::chrono::duration<double> LeastTime(int64_t n_tokens) const { return std::chrono::duration<double>(least_seconds_per_token_ * static_cast<double>(n_tokens)); }
-
- private:
+  // Prompt tokens that a step may read, so that sequences that decode beside it do not wait for long.
   int32_t PrefillTokens(bool beside_decoding) const;
 
+ private:
   int32_t n_prefill_per_step_;
   double seconds_per_token_ = 0;  // of the last steps with many tokens; 0: not known
   double least_seconds_per_token_ = 0;

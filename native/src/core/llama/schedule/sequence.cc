@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/llama/sampling/logprobs.h"
+#include "core/llama/speculation/ngram_guess.h"
 
 namespace aana::llama {
 namespace {
@@ -75,15 +76,19 @@ std::string Sequence::PieceOf(llama_token token, const Model& model) const {
   return is_shown ? model.PieceOrControlText(token) : model.Piece(token);
 }
 
-std::vector<llama_token> Sequence::Draft(size_t n_most, size_t n_allowed, int32_t n_context) {
-  if (!drafter_) drafter_.emplace(n_most);
+size_t Sequence::GuessedTokens(size_t n_most, size_t n_allowed, int32_t n_context) {
+  if (!guess_length_) guess_length_.emplace(n_most);
   // The token after the last guessed one is sampled, too.
   const int32_t n_left = std::min(sampling_.max_tokens, n_context - n_prompt()) - n_completion_ - 1;
-  if (n_left <= 0) return {};
+  if (n_left <= 0) return 0;
+  return std::min({guess_length_->Next(), n_allowed, static_cast<size_t>(n_left)});
+}
+
+std::vector<llama_token> Sequence::GuessFromText(size_t n_wanted) {
   history_.push_back(next_token_);
-  auto draft = drafter_->Draft(history_, std::min(n_allowed, static_cast<size_t>(n_left)));
+  auto guessed = GuessByNgram(history_, n_wanted);
   history_.pop_back();
-  return draft;
+  return guessed;
 }
 
 bool Sequence::IsEnd(llama_token token, const Model& model) const {

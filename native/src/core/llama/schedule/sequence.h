@@ -14,7 +14,7 @@
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
 #include "core/llama/sampling/sampler.h"
-#include "core/llama/speculation/ngram_drafter.h"
+#include "core/llama/speculation/guess_length.h"
 #include "core/llama/text/stop_matcher.h"
 #include "core/llama/text/utf8_stream.h"
 
@@ -53,11 +53,12 @@ class Sequence {
   // Chooses a token by the logits, which it changes. `n_context` tokens fit into the context. Throws SamplingError.
   Progress Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context);
 
-  // Guesses what follows next_token(), at most `n_allowed` tokens now and `n_most` ever; `n_context` tokens fit into the context. Empty where nothing
-  // is guessed.
-  std::vector<llama_token> Draft(size_t n_most, size_t n_allowed, int32_t n_context);
+  // Returns how many tokens after next_token() to guess, at most `n_allowed` now and `n_most` ever; `n_context` tokens fit into the context.
+  size_t GuessedTokens(size_t n_most, size_t n_allowed, int32_t n_context);
+  // Guesses them from the text itself. Empty where nothing is guessed.
+  std::vector<llama_token> GuessFromText(size_t n_wanted);
   // How many of the guessed tokens were sampled.
-  void NoteAccepted(size_t n_drafted, size_t n_accepted) { drafter_->Learn(n_drafted, n_accepted); }
+  void NoteAccepted(size_t n_guessed, size_t n_accepted) { guess_length_->Learn(n_guessed, n_accepted); }
 
   // It got a slot, for the first time or again.
   void NoteAdmitted();
@@ -97,7 +98,7 @@ class Sequence {
   std::vector<llama_token> history_;
   int32_t n_prompt_;
   std::optional<Sampler> sampler_;  // made when it is needed first
-  std::optional<NgramDrafter> drafter_;
+  std::optional<GuessLength> guess_length_;  // made when it is needed first
   Utf8Stream utf8_;
   StopMatcher stop_matcher_;
   llama_token next_token_ = LLAMA_TOKEN_NULL;
