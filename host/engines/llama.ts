@@ -45,6 +45,7 @@ interface LlamaSpec {
   readonly draft_model_path?: string;
   readonly draft_p_min?: number;
   readonly cache_scope?: 'shared' | 'tenant';
+  readonly prompt_cache?: { readonly path: string; readonly max_bytes: number; readonly min_tokens: number };
   readonly n_threads: number;
   readonly n_gpu_layers: number;
   readonly split_mode?: LlamaLoadOptions['splitMode'];
@@ -83,6 +84,13 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       ...(spec.draft_model_path !== undefined && { draftModelPath: spec.draft_model_path }),
       ...(spec.draft_p_min !== undefined && { leastGuessProbability: spec.draft_p_min }),
       sharesPrefixesAmongTenants: spec.cache_scope !== 'tenant',
+      ...(spec.prompt_cache && {
+        promptCache: {
+          folder: spec.prompt_cache.path,
+          maxBytes: spec.prompt_cache.max_bytes,
+          minTokens: spec.prompt_cache.min_tokens,
+        },
+      }),
       threads: spec.n_threads,
       gpuLayers: spec.n_gpu_layers,
       ...(devices.length > 0 && { devices }),

@@ -96,6 +96,15 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   readonly sharesPrefixesAmongTenants?: boolean;
   /** Type of the cached keys and values. */
   readonly kvType: 'f16' | 'q8_0';
+  /** Keeps what was computed for prompts on disk, also for later engines of the same model. Default: not. */
+  readonly promptCache?: {
+    /** Made if it does not exist. Several engines can use one. */
+    readonly folder: string;
+    /** Of all files together. Files that were used the longest ago are deleted. */
+    readonly maxBytes: number;
+    /** A prompt is kept if this many of its tokens are in no other file, and read if it spares as many. Default: 256. */
+    readonly minTokens?: number;
+  };
   /** Jinja template that replaces the model's own. */
   readonly chatTemplate?: string;
   /** Files of LoRA adapters. Requests name them by their place in this list. */
@@ -222,6 +231,8 @@ export interface LlamaCounts {
   readonly promptTokens: number;
   /** Those prompt tokens whose keys and values were cached. */
   readonly reusedTokens: number;
+  /** Those cached prompt tokens that came from disk. */
+  readonly restoredTokens: number;
   /** Requests that lost their cells while they ran, and were computed again. */
   readonly preemptions: number;
   /** Tokens that were guessed, and those of them that came true. */

@@ -28,7 +28,8 @@ using llama::RequestId;
 
 class Round {
  public:
-  Round(const std::string& model_path, uint32_t seed) : random_(seed), engine_(Options(model_path), [this] { Wake(); }) {}
+  Round(const std::string& model_path, const std::string& cache_folder, uint32_t seed)
+      : random_(seed), engine_(Options(model_path, cache_folder), [this] { Wake(); }) {}
 
   void Run(int n_requests) {
     while (phase_ == llama::Phase::kLoading) Take();
@@ -64,7 +65,7 @@ class Round {
  private:
   int UpTo(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
 
-  llama::LoadOptions Options(const std::string& model_path) {
+  llama::LoadOptions Options(const std::string& model_path, const std::string& cache_folder) {
     llama::LoadOptions options;
     options.model_path = model_path;
     options.n_context = 128;
@@ -75,6 +76,7 @@ class Round {
     if (UpTo(1) == 0) options.n_drafted = 1 + UpTo(11);
     if (options.n_drafted > 0 && UpTo(1) == 0) options.draft_model_path = model_path;
     options.least_draft_probability = 0.1F * static_cast<float>(UpTo(5));
+    if (UpTo(2) == 0) options.prompt_cache = {.folder = cache_folder, .max_bytes = 1U << 20, .n_least = 8};
     options.shares_prefixes_among_tenants = UpTo(1) == 0;
     return options;
   }
@@ -150,14 +152,16 @@ int main(int argc, char** argv) {
     const auto seed = static_cast<uint32_t>(std::atoi(argv[4]));
     uint64_t n_preempted = 0;
     uint64_t n_reused = 0;
+    uint64_t n_restored = 0;
     for (int n = 0, round = 0; n < n_requests; n += 100, round++) {
-      Round run(argv[2], seed + static_cast<uint32_t>(round));
+      Round run(argv[2], std::string(argv[2]) + ".prompts", seed + static_cast<uint32_t>(round));
       run.Run(std::min(100, n_requests - n));
       n_preempted += run.counts().n_preempted;
       n_reused += run.counts().n_reused;
+      n_restored += run.counts().n_restored;
     }
-    std::printf("%d requests ended, %llu interrupted, %llu prompt tokens reused\n", n_requests, static_cast<unsigned long long>(n_preempted),
-                static_cast<unsigned long long>(n_reused));
+    std::printf("%d requests ended, %llu interrupted, %llu prompt tokens reused, %llu restored\n", n_requests,
+                static_cast<unsigned long long>(n_preempted), static_cast<unsigned long long>(n_reused), static_cast<unsigned long long>(n_restored));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     std::_Exit(1);

@@ -32,6 +32,9 @@ for (const [kwargs, message] of [
   [{ speculative_config: { method: 'draft_model' } }, /model_kwargs\.speculative_config\.model/],
   [{ speculative_config: { method: 'ngram', model: 'x' } }, /model_kwargs\.speculative_config.*model/],
   [{ speculative_config: { method: 'medusa' } }, /model_kwargs\.speculative_config\.method/],
+  [{ prompt_cache: { path: 'prompts' } }, /^accepted: .*"max_bytes":4294967296,"min_tokens":256/],
+  [{ prompt_cache: {} }, /model_kwargs\.prompt_cache\.path/],
+  [{ prompt_cache: { path: 'prompts', max_bytes: 10 } }, /model_kwargs\.prompt_cache\.max_bytes/],
   [{ max_model_len: 4096 }, /max_model_len: .*write n_ctx/],
 ] as const) {
   Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));

@@ -6,6 +6,7 @@ import { countTokensMethod } from './count-tokens-method.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { llamaMemory, type LlamaMemorySettings, sumOfNeeds } from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
+import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { pullModel, pullModelAs } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
@@ -38,6 +39,9 @@ const ModelKwargs = z.strictObject({
     .describe(
       'Who reuses the computed beginning of a prompt: all users, or only the user who sent it. The time of an answer shows whether its beginning was reused.',
     ),
+  prompt_cache: PromptCacheConfig.optional().describe(
+    'Keeps what was computed for prompts on disk, so that a long beginning needs no computing after a restart. Default: only in memory.',
+  ),
   ...llamaPlacement,
   reader_timeout_s: z
     .number()
@@ -135,6 +139,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       n_ctx_total: kwargs.n_ctx_total,
       ...(await speculationSpec(kwargs.speculative_config, context)),
       cache_scope: kwargs.cache_scope,
+      ...promptCacheSpec(kwargs.prompt_cache),
       ...(await placementSpec(kwargs, context)),
       reader_timeout_s: kwargs.reader_timeout_s,
       n_prefill: kwargs.n_prefill,

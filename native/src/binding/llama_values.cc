@@ -87,6 +87,18 @@ float Probability(const Napi::Object& object, const char* key) {
   throw Napi::RangeError::New(object.Env(), std::string(key) + " must be a number from 0 to 1");
 }
 
+llama::PromptCacheOptions ToPromptCache(Napi::Env env, const Napi::Value& value) {
+  const auto object = ToObject(env, value, "promptCache");
+  llama::PromptCacheOptions options;
+  options.folder = String(object, "folder");
+  const auto max_bytes = object.Get("maxBytes");
+  const double n_bytes = max_bytes.IsNumber() ? max_bytes.As<Napi::Number>().DoubleValue() : NAN;
+  if (!(n_bytes >= 0 && n_bytes <= 1e18)) throw Napi::RangeError::New(env, "maxBytes must be a number from 0");
+  options.max_bytes = static_cast<uint64_t>(n_bytes);
+  if (!object.Get("minTokens").IsUndefined()) options.n_least = Int(object, "minTokens", 1);
+  return options;
+}
+
 }  // namespace
 
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
@@ -108,6 +120,7 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   }
   if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType must be f16 or q8_0");
   options.kv_type = kv_type == "q8_0" ? llama::KvType::kQ8_0 : llama::KvType::kF16;
+  if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
   options.adapters = OptionalList<std::string>(object, "adapters", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
   if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");
   return options;
@@ -151,6 +164,7 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("idleTokens", counts.n_idle);
   set("promptTokens", counts.n_prompt);
   set("reusedTokens", counts.n_reused);
+  set("restoredTokens", counts.n_restored);
   set("preemptions", counts.n_preempted);
   set("guessedTokens", counts.n_drafted);
   set("acceptedTokens", counts.n_accepted);

@@ -4,6 +4,7 @@
 
 int main() {
   aana::test::TestCells();
+  aana::test::TestPromptCache();
   aana::test::TestShares();
   aana::test::TestSlots();
   aana::test::TestSteps();

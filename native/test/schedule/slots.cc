@@ -1,5 +1,6 @@
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,13 @@ class FakeMemory final : public SequenceMemory {
     Expect(held[to] == 0, "the slot that gets a beginning is not empty");
     Expect(n <= held[from], "the slot has fewer tokens than it shares");
     n_shares++;
+    held[to] = n;
+    return true;
+  }
+
+  bool Restore(llama_seq_id to, std::span<const uint8_t> state, size_t n) override {
+    Expect(held[to] == 0, "the slot that gets a saved beginning is not empty");
+    if (state.empty()) return false;
     held[to] = n;
     return true;
   }

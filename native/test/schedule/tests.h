@@ -3,6 +3,7 @@
 namespace aana::test {
 
 void TestCells();
+void TestPromptCache();
 void TestShares();
 void TestSlots();
 void TestSteps();

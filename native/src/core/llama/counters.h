@@ -13,6 +13,7 @@ struct Counts {
   uint64_t n_idle = 0;      // further tokens, which only joined sequences in a pass
   uint64_t n_prompt = 0;    // prompt tokens of the requests that began
   uint64_t n_reused = 0;    // those of them whose keys and values were cached
+  uint64_t n_restored = 0;   // those of them that came from disk
   uint64_t n_preempted = 0;  // sequences that lost their cells while they ran
   uint64_t n_drafted = 0;    // guessed tokens
   uint64_t n_accepted = 0;   // those of them that came true

@@ -27,6 +27,9 @@ constexpr llama_token kIdleToken = 0;
 // How long a reader may be behind before its sequence gives up its slot to one that waits.
 constexpr auto kParkAfter = std::chrono::seconds(1);
 
+// How long a sequence waits for the disk.
+constexpr auto kFetchTimeout = std::chrono::seconds(10);
+
 using Clock = std::chrono::steady_clock;
 
 // Null when none has this id.
@@ -45,12 +48,13 @@ SequenceMemory::Sharing SharingOf(const Model& model, const Context& context) {
 
 }  // namespace
 
-DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, const LoadOptions& options,
-                       Inbox& inbox, Outbox& outbox, Counters& counters)
+DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, PromptStore* prompt_store,
+                       const LoadOptions& options, Inbox& inbox, Outbox& outbox, Counters& counters)
     : model_(model),
       context_(context),
       adapters_(adapters),
       draft_model_(draft_model),
+      prompt_store_(prompt_store),
       inbox_(inbox),
       outbox_(outbox),
       counters_(counters),
@@ -69,6 +73,7 @@ void DecodeLoop::Run() {
       std::visit([this](auto& specific) { Handle(std::move(specific)); }, command);
     }
     EndOverdue();
+    EndFetches();
     Park();
     AdmitWaiting();
     is_idle = !Step();
@@ -125,6 +130,14 @@ void DecodeLoop::Handle(Acknowledge&& acknowledge) {
   if (!(*found)->IsPaused()) waiting_.Add(TakeParked(parked_, acknowledge.id));
 }
 
+void DecodeLoop::Handle(Fetched&& fetched) {
+  auto* slot = slots_.Find(fetched.id);
+  // The sequence may have ended, or lost its slot and got another one.
+  if (!slot || !std::exchange(slot->awaits_disk_until, std::nullopt) || !fetched.prompt) return;
+  const auto n_restored = slots_.Restore(*slot, fetched.prompt->tokens, fetched.prompt->state.span());
+  counters_.Change([&](Counts& counts) { counts.n_restored += n_restored; });
+}
+
 void DecodeLoop::EndOverdue() {
   const auto now = Clock::now();
   const auto is_away = [&](const Sequence& sequence) { return sequence.IsPaused() && sequence.paused_at() + reader_timeout_ <= now; };
@@ -171,8 +184,32 @@ void DecodeLoop::AdmitWaiting() {
     auto next = waiting_.TakeNext(shares_);
     shares_.Begin(next->terms().tenant);
     next->is_preempted = false;
-    NoteBegun(*slots_.Admit(next));
+    auto& slot = *slots_.Admit(next);
+    FetchBeginning(slot);
+    NoteBegun(slot);
   }
+}
+
+void DecodeLoop::FetchBeginning(Slot& slot) {
+  if (!prompt_store_ || slot.awaits) return;
+  const auto& sequence = *slot.sequence;
+  const bool is_coming = prompt_store_->Fetch(sequence.adapter(), sequence.cache_key(), Slots::Takable(sequence), slot.decoded.size(),
+                                              [this, id = sequence.id()](auto prompt) { inbox_.Post(Fetched{id, std::move(prompt)}); });
+  if (is_coming) slot.awaits_disk_until = Clock::now() + kFetchTimeout;
+}
+
+void DecodeLoop::EndFetches() {
+  const auto now = Clock::now();
+  for (auto& slot : slots_) {
+    if (!slot.awaits_disk_until || *slot.awaits_disk_until > now) continue;
+    Log(LogLevel::kWarn, "a prompt is computed, because the disk did not give it in " + std::to_string(kFetchTimeout.count()) + " s");
+    slot.awaits_disk_until.reset();
+  }
+}
+
+void DecodeLoop::SavePrompt(const Slot& slot) {
+  if (!prompt_store_) return;
+  prompt_store_->Save(slot.adapter, slot.cache_key, slot.decoded, [&](uint64_t max_bytes) { return memory_.Save(slot.sequence_id, max_bytes); });
 }
 
 Deadline DecodeLoop::NextDue() const {
@@ -184,6 +221,7 @@ Deadline DecodeLoop::NextDue() const {
   for (const auto& slot : slots_) {
     if (!slot.sequence) continue;
     note(*slot.sequence);
+    due = Earlier(due, slot.awaits_disk_until);
     if (!waiting_.empty() && slot.sequence->IsPaused()) due = Earlier(due, slot.sequence->paused_at() + kParkAfter);
   }
   for (const auto& sequence : parked_) note(*sequence);
@@ -221,7 +259,7 @@ bool DecodeLoop::Step() {
 AdapterUse DecodeLoop::NextAdapter() {
   std::vector<AdapterUse> wanted;
   for (const auto& slot : slots_) {
-    if (slot.sequence && !slot.awaits && !slot.sequence->IsPaused()) wanted.push_back(slot.sequence->adapter());
+    if (slot.sequence && !slot.IsWaiting() && !slot.sequence->IsPaused()) wanted.push_back(slot.sequence->adapter());
   }
   return wanted.empty() ? AdapterUse{} : adapter_turns_.Next(wanted);
 }
@@ -229,7 +267,7 @@ AdapterUse DecodeLoop::NextAdapter() {
 std::vector<Share> DecodeLoop::Plan(const AdapterUse& adapter) {
   std::vector<Demand> demands;
   for (auto& slot : slots_) {
-    if (!slot.sequence || slot.awaits || slot.sequence->adapter() != adapter) continue;
+    if (!slot.sequence || slot.IsWaiting() || slot.sequence->adapter() != adapter) continue;
     NoteBegun(slot);
     demands.push_back({slot.index, slot.sequence->number, slot.n_prompt_left(), slot.sequence->IsPaused()});
   }
@@ -265,7 +303,7 @@ void DecodeLoop::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan)
   std::vector<bool> takes_part(slots_.size());
   for (const auto& share : plan) takes_part[share.slot] = true;
   const auto has_prompt = [&](const Slot& slot) {
-    return slot.sequence && !slot.awaits && slot.sequence->adapter() == adapter && slot.n_prompt_left() > 0;
+    return slot.sequence && !slot.IsWaiting() && slot.sequence->adapter() == adapter && slot.n_prompt_left() > 0;
   };
   std::vector<Filler> fillers;
   for (const auto& slot : slots_) {
@@ -276,7 +314,7 @@ void DecodeLoop::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan)
   FillGaps(plan, fillers, step_cost_.TokensPerPass());
 }
 
-void DecodeLoop::Guess(std::vector<Share>& plan) {
+void DecodeLoop::Guess(const std::vector<Share>& plan) {
   std::vector<DraftDemand> demands;
   for (const auto& share : plan) {
     auto& slot = slots_[share.slot];
@@ -297,7 +335,7 @@ void DecodeLoop::Guess(std::vector<Share>& plan) {
 
 void DecodeLoop::NoteBegun(Slot& slot) {
   auto& sequence = *slot.sequence;
-  if (slot.awaits || std::exchange(sequence.has_begun, true)) return;
+  if (slot.IsWaiting() || std::exchange(sequence.has_begun, true)) return;
   sequence.n_charged = slot.n_prompt_left();
   Charge(sequence, sequence.n_charged);
   counters_.Change([&](Counts& counts) {
@@ -315,7 +353,7 @@ Slot* DecodeLoop::FindVictim() {
   size_t n_candidates = 0;
   for (auto& slot : slots_) {
     // One that waits for a beginning takes no cells.
-    if (!slot.sequence || (slot.awaits && slot.decoded.empty())) continue;
+    if (!slot.sequence || (slot.IsWaiting() && slot.decoded.empty())) continue;
     n_candidates++;
     const auto rank = [](const Slot& of) { return std::pair(of.sequence->IsPaused(), of.sequence->number); };
     if (!victim || rank(slot) > rank(*victim)) victim = &slot;
@@ -494,7 +532,10 @@ std::unique_ptr<Sequence> DecodeLoop::Release(Slot& slot) {
   return slots_.Release(slot);
 }
 
-void DecodeLoop::Finish(Slot& slot, FinishReason reason) { Emit(Release(slot)->End(reason)); }
+void DecodeLoop::Finish(Slot& slot, FinishReason reason) {
+  if (reason != FinishReason::kCancelled) SavePrompt(slot);
+  Emit(Release(slot)->End(reason));
+}
 
 void DecodeLoop::Fail(Slot& slot, ErrorCode code, Fault fault, const std::string& message) {
   Emit(Release(slot)->Failure(code, fault, message, context_.n_context()));

@@ -16,6 +16,7 @@
 #include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
+#include "core/llama/prompt_cache/prompt_store.h"
 #include "core/llama/sampling/sampler.h"
 #include "core/llama/schedule/fair_share.h"
 #include "core/llama/schedule/scheduler.h"
@@ -29,9 +30,9 @@ namespace aana::llama {
 // What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode, sample, deliver.
 class DecodeLoop {
  public:
-  // All are used until Run returns. `draft_model` may be null.
-  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, const LoadOptions& options,
-             Inbox& inbox, Outbox& outbox, Counters& counters);
+  // All are used until Run returns. `draft_model` and `prompt_store` may be null.
+  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, PromptStore* prompt_store,
+             const LoadOptions& options, Inbox& inbox, Outbox& outbox, Counters& counters);
 
   // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so nothing can go on then:
   // whoever submitted requests must end those that are open.
@@ -51,11 +52,18 @@ class DecodeLoop {
   std::optional<Event> RefusalOf(const Sequence& sequence) const;
   void Handle(Cancel&& cancel);
   void Handle(Acknowledge&& acknowledge);
+  void Handle(Fetched&& fetched);
   // Ends what is not worth going on with: requests whose deadline has passed, and those whose readers stay away.
   void EndOverdue();
   // While others wait, sequences whose readers are behind give up their slots; they go on when their readers have caught up.
   void Park();
   void AdmitWaiting();
+  // Lets a slot wait for the beginning of its sequence, where the disk has more of it than the context.
+  void FetchBeginning(Slot& slot);
+  // Sequences go on without a disk that does not answer.
+  void EndFetches();
+  // Keeps what the slot has on disk, where it is worth it.
+  void SavePrompt(const Slot& slot);
   // When the next of these has something to do, if no command comes before.
   Deadline NextDue() const;
 
@@ -77,7 +85,7 @@ class DecodeLoop {
   void Speculate(std::vector<Share>& plan);
   // Joins the sequences of the plan in as few passes as is worth it. Sorts the plan by slot.
   void JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan);
-  void Guess(std::vector<Share>& plan);
+  void Guess(const std::vector<Share>& plan);
   // Counts the tokens of a sequence that begins, once.
   void NoteBegun(Slot& slot);
   void Charge(const Sequence& sequence, int64_t n_tokens);
@@ -110,6 +118,7 @@ class DecodeLoop {
   const Context& context_;
   const Adapters& adapters_;
   DraftModel* const draft_model_;
+  PromptStore* const prompt_store_;
   Inbox& inbox_;
   Outbox& outbox_;
   Counters& counters_;

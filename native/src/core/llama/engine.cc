@@ -39,7 +39,7 @@ void Engine::Run() {
     if (!Load()) return;
     prompts_.Start(*tokenizer_, *rule_finder_, context_->n_context());
     outbox_.PostPhase(Phase::kReady);
-    DecodeLoop loop(*model_, *context_, *adapters_, draft_model_.get(), options_, inbox_, outbox_, counters_);
+    DecodeLoop loop(*model_, *context_, *adapters_, draft_model_.get(), prompt_store_.get(), options_, inbox_, outbox_, counters_);
     loop.Run();
     prompts_.Join();
     loop.EndAll();
@@ -47,6 +47,7 @@ void Engine::Run() {
   RunEngine(outbox_, work, [this] {
     prompts_.Abandon();
     prompts_.Join();
+    prompt_store_.reset();
     // These point into the model.
     rule_finder_.reset();
     tokenizer_.reset();
@@ -68,6 +69,7 @@ bool Engine::Load() {
     context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, this);
     if (has_draft_model) draft_model_ = std::make_unique<DraftModel>(options_, *model_, PartOf(progress, part, 1.0F), IsAbandoned, this);
     if (inbox_.IsStopping()) return;
+    if (!options_.prompt_cache.folder.empty()) prompt_store_ = std::make_unique<PromptStore>(*model_, *context_, options_);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
     tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_);
     rule_finder_ = std::make_unique<RuleFinder>(*model_);

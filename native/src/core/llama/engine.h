@@ -15,6 +15,7 @@
 #include "core/llama/model/rule_finder.h"
 #include "core/llama/outbox.h"
 #include "core/llama/prompt/chat_template.h"
+#include "core/llama/prompt_cache/prompt_store.h"
 #include "core/llama/prompt/prompt_reader.h"
 #include "core/llama/prompt/prompt_tokenizer.h"
 #include "core/pulse.h"
@@ -85,6 +86,7 @@ class Engine {
   std::unique_ptr<Adapters> adapters_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<DraftModel> draft_model_;  // null without one
+  std::unique_ptr<PromptStore> prompt_store_;  // null where prompts are not kept on disk
   std::unique_ptr<ChatTemplate> chat_template_;
   std::unique_ptr<PromptTokenizer> tokenizer_;
   std::unique_ptr<RuleFinder> rule_finder_;

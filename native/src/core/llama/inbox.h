@@ -4,11 +4,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "core/llama/prompt_cache/prompt_files.h"
 #include "core/llama/request.h"
 #include "core/request_terms.h"
 
@@ -23,7 +25,13 @@ struct Acknowledge {
   int64_t n_events;
 };
 
-using Command = std::variant<ReadRequest, Cancel, Acknowledge>;
+// A saved prompt for a request; null when it could not be read.
+struct Fetched {
+  RequestId id;
+  std::unique_ptr<SavedPrompt> prompt;
+};
+
+using Command = std::variant<ReadRequest, Cancel, Acknowledge, Fetched>;
 
 // Requests to the engine's thread, from any thread. Also says when the decode that runs is no longer worth finishing.
 class Inbox {

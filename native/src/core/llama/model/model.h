@@ -38,6 +38,13 @@ struct ModelOptions {
   std::vector<float> tensor_split;  // the part of each GPU; empty: by their free memory
 };
 
+// Where what was computed for prompts is kept on disk.
+struct PromptCacheOptions {
+  std::string folder;  // empty: nowhere
+  uint64_t max_bytes = 0;
+  int32_t n_least = 256;  // tokens of a prompt that no other one has
+};
+
 struct LoadOptions : ModelOptions {
   int32_t n_context = 0;  // per sequence; 0: what the model was trained with
   int32_t n_sequences = 1;
@@ -51,6 +58,7 @@ struct LoadOptions : ModelOptions {
   bool kv_unified = false;  // all sequences share their cells
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
   bool shares_prefixes_among_tenants = true;
+  PromptCacheOptions prompt_cache;
   std::vector<std::string> adapters;  // files of LoRA adapters
   std::string chat_template;          // empty: the model's own
   // How long a request may wait for a reader that takes nothing, before it ends.

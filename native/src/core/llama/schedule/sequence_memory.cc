@@ -29,18 +29,38 @@ bool ContextMemory::Share(llama_seq_id from, llama_seq_id to, size_t n) {
     Clear(to);
     return false;
   }
-  try {
-    // llama_memory_seq_cp copies the buffer of the whole context length, and this only what is used of it.
-    std::vector<uint8_t> state(llama_state_seq_get_size(context_, from));
-    if (llama_state_seq_get_data(context_, state.data(), state.size(), from) == state.size() &&
-        llama_state_seq_set_data(context_, state.data(), state.size(), to) > 0 && (sharing_ == Sharing::kWhole || Truncate(to, n))) {
-      return true;
-    }
-  } catch (const std::exception& error) {
-    Log(LogLevel::kWarn, std::string("the beginning of a prompt could not be copied and is read again: ") + error.what());
-  }
+  // llama_memory_seq_cp copies the buffer of the whole context length, and this only what is used of it.
+  const auto state = Save(from, UINT64_MAX);
+  if (state.size > 0 && Set(to, state.span()) && (sharing_ == Sharing::kWhole || Truncate(to, n))) return true;
   Clear(to);
   return false;
+}
+
+bool ContextMemory::Restore(llama_seq_id to, std::span<const uint8_t> state, size_t n) {
+  if (Set(to, state) && llama_memory_seq_pos_max(memory(), to) == static_cast<llama_pos>(n) - 1) return true;
+  Clear(to);
+  return false;
+}
+
+StateBytes ContextMemory::Save(llama_seq_id sequence, uint64_t max_bytes) const {
+  try {
+    const size_t n_bytes = llama_state_seq_get_size(context_, sequence);
+    if (n_bytes > max_bytes) return {};
+    StateBytes state(n_bytes);
+    if (llama_state_seq_get_data(context_, state.bytes.get(), state.size, sequence) == state.size) return state;
+  } catch (const std::exception& error) {
+    Log(LogLevel::kWarn, std::string("what was computed for a prompt could not be copied: ") + error.what());
+  }
+  return {};
+}
+
+bool ContextMemory::Set(llama_seq_id to, std::span<const uint8_t> state) {
+  try {
+    return llama_state_seq_set_data(context_, state.data(), state.size(), to) > 0;
+  } catch (const std::exception& error) {
+    Log(LogLevel::kWarn, std::string("what was computed for a prompt could not be taken and is computed again: ") + error.what());
+    return false;
+  }
 }
 
 }  // namespace aana::llama

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "core/llama/prompt_cache/state_bytes.h"
 
 namespace aana::llama {
 
@@ -28,6 +31,8 @@ class SequenceMemory {
   virtual void ClearAll() = 0;
   // Gives `to`, which is empty, the first `n` tokens of `from`. False when the context cannot.
   virtual bool Share(llama_seq_id from, llama_seq_id to, size_t n) = 0;
+  // Gives `to`, which is empty, what Save returned for a sequence of `n` tokens. False when the context cannot; `to` is then empty.
+  virtual bool Restore(llama_seq_id to, std::span<const uint8_t> state, size_t n) = 0;
 };
 
 // The memory of a llama.cpp context.
@@ -41,9 +46,13 @@ class ContextMemory final : public SequenceMemory {
   void Clear(llama_seq_id sequence) override;
   void ClearAll() override;
   bool Share(llama_seq_id from, llama_seq_id to, size_t n) override;
+  bool Restore(llama_seq_id to, std::span<const uint8_t> state, size_t n) override;
+  // Returns what the context holds of the sequence. Empty when that has more bytes, or when the context cannot.
+  StateBytes Save(llama_seq_id sequence, uint64_t max_bytes) const;
 
  private:
   llama_memory_t memory() const { return llama_get_memory(context_); }
+  bool Set(llama_seq_id to, std::span<const uint8_t> state);
 
   // Whether the context still has all of the first `n` tokens that their successor attends to. It overwrites tokens that have left the window.
   bool HasWindow(llama_seq_id sequence, size_t n) const;

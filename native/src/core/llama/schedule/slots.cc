@@ -136,9 +136,30 @@ void Slots::EndWaits() {
   }
 }
 
+std::span<const llama_token> Slots::Takable(const Sequence& sequence) { return std::span(sequence.history()).first(MostReused(sequence)); }
+
+size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state) {
+  const auto takable = Takable(*slot.sequence);
+  const auto n_shorter = static_cast<std::ptrdiff_t>(std::min(takable.size(), tokens.size()));
+  const auto n = static_cast<size_t>(std::mismatch(tokens.begin(), tokens.begin() + n_shorter, takable.begin()).first - tokens.begin());
+  const bool is_whole = memory_.sharing() == SequenceMemory::Sharing::kWhole;
+  if (n <= slot.decoded.size() || (is_whole && n < tokens.size())) return 0;
+  Forget(slot);
+  const bool is_restored = MakeRoom(tokens.size()) && memory_.Restore(slot.sequence_id, state, tokens.size());
+  if (is_restored && (is_whole || memory_.Truncate(slot.sequence_id, n))) {
+    Append(slot, tokens.data(), n);
+    if (!slot.sequence->HasNextToken()) slot.sequence->n_reused = static_cast<int32_t>(n);
+    return n;
+  }
+  Forget(slot);
+  Begin(slot);
+  return 0;
+}
+
 std::unique_ptr<Sequence> Slots::Release(Slot& slot) {
   slot.used_at = ++clock_;
   slot.awaits.reset();
+  slot.awaits_disk_until.reset();
   return std::move(slot.sequence);
 }
 

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/llama/schedule/cell_ledger.h"
 #include "core/llama/schedule/sequence.h"
 #include "core/llama/schedule/sequence_memory.h"
+#include "core/request_terms.h"
 
 namespace aana::llama {
 
@@ -32,9 +34,12 @@ struct Slot {
   size_t n_prompt = 0;                 // tokens of its last sequence's prompt
   std::unique_ptr<Sequence> sequence;  // null: free
   std::optional<AwaitedPrefix> awaits;
+  Deadline awaits_disk_until;          // for a beginning that is read from disk
   std::vector<llama_token> draft;      // guessed to follow the sequence's next token, computed with it
   uint64_t used_at = 0;
 
+  // Its sequence takes no part in steps yet.
+  bool IsWaiting() const { return awaits || awaits_disk_until; }
   // Tokens that must be decoded before its sequence goes on; 0: the next one is sequence->next_token().
   int32_t n_prompt_left() const {
     const size_t n_history = sequence->history().size();
@@ -55,6 +60,10 @@ class Slots {
   Slot* Admit(std::unique_ptr<Sequence>& sequence);
   // Gives the slots that wait for a beginning what they wait for, where it is there or will not come.
   void EndWaits();
+  // Tokens of the sequence's beginning that may come from elsewhere; the last one of a prompt is always computed.
+  static std::span<const llama_token> Takable(const Sequence& sequence);
+  // Gives a slot the beginning of its sequence out of a saved one, which has these tokens. Returns the number of tokens it got.
+  size_t Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state);
   // Frees the slot and keeps what it decoded.
   std::unique_ptr<Sequence> Release(Slot& slot);
   // Adds tokens that were decoded for the slot.

@@ -1,0 +1,224 @@
+#include "core/llama/prompt_cache/prompt_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#ifndef _WIN32
+#include <unistd.h>
+#endif
+
+#include "core/engine_log.h"
+#include "core/llama/prompt_cache/checksum.h"
+
+namespace aana::llama {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = ".prompt";
+constexpr std::string_view kUnfinished = ".prompt.tmp";
+constexpr std::array<char, 8> kMagic{'a', 'a', 'n', 'a', 'p', 'r', '0', '1'};
+constexpr uint64_t kMostKeyBytes = 1U << 16;
+constexpr uint64_t kMostTokens = 1U << 26;
+// A writer that runs has changed its file more recently.
+constexpr auto kAbandonedAfter = std::chrono::minutes(10);
+
+// The beginning of a file. The key, the tokens and the state follow.
+struct Head {
+  std::array<char, 8> magic = kMagic;
+  uint64_t n_key = 0;
+  uint64_t n_tokens = 0;
+  uint64_t n_state = 0;
+  uint64_t state_sum = 0;
+  uint64_t sum = 0;  // of the numbers above, the key and the tokens
+
+  uint64_t n_bytes() const { return sizeof(Head) + n_key + n_tokens * sizeof(TokenId) + n_state; }
+};
+
+uint64_t SumOf(const Head& head, const std::string& key, const std::vector<TokenId>& tokens) {
+  const uint64_t sum = Checksum(&head, offsetof(Head, sum));
+  return Checksum(tokens.data(), tokens.size() * sizeof(TokenId), Checksum(key.data(), key.size(), sum));
+}
+
+std::string Hex(uint64_t number) {
+  std::array<char, 17> text{};
+  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
+  return text.data();
+}
+
+// Names are two numbers of 16 digits and the suffix. Files with other names may belong to somebody else.
+bool IsPromptFile(const fs::directory_entry& entry) {
+  constexpr size_t kDigits = 16;
+  constexpr std::string_view kHexDigits = "0123456789abcdef";
+  const auto name = entry.path().filename().string();
+  std::error_code error;
+  return name.size() == 2 * kDigits + 1 + kSuffix.size() && name.ends_with(kSuffix) && name.find_first_not_of(kHexDigits) == kDigits &&
+         name[kDigits] == '-' && name.find_first_not_of(kHexDigits, kDigits + 1) == 2 * kDigits + 1 &&
+         entry.symlink_status(error).type() == fs::file_type::regular;
+}
+
+// Why a file is not what it should be.
+struct Damage {
+  std::string why;
+};
+
+SavedPrompt ReadFrom(const fs::path& path, bool with_state) {
+  std::ifstream file(path, std::ios::binary);
+  const auto read = [&](void* to, uint64_t n) {
+    if (!file.read(static_cast<char*>(to), static_cast<std::streamsize>(n))) throw Damage{"it is truncated or cannot be read"};
+  };
+  Head head;
+  read(&head, sizeof head);
+  if (head.magic != kMagic) throw Damage{"it is no saved prompt of this version"};
+  const bool is_plausible = head.n_key <= kMostKeyBytes && head.n_tokens <= kMostTokens && head.n_state <= SIZE_MAX / 2;
+  if (!is_plausible || fs::file_size(path) != head.n_bytes()) throw Damage{"its length is wrong"};
+  SavedPrompt prompt;
+  prompt.key.resize(head.n_key);
+  prompt.tokens.resize(head.n_tokens);
+  read(prompt.key.data(), head.n_key);
+  read(prompt.tokens.data(), head.n_tokens * sizeof(TokenId));
+  if (SumOf(head, prompt.key, prompt.tokens) != head.sum) throw Damage{"the checksum of its tokens is wrong"};
+  if (!with_state) return prompt;
+  prompt.state = StateBytes(head.n_state);
+  read(prompt.state.bytes.get(), head.n_state);
+  if (Checksum(prompt.state.bytes.get(), head.n_state) != head.state_sum) throw Damage{"the checksum of its state is wrong"};
+  return prompt;
+}
+
+}  // namespace
+
+PromptFiles::PromptFiles(fs::path folder, const std::string& model, uint64_t max_bytes)
+    : folder_(std::move(folder)), prefix_(Hex(Checksum(model.data(), model.size())) + "-"), max_bytes_(max_bytes) {
+  if (fs::create_directories(folder_)) fs::permissions(folder_, fs::perms::owner_all);
+  const auto now = fs::file_time_type::clock::now();
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    std::error_code error;
+    const bool is_unfinished = entry.path().filename().string().ends_with(kUnfinished);
+    if (is_unfinished && entry.last_write_time(error) + kAbandonedAfter < now) fs::remove(entry.path(), error);
+  }
+#ifndef _WIN32
+  if (access(folder_.c_str(), R_OK | W_OK | X_OK) != 0) {
+    throw fs::filesystem_error("cannot write", folder_, std::error_code(errno, std::generic_category()));
+  }
+#endif
+}
+
+std::vector<std::string> PromptFiles::Names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    auto name = entry.path().filename().string();
+    if (name.starts_with(prefix_) && IsPromptFile(entry)) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<PromptFile> PromptFiles::List() const {
+  std::vector<PromptFile> files;
+  for (const auto& name : Names()) {
+    if (auto file = ReadHead(name)) files.push_back(std::move(*file));
+  }
+  return files;
+}
+
+std::optional<PromptFile> PromptFiles::ReadHead(const std::string& name) const {
+  auto prompt = ReadOrRemove(name, false);
+  if (!prompt) return std::nullopt;
+  return PromptFile{name, std::move(prompt->key), std::move(prompt->tokens)};
+}
+
+std::optional<SavedPrompt> PromptFiles::Read(const std::string& name) const { return ReadOrRemove(name, true); }
+
+std::optional<SavedPrompt> PromptFiles::ReadOrRemove(const std::string& name, bool with_state) const {
+  const auto path = folder_ / name;
+  std::error_code error;
+  // Another process may have deleted it.
+  if (!fs::exists(path, error)) return std::nullopt;
+  try {
+    return ReadFrom(path, with_state);
+  } catch (const Damage& damage) {
+    Log(LogLevel::kWarn, "the saved prompt " + path.string() + " is deleted: " + damage.why);
+    Remove(name);
+    return std::nullopt;
+  }
+}
+
+std::string PromptFiles::Write(const SavedPrompt& prompt) {
+  Head head;
+  head.n_key = prompt.key.size();
+  head.n_tokens = prompt.tokens.size();
+  head.n_state = prompt.state.size;
+  head.state_sum = Checksum(prompt.state.bytes.get(), prompt.state.size);
+  head.sum = SumOf(head, prompt.key, prompt.tokens);
+  if (head.n_bytes() > max_bytes_ || head.n_key > kMostKeyBytes) return "";
+  const auto name = prefix_ + Hex(head.sum) + std::string(kSuffix);
+  MakeRoom(head.n_bytes(), name);
+#ifdef _WIN32
+  const auto process = std::string("0");
+#else
+  const auto process = std::to_string(getpid());
+#endif
+  const auto unfinished = folder_ / (name + "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinished));
+  std::error_code error;
+  try {
+    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
+    fs::permissions(unfinished, fs::perms::owner_read | fs::perms::owner_write);
+    file.write(reinterpret_cast<const char*>(&head), sizeof head);
+    file.write(prompt.key.data(), static_cast<std::streamsize>(head.n_key));
+    file.write(reinterpret_cast<const char*>(prompt.tokens.data()), static_cast<std::streamsize>(head.n_tokens * sizeof(TokenId)));
+    file.write(reinterpret_cast<const char*>(prompt.state.bytes.get()), static_cast<std::streamsize>(head.n_state));
+    file.close();
+    if (!file) throw std::runtime_error("the prompt could not be written to " + unfinished.string() + ": the disk may be full");
+    fs::rename(unfinished, folder_ / name);
+  } catch (...) {
+    fs::remove(unfinished, error);
+    throw;
+  }
+  return name;
+}
+
+void PromptFiles::MakeRoom(uint64_t n_bytes, const std::string& except) const {
+  struct File {
+    fs::path path;
+    uint64_t n_bytes;
+    fs::file_time_type used_at;
+  };
+  std::vector<File> files;
+  uint64_t n_all = n_bytes;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    std::error_code error;
+    // The new file takes its place.
+    if (!IsPromptFile(entry) || entry.path().filename() == except) continue;
+    const auto size = entry.file_size(error);
+    if (error) continue;
+    files.push_back({entry.path(), size, entry.last_write_time(error)});
+    n_all += size;
+  }
+  std::ranges::sort(files, {}, &File::used_at);
+  for (const auto& file : files) {
+    if (n_all <= max_bytes_) return;
+    std::error_code error;
+    fs::remove(file.path, error);
+    n_all -= file.n_bytes;
+  }
+}
+
+void PromptFiles::Touch(const std::string& name) const {
+  std::error_code error;
+  fs::last_write_time(folder_ / name, fs::file_time_type::clock::now(), error);
+}
+
+void PromptFiles::Remove(const std::string& name) const {
+  std::error_code error;
+  fs::remove(folder_ / name, error);
+}
+
+}  // namespace aana::llama

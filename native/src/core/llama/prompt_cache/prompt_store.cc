@@ -1,0 +1,107 @@
+#include "core/llama/prompt_cache/prompt_store.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "core/llama/model/load_error.h"
+#include "core/llama/model/purpose.h"
+#include "core/llama/prompt_cache/checksum.h"
+
+namespace aana::llama {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Changes when what a file means does.
+constexpr int kVersion = 1;
+// Of the beginning and of the end of a file; reading a whole model would take longer than reading prompts.
+constexpr size_t kCompared = 1U << 20;
+
+// Names a file by its length, the time of its last change, its beginning and its end.
+std::string IdentityOfFile(const std::string& path) {
+  const auto n_bytes = fs::file_size(path);
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> bytes(std::min<uintmax_t>(kCompared, n_bytes));
+  const auto sum_from = [&](uintmax_t begin, uint64_t seed) {
+    file.seekg(static_cast<std::streamoff>(begin));
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return Checksum(bytes.data(), static_cast<size_t>(file.gcount()), seed);
+  };
+  const auto changed_at = fs::last_write_time(path).time_since_epoch().count();
+  return std::to_string(n_bytes) + " " + std::to_string(changed_at) + " " + std::to_string(sum_from(n_bytes - bytes.size(), sum_from(0, 0)));
+}
+
+// The files of a model; a split one has several.
+std::vector<std::string> FilesOf(const Model& model, const std::string& path) {
+  const int n_files = std::atoi(MetadataOf(model, "split.count").value_or("").c_str());
+  if (n_files <= 1) return {path};
+  std::array<char, 4096> prefix{};
+  for (int at = 0; at < n_files; at++) {
+    if (llama_split_prefix(prefix.data(), prefix.size(), path.c_str(), at, n_files) <= 0) continue;
+    std::vector<std::string> files;
+    for (int i = 0; i < n_files; i++) {
+      std::array<char, 4200> file{};
+      llama_split_path(file.data(), file.size(), prefix.data(), i, n_files);
+      files.emplace_back(file.data());
+    }
+    return files;
+  }
+  return {path};
+}
+
+std::string IdentityOf(const Model& model, const Context& context, const LoadOptions& options) {
+  auto identity = "aana " + std::to_string(kVersion) + " llama " + std::to_string(LLAMA_STATE_SEQ_VERSION) + " kv " +
+                  (options.kv_type == KvType::kQ8_0 ? "q8_0" : "f16") + " caches " +
+                  std::to_string(context.has_streams() ? options.n_sequences : 1);
+  for (const auto& file : FilesOf(model, options.model_path)) identity += " file " + IdentityOfFile(file);
+  return identity;
+}
+
+// What the constructor of PromptStore needs, with errors that name the option.
+template <class Make>
+auto Checked(const LoadOptions& options, Make make) {
+  try {
+    return make();
+  } catch (const std::exception& error) {
+    throw LoadError("prompts cannot be kept in the folder " + options.prompt_cache.folder + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+PromptStore::PromptStore(const Model& model, const Context& context, const LoadOptions& options)
+    : model_(Checked(options, [&] { return IdentityOf(model, context, options); })),
+      n_context_(static_cast<size_t>(context.n_context())),
+      cache_(Checked(options, [&] { return PromptFiles(options.prompt_cache.folder, model_, options.prompt_cache.max_bytes); }),
+             static_cast<size_t>(options.prompt_cache.n_least), !model.CanRollBack()) {
+  for (const auto& path : options.adapters) adapters_.push_back(IdentityOfFile(path));
+}
+
+std::string PromptStore::KeyOf(const AdapterUse& adapter, const std::string& tenant) const {
+  const auto used = adapter.index < 0 ? std::string("none") : adapters_.at(static_cast<size_t>(adapter.index)) + " " + std::to_string(std::bit_cast<uint32_t>(adapter.scale));
+  return model_ + "\nadapter " + used + "\ntenant " + tenant;
+}
+
+bool PromptStore::Fetch(const AdapterUse& adapter, const std::string& tenant, std::span<const llama_token> tokens, size_t n_there,
+                        PromptCache::OnFetched on_fetched) {
+  const auto match = cache_.Find(KeyOf(adapter, tenant), tokens, n_there, n_context_);
+  if (match) cache_.Fetch(*match, std::move(on_fetched));
+  return match.has_value();
+}
+
+void PromptStore::Save(const AdapterUse& adapter, const std::string& tenant, const std::vector<llama_token>& tokens,
+                       const std::function<StateBytes(uint64_t max_bytes)>& state) {
+  auto key = KeyOf(adapter, tenant);
+  if (!cache_.Wants(key, tokens)) return;
+  auto bytes = state(cache_.max_bytes());
+  if (bytes.size > 0) cache_.Save({std::move(key), tokens, std::move(bytes)});
+}
+
+}  // namespace aana::llama
