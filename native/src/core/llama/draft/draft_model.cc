@@ -106,7 +106,10 @@ void DraftModel::Prepare(const DraftDemand& demand) {
     n_held = n;
     source = i;
   }
-  if (source == demand.slot) return Truncate(demand.slot, n_held);
+  if (source == demand.slot) {
+    if (n_held < slot.tokens.size()) Truncate(demand.slot, n_held);
+    return;
+  }
   Forget(demand.slot);
   const auto& from = slots_[source].tokens;
   if (!memory_.Share(static_cast<llama_seq_id>(source), static_cast<llama_seq_id>(demand.slot), n_held)) return;
