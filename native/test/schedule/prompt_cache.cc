@@ -184,14 +184,16 @@ void TestPromptCache() {
   });
 
   Test("a file that goes or is damaged later is nothing to fetch", [] {
-    for (const bool is_gone : {true, false}) {
+    for (const std::string what : {"is gone", "is damaged", "is a link"}) {
       const Folder folder;
       { PromptCache(Files(folder), 16, false).Save(Prompt(Numbers(1, 40))); }
       PromptCache cache(Files(folder), 16, false);
-      if (is_gone) {
-        fs::remove(folder.files()[0]);
+      const auto path = folder.files()[0];
+      if (what == "is damaged") {
+        Damage(path, -1);
       } else {
-        Damage(folder.files()[0], -1);
+        fs::rename(path, path.string() + ".bak");
+        if (what == "is a link") fs::create_symlink(path.string() + ".bak", path);
       }
       Expect(cache.Find("key", Numbers(1, 50), 0, 1000).has_value(), "it was there");
       Expect(!Fetched(cache, Numbers(1, 50)), "it is not");

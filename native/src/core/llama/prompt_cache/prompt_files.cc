@@ -140,8 +140,8 @@ std::optional<SavedPrompt> PromptFiles::Read(const std::string& name) const { re
 std::optional<SavedPrompt> PromptFiles::ReadOrRemove(const std::string& name, bool with_state) const {
   const auto path = folder_ / name;
   std::error_code error;
-  // Another process may have deleted it.
-  if (!fs::exists(path, error)) return std::nullopt;
+  // Another process may have deleted it. Opening a pipe would wait for a writer.
+  if (fs::symlink_status(path, error).type() != fs::file_type::regular) return std::nullopt;
   try {
     return ReadFrom(path, with_state);
   } catch (const Damage& damage) {
