@@ -66,6 +66,19 @@ Tools('are called when they must be', async () => {
   assert.equal([message.content, details?.finish_reason], ['', 'tool_calls']);
 });
 
+Tools('are called in each of several answers', async () => {
+  const { message, choices = [] } = await chat({
+    ...{ dialog: PARIS, tools, tool_choice: 'required', parallel_tool_calls: false },
+    sampling_params: { n: 2, temperature: 0.7, seed: 1 },
+  });
+  assert.is(choices.length, 2);
+  assert.equal(choices[0]?.message, message);
+  for (const choice of choices) {
+    assert.is(choice.message.tool_calls?.length, 1, JSON.stringify(choice));
+    assert.is(choice.details?.finish_reason, 'tool_calls');
+  }
+});
+
 Tools('are called by name, with arguments that meet the schema', async () => {
   for (const name of ['get_weather', 'get_time']) {
     const { message } = await chat({

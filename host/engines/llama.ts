@@ -23,9 +23,11 @@ import type {
   SamplingParams,
   TextChunk,
 } from '../schemas/index.ts';
-import { type Answer, joined, withCalls } from './chat/chat-chunks.ts';
+import { withCalls } from './chat/chat-chunks.ts';
 import { activeTools, type ChatOptions, chatPrompt } from './chat/chat-prompt.ts';
+import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
 import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
+import { type Wanted, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
@@ -163,38 +165,56 @@ class Llama {
   }
 
   async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
-    const answer = await joined(this.chatPieces(args, context));
-    return {
-      message: {
-        role: 'assistant',
-        content: answer.text,
-        ...(answer.reasoning !== '' && { reasoning_content: answer.reasoning }),
-        ...(answer.calls.length > 0 && { tool_calls: [...answer.calls] }),
-      },
-      ...(hasDetails(details, answer) && { details: answer.details }),
-    };
+    return wholeChat(this.chatPieces(args, context), this.#wanted(args.sampling_params, details));
   }
 
   async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
-    const answer = await joined(this.pieces(args, context));
-    return { text: answer.text, ...(hasDetails(details, answer) && { details: answer.details }) };
+    return wholeText(this.pieces(args, context), this.#wanted(args.sampling_params, details));
   }
 
   /** Runs as many prompts at a time as the engine has places, plus one. When one fails, the others are cancelled. */
-  async generateBatch({ prompts, details, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
-    const answers = await boundedMap(prompts, this.#spec.n_seq_max + 1, context.signal, (prompt, signal) =>
-      joined(this.pieces({ ...rest, prompt }, { ...context, signal })),
+  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
+    const results = await boundedMap(prompts, this.#spec.n_seq_max + 1, context.signal, (prompt, signal) =>
+      this.generate({ ...rest, prompt }, { ...context, signal }),
     );
-    return {
-      texts: answers.map(({ text }) => text),
-      ...(answers.some((answer) => hasDetails(details, answer)) && {
-        details: answers.map((answer) => answer.details),
-      }),
-    };
+    return wholeBatch(results);
   }
 
-  /** Yields the pieces of the answer. The first piece of its text begins with the assistant prefix. */
-  async *chatPieces(
+  #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
+    const defaults = this.#spec.default_sampling_params;
+    const logprobs = (sampling?.logprobs ?? defaults.logprobs ?? undefined) !== undefined;
+    return { count: answerCount(defaults, sampling), details: details === true, logprobs };
+  }
+
+  /** Yields the pieces of the answers. The first piece of each text begins with the assistant prefix. */
+  chatPieces(args: ChatArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
+    return this.#answers(args, context, (one, of) => this.#chatPieces(one, of));
+  }
+
+  pieces(args: GenerateArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
+    return this.#answers(args, context, ({ prompt, sampling_params: sampling, adapter }, of) =>
+      this.#run({ text: prompt }, sampling, adapter, of),
+    );
+  }
+
+  /** Runs a request of its own for each answer. The engine computes the prompt once, because they begin alike. */
+  #answers<Args extends ChatArgs | GenerateArgs>(
+    args: Args,
+    context: CallContext,
+    run: (args: Args, context: CallContext) => AsyncGenerator<TextChunk, GenerationDetails>,
+  ): AsyncGenerator<TextChunk, GenerationDetails> {
+    const defaults = this.#spec.default_sampling_params;
+    const count = answerCount(defaults, args.sampling_params);
+    if (count === 1) return run(args, context);
+    return several(count, context.signal, (index, signal) =>
+      run(
+        { ...args, sampling_params: samplingOfAnswer(defaults, args.sampling_params, index) },
+        { ...context, signal },
+      ),
+    );
+  }
+
+  async *#chatPieces(
     {
       dialog,
       sampling_params: sampling,
@@ -217,13 +237,6 @@ class Llama {
     });
     if (begin !== '') yield { text: begin };
     return details;
-  }
-
-  pieces(
-    { prompt, sampling_params: sampling, adapter }: GenerateArgs,
-    context: CallContext,
-  ): AsyncGenerator<TextChunk, GenerationDetails> {
-    return this.#run({ text: prompt }, sampling, adapter, context);
   }
 
   async countTokens(
@@ -263,6 +276,3 @@ class Llama {
     );
   }
 }
-
-const hasDetails = (wanted: boolean | undefined, { details }: Answer): boolean =>
-  wanted === true || details.logprobs !== undefined;

@@ -12,6 +12,7 @@ const int = (minimum: number, description: string, maximum = 2_147_483_647): z.Z
 const MAX_BIASES = 1024;
 /** As in OpenAI's API. */
 const MAX_LOGPROBS = 20;
+const MAX_ANSWERS = 16;
 
 /** Sampling options. Absent options have the defaults of the deployment. */
 export const SamplingParams = z.strictObject({
@@ -65,6 +66,9 @@ export const SamplingParams = z.strictObject({
     z.array(int(0, 'The number of a token.')).check(z.maxLength(1024), z.describe('Tokens that end an answer.')),
   ),
   structured_outputs: absent(StructuredOutputs),
+  n: absent(
+    int(1, 'Answers to the prompt, which is computed once. More than one needs a temperature above 0.', MAX_ANSWERS),
+  ),
   logprobs: absent(
     int(
       0,
@@ -99,8 +103,14 @@ export const TokenLogprob = z.strictObject({
 });
 export type TokenLogprob = z.infer<typeof TokenLogprob>;
 
-/** How a text was generated. */
-export const GenerationDetails = z.strictObject({
+const Usage = z.strictObject({
+  prompt_tokens: tokens('Tokens of the prompt.'),
+  cached_tokens: tokens('Tokens of the prompt that were computed for an earlier request.'),
+  completion_tokens: tokens('Tokens of the answer, with its reasoning; of all answers together with `n`.'),
+  reasoning_tokens: z.optional(tokens('Tokens of the answer that are reasoning, where there is any.')),
+});
+
+const detailFields = {
   finish_reason: z
     .enum(['stop', 'length', 'tool_calls', 'content_filter'])
     .check(
@@ -108,12 +118,6 @@ export const GenerationDetails = z.strictObject({
         '"stop": the model ended, or a stop string came. "length": max_tokens or the context is full. "tool_calls": the model calls tools. "content_filter": a server withheld the rest.',
       ),
     ),
-  usage: z.strictObject({
-    prompt_tokens: tokens('Tokens of the prompt.'),
-    cached_tokens: tokens('Tokens of the prompt that were computed for an earlier request.'),
-    completion_tokens: tokens('Tokens of the answer, with its reasoning.'),
-    reasoning_tokens: z.optional(tokens('Tokens of the answer that are reasoning, where there is any.')),
-  }),
   timings: z.optional(
     z.strictObject({
       queue_ms: duration('Milliseconds from the arrival in the engine until the prompt was computed.'),
@@ -128,11 +132,33 @@ export const GenerationDetails = z.strictObject({
         z.describe('The tokens of a whole text, if `logprobs` asks for them. Those of a stream are in its chunks.'),
       ),
   ),
+};
+
+/** How one of several answers to a prompt was generated. */
+export const ChoiceDetails = z.strictObject({ ...detailFields, usage: z.optional(Usage) });
+export type ChoiceDetails = z.infer<typeof ChoiceDetails>;
+
+/** How a text was generated; with `n`, the first text. */
+export const GenerationDetails = z.strictObject({
+  ...detailFields,
+  usage: Usage,
+  choices: z.optional(
+    z
+      .array(ChoiceDetails)
+      .check(z.describe('With `n`, at the end of a stream: the details of each answer, with its usage where known.')),
+  ),
 });
 export type GenerationDetails = z.infer<typeof GenerationDetails>;
 
+/** One of several answers to a dialog. */
+export const ChatChoice = z.strictObject({ message: ChatMessage, details: z.optional(ChoiceDetails) });
+export type ChatChoice = z.infer<typeof ChatChoice>;
+
 /** The result of `chat`. */
-export const ChatOutput = z.strictObject({ message: ChatMessage });
+export const ChatOutput = z.strictObject({
+  message: ChatMessage,
+  choices: z.optional(z.array(ChatChoice).check(z.describe('With `n`: all answers. The first one is `message`.'))),
+});
 export type ChatOutput = z.infer<typeof ChatOutput>;
 
 /** The result of `chat` for a call with `details` or `logprobs`. */
@@ -153,6 +179,9 @@ export type ToolCallDelta = z.infer<typeof ToolCallDelta>;
 
 /** One value of `chat_stream` and `generate_stream`. */
 export const TextChunk = z.strictObject({
+  index: z.optional(
+    z.int().check(z.minimum(0), z.describe('With `n`: the number of the answer. Absent for the first one, 0.')),
+  ),
   text: z.string().check(z.describe('The next piece of the text.')),
   reasoning_content: z.optional(
     z.string().check(z.describe('The next piece of the reasoning, which is no part of the text.')),
@@ -170,10 +199,15 @@ export const TextChunk = z.strictObject({
 });
 export type TextChunk = z.infer<typeof TextChunk>;
 
+/** One of several texts that continue a prompt. */
+export const TextChoice = z.strictObject({ text: z.string(), details: z.optional(ChoiceDetails) });
+export type TextChoice = z.infer<typeof TextChoice>;
+
 /** The result of `generate`. It has the details if the call has `details` or `logprobs`. */
 export const GeneratedText = z.strictObject({
   text: z.string().check(z.describe('The text that continues the prompt.')),
   details: z.optional(GenerationDetails),
+  choices: z.optional(z.array(TextChoice).check(z.describe('With `n`: all texts. The first one is `text`.'))),
 });
 export type GeneratedText = z.infer<typeof GeneratedText>;
 
@@ -181,5 +215,10 @@ export type GeneratedText = z.infer<typeof GeneratedText>;
 export const GeneratedTexts = z.strictObject({
   texts: z.array(z.string()),
   details: z.optional(z.array(GenerationDetails)),
+  choices: z.optional(
+    z
+      .array(z.array(TextChoice))
+      .check(z.describe('With `n`: all texts of each prompt. The first ones are in `texts`.')),
+  ),
 });
 export type GeneratedTexts = z.infer<typeof GeneratedTexts>;

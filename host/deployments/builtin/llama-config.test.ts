@@ -40,4 +40,9 @@ for (const [kwargs, message] of [
   Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));
 }
 
+Config('only a request chooses the number of answers', () => {
+  const config = { default_sampling_params: { n: 2 } };
+  assert.throws(() => new LlamaTextGenerationConfig(config), /default_sampling_params\.n.*only a request chooses/);
+});
+
 Config.run();

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { SamplingParams } from '../../schemas/index.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { countTokensMethod } from './count-tokens-method.ts';
@@ -10,7 +9,7 @@ import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { pullModel, pullModelAs } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
-import { promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
+import { DefaultSamplingParams, promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
 
 const ModelKwargs = z.strictObject({
   n_ctx: z
@@ -101,7 +100,7 @@ const schema = z.strictObject({
     .describe('A catalogue id, `owner/repo` or `owner/repo/file.gguf` of the hub, or the path of a GGUF file.'),
   model_kwargs: ModelKwargs.prefault({}).describe('Parameters for loading the model.'),
   default_sampling_params: z
-    .prefault(SamplingParams, {})
+    .prefault(DefaultSamplingParams, {})
     .describe('Sampling parameters that a request does not set. Default: greedy, at most 256 tokens.'),
   adapters: z
     .record(z.string().min(1).max(200), Adapter)

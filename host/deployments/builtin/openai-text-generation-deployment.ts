@@ -1,8 +1,7 @@
 import * as z from 'zod';
-import { SamplingParams } from '../../schemas/index.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
-import { textGenerationMethods } from '../class/text-generation-methods.ts';
+import { DefaultSamplingParams, textGenerationMethods } from '../class/text-generation-methods.ts';
 import { countTokensMethod } from './count-tokens-method.ts';
 
 const seconds = z.number().positive().max(86_400);
@@ -66,7 +65,7 @@ const schema = z
       ),
     max_parallel: z.int().min(1).max(1000).default(16).describe('Prompts of a batch that are at the server at a time.'),
     default_sampling_params: z
-      .prefault(SamplingParams, {})
+      .prefault(DefaultSamplingParams, {})
       .describe('Sampling parameters that a request does not set. Default: greedy, at most 256 tokens.'),
   })
   .refine(({ api_key: key, api_key_env: variable }) => key === undefined || variable === undefined, {

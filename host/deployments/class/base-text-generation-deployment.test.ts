@@ -38,6 +38,17 @@ Base('generates', async () => {
   });
 });
 
+Base('gives one answer', async () => {
+  const sampling = { n: 2, temperature: 1 };
+  for (const answer of [
+    () => llm.generate({ prompt: 'one', sampling_params: sampling }),
+    () => llm.generate_batch({ prompts: ['one'], sampling_params: sampling }),
+    () => llm.chat({ dialog, sampling_params: sampling }),
+  ])
+    assert.match((await failure(answer())).message, 'sampling_params.n: this text model gives one answer');
+  assert.is((await llm.generate({ prompt: 'one', sampling_params: { n: 1 } })).text, 'one');
+});
+
 Base('streams', async () => {
   const pieces: string[] = [];
   for await (const { text } of llm.generate_stream({ prompt: 'one two' })) pieces.push(text);

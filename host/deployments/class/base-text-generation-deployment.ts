@@ -45,6 +45,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
   }
 
   async generate({ details: wanted, ...input }: Args<'generate'>, context: CallContext): Promise<GeneratedText> {
+    requireOneAnswer(input);
     const { text, details } = await joined(this.generate_stream(input, context));
     return { text, ...(hasDetails(wanted, details) && { details }) };
   }
@@ -76,6 +77,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     }: Args<'chat_stream'>,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails | undefined> {
+    requireOneAnswer({ sampling_params: sampling });
     if (options.tools?.length && options.tool_choice !== 'none')
       throw new AanaError('ValidationError', 'invalid-input', 'tools: this text model calls no tools');
     let begin = prefix ?? '';
@@ -95,6 +97,12 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     if (begin !== '') yield { text: begin };
     return details ?? undefined;
   }
+}
+
+/** Throws for a request for several answers. A class that gives several has methods of its own. */
+function requireOneAnswer({ sampling_params: sampling }: Pick<Args<'generate'>, 'sampling_params'>): void {
+  if ((sampling?.n ?? 1) > 1)
+    throw new AanaError('ValidationError', 'invalid-input', 'sampling_params.n: this text model gives one answer');
 }
 
 async function joined(

@@ -13,6 +13,14 @@ import {
 } from '../../schemas/index.ts';
 import { method, streamingMethod } from './method.ts';
 
+/** Sampling parameters that a deployment sets for requests. */
+export const DefaultSamplingParams = SamplingParams.check(
+  z.refine(({ n }) => n == null, {
+    path: ['n'],
+    error: 'is not a default: only a request chooses the number of its answers.',
+  }),
+);
+
 const sampling = z.optional(z.nullable(SamplingParams));
 const prefix = z.optional(z.nullable(z.string().describe('Text with which the answer begins.')));
 const details = z

@@ -1,32 +1,9 @@
-import { drained } from '../../core/async/async-values.ts';
-import type { GenerationDetails, TextChunk, TokenLogprob, ToolCall, ToolCallDelta } from '../../schemas/index.ts';
+import type { GenerationDetails, TextChunk, ToolCallDelta } from '../../schemas/index.ts';
 import type { LooseCalls, LooseText } from './loose-calls.ts';
-import { newCallId, ToolCallParts } from './tool-call-ids.ts';
+import { newCallId } from './tool-call-ids.ts';
 
 /** The pieces of an answer, and its details at the end. */
 export type Chunks = AsyncIterable<TextChunk, GenerationDetails>;
-
-/** A whole answer. */
-export interface Answer {
-  readonly text: string;
-  readonly reasoning: string;
-  readonly calls: readonly ToolCall[];
-  readonly details: GenerationDetails;
-}
-
-export async function joined(chunks: Chunks): Promise<Answer> {
-  let text = '';
-  let reasoning = '';
-  let logprobs: TokenLogprob[] | undefined;
-  const parts = new ToolCallParts();
-  const details = await drained(chunks, (chunk) => {
-    text += chunk.text;
-    reasoning += chunk.reasoning_content ?? '';
-    if (chunk.tool_calls) parts.add(chunk.tool_calls);
-    if (chunk.logprobs) (logprobs ??= []).push(...chunk.logprobs);
-  });
-  return { text, reasoning, calls: parts.calls, details: { ...details, ...(logprobs && { logprobs }) } };
-}
 
 /** Makes calls of tools out of text that `loose` finds to be calls. An answer with calls ends with `tool_calls`. */
 export async function* withCalls(chunks: Chunks, loose: LooseCalls): AsyncGenerator<TextChunk, GenerationDetails> {

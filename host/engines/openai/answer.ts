@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { GenerationDetails, TextChunk, TokenLogprob, ToolCallDelta } from '../../schemas/index.ts';
+import { numbered } from '../chat/choices.ts';
 
 // The rule for promises takes `z.catch` for the method of a promise.
 const { catch: orElse } = z;
@@ -32,6 +33,7 @@ const CallPiece = z.object({
 const Chunk = z.object({
   choices: z.array(
     z.object({
+      index: z.optional(z.int().check(z.minimum(0))),
       delta: z.optional(
         z.object({
           content: z.optional(z.nullable(z.string())),
@@ -82,22 +84,30 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Reads the events of one answer and collects its details. */
+type Choice = z.infer<typeof Chunk>['choices'][number];
+
+/** Reads the events of the answers to one request and collects their details. */
 export class AnswerReader {
   readonly #startedMs = performance.now();
+  /** One for each answer. */
+  readonly #finishReasons: (string | undefined)[];
   #firstMs: number | undefined;
-  #finishReason: string | undefined;
   #usage: GenerationDetails['usage'] | undefined;
   #promptMs: number | undefined;
   #completionMs: number | undefined;
 
-  /** Whether the server has said why the answer ended. */
-  get isWhole(): boolean {
-    return this.#finishReason !== undefined;
+  /** `count` answers are wanted. */
+  constructor(count = 1) {
+    this.#finishReasons = Array.from({ length: count }, () => undefined);
   }
 
-  /** Returns what an event adds to the answer; undefined when it has an error instead. Throws for an event of another form. */
-  read(data: string): TextChunk | undefined {
+  /** Whether the server has said why each answer ended. */
+  get isWhole(): boolean {
+    return this.#finishReasons.every((reason) => reason !== undefined);
+  }
+
+  /** Returns what an event adds to the answers; undefined when it has an error instead. Throws for an event of another form. */
+  read(data: string): readonly TextChunk[] | undefined {
     const value = parseJson(data);
     const parsed = Chunk.safeParse(value);
     if (!parsed.success) {
@@ -105,7 +115,6 @@ export class AnswerReader {
       throw new AnswerFormatError('an event has an unknown form');
     }
     const { choices, usage, timings } = parsed.data;
-    const [choice] = choices;
     if (usage)
       this.#usage = {
         prompt_tokens: usage.prompt_tokens ?? 0,
@@ -117,21 +126,31 @@ export class AnswerReader {
       };
     this.#promptMs = timings?.prompt_ms ?? this.#promptMs;
     this.#completionMs = timings?.predicted_ms ?? this.#completionMs;
-    this.#finishReason = choice?.finish_reason ?? this.#finishReason;
-    const text = choice?.delta?.content ?? choice?.text ?? '';
-    const reasoning = choice?.delta?.reasoning_content ?? choice?.delta?.reasoning;
-    const calls = choice?.delta?.tool_calls?.map(toDelta);
-    if (text !== '' || reasoning || calls?.length) this.#firstMs ??= performance.now();
-    const logprobs: TokenLogprob[] | undefined = choice?.logprobs?.content?.map(({ top_logprobs: top, ...token }) => ({
+    return choices.flatMap((choice) => this.#chunkOf(choice));
+  }
+
+  /** Returns what a choice adds to its answer; nothing when it adds nothing. */
+  #chunkOf(choice: Choice): TextChunk[] {
+    const { index = 0, delta, finish_reason: reason } = choice;
+    if (index >= this.#finishReasons.length) throw new AnswerFormatError('it has more answers than were asked for');
+    this.#finishReasons[index] = reason ?? this.#finishReasons[index];
+    const text = delta?.content ?? choice.text ?? '';
+    const reasoning = delta?.reasoning_content ?? delta?.reasoning;
+    const calls = delta?.tool_calls?.map(toDelta);
+    const hasContent = text !== '' || Boolean(reasoning) || Boolean(calls?.length);
+    if (hasContent) this.#firstMs ??= performance.now();
+    const logprobs: TokenLogprob[] | undefined = choice.logprobs?.content?.map(({ top_logprobs: top, ...token }) => ({
       ...bounded(token),
       top_logprobs: top.map(bounded),
     }));
-    return {
+    if (!hasContent && !logprobs) return [];
+    const chunk = {
       text,
       ...(reasoning && { reasoning_content: reasoning }),
       ...(calls?.length && { tool_calls: calls }),
       ...(logprobs && { logprobs }),
     };
+    return [numbered(chunk, index)];
   }
 
   /** Returns the details after the last event; undefined when the server did not count the tokens. */
@@ -140,14 +159,17 @@ export class AnswerReader {
     const now = performance.now();
     const untilFirst = (this.#firstMs ?? now) - this.#startedMs;
     const promptMs = this.#promptMs ?? untilFirst;
+    // The server does not tell the tokens of each answer.
+    const choices = this.#finishReasons.map((reason) => ({ finish_reason: toReason(reason) }));
     return {
-      finish_reason: REASONS.find((reason) => reason === this.#finishReason) ?? 'stop',
+      finish_reason: toReason(this.#finishReasons[0]),
       usage: this.#usage,
       timings: {
         queue_ms: Math.max(0, untilFirst - promptMs),
         prompt_ms: promptMs,
         completion_ms: this.#completionMs ?? now - (this.#firstMs ?? now),
       },
+      ...(choices.length > 1 && { choices }),
     };
   }
 }
@@ -162,6 +184,9 @@ export function parseServerError(value: unknown): ServerError | undefined {
 }
 
 const REASONS = ['length', 'tool_calls', 'content_filter'] as const;
+
+const toReason = (reason: string | undefined): GenerationDetails['finish_reason'] =>
+  REASONS.find((one) => one === reason) ?? 'stop';
 
 function toDelta({ index, id, function: piece }: z.infer<typeof CallPiece>): ToolCallDelta {
   return {

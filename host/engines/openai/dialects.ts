@@ -19,6 +19,7 @@ const OPENAI: Names = {
   logit_bias: 'logit_bias',
   seed: 'seed',
   stop: 'stop',
+  n: 'n',
 };
 
 const NAMES: Readonly<Record<Dialect, Names>> = {
@@ -56,6 +57,9 @@ const NAMES: Readonly<Record<Dialect, Names>> = {
   },
 };
 
+/** Whether the server gives several answers to one request. llama-server does so in some versions only. */
+export const takesN = (dialect: Dialect): boolean => dialect !== 'llama-server';
+
 /** Values that change nothing. A server that does not know the parameter need not get them. */
 const OFF: { readonly [K in Key]?: unknown } = {
   top_k: -1,
@@ -69,6 +73,7 @@ const OFF: { readonly [K in Key]?: unknown } = {
   mirostat: 0,
   min_tokens: 0,
   ignore_eos: false,
+  n: 1,
 };
 
 /** Parameters that mean nothing while another one is off. */
@@ -117,6 +122,7 @@ export function samplingBody(
     if (condition !== undefined && isOff(condition)) continue;
     if (name === undefined && (isOff(key) || isEmpty(value))) continue;
     if (name === undefined) throw notTaken(dialect, key);
+    if (key === 'n' && isOff(key)) continue;
     body[name] = value;
   }
   return dialect === 'llama-server' ? forLlamaServer(body, contextTokens ?? MANY_TOKENS) : body;

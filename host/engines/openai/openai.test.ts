@@ -108,6 +108,66 @@ OpenAi('streams an answer with its details, and sends the key, the headers and t
   });
 });
 
+const several = { n: 2, temperature: 0.5, seed: 4 };
+
+OpenAi('asks vLLM once for several answers', async ({ server }) => {
+  const delta = (index: number, value: object, reason?: string): string =>
+    asEvent({ choices: [{ index, delta: value, finish_reason: reason }] });
+  const counted = asEvent({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 5 } });
+  server.answers = [
+    events(
+      ...[delta(0, { content: 'He' }), delta(1, { content: 'Bye' }), delta(0, { content: 'llo' })],
+      ...[delta(1, {}, 'length'), delta(0, {}, 'stop'), counted, 'data: [DONE]\n\n'],
+    ),
+  ];
+  const remote = await open(server);
+  const { message, choices, details } = (await call(remote, 'chat', {
+    ...{ dialog, details: true, assistant_prefix: 'Oh ', sampling_params: several },
+  })) as ChatOutputWithDetails;
+  assert.equal([server.seen.length, server.seen[0]?.body['n'], server.seen[0]?.body['seed']], [1, 2, 4]);
+  assert.is(message.content, 'Oh Hello');
+  assert.equal(
+    choices?.map((choice) => [choice.message.content, choice.details?.finish_reason]),
+    [
+      ['Oh Hello', 'stop'],
+      ['Oh Bye', 'length'],
+    ],
+  );
+  assert.equal(details?.usage, { prompt_tokens: 7, cached_tokens: 0, completion_tokens: 5 });
+});
+
+OpenAi('asks llama-server once for each of several answers', async ({ server }) => {
+  server.answers = [events(piece('one'), ...ENDING), events(piece('two'), ...ENDING)];
+  const remote = await open(server, { server: 'llama-server' });
+  const answer = (await call(remote, 'chat', {
+    dialog,
+    details: true,
+    sampling_params: several,
+  })) as ChatOutputWithDetails;
+  assert.equal(answer.choices?.map((choice) => choice.message.content).toSorted(), ['one', 'two']);
+  assert.equal(
+    server.seen.map(({ body }) => [body['n'], body['seed']]),
+    [
+      [undefined, 4],
+      [undefined, 5],
+    ],
+  );
+  assert.equal(answer.details?.usage, { prompt_tokens: 7, cached_tokens: 0, completion_tokens: 4 });
+});
+
+OpenAi('refuses several greedy answers, and a server that sends more than were asked for', async ({ server }) => {
+  const remote = await open(server);
+  const greedy = await failure(call(remote, 'chat', { dialog, sampling_params: { n: 2 } }));
+  assert.match(greedy.message, 'n is 2, but all answers with the temperature 0');
+  server.answers = [events(asEvent({ choices: [{ index: 1, delta: { content: 'x' } }] }))];
+  assert.match((await failure(call(remote, 'chat', { dialog }))).message, 'more answers than were asked for');
+  server.answers = [events(piece('x'), ...ENDING)];
+  assert.match(
+    (await failure(call(remote, 'chat', { dialog, sampling_params: several }))).message,
+    'ended before it was whole',
+  );
+});
+
 OpenAi('sends the form of an answer with a name for its schema', async ({ server }) => {
   server.answers = [events(piece('{}'), ...ENDING)];
   const remote = await open(server);

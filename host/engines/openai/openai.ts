@@ -1,5 +1,4 @@
 // Runs in a replica: text generation by another server with OpenAI's API.
-import { drained } from '../../core/async/async-values.ts';
 import { boundedMap } from '../../core/async/bounded-map.ts';
 import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
@@ -15,13 +14,13 @@ import type {
   ResponseFormat,
   SamplingParams,
   TextChunk,
-  ToolCall,
 } from '../../schemas/index.ts';
 import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
+import { answerCount, numbered, samplingOfAnswer, several } from '../chat/choices.ts';
 import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from '../chat/text-arguments.ts';
-import { ToolCallParts } from '../chat/tool-call-ids.ts';
+import { type Wanted, wholeBatch, wholeChat, wholeText } from '../chat/whole-answers.ts';
 import { AnswerFormatError, AnswerReader } from './answer.ts';
-import { type Dialect, samplingBody } from './dialects.ts';
+import { type Dialect, samplingBody, takesN } from './dialects.ts';
 import { OpenAiServer } from './server.ts';
 import { countTokens, findServer, type FoundServer } from './server-facts.ts';
 
@@ -124,33 +123,25 @@ class RemoteModel {
   }
 
   async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
-    const answer = await this.#joined(this.chatPieces(args, context), args);
-    const wanted = answer.details && (details || answer.details.logprobs);
-    return {
-      message: {
-        role: 'assistant',
-        content: answer.text,
-        ...(answer.reasoning !== '' && { reasoning_content: answer.reasoning }),
-        ...(answer.calls.length > 0 && { tool_calls: answer.calls }),
-      },
-      ...(wanted && { details: answer.details }),
-    };
+    return wholeChat(this.chatPieces(args, context), this.#wanted(args.sampling_params, details));
   }
 
   async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
-    const answer = await this.#joined(this.pieces(args, context), args);
-    const wanted = answer.details && (details || answer.details.logprobs);
-    return { text: answer.text, ...(wanted && { details: answer.details }) };
+    return wholeText(this.pieces(args, context), this.#wanted(args.sampling_params, details));
   }
 
   /** Has at most `max_parallel` prompts at the server at a time. When one fails, the others are cancelled. */
   async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
-    const answers = await boundedMap(prompts, this.#spec.max_parallel, context.signal, (prompt, signal) =>
+    const results = await boundedMap(prompts, this.#spec.max_parallel, context.signal, (prompt, signal) =>
       this.generate({ ...rest, prompt }, { ...context, signal }),
     );
-    const details = answers.flatMap((answer) => answer.details ?? []);
-    const isWhole = details.length > 0 && details.length === answers.length;
-    return { texts: answers.map(({ text }) => text), ...(isWhole && { details }) };
+    return wholeBatch(results);
+  }
+
+  #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
+    const defaults = this.#spec.default_sampling_params;
+    const logprobs = (sampling?.logprobs ?? defaults.logprobs ?? undefined) !== undefined;
+    return { count: answerCount(defaults, sampling), details: details === true, logprobs };
   }
 
   /** Returns the options of a chat as the server knows them. Throws `NotSupportedByServer` for one that it cannot take. */
@@ -178,7 +169,7 @@ class RemoteModel {
     );
   }
 
-  /** Yields the pieces of the answer. The first piece begins with the assistant prefix. */
+  /** Yields the pieces of the answers. The first piece of each is the assistant prefix. */
   async *chatPieces(
     {
       dialog,
@@ -199,7 +190,8 @@ class RemoteModel {
         'bad-request',
         `${this.#server.address} cannot continue an answer (assistant_prefix); only vllm and llama-server can`,
       );
-    if (isPrefixed) yield { text: prefix };
+    const count = answerCount(this.#spec.default_sampling_params, sampling);
+    if (isPrefixed) for (let index = 0; index < count; index += 1) yield numbered({ text: prefix }, index);
     const messages = isPrefixed
       ? {
           messages: [...dialog.messages, { role: 'assistant', content: prefix }],
@@ -220,7 +212,23 @@ class RemoteModel {
     return this.#run('completions', { prompt }, sampling, adapter, context);
   }
 
-  async *#run(
+  /** Asks once for all answers, or once for each where the server gives only one. */
+  #run(
+    path: string,
+    prompt: Readonly<Record<string, unknown>>,
+    sampling: SamplingParams | null | undefined,
+    adapter: string | null | undefined,
+    context: CallContext,
+  ): Pieces {
+    const defaults = this.#spec.default_sampling_params;
+    const count = answerCount(defaults, sampling);
+    if (count === 1 || takesN(this.#found.dialect)) return this.#ask(path, prompt, sampling, adapter, context);
+    return several(count, context.signal, (index, signal) =>
+      this.#ask(path, prompt, samplingOfAnswer(defaults, sampling, index), adapter, { ...context, signal }),
+    );
+  }
+
+  async *#ask(
     path: string,
     prompt: Readonly<Record<string, unknown>>,
     sampling: SamplingParams | null | undefined,
@@ -241,48 +249,22 @@ class RemoteModel {
       stream: true,
       stream_options: { include_usage: true },
     };
-    const reader = new AnswerReader();
-    for await (const data of this.#server.events(path, body, context)) {
-      const event = this.#read(reader, data);
-      if (event.text !== '' || Object.keys(event).length > 1) yield event;
-    }
+    const reader = new AnswerReader(sampling?.n ?? 1);
+    for await (const data of this.#server.events(path, body, context)) yield* this.#read(reader, data);
     if (!reader.isWhole)
       throw new InferenceException(model, `the answer of ${this.#server.address} ended before it was whole`);
     return reader.details();
   }
 
   #read(reader: AnswerReader, data: string): NonNullable<ReturnType<AnswerReader['read']>> {
-    let event: ReturnType<AnswerReader['read']>;
+    let chunks: ReturnType<AnswerReader['read']>;
     try {
-      event = reader.read(data);
+      chunks = reader.read(data);
     } catch (error) {
       throw error instanceof AnswerFormatError ? this.#server.invalidAnswer(error) : error;
     }
-    if (!event) throw this.#server.eventError(data);
-    return event;
-  }
-
-  async #joined(
-    pieces: Pieces,
-    { sampling_params: sampling }: Pick<ChatArgs, 'sampling_params'>,
-  ): Promise<{ text: string; reasoning: string; calls: ToolCall[]; details: GenerationDetails | undefined }> {
-    let text = '';
-    let reasoning = '';
-    const parts = new ToolCallParts();
-    const logprobs: NonNullable<TextChunk['logprobs']> = [];
-    const details = await drained(pieces, (piece) => {
-      text += piece.text;
-      reasoning += piece.reasoning_content ?? '';
-      if (piece.tool_calls) parts.add(piece.tool_calls);
-      if (piece.logprobs) logprobs.push(...piece.logprobs);
-    });
-    const wanted = sampling?.logprobs ?? this.#spec.default_sampling_params.logprobs;
-    return {
-      text,
-      reasoning,
-      calls: parts.calls,
-      details: details && { ...details, ...(wanted != null && { logprobs }) },
-    };
+    if (!chunks) throw this.#server.eventError(data);
+    return chunks;
   }
 }
 

@@ -48,6 +48,7 @@ Guide('its sources are strictly typed, and its test passes', () => {
 /** Schemas of the values that the page shows. */
 const shown: Record<string, { parse(value: unknown): unknown }> = {
   details: GenerationDetails,
+  choices: LlamaTextGenerationDeployment.methods.chat.output,
   logprobs: TokenLogprob,
   ranking: LlamaRerankDeployment.methods.rerank.output,
   tools: ChatDialogInput,

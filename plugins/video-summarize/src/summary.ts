@@ -95,7 +95,8 @@ function chat(
   maxTokens: number,
 ): Chat {
   const asked = Object.fromEntries(
-    Object.entries(wanted ?? {}).filter(([, value]) => value !== null && value !== undefined),
+    // A summary is one answer.
+    Object.entries(wanted ?? {}).filter(([key, value]) => key !== 'n' && value !== null && value !== undefined),
   );
   return {
     dialog,

@@ -1,0 +1,82 @@
+// Several answers to one prompt.
+import { merged } from '../../core/async/merged.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { GenerationDetails, SamplingParams, TextChunk } from '../../schemas/index.ts';
+
+const SEEDS = 2 ** 32;
+
+/**
+ * Returns the number of answers that a request wants. Throws `InvalidSamplingParams` for several greedy answers, as
+ * vLLM does, because they would all be the same.
+ */
+export function answerCount(deployment: SamplingParams, request: SamplingParams | null | undefined): number {
+  const count = request?.n ?? 1;
+  if (count > 1 && (request?.temperature ?? deployment.temperature ?? 0) === 0)
+    throw new AanaError(
+      'InvalidSamplingParams',
+      'bad-request',
+      `n is ${count}, but all answers with the temperature 0 are the same; set a temperature above 0`,
+    );
+  return count;
+}
+
+/** Returns the sampling parameters of one of several answers: seeds count up from the seed of the request. */
+export function samplingOfAnswer(
+  deployment: SamplingParams,
+  request: SamplingParams | null | undefined,
+  index: number,
+): SamplingParams {
+  const seed = request?.seed ?? deployment.seed;
+  const { n: _, ...one } = request ?? {};
+  return { ...one, ...(typeof seed === 'number' && { seed: (seed + index) % SEEDS }) };
+}
+
+/** Returns the chunk as a part of the answer with this number. */
+export const numbered = (chunk: TextChunk, index: number): TextChunk => (index === 0 ? chunk : { index, ...chunk });
+
+/**
+ * Runs `count` answers at the same time, and yields their pieces as they come. When one fails, or the reader leaves, the
+ * signal of the others is aborted. Returns the details of all; undefined where one has none.
+ */
+export async function* several<Details extends GenerationDetails | undefined>(
+  count: number,
+  signal: AbortSignal,
+  run: (index: number, signal: AbortSignal) => AsyncIterable<TextChunk, Details>,
+): AsyncGenerator<TextChunk, GenerationDetails | Extract<Details, undefined>> {
+  const left = new AbortController();
+  const each = AbortSignal.any([signal, left.signal]);
+  const answers = merged(Array.from({ length: count }, (_, index) => run(index, each)));
+  try {
+    for (;;) {
+      const step = await answers.next();
+      if (step.done) return ofAll(step.value);
+      const [index, chunk] = step.value;
+      yield numbered(chunk, index);
+    }
+  } finally {
+    left.abort();
+    await answers.return([]);
+  }
+}
+
+/** Returns the details of several answers. Their prompt counts once. */
+function ofAll<Details extends GenerationDetails | undefined>(
+  all: readonly Details[],
+): GenerationDetails | Extract<Details, undefined> {
+  const known = all.flatMap((details) => details ?? []);
+  const [first] = known;
+  if (!first || known.length < all.length) return undefined as Extract<Details, undefined>;
+  const sum = (of: (usage: GenerationDetails['usage']) => number): number =>
+    known.reduce((total, { usage }) => total + of(usage), 0);
+  const reasoning = sum((usage) => usage.reasoning_tokens ?? 0);
+  return {
+    ...first,
+    usage: {
+      prompt_tokens: first.usage.prompt_tokens,
+      cached_tokens: first.usage.cached_tokens,
+      completion_tokens: sum((usage) => usage.completion_tokens),
+      ...(reasoning > 0 && { reasoning_tokens: reasoning }),
+    },
+    choices: known,
+  };
+}
