@@ -119,6 +119,12 @@ export class LlamaRequests {
         completion_tokens: event.completionTokens,
         ...(event.reasoningTokens > 0 && { reasoning_tokens: event.reasoningTokens }),
       },
+      ...(event.droppedTokens !== undefined && {
+        dropped: {
+          tokens: event.droppedTokens,
+          ...(event.droppedMessages !== undefined && { messages: event.droppedMessages }),
+        },
+      }),
       timings: { queue_ms: event.queueMs, prompt_ms: event.promptMs, completion_ms: event.completionMs },
     };
   }

@@ -192,8 +192,8 @@ class Llama {
   }
 
   pieces(args: GenerateArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
-    return this.#answers(args, context, ({ prompt, sampling_params: sampling, adapter }, of) =>
-      this.#run({ text: prompt }, sampling, adapter, of),
+    return this.#answers(args, context, ({ prompt, sampling_params: sampling, ...options }, of) =>
+      this.#run({ text: prompt }, sampling, options, of),
     );
   }
 
@@ -221,13 +221,14 @@ class Llama {
       assistant_prefix: prefix,
       response_format: format,
       adapter,
+      overflow,
       ...options
     }: ChatArgs,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const names = activeTools(options).map((tool) => tool.function.name);
-    const run = this.#run(chatPrompt(dialog, begin, options), sampling, adapter, context, format);
+    const run = this.#run(chatPrompt(dialog, begin, options), sampling, { adapter, overflow }, context, format);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
     const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
       if (piece.text === '') return [piece];
@@ -251,12 +252,25 @@ class Llama {
   #run(
     prompt: LlamaPrompt,
     sampling: SamplingParams | null | undefined,
-    adapter: string | null | undefined,
+    { adapter, overflow }: { readonly [K in 'adapter' | 'overflow']?: GenerateArgs[K] | undefined },
     context: CallContext,
     format?: ResponseFormat | null,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling, format);
-    return this.#requests.run(this.#engine, prompt, { ...merged, ...this.#adapterOf(adapter) }, context);
+    const options = { ...this.#adapterOf(adapter), ...this.#overflowOf(overflow) };
+    return this.#requests.run(this.#engine, prompt, { ...merged, ...options }, context);
+  }
+
+  #overflowOf(overflow: GenerateArgs['overflow']): LlamaRequestOptions {
+    if (overflow == null) return {};
+    if (overflow === 'shift' && !this.#engine.info.canShift)
+      throw new AanaError(
+        'OverflowNotSupported',
+        'bad-request',
+        `${this.#spec.model_name} cannot forget a part of its context, so overflow cannot be "shift"; "truncate_middle" shortens the prompt`,
+        { data: { model_name: this.#spec.model_name } },
+      );
+    return { overflow };
   }
 
   #adapterOf(name: string | null | undefined): LlamaRequestOptions {

@@ -79,6 +79,16 @@ export const SamplingParams = z.strictObject({
 });
 export type SamplingParams = z.infer<typeof SamplingParams>;
 
+/** What happens when the context has no room for a prompt or its answer. */
+export const Overflow = z
+  .enum(['error', 'shift', 'truncate_middle'])
+  .check(
+    z.describe(
+      '"error" (default): a prompt that is too long is refused, and an answer ends when the context is full. "truncate_middle": a prompt that is too long loses its oldest turns, then the middle of its longest texts. "shift": when the context is full, the older half behind the system messages is forgotten, and the answer goes on.',
+    ),
+  );
+export type Overflow = z.infer<typeof Overflow>;
+
 const duration = (text: string) => z.number().check(z.minimum(0), z.describe(text));
 const tokens = (text: string) => z.int().check(z.minimum(0), z.describe(text));
 
@@ -124,6 +134,14 @@ const detailFields = {
       prompt_ms: duration('Milliseconds from then until the first token.'),
       completion_ms: duration('Milliseconds from the first token to the end.'),
     }),
+  ),
+  dropped: z.optional(
+    z
+      .strictObject({
+        tokens: tokens('Tokens of the prompt, and with "shift" of the answer too.'),
+        messages: z.optional(tokens('Messages of the dialog that were left out as a whole.')),
+      })
+      .check(z.describe('What the context had no room for, if `overflow` allows to drop it.')),
   ),
   logprobs: z.optional(
     z

@@ -123,6 +123,13 @@ export interface LlamaAdapterUse {
 export interface LlamaRequestOptions {
   /** Default: the model without an adapter. A step computes the sequences of one adapter; adapters take turns. */
   readonly adapter?: LlamaAdapterUse;
+  /**
+   * What happens when the context has no room. `error`, the default: a prompt that is too long is refused, and an answer
+   * ends when the context is full. `truncate_middle`: the prompt loses its oldest turns, then the middle of its longest
+   * texts. `shift`: a full context forgets the older half behind its beginning, and the answer goes on; refused where
+   * `canShift` is false.
+   */
+  readonly overflow?: 'error' | 'truncate_middle' | 'shift';
 }
 
 export interface LlamaModelInfo {
@@ -134,6 +141,8 @@ export interface LlamaModelInfo {
   readonly contextTokens: number;
   readonly vocabularySize: number;
   readonly hasChatTemplate: boolean;
+  /** Whether requests can have the `overflow` `shift`. */
+  readonly canShift: boolean;
 }
 
 /** How the tokens of a request are chosen. What is absent is off. */
@@ -235,6 +244,8 @@ export interface LlamaCounts {
   readonly restoredTokens: number;
   /** Requests that lost their cells while they ran, and were computed again. */
   readonly preemptions: number;
+  /** Times that a full context forgot a part of a request that goes on. */
+  readonly shifts: number;
   /** Tokens that were guessed, and those of them that came true. */
   readonly guessedTokens: number;
   readonly acceptedTokens: number;
@@ -285,6 +296,9 @@ export type LlamaEvent =
       readonly promptMs: number;
       /** Milliseconds from the first token to the end. */
       readonly completionMs: number;
+      /** Tokens that did not fit into the context, and messages that were left out of the prompt as a whole. Absent: none. */
+      readonly droppedTokens?: number;
+      readonly droppedMessages?: number;
     }
   | { readonly id: number; readonly type: 'count'; readonly tokens: number }
   | {

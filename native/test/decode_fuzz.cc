@@ -90,6 +90,8 @@ class Round {
     request.sampling.max_tokens = 1 + UpTo(UpTo(4) == 0 ? 100 : 10);
     if (UpTo(4) == 0) request.sampling.grammar.text = "root ::= (\"the \" | \"dog \" | [a-z]+)*";
     if (UpTo(2) == 0) request.sampling.temperature = 0.0F;
+    request.overflow = static_cast<llama::Overflow>(UpTo(2));
+    if (request.overflow == llama::Overflow::kShift && UpTo(4) == 0) request.sampling.max_tokens = 1 + UpTo(400);
     request.sampling.seed = static_cast<uint32_t>(id);
     request.terms.tenant = std::to_string(UpTo(2));
     request.terms.priority = UpTo(4) - 2;

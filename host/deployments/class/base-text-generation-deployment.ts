@@ -73,6 +73,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
       response_format: format,
       sampling_params: sampling,
       adapter,
+      overflow,
       ...options
     }: Args<'chat_stream'>,
     context: CallContext,
@@ -88,6 +89,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
       prompt,
       ...(params !== undefined && { sampling_params: params }),
       ...(adapter !== undefined && { adapter }),
+      ...(overflow !== undefined && { overflow }),
     };
     const details = yield* flatMapped(this.generate_stream(input, context), (chunk) => {
       const piece = { ...chunk, text: begin + chunk.text };

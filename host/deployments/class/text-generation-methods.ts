@@ -7,6 +7,7 @@ import {
   GeneratedText,
   GeneratedTexts,
   GenerationDetails,
+  Overflow,
   ResponseFormat,
   SamplingParams,
   TextChunk,
@@ -30,6 +31,7 @@ const details = z
 const adapter = z.optional(
   z.nullable(z.string().min(1).describe('Name of a LoRA adapter of the deployment. Default: the model without one.')),
 );
+const overflow = z.optional(z.nullable(Overflow));
 const format = z.optional(
   z.nullable(ResponseFormat).describe('The form of the answer: text, a JSON object, or JSON that a schema takes.'),
 );
@@ -39,10 +41,17 @@ const chat = z.strictObject({
   assistant_prefix: prefix,
   response_format: format,
   adapter,
+  overflow,
   ...chatOptions,
 });
-const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling, adapter });
-const batch = z.strictObject({ prompts: z.array(z.string()).max(1000), sampling_params: sampling, adapter, details });
+const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling, adapter, overflow });
+const batch = z.strictObject({
+  prompts: z.array(z.string()).max(1000),
+  sampling_params: sampling,
+  adapter,
+  overflow,
+  details,
+});
 
 /** Methods of every deployment of a text model. */
 export const textGenerationMethods = {

@@ -1,4 +1,4 @@
-import type { ChatDialog, ResponseFormat, SamplingParams } from '../../schemas/index.ts';
+import type { ChatDialog, Overflow, ResponseFormat, SamplingParams } from '../../schemas/index.ts';
 import type { ChatOptions } from './chat-prompt.ts';
 
 // The arguments of the methods of a text model, as the host passes them on after it has checked them.
@@ -12,6 +12,7 @@ export interface ChatArgs extends ChatOptions {
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
   readonly adapter?: string | null;
+  readonly overflow?: Overflow | null;
   readonly response_format?: ResponseFormat | null;
 }
 
@@ -19,10 +20,12 @@ export interface GenerateArgs {
   readonly prompt: string;
   readonly sampling_params?: SamplingParams | null;
   readonly adapter?: string | null;
+  readonly overflow?: Overflow | null;
 }
 
 export interface GenerateBatchArgs extends WithDetails {
   readonly prompts: readonly string[];
   readonly sampling_params?: SamplingParams | null;
   readonly adapter?: string | null;
+  readonly overflow?: Overflow | null;
 }

@@ -168,6 +168,20 @@ OpenAi('refuses several greedy answers, and a server that sends more than were a
   );
 });
 
+OpenAi('refuses to shorten prompts or to forget a part of the context', async ({ server }) => {
+  server.answers = [events(piece('x'), ...ENDING)];
+  const remote = await open(server);
+  for (const overflow of ['shift', 'truncate_middle']) {
+    const refused = [call(remote, 'chat', { dialog, overflow }), call(remote, 'generate', { prompt: 'a', overflow })];
+    for (const answer of refused) {
+      const { name, message } = await failure(answer);
+      assert.is(name, 'NotSupportedByServer');
+      assert.match(message, `cannot take overflow "${overflow}"; use a LlamaTextGenerationDeployment`);
+    }
+  }
+  assert.is(answerOf(await call(remote, 'chat', { dialog, overflow: 'error' })), 'x');
+});
+
 OpenAi('sends the form of an answer with a name for its schema', async ({ server }) => {
   server.answers = [events(piece('{}'), ...ENDING)];
   const remote = await open(server);

@@ -177,10 +177,12 @@ class RemoteModel {
       assistant_prefix: prefix,
       response_format: format,
       adapter,
+      overflow,
       ...rest
     }: ChatArgs,
     context: CallContext,
   ): Pieces {
+    this.#requireError(overflow);
     const options = this.#optionsBody(rest);
     const { dialect } = this.#found;
     const isPrefixed = prefix != null && prefix !== '';
@@ -208,7 +210,18 @@ class RemoteModel {
     );
   }
 
-  pieces({ prompt, sampling_params: sampling, adapter }: GenerateArgs, context: CallContext): Pieces {
+  /** Servers refuse a prompt that is too long, or cut it in ways of their own. */
+  #requireError(overflow: GenerateArgs['overflow']): void {
+    if (overflow == null || overflow === 'error') return;
+    throw new AanaError(
+      'NotSupportedByServer',
+      'bad-request',
+      `${this.#server.address} (${this.#found.dialect}) cannot take overflow ${JSON.stringify(overflow)}; use a LlamaTextGenerationDeployment for it`,
+    );
+  }
+
+  pieces({ prompt, sampling_params: sampling, adapter, overflow }: GenerateArgs, context: CallContext): Pieces {
+    this.#requireError(overflow);
     return this.#run('completions', { prompt }, sampling, adapter, context);
   }
 

@@ -188,6 +188,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('UnknownAdapter', 'bad-request', 'The deployment has no LoRA adapter of that name.', {
     data: 'model_name, adapters',
   }),
+  one('OverflowNotSupported', 'bad-request', 'The model cannot forget a part of its context (`overflow` "shift").', {
+    data: 'model_name',
+  }),
   one('SlowReader', 'bad-request', 'The client read nothing of the answer for a minute, so the model stopped.', {
     data: 'model_name',
   }),

@@ -4,6 +4,7 @@ import {
   ChatOutput,
   ChatOutputWithDetails,
   type GenerationDetails,
+  type Overflow,
   type ResponseFormat,
   type SamplingParams,
   type TextChunk,
@@ -80,6 +81,8 @@ export interface ChatOptions {
   readonly response_format?: ResponseFormat | undefined;
   /** Name of a LoRA adapter of the deployment. */
   readonly adapter?: string | undefined;
+  /** What happens when the context has no room for the dialog or its answer. Default: "error". */
+  readonly overflow?: Overflow | null | undefined;
   /** Functions that the model may call. Their calls are the `tool_calls` of the answer. */
   readonly tools?: readonly ToolDefinitionInput[] | null | undefined;
   /** Whether the model calls tools. Default: as it likes. */

@@ -18,6 +18,9 @@ Napi::Value Submit(LlamaSession& session, const Napi::CallbackInfo& info) {
   const auto& engine = session.engine(info.Env());
   auto request = ToLlamaRequest(info);
   if (request.adapter.index >= static_cast<int32_t>(engine.n_adapters())) throw Napi::RangeError::New(info.Env(), "there is no such adapter");
+  if (request.overflow == llama::Overflow::kShift && !engine.info().can_shift) {
+    throw Napi::RangeError::New(info.Env(), "the model cannot take tokens out of the middle of its context");
+  }
   session.Submit(info.Env(), std::move(request));
   return info.Env().Undefined();
 }

@@ -62,11 +62,22 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("queueMs", event.timings.queue.count());
   object.Set("promptMs", event.timings.prompt.count());
   object.Set("completionMs", event.timings.completion.count());
+  if (event.dropped.n_tokens > 0) object.Set("droppedTokens", event.dropped.n_tokens);
+  if (event.dropped.n_messages > 0) object.Set("droppedMessages", event.dropped.n_messages);
 }
 
 void Write(Napi::Object& object, const llama::CountEvent& event) {
   object.Set("type", "count");
   object.Set("tokens", event.n_tokens);
+}
+
+llama::Overflow ToOverflow(const Napi::Object& options) {
+  if (!Has(options, "overflow")) return llama::Overflow::kError;
+  const auto name = String(options, "overflow");
+  if (name == "error") return llama::Overflow::kError;
+  if (name == "truncate_middle") return llama::Overflow::kTruncateMiddle;
+  if (name == "shift") return llama::Overflow::kShift;
+  throw Napi::TypeError::New(options.Env(), "overflow must be error, truncate_middle or shift");
 }
 
 llama::AdapterUse ToAdapterUse(const Napi::Object& options) {
@@ -135,6 +146,7 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   request.terms = ToRequestTerms(object);
   request.sampling = ToSamplingParams(object);
   request.adapter = ToAdapterUse(object);
+  request.overflow = ToOverflow(object);
   return request;
 }
 
@@ -152,6 +164,7 @@ Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat
   object.Set("contextTokens", model.n_context);
   object.Set("vocabularySize", model.n_vocab);
   object.Set("hasChatTemplate", has_chat_template);
+  object.Set("canShift", model.can_shift);
   return object;
 }
 
@@ -166,6 +179,7 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("reusedTokens", counts.n_reused);
   set("restoredTokens", counts.n_restored);
   set("preemptions", counts.n_preempted);
+  set("shifts", counts.n_shifted);
   set("guessedTokens", counts.n_drafted);
   set("acceptedTokens", counts.n_accepted);
   set("generatedTokens", counts.n_generated);

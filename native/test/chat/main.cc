@@ -5,5 +5,6 @@ int main() {
   aana::test::TestPrompts();
   aana::test::TestAnswers();
   aana::test::TestCallGrammar();
+  aana::test::TestShortening();
   return aana::test::ExitStatus();
 }

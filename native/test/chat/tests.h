@@ -5,5 +5,6 @@ namespace aana::test {
 void TestPrompts();
 void TestAnswers();
 void TestCallGrammar();
+void TestShortening();
 
 }  // namespace aana::test

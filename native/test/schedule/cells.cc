@@ -26,6 +26,20 @@ void ExpectUbatches(const std::vector<SequenceTokens>& batch, bool has_streams, 
 }  // namespace
 
 void TestCells() {
+  Test("cells in the middle of a slot become free, but for those that another slot shares", [] {
+    CellLedger ledger(2, 100);
+    ledger.Append(0, 30);
+    ledger.Share(0, 1, 12);
+    Expect(ledger.IsShared(0, 11) && !ledger.IsShared(0, 12) && !ledger.IsShared(0, 30), "other cells are shared");
+    ledger.Remove(0, 10, 10);
+    Expect(ledger.n_cells(0) == 20 && !ledger.IsShared(0, 10), "it has other cells");
+    ExpectFree(ledger, 78);
+    ledger.Truncate(1, 10);
+    ExpectFree(ledger, 80);
+    ledger.Truncate(0, 0);
+    ledger.Truncate(1, 0);
+    ExpectFree(ledger, 100);
+  });
   Test("a cell is used until the last slot that shares it lets it go", [] {
     CellLedger ledger(3, 100);
     ledger.Append(0, 30);

@@ -27,6 +27,12 @@ class FakeMemory final : public SequenceMemory {
     held[sequence] = n;
     return true;
   }
+  bool Shift(llama_seq_id sequence, size_t first, size_t n) override {
+    if (!can_shift) return false;
+    Expect(first + n < held[sequence], "tokens are taken out that are not there");
+    held[sequence] -= n;
+    return true;
+  }
   void Clear(llama_seq_id sequence) override { held[sequence] = 0; }
   void ClearAll() override { held.clear(); }
   bool Share(llama_seq_id from, llama_seq_id to, size_t n) override {
@@ -46,6 +52,7 @@ class FakeMemory final : public SequenceMemory {
 
   std::map<llama_seq_id, size_t> held;
   int n_shares = 0;
+  bool can_shift = true;
 
  private:
   Sharing sharing_;
@@ -204,6 +211,69 @@ void TestSlots() {
     Expect(of.slots.Fits(*Prompt(4, Joined(Numbers(0, 90), Numbers(500, 20)))), "a shared beginning counts");
     of.slots.Release(running);
     Expect(of.slots.Fits(*Prompt(5, Numbers(500, 160))), "a sequence does not fit where none runs");
+  });
+  Test("a shift takes tokens out of the middle, and others share nothing behind it", [] {
+    Fixture of;
+    auto& slot = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, slot, 100);
+    of.slots.Shift(slot, 20, 40);
+    Expect(slot.decoded == Joined(Numbers(0, 20), Numbers(60, 40)) && of.memory.held[slot.sequence_id] == 60, "it has other tokens");
+    auto& second = of.Admit(2, Joined(Numbers(0, 20), Numbers(60, 90)));
+    ExpectReused(second, 20);
+    ExpectReused(of.Admit(3, Numbers(0, 90)), 20);
+    of.slots.Release(slot);
+    of.slots.Release(second);
+    auto& next = of.Admit(4, Joined(Numbers(0, 20), Numbers(60, 40)));
+    ExpectReused(next, 20);
+    Expect(next.decoded.size() == 20, "it has moved tokens of another prompt");
+  });
+  Test("what is computed behind a beginning that a shift left is shared again", [] {
+    Fixture of(SequenceMemory::Sharing::kCells, 2);
+    auto& slot = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, slot, 100);
+    of.slots.Shift(slot, 20, 40);
+    of.slots.Truncate(slot, 20);
+    of.slots.Release(slot);
+    of.Finish(2, Numbers(0, 80));
+    ExpectReused(of.Admit(3, Numbers(0, 90)), 80);
+  });
+  Test("cells that another slot uses are not moved, but computed again", [] {
+    Fixture of;
+    auto& slot = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, slot, 100);
+    const auto& other = of.Admit(2, Joined(Numbers(0, 70), Numbers(900, 9)));
+    of.slots.Shift(slot, 20, 40);
+    Expect(slot.decoded == Numbers(0, 20) && of.memory.held[slot.sequence_id] == 20, "it kept tokens behind the beginning");
+    Expect(other.decoded == Numbers(0, 70) && of.memory.held[other.sequence_id] == 70, "the other slot lost tokens");
+  });
+  Test("a shift takes shared cells out and moves those of its slot alone", [] {
+    Fixture of;
+    auto& slot = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, slot, 100);
+    of.Admit(2, Joined(Numbers(0, 50), Numbers(900, 9)));
+    of.slots.Shift(slot, 20, 40);
+    Expect(slot.decoded.size() == 60, "it was not moved");
+  });
+  Test("what a context cannot move, or has not computed, is computed later", [] {
+    Fixture of;
+    of.memory.can_shift = false;
+    auto& slot = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, slot, 10);
+    of.slots.Shift(slot, 20, 40);
+    Expect(slot.decoded == Numbers(0, 10), "it lost its beginning");
+    Decode(of.slots, of.memory, slot, 90);
+    of.slots.Shift(slot, 20, 40);
+    Expect(slot.decoded == Numbers(0, 20), "it kept tokens behind the beginning");
+  });
+  Test("a prompt does not wait for a beginning that a shift took out", [] {
+    Fixture of;
+    auto& first = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, first, 50);
+    auto& second = of.Admit(2, Numbers(0, 90));
+    of.slots.Shift(first, 20, 20);
+    of.slots.EndWaits();
+    Expect(!second.awaits, "it still waits");
+    ExpectReused(second, 20);
   });
   Test("a slot whose decode cannot be taken back is forgotten", [] {
     Fixture of(SequenceMemory::Sharing::kWhole);

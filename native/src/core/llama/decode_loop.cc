@@ -208,7 +208,8 @@ void DecodeLoop::EndFetches() {
 }
 
 void DecodeLoop::SavePrompt(const Slot& slot) {
-  if (!prompt_store_) return;
+  // What saw tokens that are gone is of no use to other prompts.
+  if (!prompt_store_ || slot.n_exact < slot.decoded.size()) return;
   prompt_store_->Save(slot.adapter, slot.cache_key, slot.decoded, [&](uint64_t max_bytes) { return memory_.Save(slot.sequence_id, max_bytes); });
 }
 
@@ -230,13 +231,16 @@ Deadline DecodeLoop::NextDue() const {
 }
 
 bool DecodeLoop::Step() {
+  ShiftFull();
   auto [adapter, plan] = PlanThatFits();
   if (plan.empty()) return false;
   if (n_drafted_ > 0) Speculate(plan);
   if (context_.has_streams()) JoinPasses(adapter, plan);
   const auto outputs = FillBatch(plan);
   const auto most = std::ranges::max_element(plan, {}, &Share::n_tokens);
-  inbox_.BeginDecode(model_.CanRollBack() && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
+  // Moved keys cannot be taken back, so a decode that moves some runs to its end.
+  const bool is_abandonable = model_.CanRollBack() && !is_shift_pending_;
+  inbox_.BeginDecode(is_abandonable && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
   const auto started = std::chrono::steady_clock::now();
   const int32_t result = Decode(adapter);
   const auto elapsed = std::chrono::steady_clock::now() - started;
@@ -249,11 +253,26 @@ bool DecodeLoop::Step() {
   } else if (result != 0) {
     FailAll("decoding failed: llama_decode returned " + std::to_string(result));
   } else {
+    is_shift_pending_ = false;
     NoteWork(plan, elapsed);
     NoteDecoded(plan);
     SampleAll(outputs);
   }
   return true;
+}
+
+void DecodeLoop::ShiftFull() {
+  for (auto& slot : slots_) {
+    if (!slot.sequence) continue;
+    const bool was_computed = slot.n_prompt_left() == 0;
+    const auto gap = slot.sequence->Shift(context_.n_context());
+    if (!gap) continue;
+    slots_.Shift(slot, gap->first, gap->n_tokens);
+    is_shift_pending_ = true;
+    counters_.Change([](Counts& counts) { counts.n_shifted++; });
+    // What the shift makes compute again; what a preemption does costs nothing.
+    if (was_computed) Charge(*slot.sequence, slot.n_prompt_left());
+  }
 }
 
 AdapterUse DecodeLoop::NextAdapter() {

@@ -76,6 +76,8 @@ class DecodeLoop {
   std::vector<Share> Plan(const AdapterUse& adapter);
   // Takes the slots of sequences, the youngest first, until the context has cells for a plan. They go on later.
   StepPlan PlanThatFits();
+  // Makes room in sequences that fill the context, where their requests allow it.
+  void ShiftFull();
   // The adapter of this step; none when no sequence can go on.
   AdapterUse NextAdapter();
   // The sequence that gives up its cells first: one whose reader is behind, else the youngest. Null when only one has or takes any.
@@ -136,6 +138,7 @@ class DecodeLoop {
   const bool has_tenant_caches_;
   const size_t n_drafted_;
   std::vector<Event> events_;  // of this step
+  bool is_shift_pending_ = false;  // the next decode moves keys
   uint64_t n_requests_ = 0;
 };
 

@@ -51,6 +51,7 @@ struct EndEvent {
   int32_t n_completion = 0;
   Timings timings;
   int32_t n_reasoning = 0;  // of the completion's tokens
+  Dropped dropped = {};
 };
 
 // Answers a CountRequest.

@@ -3,7 +3,9 @@
 #include <llama.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,19 @@ namespace aana::llama {
 // The caller's name of a request.
 using RequestId = int64_t;
 
+// What happens when the context has no room.
+enum class Overflow {
+  kError,           // a prompt that is too long is refused, and an answer ends when the context is full
+  kTruncateMiddle,  // a prompt that is too long loses its middle
+  kShift,           // a full context forgets the older half behind its beginning, and the answer goes on
+};
+
+// What a request lost because the context had no room.
+struct Dropped {
+  int32_t n_tokens = 0;    // of the prompt, and with kShift also of the answer
+  int32_t n_messages = 0;  // whole messages of the dialog
+};
+
 // A request for a completion.
 struct Request {
   RequestId id = 0;
@@ -25,6 +40,7 @@ struct Request {
   SamplingParams sampling;
   RequestTerms terms;
   AdapterUse adapter;
+  Overflow overflow = Overflow::kError;
   std::chrono::steady_clock::time_point arrived_at = std::chrono::steady_clock::now();
 };
 
@@ -42,6 +58,8 @@ struct ReadRequest {
   SamplingParams sampling;
   TokenRules rules;  // of the sampling parameters
   std::vector<llama_token> shown_tokens;  // control tokens that are part of the text
+  std::optional<size_t> n_kept = {};      // tokens of the beginning that stay when the full context shifts; empty: it does not shift
+  Dropped dropped = {};                   // from the prompt
   RequestTerms terms;
   AdapterUse adapter;
   std::chrono::steady_clock::time_point arrived_at;

@@ -7,6 +7,7 @@
 #include "core/engine_log.h"
 #include "core/llama/model/gguf_check.h"
 #include "core/llama/model/load_error.h"
+#include "core/llama/model/shifting.h"
 
 namespace aana::llama {
 namespace {
@@ -200,6 +201,7 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   // Encoders such as BERT have none.
   if (!memory()) throw LoadError("model file " + options.model_path + " is not a model that generates text");
   n_ubatch_ = static_cast<int32_t>(llama_n_ubatch(context_.get()));
+  can_shift_ = CanShift(context_.get(), params.type_k);
 }
 
 std::string DescriptionOf(const Model& model) {
@@ -216,6 +218,7 @@ ModelInfo Describe(const Model& model, const Context& context) {
       .n_context_trained = llama_model_n_ctx_train(model.get()),
       .n_context = context.n_context(),
       .n_vocab = llama_vocab_n_tokens(model.vocab()),
+      .can_shift = context.can_shift(),
   };
 }
 

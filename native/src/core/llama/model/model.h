@@ -72,6 +72,7 @@ struct ModelInfo {
   int32_t n_context_trained = 0;
   int32_t n_context = 0;  // per sequence
   int32_t n_vocab = 0;
+  bool can_shift = false;
 };
 
 // Gets 0 to 1; false ends the load.
@@ -132,6 +133,8 @@ class Context {
   int32_t n_batch() const { return n_batch_; }
   // Tokens that one pass over the weights can take.
   int32_t n_ubatch() const { return n_ubatch_; }
+  // Whether tokens can be taken out of the middle of a sequence.
+  bool can_shift() const { return can_shift_; }
   // Whether each sequence has cells of its own, in place of cells that all share.
   bool has_streams() const { return has_streams_; }
 
@@ -141,6 +144,7 @@ class Context {
   int32_t n_batch_;
   int32_t n_ubatch_ = 0;
   bool has_streams_;
+  bool can_shift_ = false;
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/llama/prompt/call_grammar.h"
+#include "core/llama/prompt/overflow.h"
 #include "core/llama/sampling/sampling_error.h"
 #include "core/thread_name.h"
 
@@ -57,7 +58,7 @@ void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokeniz
 }
 
 // What becomes of a request for a completion whose prompt has these tokens.
-Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
+Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped dropped, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
   const auto n_prompt = static_cast<int32_t>(prompt.tokens.size());
   if (n_prompt >= n_context) {
     const std::string message = std::string("the prompt has ") + (prompt.is_complete ? "" : "more than ") + std::to_string(n_prompt) +
@@ -67,7 +68,7 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, const PromptTo
   if (n_prompt == 0) {  // an empty text, and a model that begins texts with no token of its own
     return Event{request.id, ErrorEvent{ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", 0, n_context}};
   }
-  if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{FinishReason::kLength, n_prompt}};
+  if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{.reason = FinishReason::kLength, .n_prompt = n_prompt, .dropped = dropped}};
   const bool has_own_grammar = !request.sampling.grammar.text.empty();
   if (prompt.format) Use(*prompt.format, request.sampling, tokenizer);
   auto found = rules.Find(request.sampling);
@@ -83,7 +84,9 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, const PromptTo
                    .terms = std::move(request.terms),
                    .adapter = request.adapter,
                    .arrived_at = request.arrived_at};
+  read.dropped = dropped;
   if (prompt.format) read.shown_tokens = tokenizer.ControlTokens(prompt.format->shown_tokens);
+  if (request.overflow == Overflow::kShift) read.n_kept = KeptTokens(tokenizer, request.prompt, read.tokens, n_context);
   return read;
 }
 
@@ -101,9 +104,12 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
       return Event{id, CountEvent{static_cast<int32_t>(tokenizer.Read(count->prompt, kNoLimit).tokens.size())}};
     }
     auto& request = std::get<Request>(job);
-    auto tokens = tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
+    Dropped dropped;
+    auto tokens = request.overflow == Overflow::kTruncateMiddle
+                      ? ReadShortened(tokenizer, request.prompt, RoomForPrompt(n_context, request.sampling.max_tokens), dropped)
+                      : tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
     if (tokens.format) answers.Begin(id, tokens.format->syntax);
-    return Admit(std::move(request), std::move(tokens), tokenizer, rules, n_context);
+    return Admit(std::move(request), std::move(tokens), dropped, tokenizer, rules, n_context);
   } catch (const TemplateError& error) {
     return refused(ErrorCode::kTemplate, Fault::kCaller, error.what());
   } catch (const SamplingError& error) {

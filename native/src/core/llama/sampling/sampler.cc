@@ -38,6 +38,7 @@ TokenId Sampler::Sample(std::span<float> logits, std::span<const TokenId> histor
   const bool has_forbidden = Adjust(logits, history, memory);
   const auto token = rules_.grammar ? ChooseInGrammar(logits, has_forbidden, memory) : Choose(logits, has_forbidden, memory);
   if (IsActive(params_.penalties)) counts_.AddGenerated(token);
+  n_sampled_++;
   return token;
 }
 
@@ -74,7 +75,7 @@ bool Sampler::Adjust(std::span<float> logits, std::span<const TokenId> history, 
   if (IsActive(params_.penalties)) Penalize(logits, counts_, params_.penalties);
   if (rules_.dry_breakers) PenalizeRepeats(logits, history, params_.dry, *rules_.dry_breakers, memory.lengths);
   bool has_forbidden = Forbid(logits, rules_.never);
-  if (std::cmp_less(generated.size(), params_.min_tokens)) has_forbidden |= Forbid(logits, rules_.ends);
+  if (n_sampled_ < params_.min_tokens) has_forbidden |= Forbid(logits, rules_.ends);
   has_forbidden |= ForbidCompletions(logits, generated, rules_.bad_sequences);
   return has_forbidden;
 }

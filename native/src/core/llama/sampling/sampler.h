@@ -31,8 +31,11 @@ class Sampler {
   // All tokens in `params`, `rules` and `prompt` are tokens of the vocabulary.
   Sampler(SamplingParams params, TokenRules rules, std::span<const TokenId> prompt);
 
-  // The token after `history`, which is the prompt and all tokens chosen before. Changes the logits. Throws SamplingError.
+  // The token after `history`, which is the prompt and all tokens chosen before, without those that left it. Changes the logits. Throws SamplingError.
   TokenId Sample(std::span<float> logits, std::span<const TokenId> history, SamplingMemory& memory);
+
+  // Tokens left the history, and `n_prompt` tokens of the prompt are left in it. Penalties and min_tokens still count what left it.
+  void NoteShift(size_t n_prompt) { n_prompt_ = n_prompt; }
 
   // Where the text of the sampled tokens is in its grammar; null without a grammar.
   GrammarMatcher* grammar() { return rules_.grammar ? &*rules_.grammar : nullptr; }
@@ -54,6 +57,7 @@ class Sampler {
   SamplingParams params_;
   TokenRules rules_;
   size_t n_prompt_;
+  int32_t n_sampled_ = 0;
   TokenCounts counts_;  // only with penalties
   std::optional<Mirostat> mirostat_;
   Random random_;

@@ -21,12 +21,28 @@ void CellLedger::Append(size_t slot, size_t n) {
 void CellLedger::Truncate(size_t slot, size_t n) {
   auto& cells = slots_[slot];
   while (cells.size() > n) {
-    const auto cell = cells.back();
+    Release(cells.back());
     cells.pop_back();
-    if (--n_users_[cell] > 0) continue;
-    unused_.push_back(cell);
-    n_used_--;
   }
+}
+
+void CellLedger::Release(uint32_t cell) {
+  if (--n_users_[cell] > 0) return;
+  unused_.push_back(cell);
+  n_used_--;
+}
+
+void CellLedger::Remove(size_t slot, size_t first, size_t n) {
+  auto& cells = slots_[slot];
+  const auto begin = cells.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = begin + static_cast<std::ptrdiff_t>(n);
+  for (auto cell = begin; cell != end; ++cell) Release(*cell);
+  cells.erase(begin, end);
+}
+
+bool CellLedger::IsShared(size_t slot, size_t first) const {
+  const auto& cells = slots_[slot];
+  return std::any_of(cells.begin() + static_cast<std::ptrdiff_t>(first), cells.end(), [&](uint32_t cell) { return n_users_[cell] > 1; });
 }
 
 void CellLedger::Share(size_t from, size_t to, size_t n) {

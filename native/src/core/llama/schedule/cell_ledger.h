@@ -18,6 +18,10 @@ class CellLedger {
   void Append(size_t slot, size_t n);
   // The slot keeps its first `n` tokens.
   void Truncate(size_t slot, size_t n);
+  // The slot gives up the cells of `n` tokens from the token `first` on.
+  void Remove(size_t slot, size_t first, size_t n);
+  // Whether another slot uses a cell of the slot's tokens from `first` on.
+  bool IsShared(size_t slot, size_t first) const;
   // `to`, which uses no cells, gets those of the first `n` tokens of `from`.
   void Share(size_t from, size_t to, size_t n);
 
@@ -29,6 +33,8 @@ class CellLedger {
   size_t Exclusive(std::span<const size_t> slots) const;
 
  private:
+  void Release(uint32_t cell);
+
   std::vector<std::vector<uint32_t>> slots_;  // the cells of each slot, in the order of its tokens
   std::vector<uint16_t> n_users_;             // of each cell
   std::vector<uint32_t> unused_;              // cells without a user

@@ -31,11 +31,25 @@ Sequence::Sequence(ReadRequest request, std::string cache_key)
       shown_tokens_(std::move(request.shown_tokens)),
       history_(std::move(request.tokens)),
       n_prompt_(static_cast<int32_t>(history_.size())),
+      n_prompt_held_(history_.size()),
+      n_kept_(request.n_kept),
+      dropped_(request.dropped),
       stop_matcher_(sampling_.stop),
       arrived_at_(request.arrived_at) {}
 
 void Sequence::NoteAdmitted() {
   if (!admitted_at_) admitted_at_ = std::chrono::steady_clock::now();
+}
+
+std::optional<Sequence::Gap> Sequence::Shift(int32_t n_context) {
+  if (!HasNextToken() || !IsFull(n_context) || !CanShift()) return std::nullopt;
+  const Gap gap{*n_kept_, (history_.size() - *n_kept_ + 1) / 2};
+  const auto first = history_.begin() + static_cast<std::ptrdiff_t>(gap.first);
+  history_.erase(first, first + static_cast<std::ptrdiff_t>(gap.n_tokens));
+  dropped_.n_tokens += static_cast<int32_t>(gap.n_tokens);
+  n_prompt_held_ -= std::min(gap.n_tokens, n_prompt_held_ - std::min(gap.first, n_prompt_held_));
+  sampler_->NoteShift(n_prompt_held_);
+  return gap;
 }
 
 Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context) {
@@ -59,7 +73,7 @@ Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& mem
   if (shown.stopped) return Ended(std::move(shown.text), FinishReason::kStop);
   auto* grammar = sampler_->grammar();
   if (grammar && grammar->IsComplete()) return Ended(std::move(shown.text) + stop_matcher_.Flush(), FinishReason::kStop);
-  const bool is_last = n_completion_ == sampling_.max_tokens || n_prompt() + n_completion_ >= n_context;
+  const bool is_last = n_completion_ == sampling_.max_tokens || (IsFull(n_context) && !CanShift());
   if (!is_last) return {TakeText(std::move(shown.text)), std::nullopt};
   auto text = std::move(shown.text) + stop_matcher_.Flush();
   if (grammar && sampling_.grammar.closes) text += utf8_.Push(grammar->FindCompletion(kMaxClosingBytes).value_or(""));
@@ -79,7 +93,8 @@ std::string Sequence::PieceOf(llama_token token, const Model& model) const {
 size_t Sequence::GuessedTokens(size_t n_most, size_t n_allowed, int32_t n_context) {
   if (!guess_length_) guess_length_.emplace(n_most);
   // The token after the last guessed one is sampled, too.
-  const int32_t n_left = std::min(sampling_.max_tokens, n_context - n_prompt()) - n_completion_ - 1;
+  const int32_t n_room = n_context - static_cast<int32_t>(history_.size()) - 1;
+  const int32_t n_left = std::min(sampling_.max_tokens - n_completion_, n_room) - 1;
   if (n_left <= 0) return 0;
   return std::min({guess_length_->Next(), n_allowed, static_cast<size_t>(n_left)});
 }
@@ -101,7 +116,7 @@ std::optional<TextEvent> Sequence::TakeText(std::string text) {
   return TextEvent{std::move(text), std::exchange(n_unsent_, 0), std::exchange(unsent_scores_, {})};
 }
 
-Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow()}}; }
+Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow(), 0, dropped_}}; }
 
 Timings Sequence::TimingsNow() const {
   const auto now = std::chrono::steady_clock::now();

@@ -31,7 +31,7 @@ class Sequence {
   const AdapterUse& adapter() const { return adapter_; }
   const std::string& cache_key() const { return cache_key_; }
   std::chrono::steady_clock::time_point arrived_at() const { return arrived_at_; }
-  // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one.
+  // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one, without the tokens that Shift took out.
   const std::vector<llama_token>& history() const { return history_; }
   int32_t n_prompt() const { return n_prompt_; }
   int32_t n_completion() const { return n_completion_; }
@@ -50,6 +50,15 @@ class Sequence {
     std::optional<TextEvent> text;
     std::optional<FinishReason> finished;
   };
+  // Tokens that left the history.
+  struct Gap {
+    size_t first = 0;
+    size_t n_tokens = 0;
+  };
+  // When the context is full, takes the older half of the tokens behind the beginning out of the history, where the request allows it. `n_context`
+  // tokens fit into the context.
+  std::optional<Gap> Shift(int32_t n_context);
+
   // Chooses a token by the logits, which it changes. `n_context` tokens fit into the context. Throws SamplingError.
   Progress Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context);
 
@@ -81,6 +90,9 @@ class Sequence {
 
   static constexpr int64_t kMaxUnread = 64;  // text events
 
+  // The context has no room for a token after the next one.
+  bool IsFull(int32_t n_context) const { return history_.size() + 1 >= static_cast<size_t>(n_context); }
+  bool CanShift() const { return n_kept_ && history_.size() > *n_kept_; }
   // The answer ends with this token, which is no part of it.
   bool IsEnd(llama_token token, const Model& model) const;
   std::string PieceOf(llama_token token, const Model& model) const;
@@ -97,6 +109,9 @@ class Sequence {
   std::vector<llama_token> shown_tokens_;  // control tokens that are part of the text
   std::vector<llama_token> history_;
   int32_t n_prompt_;
+  size_t n_prompt_held_;          // tokens of the prompt that are left in the history
+  std::optional<size_t> n_kept_;  // tokens of the history that no shift takes out
+  Dropped dropped_;
   std::optional<Sampler> sampler_;  // made when it is needed first
   std::optional<GuessLength> guess_length_;  // made when it is needed first
   Utf8Stream utf8_;

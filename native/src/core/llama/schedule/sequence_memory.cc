@@ -18,6 +18,14 @@ bool ContextMemory::HasWindow(llama_seq_id sequence, size_t n) const {
   return first >= 0 && first <= (n_window_ > 0 ? std::max<llama_pos>(0, static_cast<llama_pos>(n) - n_window_) : 0);
 }
 
+bool ContextMemory::Shift(llama_seq_id sequence, size_t first, size_t n) {
+  const auto begin = static_cast<llama_pos>(first);
+  const auto end = static_cast<llama_pos>(first + n);
+  if (!llama_memory_can_shift(memory()) || !llama_memory_seq_rm(memory(), sequence, begin, end)) return false;
+  llama_memory_seq_add(memory(), sequence, end, -1, begin - end);
+  return true;
+}
+
 void ContextMemory::Clear(llama_seq_id sequence) { llama_memory_seq_rm(memory(), sequence, -1, -1); }
 
 void ContextMemory::ClearAll() { llama_memory_clear(memory(), true); }

@@ -26,6 +26,8 @@ class SequenceMemory {
   virtual Sharing sharing() const = 0;
   // The sequence keeps its first `n` tokens. False when the context cannot take back a part of a sequence.
   virtual bool Truncate(llama_seq_id sequence, size_t n) = 0;
+  // Takes `n` tokens from the token `first` on out of the sequence, and moves the later ones forward. False when the context cannot.
+  virtual bool Shift(llama_seq_id sequence, size_t first, size_t n) = 0;
   // Forgets the sequence.
   virtual void Clear(llama_seq_id sequence) = 0;
   virtual void ClearAll() = 0;
@@ -43,6 +45,7 @@ class ContextMemory final : public SequenceMemory {
 
   Sharing sharing() const override { return sharing_; }
   bool Truncate(llama_seq_id sequence, size_t n) override;
+  bool Shift(llama_seq_id sequence, size_t first, size_t n) override;
   void Clear(llama_seq_id sequence) override;
   void ClearAll() override;
   bool Share(llama_seq_id from, llama_seq_id to, size_t n) override;

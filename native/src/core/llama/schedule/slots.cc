@@ -27,7 +27,12 @@ size_t MostReused(const Sequence& sequence) { return sequence.HasNextToken() ? s
 
 // Tokens of the sequence's beginning that the slot has.
 size_t Held(const Slot& slot, const Sequence& sequence) {
-  return Matches(slot, sequence) ? std::min(CommonPrefix(slot.decoded, sequence.history()), MostReused(sequence)) : 0;
+  return Matches(slot, sequence) ? std::min({CommonPrefix(slot.decoded, sequence.history()), MostReused(sequence), slot.n_exact}) : 0;
+}
+
+// Tokens of the sequence's beginning that the slot, whose sequence runs, will have.
+size_t Coming(const Slot& slot, const Sequence& sequence) {
+  return std::min({CommonPrefix(slot.sequence->history(), sequence.history()), MostReused(sequence), slot.n_exact});
 }
 
 // Tokens of the prompt that the slot spares. 0 for the prompt of another conversation where the slot would forget more tokens than it spares,
@@ -89,7 +94,7 @@ std::optional<AwaitedPrefix> Slots::FindAwaited(const Sequence& sequence, const 
   std::optional<AwaitedPrefix> best;
   for (const auto& slot : slots_) {
     if (&slot == except || !slot.sequence || !Matches(slot, sequence)) continue;
-    const size_t coming = std::min(CommonPrefix(slot.sequence->history(), sequence.history()), MostReused(sequence));
+    const size_t coming = Coming(slot, sequence);
     if (coming < n_there + kMinAwaited || (best && coming <= best->n_tokens)) continue;
     best = AwaitedPrefix{slot.index, slot.sequence->id(), coming};
   }
@@ -170,14 +175,30 @@ void Slots::Append(Slot& slot, const llama_token* tokens, size_t n) {
 
 void Slots::Truncate(Slot& slot, size_t n) {
   slot.decoded.resize(n);
+  if (n <= slot.n_exact) slot.n_exact = SIZE_MAX;
   if (!memory_.Truncate(slot.sequence_id, n)) return Forget(slot);
   ledger_.Truncate(slot.index, n);
+}
+
+void Slots::Shift(Slot& slot, size_t first, size_t n) {
+  for (auto& other : slots_) {
+    if (other.awaits && other.awaits->slot == slot.index) other.awaits->n_tokens = std::min(other.awaits->n_tokens, first);
+  }
+  const size_t end = first + n;
+  if (slot.decoded.size() <= first) return;
+  // A cell has one position for all slots that use it.
+  if (slot.decoded.size() <= end || ledger_.IsShared(slot.index, end) || !memory_.Shift(slot.sequence_id, first, n)) return Truncate(slot, first);
+  const auto begin = slot.decoded.begin() + static_cast<std::ptrdiff_t>(first);
+  slot.decoded.erase(begin, begin + static_cast<std::ptrdiff_t>(n));
+  ledger_.Remove(slot.index, first, n);
+  slot.n_exact = std::min(slot.n_exact, first);
 }
 
 void Slots::RollBack(Slot& slot) { Truncate(slot, slot.decoded.size()); }
 
 void Slots::Forget(Slot& slot) {
   slot.decoded.clear();
+  slot.n_exact = SIZE_MAX;
   memory_.Clear(slot.sequence_id);
   ledger_.Truncate(slot.index, 0);
 }
@@ -186,6 +207,7 @@ void Slots::ForgetAll() {
   memory_.ClearAll();
   for (auto& slot : slots_) {
     slot.decoded.clear();
+    slot.n_exact = SIZE_MAX;
     ledger_.Truncate(slot.index, 0);
   }
 }
@@ -222,7 +244,7 @@ size_t Slots::Reusable(const Sequence& sequence) const {
   size_t most = 0;
   for (const auto& slot : slots_) {
     if (!slot.sequence || !Matches(slot, sequence)) continue;
-    most = std::max(most, std::min(CommonPrefix(slot.sequence->history(), sequence.history()), MostReused(sequence)));
+    most = std::max(most, Coming(slot, sequence));
   }
   return most;
 }

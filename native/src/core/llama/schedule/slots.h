@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,7 @@ struct Slot {
   size_t index = 0;
   llama_seq_id sequence_id = 0;        // the context's name of it
   std::vector<llama_token> decoded;    // tokens whose keys and values the context holds, from position 0
+  size_t n_exact = SIZE_MAX;           // tokens at the beginning of `decoded` that were computed as such; the others saw tokens that are gone
   AdapterUse adapter;                  // with which `decoded` was computed
   std::string cache_key;               // only sequences with this key may use what was decoded
   size_t n_prompt = 0;                 // tokens of its last sequence's prompt
@@ -70,6 +72,9 @@ class Slots {
   void Append(Slot& slot, const llama_token* tokens, size_t n);
   // Keeps the first `n` tokens of what was decoded for the slot. A slot of a context that cannot do that is forgotten.
   void Truncate(Slot& slot, size_t n);
+  // Takes `n` tokens from the token `first` on out of what was decoded for the slot. What lay behind them is moved, or computed again where the
+  // context cannot move it or another slot uses it.
+  void Shift(Slot& slot, size_t first, size_t n);
   // Takes back what a decode that failed or was abandoned left behind `decoded`. A slot of a context that cannot do that is forgotten.
   void RollBack(Slot& slot);
   // Forgets what a slot decoded.

@@ -1,0 +1,39 @@
+#include "core/llama/model/shifting.h"
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+namespace aana::llama {
+namespace {
+
+// Returns a number of the model's metadata, named without its architecture; 0 when there is none.
+int32_t NumberOf(const llama_model* model, const std::string& name) {
+  std::array<char, 128> text{};
+  if (llama_model_meta_val_str(model, "general.architecture", text.data(), text.size()) < 0) return 0;
+  const auto key = std::string(text.data()) + "." + name;
+  if (llama_model_meta_val_str(model, key.c_str(), text.data(), text.size()) < 0) return 0;
+  return static_cast<int32_t>(std::strtol(text.data(), nullptr, 10));
+}
+
+// Whether the positions turn the whole of each key.
+bool TurnsWholeKeys(const llama_model* model) {
+  const int32_t n_turned = NumberOf(model, "rope.dimension_count");
+  const int32_t n_named = NumberOf(model, "attention.key_length");
+  const int32_t n_heads = llama_model_n_head(model);
+  const int32_t n_key = n_named > 0 || n_heads <= 0 ? n_named : llama_model_n_embd(model) / n_heads;
+  return n_turned == 0 || n_turned == n_key;
+}
+
+}  // namespace
+
+bool CanShift(llama_context* context, ggml_type key_type) {
+  const auto* model = llama_get_model(context);
+  if (llama_model_is_recurrent(model) || llama_model_is_hybrid(model)) return false;
+  if (!llama_memory_can_shift(llama_get_memory(context))) return false;
+  // ggml ends the process when it turns a part of a key that is not whole blocks.
+  return !ggml_is_quantized(key_type) || TurnsWholeKeys(model);
+}
+
+}  // namespace aana::llama
