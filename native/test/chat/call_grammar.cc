@@ -32,6 +32,7 @@ std::string Throws(const char* source, const Dialog& dialog) {
 void TestCallGrammar() {
   Test("calls that are forced come at once, after reasoning", [] {
     ExpectText(RootOf(Grammar(kPlainTemplate, AskingWithTools(ToolChoice::kRequired))), "root ::= \"<|im_start|>assistant\\n\" space tool-calls");
+    ExpectText(RootOf(Grammar(kTaggedTemplate, AskingWithTools(ToolChoice::kRequired))), "root ::= \"<|im_start|>assistant\\n\" space tool-call-root");
     const auto thinking = RootOf(Grammar(kThinkingTemplate, AskingWithTools(ToolChoice::kRequired)));
     ExpectHas(thinking, "\"</think>\"");
     Expect(thinking.ends_with(")? tool-calls"), thinking);

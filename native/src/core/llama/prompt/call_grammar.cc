@@ -15,14 +15,16 @@ bool HasRule(std::string_view grammar, std::string_view name) {
   return grammar.starts_with(std::string_view(rule).substr(1)) || grammar.find(rule) != std::string_view::npos;
 }
 
-// Removes `until-7? ` directly before the calls.
+// Removes `until-7? ` directly before the calls, and `until-7 space `.
 void RemoveFreeText(std::string& root) {
   const size_t calls = root.rfind(kCall);
   if (calls == std::string::npos) return;
   const size_t text = root.rfind(kFreeText, calls);
   if (text == std::string::npos) return;
   const size_t end = root.find_first_not_of("0123456789", text + kFreeText.size());
-  if (end != std::string::npos && root.substr(end, calls - end) == "? ") root.erase(text, calls - text);
+  if (end == std::string::npos) return;
+  const auto between = root.substr(end, calls - end);
+  if (between == "? " || between == " space ") root.erase(text, calls - text);
 }
 
 }  // namespace
