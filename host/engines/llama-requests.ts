@@ -9,7 +9,7 @@ import { AsyncQueue } from '../core/async/async-queue.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
-import { logprobOf } from './logprobs.ts';
+import { logprobOf, promptLogprobsOf } from './logprobs.ts';
 import { llamaFailure } from './llama-failures.ts';
 import { WaitTimes } from './metrics/wait-times.ts';
 import { termsOf } from './request-terms.ts';
@@ -131,12 +131,14 @@ export class LlamaRequests {
 }
 
 /** Returns the chunk of an event; undefined when the event has nothing for the reader. */
-function chunkOf({ text, reasoning, calls, scores }: Extract<LlamaEvent, { type: 'text' }>): TextChunk | undefined {
-  if (text === '' && !reasoning && !calls && !scores) return undefined;
+function chunkOf(event: Extract<LlamaEvent, { type: 'text' }>): TextChunk | undefined {
+  const { text, reasoning, calls, scores, promptScores } = event;
+  if (text === '' && !reasoning && !calls && !scores && !promptScores) return undefined;
   return {
     text,
     ...(reasoning && { reasoning_content: reasoning }),
     ...(calls && { tool_calls: calls.map(toDelta) }),
     ...(scores && { logprobs: scores.map(logprobOf) }),
+    ...(promptScores && promptLogprobsOf(promptScores)),
   };
 }

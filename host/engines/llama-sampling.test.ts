@@ -7,7 +7,14 @@ import * as assert from 'uvu/assert';
 import { tinyToken, writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
 import { AanaError } from '../core/errors.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
-import type { GeneratedText, GeneratedTexts, SamplingParams, TextChunk, TokenLogprob } from '../schemas/index.ts';
+import type {
+  ChatOutputWithDetails,
+  GeneratedText,
+  GeneratedTexts,
+  SamplingParams,
+  TextChunk,
+  TokenLogprob,
+} from '../schemas/index.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
 
@@ -102,6 +109,8 @@ Sampling('are refused by name when they are out of range', async () => {
     stop_token_ids: [1.5],
     top_a: 1,
     logprobs: 21,
+    prompt_logprobs: -1,
+    reproducible: 'yes',
   };
   const long = { bad_words: ['a'.repeat(201)], dry_sequence_breakers: ['a'.repeat(41)] };
   for (const [name, value] of [...Object.entries(wrong), ...Object.entries(long)]) {
@@ -109,6 +118,38 @@ Sampling('are refused by name when they are out of range', async () => {
     assert.is(error.kind, 'invalid-input', name);
     assert.match(error.message, `sampling_params.${name}`);
   }
+});
+
+Sampling('tell log-probabilities of the prompt in the form of vLLM', async () => {
+  const story = 'Once upon a time there was a little girl who had a red ball and a big dog. '.repeat(8);
+  const args = { prompt: story, sampling_params: { prompt_logprobs: 2, max_tokens: 2 } };
+  const { details } = (await llm.call('generate', args)) as GeneratedText;
+  const { prompt_token_ids: ids = [], prompt_logprobs: [first, ...rest] = [] } = details ?? {};
+  assert.is(ids.length, details?.usage.prompt_tokens);
+  assert.is(first, null);
+  assert.is(rest.length, ids.length - 1);
+  const words = rest.map((place, n) => {
+    const own = place?.[String(ids[n + 1])];
+    const ranks = Object.values(place ?? {}).map(({ rank }) => rank);
+    assert.ok(
+      [2, 3].includes(ranks.length) && ranks.includes(1) && ranks.includes(2) && ranks.includes(own?.rank ?? 0),
+    );
+    assert.ok((own?.logprob ?? 1) <= 0);
+    return own?.decoded_token;
+  });
+  assert.is(words.join('').trim(), story.trim());
+  const pieces: TextChunk[] = [];
+  for await (const chunks of llm.stream('generate_stream', args)) pieces.push(...(chunks as TextChunk[]));
+  const streamed = pieces.flatMap(({ prompt_logprobs: scores = [] }) => scores);
+  const numbers = (scores: typeof streamed): unknown => scores.map((place) => place && Object.keys(place).length > 0);
+  assert.equal(numbers(streamed), numbers([first ?? null, ...rest]));
+  assert.equal(
+    pieces.flatMap(({ prompt_token_ids: some = [] }) => some),
+    ids,
+  );
+  const dialog = { messages: [{ role: 'user', content: 'Once upon a time' }] };
+  const chat = (await llm.call('chat', { dialog, sampling_params: args.sampling_params })) as ChatOutputWithDetails;
+  assert.is(chat.details?.prompt_logprobs?.length, chat.details?.usage.prompt_tokens);
 });
 
 Sampling('tell log-probabilities, in details and in the pieces of a stream', async () => {

@@ -27,7 +27,7 @@ import { withCalls } from './chat/chat-chunks.ts';
 import { activeTools, type ChatOptions, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
 import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
-import { type Wanted, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
+import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { LlamaRequests } from './llama-requests.ts';
@@ -182,8 +182,11 @@ class Llama {
 
   #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
     const defaults = this.#spec.default_sampling_params;
-    const logprobs = (sampling?.logprobs ?? defaults.logprobs ?? undefined) !== undefined;
-    return { count: answerCount(defaults, sampling), details: details === true, logprobs };
+    return {
+      count: answerCount(defaults, sampling),
+      details: details === true,
+      ...wantedScores(defaults, sampling),
+    };
   }
 
   /** Yields the pieces of the answers. The first piece of each text begins with the assistant prefix. */

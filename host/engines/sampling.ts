@@ -44,12 +44,14 @@ export function mergeSampling(
     stopTokenIds: pick('stop_token_ids') ?? [],
     ...grammarOf(pick, request, format),
     ...logprobsOf(pick),
+    reproducible: pick('reproducible') ?? false,
   };
 }
 
 function logprobsOf(pick: Pick): Partial<LlamaSampling> {
   const logprobs = pick('logprobs');
-  return logprobs === undefined ? {} : { logprobs };
+  const promptLogprobs = pick('prompt_logprobs');
+  return { ...(logprobs !== undefined && { logprobs }), ...(promptLogprobs !== undefined && { promptLogprobs }) };
 }
 
 function dryOf(pick: Pick): Partial<LlamaSampling> {

@@ -76,6 +76,18 @@ export const SamplingParams = z.strictObject({
       MAX_LOGPROBS,
     ),
   ),
+  prompt_logprobs: absent(
+    int(
+      0,
+      'Tells the log-probability of each token of the prompt, and so many of the likeliest tokens at its place.',
+      MAX_LOGPROBS,
+    ),
+  ),
+  reproducible: absent(
+    z
+      .boolean()
+      .check(z.describe('Whether the answer is the same whatever other requests run. It then takes more time.')),
+  ),
 });
 export type SamplingParams = z.infer<typeof SamplingParams>;
 
@@ -120,6 +132,29 @@ const Usage = z.strictObject({
   reasoning_tokens: z.optional(tokens('Tokens of the answer that are reasoning, where there is any.')),
 });
 
+/** How likely a token is at a place of the prompt, as in vLLM. */
+export const PromptLogprob = z.strictObject({
+  logprob: scored.logprob,
+  rank: z.int().check(z.minimum(1), z.describe('The place of the token among all tokens; 1 for the likeliest.')),
+  decoded_token: scored.token,
+});
+export type PromptLogprob = z.infer<typeof PromptLogprob>;
+
+const promptScores = {
+  prompt_token_ids: z.optional(
+    z.array(z.int().check(z.minimum(0))).check(z.describe('The numbers of these tokens of the prompt.')),
+  ),
+  prompt_logprobs: z.optional(
+    z
+      .array(z.nullable(z.record(z.string(), PromptLogprob)))
+      .check(
+        z.describe(
+          'For each token of the prompt, that token and the likeliest ones by their numbers, if `prompt_logprobs` asks for them. null for the first token.',
+        ),
+      ),
+  ),
+};
+
 const detailFields = {
   finish_reason: z
     .enum(['stop', 'length', 'tool_calls', 'content_filter'])
@@ -150,6 +185,7 @@ const detailFields = {
         z.describe('The tokens of a whole text, if `logprobs` asks for them. Those of a stream are in its chunks.'),
       ),
   ),
+  ...promptScores,
 };
 
 /** How one of several answers to a prompt was generated. */
@@ -179,7 +215,7 @@ export const ChatOutput = z.strictObject({
 });
 export type ChatOutput = z.infer<typeof ChatOutput>;
 
-/** The result of `chat` for a call with `details` or `logprobs`. */
+/** The result of `chat` for a call with `details`, `logprobs` or `prompt_logprobs`. */
 export const ChatOutputWithDetails = z.extend(ChatOutput, { details: z.optional(GenerationDetails) });
 export type ChatOutputWithDetails = z.infer<typeof ChatOutputWithDetails>;
 
@@ -214,6 +250,7 @@ export const TextChunk = z.strictObject({
         ),
       ),
   ),
+  ...promptScores,
 });
 export type TextChunk = z.infer<typeof TextChunk>;
 
@@ -221,7 +258,7 @@ export type TextChunk = z.infer<typeof TextChunk>;
 export const TextChoice = z.strictObject({ text: z.string(), details: z.optional(ChoiceDetails) });
 export type TextChoice = z.infer<typeof TextChoice>;
 
-/** The result of `generate`. It has the details if the call has `details` or `logprobs`. */
+/** The result of `generate`. It has the details if the call has `details`, `logprobs` or `prompt_logprobs`. */
 export const GeneratedText = z.strictObject({
   text: z.string().check(z.describe('The text that continues the prompt.')),
   details: z.optional(GenerationDetails),
@@ -229,7 +266,7 @@ export const GeneratedText = z.strictObject({
 });
 export type GeneratedText = z.infer<typeof GeneratedText>;
 
-/** The result of `generate_batch`, in the order of the prompts. It has the details if the call has `details` or `logprobs`. */
+/** The result of `generate_batch`, in the order of the prompts. It has the details if the call has `details`, `logprobs` or `prompt_logprobs`. */
 export const GeneratedTexts = z.strictObject({
   texts: z.array(z.string()),
   details: z.optional(z.array(GenerationDetails)),

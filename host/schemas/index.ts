@@ -3,5 +3,6 @@ export * from './asr.ts';
 export * from './chat.ts';
 export * from './dialog.ts';
 export * from './media.ts';
+export { hasScores, TokenScores } from './token-scores.ts';
 export { ResponseFormat, StructuredOutputs } from './structured-outputs.ts';
 export * from './validation.ts';

@@ -186,6 +186,17 @@ export interface LlamaSampling {
   readonly stopTokenIds?: readonly number[];
   /** Number of the likeliest tokens in the `scores` of each token. Absent: texts have no scores. */
   readonly logprobs?: number;
+  /**
+   * Number of the likeliest tokens in the `promptScores` of each token of the prompt. Absent: they are not told. The
+   * prompt is then computed as a whole, also where it was cached, in steps of at most 16 tokens.
+   */
+  readonly promptLogprobs?: number;
+  /**
+   * Whether the logits do not depend on other requests. The sequence is then computed alone in steps of a fixed shape,
+   * without guessed tokens. Needs a cache for each sequence: with `kvUnified` or `totalCells` the request fails with
+   * `invalid-sampling`. Default: false.
+   */
+  readonly reproducible?: boolean;
   readonly grammar?: LlamaGrammar;
 }
 
@@ -201,6 +212,16 @@ export interface LlamaScoredToken {
 /** A token of a completion, and the likeliest tokens at its place. */
 export interface LlamaTokenScores extends LlamaScoredToken {
   readonly top: readonly LlamaScoredToken[];
+}
+
+/** A token of a prompt. The first one has no score, because no token is before it. */
+export interface LlamaPromptToken {
+  readonly id: number;
+  readonly bytes: Uint8Array;
+  readonly logprob?: number;
+  /** Its place among all tokens by their probabilities; 1 for the likeliest. */
+  readonly rank?: number;
+  readonly top?: readonly LlamaScoredToken[];
 }
 
 /** A grammar that the completion must meet. Where nothing can follow, the completion ends. */
@@ -279,6 +300,8 @@ export type LlamaEvent =
       /** Pieces of calls of tools. `text` may then be empty. */
       readonly calls?: readonly LlamaCallDelta[];
       readonly scores?: readonly LlamaTokenScores[];
+      /** The next tokens of the prompt, if `promptLogprobs` asks for them. They come before the completion. */
+      readonly promptScores?: readonly LlamaPromptToken[];
     }
   | {
       readonly id: number;

@@ -1,14 +1,15 @@
 import { drained, flatMapped } from '../../core/async/async-values.ts';
 import { boundedMap } from '../../core/async/bounded-map.ts';
 import { AanaError } from '../../core/errors.ts';
-import type {
-  ChatDialog,
-  ChatOutputWithDetails,
-  GeneratedText,
-  GeneratedTexts,
-  GenerationDetails,
-  TextChunk,
-  TokenLogprob,
+import {
+  type ChatDialog,
+  type ChatOutputWithDetails,
+  type GeneratedText,
+  type GeneratedTexts,
+  type GenerationDetails,
+  hasScores,
+  type TextChunk,
+  TokenScores,
 } from '../../schemas/index.ts';
 import { structuredBy } from '../../schemas/structured-outputs.ts';
 import { type CallContext, Deployment } from './deployment.ts';
@@ -111,14 +112,14 @@ async function joined(
   pieces: AsyncIterable<TextChunk, GenerationDetails | undefined | void>,
 ): Promise<{ readonly text: string; readonly details: GenerationDetails | undefined }> {
   let text = '';
-  let logprobs: TokenLogprob[] | undefined;
+  const scores = new TokenScores();
   const details = await drained(pieces, (piece) => {
     text += piece.text;
-    if (piece.logprobs) (logprobs ??= []).push(...piece.logprobs);
+    scores.add(piece);
   });
-  return { text, details: details ? { ...details, ...(logprobs && { logprobs }) } : undefined };
+  return { text, details: details ? scores.addTo(details) : undefined };
 }
 
 function hasDetails(wanted: boolean | undefined, details: GenerationDetails | undefined): details is GenerationDetails {
-  return details !== undefined && (wanted === true || details.logprobs !== undefined);
+  return details !== undefined && (wanted === true || hasScores(details));
 }

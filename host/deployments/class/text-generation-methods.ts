@@ -20,6 +20,10 @@ export const DefaultSamplingParams = SamplingParams.check(
     path: ['n'],
     error: 'is not a default: only a request chooses the number of its answers.',
   }),
+  z.refine(({ prompt_logprobs: scores }) => scores == null, {
+    path: ['prompt_logprobs'],
+    error: 'is not a default: only a request asks for them, because they keep its prompt from the cache.',
+  }),
 );
 
 const sampling = z.optional(z.nullable(SamplingParams));

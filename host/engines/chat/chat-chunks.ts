@@ -1,4 +1,4 @@
-import type { GenerationDetails, TextChunk, ToolCallDelta } from '../../schemas/index.ts';
+import { type GenerationDetails, hasScores, type TextChunk, type ToolCallDelta } from '../../schemas/index.ts';
 import type { LooseCalls, LooseText } from './loose-calls.ts';
 import { newCallId } from './tool-call-ids.ts';
 
@@ -38,5 +38,5 @@ export async function* withCalls(chunks: Chunks, loose: LooseCalls): AsyncGenera
   }
 }
 
-const isEmpty = ({ text, reasoning_content: reasoning, tool_calls: calls, logprobs }: TextChunk): boolean =>
-  text === '' && !reasoning && !calls && !logprobs;
+const isEmpty = ({ text, reasoning_content: reasoning, tool_calls: calls, ...scores }: TextChunk): boolean =>
+  text === '' && !reasoning && !calls && !hasScores(scores);

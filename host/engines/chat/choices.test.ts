@@ -44,7 +44,7 @@ Choices('become whole answers', async () => {
   const run = (): AsyncGenerator<TextChunk, GenerationDetails> =>
     several(2, UNLIMITED, (index) => answer(index === 0 ? ['a', 'b'] : []));
   const usage = { prompt_tokens: 10, cached_tokens: 0, completion_tokens: 2 };
-  assert.equal(await wholeText(run(), { count: 2, details: true, logprobs: false }), {
+  assert.equal(await wholeText(run(), { count: 2, details: true, logprobs: false, promptLogprobs: false }), {
     text: 'ab',
     details: { finish_reason: 'stop', usage },
     choices: [
@@ -52,7 +52,7 @@ Choices('become whole answers', async () => {
       { text: '', details: detailsOf(0, 0) },
     ],
   });
-  assert.equal(await wholeChat(run(), { count: 2, details: false, logprobs: false }), {
+  assert.equal(await wholeChat(run(), { count: 2, details: false, logprobs: false, promptLogprobs: false }), {
     message: { role: 'assistant', content: 'ab' },
     choices: [{ message: { role: 'assistant', content: 'ab' } }, { message: { role: 'assistant', content: '' } }],
   });

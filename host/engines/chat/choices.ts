@@ -20,15 +20,22 @@ export function answerCount(deployment: SamplingParams, request: SamplingParams 
   return count;
 }
 
-/** Returns the sampling parameters of one of several answers: seeds count up from the seed of the request. */
+/**
+ * Returns the sampling parameters of one of several answers: seeds count up from the seed of the request, and only the
+ * first answer tells the log-probabilities of the prompt.
+ */
 export function samplingOfAnswer(
   deployment: SamplingParams,
   request: SamplingParams | null | undefined,
   index: number,
 ): SamplingParams {
   const seed = request?.seed ?? deployment.seed;
-  const { n: _, ...one } = request ?? {};
-  return { ...one, ...(typeof seed === 'number' && { seed: (seed + index) % SEEDS }) };
+  const { n: _, prompt_logprobs: promptLogprobs, ...one } = request ?? {};
+  return {
+    ...one,
+    ...(index === 0 && promptLogprobs != null && { prompt_logprobs: promptLogprobs }),
+    ...(typeof seed === 'number' && { seed: (seed + index) % SEEDS }),
+  };
 }
 
 /** Returns the chunk as a part of the answer with this number. */

@@ -1,14 +1,15 @@
 // Whole answers, made of the pieces of a stream.
 import { drained } from '../../core/async/async-values.ts';
-import type {
-  ChatMessage,
-  ChatOutputWithDetails,
-  ChoiceDetails,
-  GeneratedText,
-  GeneratedTexts,
-  GenerationDetails,
-  TextChunk,
-  TokenLogprob,
+import {
+  type ChatMessage,
+  type ChatOutputWithDetails,
+  type ChoiceDetails,
+  type GeneratedText,
+  type GeneratedTexts,
+  type GenerationDetails,
+  type SamplingParams,
+  type TextChunk,
+  TokenScores,
 } from '../../schemas/index.ts';
 import { ToolCallParts } from './tool-call-ids.ts';
 
@@ -20,19 +21,31 @@ export interface Wanted {
   readonly count: number;
   readonly details: boolean;
   readonly logprobs: boolean;
+  readonly promptLogprobs: boolean;
+}
+
+/** Returns which log-probabilities a request wants. They are told without being asked for as `details`. */
+export function wantedScores(
+  deployment: SamplingParams,
+  request: SamplingParams | null | undefined,
+): Pick<Wanted, 'logprobs' | 'promptLogprobs'> {
+  return {
+    logprobs: (request?.logprobs ?? deployment.logprobs) != null,
+    promptLogprobs: request?.prompt_logprobs != null,
+  };
 }
 
 class AnswerParts {
   text = '';
   #reasoning = '';
   readonly #calls = new ToolCallParts();
-  readonly logprobs: TokenLogprob[] = [];
+  readonly scores = new TokenScores();
 
-  add({ text, reasoning_content: reasoning, tool_calls: calls, logprobs }: TextChunk): void {
-    this.text += text;
-    this.#reasoning += reasoning ?? '';
-    if (calls) this.#calls.add(calls);
-    if (logprobs) this.logprobs.push(...logprobs);
+  add(chunk: TextChunk): void {
+    this.text += chunk.text;
+    this.#reasoning += chunk.reasoning_content ?? '';
+    if (chunk.tool_calls) this.#calls.add(chunk.tool_calls);
+    this.scores.add(chunk);
   }
 
   get message(): ChatMessage {
@@ -54,24 +67,24 @@ interface Whole<Answer> {
 
 async function whole<Answer>(
   chunks: Chunks,
-  { count, details: areWanted, logprobs }: Wanted,
+  { count, details: areWanted, logprobs, promptLogprobs }: Wanted,
   toAnswer: (parts: AnswerParts) => Answer,
 ): Promise<Whole<Answer>> {
   const answers = Array.from({ length: count }, () => new AnswerParts());
   const all = await drained(chunks, (chunk) => answers[chunk.index ?? 0]?.add(chunk));
-  const isTold = all !== undefined && (areWanted || logprobs);
+  const isTold = all !== undefined && (areWanted || logprobs || promptLogprobs);
   const { choices, ...first } = all ?? {};
-  const withLogprobs = <Of extends object>(details: Of, at: number): Of & { logprobs?: TokenLogprob[] } => ({
-    ...details,
-    ...(logprobs && { logprobs: answers[at]?.logprobs ?? [] }),
-  });
+  const withScores = <Of extends object>(details: Of, parts: AnswerParts | undefined): Of => {
+    const told = { ...details, ...(logprobs && { logprobs: [] }) };
+    return parts ? parts.scores.addTo(told) : told;
+  };
   return {
     first: toAnswer(answers[0] ?? new AnswerParts()),
-    ...(isTold && { details: withLogprobs(first as GenerationDetails, 0) }),
+    ...(isTold && { details: withScores(first as GenerationDetails, answers[0]) }),
     ...(count > 1 && {
       choices: answers.map((parts, at) => {
         const details = choices?.[at];
-        return { ...toAnswer(parts), ...(isTold && details && { details: withLogprobs(details, at) }) };
+        return { ...toAnswer(parts), ...(isTold && details && { details: withScores(details, parts) }) };
       }),
     }),
   };

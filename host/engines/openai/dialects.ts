@@ -74,6 +74,7 @@ const OFF: { readonly [K in Key]?: unknown } = {
   min_tokens: 0,
   ignore_eos: false,
   n: 1,
+  reproducible: false,
 };
 
 /** Parameters that mean nothing while another one is off. */

@@ -281,6 +281,10 @@ OpenAi('refuses a sampling parameter that the server does not know, by name', as
     call(await open(server), 'chat', { dialog, sampling_params: { dry_multiplier: 1, dry_base: 2 } }),
   );
   assert.match(everywhere.message, /\(vllm\) cannot take the sampling parameter dry_multiplier; only llama-server can/);
+  for (const params of [{ reproducible: true }, { prompt_logprobs: 0 }]) {
+    const here = await failure(call(await open(server), 'chat', { dialog, sampling_params: params }));
+    assert.match(here.message, new RegExp(`${Object.keys(params)}; use a LlamaTextGenerationDeployment for it`));
+  }
   const prefixed = await failure(call(remote, 'chat', { dialog, assistant_prefix: 'x' }));
   assert.is(prefixed.name, 'NotSupportedByServer');
   assert.is((await failure(call(remote, 'count_tokens', { text: 'x' }))).name, 'NotSupportedByServer');

@@ -18,7 +18,7 @@ import type {
 import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
 import { answerCount, numbered, samplingOfAnswer, several } from '../chat/choices.ts';
 import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from '../chat/text-arguments.ts';
-import { type Wanted, wholeBatch, wholeChat, wholeText } from '../chat/whole-answers.ts';
+import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from '../chat/whole-answers.ts';
 import { AnswerFormatError, AnswerReader } from './answer.ts';
 import { type Dialect, samplingBody, takesN } from './dialects.ts';
 import { OpenAiServer } from './server.ts';
@@ -140,8 +140,11 @@ class RemoteModel {
 
   #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
     const defaults = this.#spec.default_sampling_params;
-    const logprobs = (sampling?.logprobs ?? defaults.logprobs ?? undefined) !== undefined;
-    return { count: answerCount(defaults, sampling), details: details === true, logprobs };
+    return {
+      count: answerCount(defaults, sampling),
+      details: details === true,
+      ...wantedScores(defaults, sampling),
+    };
   }
 
   /** Returns the options of a chat as the server knows them. Throws `NotSupportedByServer` for one that it cannot take. */

@@ -40,16 +40,34 @@ Napi::Object ToValue(Napi::Env env, const llama::TokenScores& scores) {
   return object;
 }
 
+Napi::Object ToValue(Napi::Env env, const llama::PromptToken& token) {
+  auto object = Napi::Object::New(env);
+  object.Set("id", token.token.token);
+  object.Set("bytes", Napi::Buffer<char>::Copy(env, token.token.text.data(), token.token.text.size()));
+  if (!token.rank) return object;
+  object.Set("logprob", token.token.logprob);
+  object.Set("rank", token.rank->rank);
+  auto top = Napi::Array::New(env, token.rank->top.size());
+  for (uint32_t i = 0; i < token.rank->top.size(); i++) top.Set(i, ToValue(env, token.rank->top[i]));
+  object.Set("top", top);
+  return object;
+}
+
+template <class Item>
+Napi::Array ToArray(Napi::Env env, const std::vector<Item>& items) {
+  auto array = Napi::Array::New(env, items.size());
+  for (uint32_t i = 0; i < items.size(); i++) array.Set(i, ToValue(env, items[i]));
+  return array;
+}
+
 void Write(Napi::Object& object, const llama::TextEvent& event) {
   object.Set("type", "text");
   object.Set("text", event.text);
   object.Set("tokens", event.n_tokens);
   if (!event.reasoning.empty()) object.Set("reasoning", event.reasoning);
   if (!event.calls.empty()) object.Set("calls", aana::ToValue(object.Env(), event.calls));
-  if (event.scores.empty()) return;
-  auto scores = Napi::Array::New(object.Env(), event.scores.size());
-  for (uint32_t i = 0; i < event.scores.size(); i++) scores.Set(i, ToValue(object.Env(), event.scores[i]));
-  object.Set("scores", scores);
+  if (!event.scores.empty()) object.Set("scores", ToArray(object.Env(), event.scores));
+  if (!event.prompt.empty()) object.Set("promptScores", ToArray(object.Env(), event.prompt));
 }
 
 void Write(Napi::Object& object, const llama::EndEvent& event) {

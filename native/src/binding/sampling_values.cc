@@ -98,6 +98,8 @@ llama::SamplingParams ToSamplingParams(const Napi::Object& object) {
   params.stop = OptionalStrings(object, "stop");
   params.stop_tokens = ToTokens(object, "stopTokenIds");
   ReadInt(object, "logprobs", 0, std::numeric_limits<int32_t>::max(), params.n_logprobs);
+  ReadInt(object, "promptLogprobs", 0, std::numeric_limits<int32_t>::max(), params.n_prompt_logprobs);
+  if (Has(object, "reproducible")) params.is_reproducible = object.Get("reproducible").ToBoolean();
   if (Has(object, "grammar")) params.grammar = ToGrammar(ToObject(object.Env(), object.Get("grammar"), "grammar"));
   return params;
 }

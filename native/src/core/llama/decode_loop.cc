@@ -41,6 +41,16 @@ std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& par
   return taken;
 }
 
+StepKind KindOf(const Slot& slot) {
+  return {slot.sequence->adapter(), slot.sequence->is_reproducible() ? std::optional(slot.index) : std::nullopt};
+}
+
+// Whether its prompt is read with scores at the moment.
+bool IsScored(const Sequence& sequence) { return sequence.HasPromptScores() && !sequence.HasNextToken(); }
+
+// Scores that the reader does not take would heap up.
+bool IsHeldBack(const Sequence& sequence) { return IsScored(sequence) && sequence.IsPaused(); }
+
 SequenceMemory::Sharing SharingOf(const Model& model, const Context& context) {
   if (!model.CanRollBack()) return SequenceMemory::Sharing::kWhole;
   return context.has_streams() ? SequenceMemory::Sharing::kCopies : SequenceMemory::Sharing::kCells;
@@ -103,6 +113,17 @@ void DecodeLoop::Handle(ReadRequest&& request) {
 }
 
 std::optional<Event> DecodeLoop::RefusalOf(const Sequence& sequence) const {
+  if (sequence.is_reproducible() && context_.is_unified()) {
+    return sequence.Failure(ErrorCode::kInvalidSampling, Fault::kCaller,
+                            "a reproducible answer needs a cache for each sequence, and the sequences of this engine share one (n_ctx_total)",
+                            context_.n_context());
+  }
+  if (sequence.is_reproducible() && sequence.may_shift()) {
+    return sequence.Failure(ErrorCode::kInvalidSampling, Fault::kCaller,
+                            "a reproducible answer cannot go on in a shifted context, because shifted keys differ from computed ones; leave out reproducible, or "
+                            "overflow \"shift\"",
+                            context_.n_context());
+  }
   if (!sequence.terms().deadline) return std::nullopt;
   const auto n_unknown = static_cast<int64_t>(sequence.history().size() - slots_.Known(sequence));
   const std::chrono::duration<double> least = scheduler_.LeastTime(n_unknown);
@@ -256,6 +277,7 @@ bool DecodeLoop::Step() {
     is_shift_pending_ = false;
     NoteWork(plan, elapsed);
     NoteDecoded(plan);
+    ScorePrompts(plan);
     SampleAll(outputs);
   }
   return true;
@@ -275,20 +297,31 @@ void DecodeLoop::ShiftFull() {
   }
 }
 
-AdapterUse DecodeLoop::NextAdapter() {
-  std::vector<AdapterUse> wanted;
+std::optional<StepKind> DecodeLoop::NextKind() {
+  std::vector<StepKind> wanted;
   for (const auto& slot : slots_) {
-    if (slot.sequence && !slot.IsWaiting() && !slot.sequence->IsPaused()) wanted.push_back(slot.sequence->adapter());
+    if (slot.sequence && !slot.IsWaiting() && !slot.sequence->IsPaused()) wanted.push_back(KindOf(slot));
   }
-  return wanted.empty() ? AdapterUse{} : adapter_turns_.Next(wanted);
+  return wanted.empty() ? std::nullopt : std::optional(turns_.Next(wanted));
 }
 
-std::vector<Share> DecodeLoop::Plan(const AdapterUse& adapter) {
-  std::vector<Demand> demands;
-  for (auto& slot : slots_) {
-    if (!slot.sequence || slot.IsWaiting() || slot.sequence->adapter() != adapter) continue;
+std::vector<Share> DecodeLoop::Plan(const StepKind& kind) {
+  if (kind.alone) {
+    auto& slot = slots_[*kind.alone];
     NoteBegun(slot);
+    return {{slot.index, static_cast<int32_t>(slot.sequence->MostInStep(slot.decoded.size()))}};
+  }
+  std::vector<Demand> demands;
+  std::vector<size_t> scored;
+  for (auto& slot : slots_) {
+    if (!slot.sequence || slot.IsWaiting() || KindOf(slot) != kind) continue;
+    if (IsHeldBack(*slot.sequence)) continue;
+    NoteBegun(slot);
+    if (IsScored(*slot.sequence)) scored.push_back(demands.size());
     demands.push_back({slot.index, slot.sequence->number, slot.n_prompt_left(), slot.sequence->IsPaused()});
+  }
+  for (const auto index : scored) {
+    demands[index].n_most = std::max(1, Context::kMostScored / static_cast<int32_t>(scored.size()));
   }
   return scheduler_.Plan(demands);
 }
@@ -296,12 +329,13 @@ std::vector<Share> DecodeLoop::Plan(const AdapterUse& adapter) {
 DecodeLoop::StepPlan DecodeLoop::PlanThatFits() {
   while (true) {
     slots_.EndWaits();
-    const auto adapter = NextAdapter();
-    auto plan = Plan(adapter);
+    const auto kind = NextKind();
+    if (!kind) return {};
+    auto plan = Plan(*kind);
     size_t n_tokens = 0;
     for (const auto& share : plan) n_tokens += static_cast<size_t>(share.n_tokens);
     Slot* victim = slots_.MakeRoom(n_tokens) ? nullptr : FindVictim();
-    if (!victim) return {adapter, std::move(plan)};
+    if (!victim) return {kind->adapter, std::move(plan)};
     Preempt(*victim);
   }
 }
@@ -322,7 +356,7 @@ void DecodeLoop::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan)
   std::vector<bool> takes_part(slots_.size());
   for (const auto& share : plan) takes_part[share.slot] = true;
   const auto has_prompt = [&](const Slot& slot) {
-    return slot.sequence && !slot.IsWaiting() && slot.sequence->adapter() == adapter && slot.n_prompt_left() > 0;
+    return slot.sequence && !slot.IsWaiting() && KindOf(slot) == StepKind{adapter, std::nullopt} && slot.n_prompt_left() > 0 && !IsHeldBack(*slot.sequence);
   };
   std::vector<Filler> fillers;
   for (const auto& slot : slots_) {
@@ -338,7 +372,8 @@ void DecodeLoop::Guess(const std::vector<Share>& plan) {
   for (const auto& share : plan) {
     auto& slot = slots_[share.slot];
     slot.draft.clear();
-    if (slot.n_prompt_left() > 0) continue;
+    // Guessed tokens would change the pass of a reproducible sequence.
+    if (slot.n_prompt_left() > 0 || slot.sequence->is_reproducible()) continue;
     demands.push_back({slot.index, slot.sequence->history(), slot.sequence->next_token(), slot.sequence->cache_key(), 0, {}});
   }
   for (auto& demand : demands) {
@@ -408,8 +443,8 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
     }
     for (int32_t i = 0; i < share.n_tokens; i++) {
       const bool is_sampled = i + 1 == n_prompt_left && !slot.sequence->HasNextToken();
-      const auto token = slot.sequence->history()[static_cast<size_t>(position + i)];
-      const int32_t index = batch_.Add(token, position + i, slot.sequence_id, is_sampled);
+      const auto at = static_cast<size_t>(position + i);
+      const int32_t index = batch_.Add(slot.sequence->history()[at], position + i, slot.sequence_id, slot.sequence->WantsLogits(at));
       if (is_sampled) outputs.push_back({share.slot, index});
     }
   }
@@ -476,19 +511,44 @@ void DecodeLoop::NoteDecoded(const std::vector<Share>& plan) {
   }
 }
 
+void DecodeLoop::ScorePrompts(const std::vector<Share>& plan) {
+  int32_t next = 0;
+  for (const auto& share : plan) {
+    auto& slot = slots_[share.slot];
+    const int32_t first = std::exchange(next, next + share.n_tokens);
+    if (share.is_idle || !IsScored(*slot.sequence)) continue;
+    FailOnError(slot, [&] { ScorePrompt(slot, first, share.n_tokens); });
+  }
+}
+
+void DecodeLoop::ScorePrompt(Slot& slot, int32_t first, int32_t n_tokens) {
+  auto& sequence = *slot.sequence;
+  size_t position = slot.decoded.size() - static_cast<size_t>(n_tokens);
+  for (int32_t index = first; index < first + n_tokens; index++, position++) {
+    const auto logits = sequence.WantsLogits(position) ? LogitsOf(index) : std::span<float>();
+    sequence.ScorePrompt(position, logits, sampling_memory_, model_);
+  }
+  if (auto scored = sequence.TakePromptScores()) Emit({sequence.id(), std::move(*scored)});
+}
+
 void DecodeLoop::SampleAll(const std::vector<Output>& outputs) {
   for (const auto& output : outputs) {
     auto& slot = slots_[output.slot];
-    try {
-      Sample(slot, output.index);
-    } catch (const SamplingError& error) {
-      const bool is_callers = error.fault() == Fault::kCaller;
-      Fail(slot, is_callers ? ErrorCode::kInvalidSampling : ErrorCode::kFailed, error.fault(), error.what());
-      // Keys and values from which the model computed such logits must not be reused.
-      if (!is_callers) slots_.Forget(slot);
-    } catch (const std::exception& error) {
-      Fail(slot, ErrorCode::kFailed, Fault::kDeployment, std::string("sampling failed: ") + error.what());
-    }
+    if (slot.sequence) FailOnError(slot, [&] { Sample(slot, output.index); });
+  }
+}
+
+template <class Fn>
+void DecodeLoop::FailOnError(Slot& slot, Fn work) {
+  try {
+    work();
+  } catch (const SamplingError& error) {
+    const bool is_callers = error.fault() == Fault::kCaller;
+    Fail(slot, is_callers ? ErrorCode::kInvalidSampling : ErrorCode::kFailed, error.fault(), error.what());
+    // Keys and values from which the model computed such logits must not be reused.
+    if (!is_callers) slots_.Forget(slot);
+  } catch (const std::exception& error) {
+    Fail(slot, ErrorCode::kFailed, Fault::kDeployment, std::string("sampling failed: ") + error.what());
   }
 }
 

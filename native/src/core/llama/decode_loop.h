@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "core/llama/schedule/adapter_turns.h"
 #include "core/llama/counters.h"
 #include "core/llama/draft/draft_model.h"
 #include "core/llama/schedule/batch.h"
@@ -23,6 +22,7 @@
 #include "core/llama/schedule/sequence_memory.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/schedule/step_cost.h"
+#include "core/llama/schedule/step_turns.h"
 #include "core/llama/schedule/waiting_line.h"
 
 namespace aana::llama {
@@ -48,7 +48,8 @@ class DecodeLoop {
   };
 
   void Handle(ReadRequest&& request);
-  // Refuses a sequence whose deadline passes before its prompt can be read, however fast the engine is.
+  // Refuses a sequence that this context cannot compute reproducibly, or whose deadline passes before its prompt can be read, however fast the engine
+  // is.
   std::optional<Event> RefusalOf(const Sequence& sequence) const;
   void Handle(Cancel&& cancel);
   void Handle(Acknowledge&& acknowledge);
@@ -73,13 +74,13 @@ class DecodeLoop {
     AdapterUse adapter;
     std::vector<Share> shares;
   };
-  std::vector<Share> Plan(const AdapterUse& adapter);
+  std::vector<Share> Plan(const StepKind& kind);
   // Takes the slots of sequences, the youngest first, until the context has cells for a plan. They go on later.
   StepPlan PlanThatFits();
   // Makes room in sequences that fill the context, where their requests allow it.
   void ShiftFull();
-  // The adapter of this step; none when no sequence can go on.
-  AdapterUse NextAdapter();
+  // Which sequences this step computes; empty when none can go on.
+  std::optional<StepKind> NextKind();
   // The sequence that gives up its cells first: one whose reader is behind, else the youngest. Null when only one has or takes any.
   Slot* FindVictim();
   void Preempt(Slot& slot);
@@ -99,7 +100,14 @@ class DecodeLoop {
   // Counts what there is at the moment.
   void NoteState();
   void NoteDecoded(const std::vector<Share>& plan);
+  // Takes the scores of prompts from the logits of the batch.
+  void ScorePrompts(const std::vector<Share>& plan);
+  // The slot's tokens are `n_tokens` of the batch from `first` on.
+  void ScorePrompt(Slot& slot, int32_t first, int32_t n_tokens);
   void SampleAll(const std::vector<Output>& outputs);
+  // Does work with the logits of a slot. Its sequence fails when that throws.
+  template <class Fn>
+  void FailOnError(Slot& slot, Fn work);
   // Samples the next token, and as long as it is the one that was guessed, the one after it.
   void Sample(Slot& slot, int32_t index);
   // Forgets guesses that did not come true.
@@ -127,7 +135,7 @@ class DecodeLoop {
   SamplingMemory sampling_memory_;
   Scheduler scheduler_;
   StepCost step_cost_;
-  AdapterTurns adapter_turns_;
+  StepTurns turns_;
   ContextMemory memory_;
   Slots slots_;
   Batch batch_;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,12 +20,24 @@ struct ScoredToken {
   float logprob = 0.0F;
 };
 
+// How likely a token of a prompt is at its place.
+struct TokenRank {
+  int32_t rank = 1;              // 1: the likeliest
+  std::vector<ScoredToken> top;  // the likeliest first
+};
+
+// A token of a prompt. The first one has no score, because no token is before it.
+struct PromptToken {
+  ScoredToken token;
+  std::optional<TokenRank> rank;
+};
+
 struct TokenScores {
   ScoredToken chosen;
   std::vector<ScoredToken> top;  // the likeliest first
 };
 
-// Completion text that `n_tokens` tokens made; valid UTF-8. Not empty, unless it only has the scores of tokens that made no text.
+// Completion text that `n_tokens` tokens made; valid UTF-8. Not empty, unless it only has the scores of tokens that made no text, or of the prompt.
 struct TextEvent {
   std::string text;
   int32_t n_tokens = 0;
@@ -32,6 +45,8 @@ struct TextEvent {
   // Of an answer to a dialog that has a format; then any of these may be empty.
   std::string reasoning = {};
   std::vector<CallDelta> calls = {};
+  // The next tokens of the prompt, before the completion begins, where the request asks for their scores.
+  std::vector<PromptToken> prompt = {};
 };
 
 // How long each part of a request took.

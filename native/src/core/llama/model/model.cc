@@ -29,8 +29,8 @@ int32_t ContextTokens(const Model& model, const LoadOptions& options) {
   return n_context;
 }
 
-// Tokens of a step whose logits are needed: one of each sequence, and guessed ones.
-int32_t Outputs(const LoadOptions& options) { return options.n_sequences + options.n_drafted; }
+// Tokens of a step whose logits are needed: one of each sequence, guessed ones, and those of prompts that are scored.
+int32_t Outputs(const LoadOptions& options) { return options.n_sequences + options.n_drafted + Context::kMostScored; }
 
 bool IsUnified(const LoadOptions& options) { return options.kv_unified || options.n_cells > 0; }
 
@@ -181,7 +181,8 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
     : n_context_(ContextTokens(model, options)),
       n_cells_(Cells(options, n_context_)),
       n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + Outputs(options))),
-      has_streams_(!IsUnified(options) || !model.CanRollBack()) {
+      is_unified_(IsUnified(options)),
+      has_streams_(!is_unified_ || !model.CanRollBack()) {
   auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_cells_);
   params.n_batch = static_cast<uint32_t>(n_batch_);
@@ -190,7 +191,7 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   // Without this the logits' buffer has room for a whole batch.
   params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
   params.type_k = params.type_v = options.kv_type == KvType::kQ8_0 ? GGML_TYPE_Q8_0 : GGML_TYPE_F16;
-  params.kv_unified = IsUnified(options);
+  params.kv_unified = is_unified_;
   params.swa_full = true;  // or a prefix of a finished sequence could not be kept
   context_.reset(llama_init_from_model(model.get(), params));
   if (!context_) {

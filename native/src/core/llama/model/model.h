@@ -120,6 +120,9 @@ llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callb
 // The keys and values of `n_sequences` sequences over a model, which must outlive it. One thread at a time.
 class Context {
  public:
+  // Tokens of prompts whose logits one decode can give, besides those of the sequences' last tokens.
+  static constexpr int32_t kMostScored = 16;
+
   // `abort` is asked during a decode on the CPU and ends it when true. Throws LoadError.
   Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data);
 
@@ -135,6 +138,8 @@ class Context {
   int32_t n_ubatch() const { return n_ubatch_; }
   // Whether tokens can be taken out of the middle of a sequence.
   bool can_shift() const { return can_shift_; }
+  // Whether the cells for keys and values belong to all sequences.
+  bool is_unified() const { return is_unified_; }
   // Whether each sequence has cells of its own, in place of cells that all share.
   bool has_streams() const { return has_streams_; }
 
@@ -143,6 +148,7 @@ class Context {
   int64_t n_cells_;
   int32_t n_batch_;
   int32_t n_ubatch_ = 0;
+  bool is_unified_;
   bool has_streams_;
   bool can_shift_ = false;
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;

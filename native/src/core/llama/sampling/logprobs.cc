@@ -17,4 +17,11 @@ Logprobs FindLogprobs(std::span<const float> raw_logits, TokenId chosen, size_t 
   return logprobs;
 }
 
+int32_t RankOf(std::span<const float> logits, TokenId token) {
+  const float own = logits[static_cast<size_t>(token)];
+  int32_t n_above = 0;
+  for (const float logit : logits) n_above += logit > own ? 1 : 0;
+  return n_above + 1;
+}
+
 }  // namespace aana::llama

@@ -23,4 +23,7 @@ struct Logprobs {
 // and truncation. `candidates` is memory for the computation.
 Logprobs FindLogprobs(std::span<const float> raw_logits, TokenId chosen, size_t n_top, Candidates& candidates);
 
+// Returns the place of a token among all tokens by their logits; 1: no token is likelier.
+int32_t RankOf(std::span<const float> logits, TokenId token);
+
 }  // namespace aana::llama

@@ -77,6 +77,10 @@ struct SamplingParams {
   std::vector<TokenId> stop_tokens;
   // How many of the likeliest tokens are told with each token and its log-probability; -1: nothing is told.
   int32_t n_logprobs = -1;
+  // The same for the tokens of the prompt.
+  int32_t n_prompt_logprobs = -1;
+  // The text does not depend on other requests.
+  bool is_reproducible = false;
   GrammarParams grammar;
 };
 

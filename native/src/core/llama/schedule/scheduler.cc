@@ -33,7 +33,7 @@ std::vector<Share> Scheduler::Plan(std::span<const Demand> demands) {
   });
   int32_t n_left = PrefillTokens(!plan.empty());
   for (const auto& demand : prefilling) {
-    const int32_t n_tokens = std::min(demand.n_prompt_left, n_left);
+    const int32_t n_tokens = std::min({demand.n_prompt_left, demand.n_most, n_left});
     if (n_tokens == 0) break;
     plan.push_back({demand.slot, n_tokens});
     n_left -= n_tokens;

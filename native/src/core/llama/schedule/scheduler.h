@@ -16,6 +16,8 @@ struct Demand {
   int32_t n_prompt_left = 0;
   // Its reader is too far behind.
   bool paused = false;
+  // Most tokens of the prompt that a step may have.
+  int32_t n_most = INT32_MAX;
 };
 
 // Tokens of one sequence in the next batch.

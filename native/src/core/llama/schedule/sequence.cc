@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/llama/sampling/logprobs.h"
+#include "core/llama/schedule/fixed_chunks.h"
 #include "core/llama/speculation/ngram_guess.h"
 
 namespace aana::llama {
@@ -35,7 +36,26 @@ Sequence::Sequence(ReadRequest request, std::string cache_key)
       n_kept_(request.n_kept),
       dropped_(request.dropped),
       stop_matcher_(sampling_.stop),
-      arrived_at_(request.arrived_at) {}
+      arrived_at_(request.arrived_at) {
+  if (sampling_.n_prompt_logprobs >= 0) prompt_scores_.emplace(static_cast<size_t>(sampling_.n_prompt_logprobs));
+}
+
+size_t Sequence::MostReused() const {
+  if (HasNextToken()) return history_.size();
+  // The logits of the last prompt token give the first token of the completion.
+  return prompt_scores_ ? prompt_scores_->MostReused() : history_.size() - 1;
+}
+
+size_t Sequence::MostInStep(size_t position) const {
+  const size_t n_chunk = prompt_scores_ ? size_t{Context::kMostScored} : kFixedChunk;
+  if (is_reproducible()) return FixedChunk(position, static_cast<size_t>(n_prompt()), n_chunk);
+  return prompt_scores_ && !HasNextToken() ? n_chunk : SIZE_MAX;
+}
+
+bool Sequence::WantsLogits(size_t position) const {
+  if (HasNextToken()) return position >= history_.size();
+  return position + 1 >= history_.size() || (prompt_scores_ && prompt_scores_->Wants(position, history_.size()));
+}
 
 void Sequence::NoteAdmitted() {
   if (!admitted_at_) admitted_at_ = std::chrono::steady_clock::now();
@@ -112,8 +132,25 @@ bool Sequence::IsEnd(llama_token token, const Model& model) const {
 
 std::optional<TextEvent> Sequence::TakeText(std::string text) {
   if (text.empty()) return std::nullopt;
-  if (++n_unread_ == kMaxUnread) paused_at_ = std::chrono::steady_clock::now();
+  NoteUnread();
   return TextEvent{std::move(text), std::exchange(n_unsent_, 0), std::exchange(unsent_scores_, {})};
+}
+
+void Sequence::NoteUnread() {
+  if (++n_unread_ == kMaxUnread) paused_at_ = std::chrono::steady_clock::now();
+}
+
+void Sequence::ScorePrompt(size_t position, std::span<const float> logits, SamplingMemory& memory, const Model& model) {
+  prompt_scores_->Add(position, history_, logits, memory, model);
+}
+
+std::optional<TextEvent> Sequence::TakePromptScores() {
+  auto scored = prompt_scores_->Take();
+  if (scored.empty()) return std::nullopt;
+  NoteUnread();
+  TextEvent event;
+  event.prompt = std::move(scored);
+  return event;
 }
 
 Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow(), 0, dropped_}}; }

@@ -13,6 +13,7 @@
 #include "core/llama/model/adapter_use.h"
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
+#include "core/llama/schedule/prompt_scores.h"
 #include "core/llama/sampling/sampler.h"
 #include "core/llama/speculation/guess_length.h"
 #include "core/llama/text/stop_matcher.h"
@@ -40,6 +41,17 @@ class Sequence {
   // The last sampled token, to be decoded next.
   llama_token next_token() const { return next_token_; }
 
+  // Whether its logits must not depend on other requests. Then it is computed in fixed chunks.
+  bool is_reproducible() const { return sampling_.is_reproducible; }
+  // Whether a full context forgets a part of its history.
+  bool may_shift() const { return n_kept_.has_value(); }
+  // Tokens of its beginning that need not be computed when they are there.
+  size_t MostReused() const;
+  // Most tokens that one step may compute for it from `position` on; a reproducible sequence needs exactly so many.
+  size_t MostInStep(size_t position) const;
+  // Whether the logits of its token at this position are needed, for the next token or for the scores of the prompt.
+  bool WantsLogits(size_t position) const;
+
   // Its reader has too much to read.
   bool IsPaused() const { return n_unread_ >= kMaxUnread; }
   // Since when its reader has taken nothing; of one that is paused.
@@ -61,6 +73,13 @@ class Sequence {
 
   // Chooses a token by the logits, which it changes. `n_context` tokens fit into the context. Throws SamplingError.
   Progress Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context);
+
+  // Whether the scores of its prompt's tokens were asked for.
+  bool HasPromptScores() const { return prompt_scores_.has_value(); }
+  // Takes the scores that the logits of the token at this position give. Throws SamplingError.
+  void ScorePrompt(size_t position, std::span<const float> logits, SamplingMemory& memory, const Model& model);
+  // Returns the tokens of the prompt that were scored since the last time.
+  std::optional<TextEvent> TakePromptScores();
 
   // Returns how many tokens after next_token() to guess, at most `n_allowed` now and `n_most` ever; `n_context` tokens fit into the context.
   size_t GuessedTokens(size_t n_most, size_t n_allowed, int32_t n_context);
@@ -97,6 +116,8 @@ class Sequence {
   bool IsEnd(llama_token token, const Model& model) const;
   std::string PieceOf(llama_token token, const Model& model) const;
   std::optional<TextEvent> TakeText(std::string text);
+  // Counts an event that the reader has to take.
+  void NoteUnread();
   // With the scores that no text has taken.
   Progress Ended(std::string text, FinishReason reason);
 
@@ -114,6 +135,7 @@ class Sequence {
   Dropped dropped_;
   std::optional<Sampler> sampler_;  // made when it is needed first
   std::optional<GuessLength> guess_length_;  // made when it is needed first
+  std::optional<PromptScores> prompt_scores_;
   Utf8Stream utf8_;
   StopMatcher stop_matcher_;
   llama_token next_token_ = LLAMA_TOKEN_NULL;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/llama/schedule/fixed_chunks.h"
+
 namespace aana::llama {
 namespace {
 
@@ -21,18 +23,24 @@ bool Matches(const Slot& slot, const Sequence& sequence) {
   return slot.cache_key == sequence.cache_key() && slot.adapter == sequence.adapter();
 }
 
-// Tokens of the sequence that need not be computed when they are there. The last prompt token is always decoded: its logits give the first token
-// of the completion, unless that is there already.
-size_t MostReused(const Sequence& sequence) { return sequence.HasNextToken() ? sequence.history().size() : sequence.history().size() - 1; }
+// Tokens that the sequence may use of its beginning, which has `n_common` tokens in common with others. The first `n_fixed` of those are computed in
+// whole chunks, as a reproducible sequence needs it.
+size_t Usable(const Sequence& sequence, size_t n_common, size_t n_fixed) {
+  const size_t n = std::min(n_common, sequence.MostReused());
+  return sequence.is_reproducible() ? WholeChunks(std::min(n, n_fixed)) : n;
+}
 
 // Tokens of the sequence's beginning that the slot has.
 size_t Held(const Slot& slot, const Sequence& sequence) {
-  return Matches(slot, sequence) ? std::min({CommonPrefix(slot.decoded, sequence.history()), MostReused(sequence), slot.n_exact}) : 0;
+  return Matches(slot, sequence) ? Usable(sequence, std::min(CommonPrefix(slot.decoded, sequence.history()), slot.n_exact), slot.n_fixed) : 0;
 }
 
-// Tokens of the sequence's beginning that the slot, whose sequence runs, will have.
+// Tokens of the sequence's beginning that the slot has when its own sequence goes on.
 size_t Coming(const Slot& slot, const Sequence& sequence) {
-  return std::min({CommonPrefix(slot.sequence->history(), sequence.history()), MostReused(sequence), slot.n_exact});
+  if (!slot.sequence || !Matches(slot, sequence)) return 0;
+  const auto& other = *slot.sequence;
+  const size_t n_fixed = other.is_reproducible() && !other.HasPromptScores() ? static_cast<size_t>(other.n_prompt()) : 0;
+  return Usable(sequence, std::min(CommonPrefix(other.history(), sequence.history()), slot.n_exact), n_fixed);
 }
 
 // Tokens of the prompt that the slot spares. 0 for the prompt of another conversation where the slot would forget more tokens than it spares,
@@ -93,7 +101,8 @@ std::optional<AwaitedPrefix> Slots::FindAwaited(const Sequence& sequence, const 
   if (memory_.sharing() == SequenceMemory::Sharing::kWhole) return std::nullopt;
   std::optional<AwaitedPrefix> best;
   for (const auto& slot : slots_) {
-    if (&slot == except || !slot.sequence || !Matches(slot, sequence)) continue;
+    // A prompt whose scores are told waits for its reader.
+    if (&slot == except || !slot.sequence || slot.sequence->IsPaused()) continue;
     const size_t coming = Coming(slot, sequence);
     if (coming < n_there + kMinAwaited || (best && coming <= best->n_tokens)) continue;
     best = AwaitedPrefix{slot.index, slot.sequence->id(), coming};
@@ -125,6 +134,7 @@ void Slots::Begin(Slot& slot) {
     if (memory_.Share(source.slot->sequence_id, slot.sequence_id, source.n_tokens)) {
       ledger_.Share(source.slot->index, slot.index, source.n_tokens);
       slot.decoded.assign(source.slot->decoded.begin(), source.slot->decoded.begin() + static_cast<std::ptrdiff_t>(source.n_tokens));
+      slot.n_fixed = WholeChunks(std::min(source.slot->n_fixed, source.n_tokens));
     }
   }
   if (!sequence.HasNextToken()) sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
@@ -134,14 +144,17 @@ void Slots::EndWaits() {
   for (auto& slot : slots_) {
     if (!slot.awaits) continue;
     const auto& source = slots_[slot.awaits->slot];
-    const bool is_coming = source.sequence && source.sequence->id() == slot.awaits->id && source.decoded.size() < slot.awaits->n_tokens;
+    const bool is_coming = source.sequence && source.sequence->id() == slot.awaits->id && !source.sequence->IsPaused() && source.decoded.size() < slot.awaits->n_tokens;
     if (is_coming) continue;
     slot.awaits.reset();
     Begin(slot);
   }
 }
 
-std::span<const llama_token> Slots::Takable(const Sequence& sequence) { return std::span(sequence.history()).first(MostReused(sequence)); }
+std::span<const llama_token> Slots::Takable(const Sequence& sequence) {
+  // A saved prompt does not tell in which chunks it was computed.
+  return std::span(sequence.history()).first(sequence.is_reproducible() ? 0 : sequence.MostReused());
+}
 
 size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state) {
   const auto takable = Takable(*slot.sequence);
@@ -169,6 +182,8 @@ std::unique_ptr<Sequence> Slots::Release(Slot& slot) {
 }
 
 void Slots::Append(Slot& slot, const llama_token* tokens, size_t n) {
+  const bool is_fixed = slot.sequence->is_reproducible() && slot.n_fixed == slot.decoded.size() && n == kFixedChunk;
+  if (is_fixed) slot.n_fixed += n;
   slot.decoded.insert(slot.decoded.end(), tokens, tokens + n);
   ledger_.Append(slot.index, n);
 }
@@ -176,6 +191,7 @@ void Slots::Append(Slot& slot, const llama_token* tokens, size_t n) {
 void Slots::Truncate(Slot& slot, size_t n) {
   slot.decoded.resize(n);
   if (n <= slot.n_exact) slot.n_exact = SIZE_MAX;
+  slot.n_fixed = WholeChunks(std::min(slot.n_fixed, n));
   if (!memory_.Truncate(slot.sequence_id, n)) return Forget(slot);
   ledger_.Truncate(slot.index, n);
 }
@@ -199,6 +215,7 @@ void Slots::RollBack(Slot& slot) { Truncate(slot, slot.decoded.size()); }
 void Slots::Forget(Slot& slot) {
   slot.decoded.clear();
   slot.n_exact = SIZE_MAX;
+  slot.n_fixed = 0;
   memory_.Clear(slot.sequence_id);
   ledger_.Truncate(slot.index, 0);
 }
@@ -208,6 +225,7 @@ void Slots::ForgetAll() {
   for (auto& slot : slots_) {
     slot.decoded.clear();
     slot.n_exact = SIZE_MAX;
+    slot.n_fixed = 0;
     ledger_.Truncate(slot.index, 0);
   }
 }
@@ -242,10 +260,7 @@ bool Slots::Fits(const Sequence& sequence) const {
 
 size_t Slots::Reusable(const Sequence& sequence) const {
   size_t most = 0;
-  for (const auto& slot : slots_) {
-    if (!slot.sequence || !Matches(slot, sequence)) continue;
-    most = std::max(most, Coming(slot, sequence));
-  }
+  for (const auto& slot : slots_) most = std::max(most, Coming(slot, sequence));
   return most;
 }
 

@@ -31,6 +31,7 @@ struct Slot {
   llama_seq_id sequence_id = 0;        // the context's name of it
   std::vector<llama_token> decoded;    // tokens whose keys and values the context holds, from position 0
   size_t n_exact = SIZE_MAX;           // tokens at the beginning of `decoded` that were computed as such; the others saw tokens that are gone
+  size_t n_fixed = 0;                  // of the first ones of these, computed in whole chunks for reproducible sequences
   AdapterUse adapter;                  // with which `decoded` was computed
   std::string cache_key;               // only sequences with this key may use what was decoded
   size_t n_prompt = 0;                 // tokens of its last sequence's prompt
