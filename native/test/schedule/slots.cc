@@ -63,6 +63,11 @@ std::unique_ptr<Sequence> Prompt(int64_t id, std::vector<llama_token> tokens, co
       llama::ReadRequest{.id = id, .tokens = std::move(tokens), .sampling = {}, .rules = {}, .terms = {}, .arrived_at = {}}, cache_key);
 }
 
+std::unique_ptr<Sequence> ReproduciblePrompt(int64_t id, std::vector<llama_token> tokens) {
+  return std::make_unique<Sequence>(llama::ReadRequest{
+      .id = id, .tokens = std::move(tokens), .sampling = {.is_reproducible = true}, .rules = {}, .shown_tokens = {}, .terms = {}, .adapter = {}, .arrived_at = {}});
+}
+
 std::vector<llama_token> Numbers(llama_token first, size_t n) {
   std::vector<llama_token> tokens(n);
   for (size_t i = 0; i < n; i++) tokens[i] = first + static_cast<llama_token>(i);
@@ -89,6 +94,16 @@ struct Fixture {
     Slot* slot = slots.Admit(sequence);
     Expect(slot != nullptr, "there is no free slot");
     return *slot;
+  }
+  Slot& Admit(std::unique_ptr<Sequence> sequence) {
+    Slot* slot = slots.Admit(sequence);
+    Expect(slot != nullptr, "there is no free slot");
+    return *slot;
+  }
+  // Runs a reproducible prompt to its end.
+  void FinishInChunks(Slot& slot) {
+    while (slot.n_prompt_left() > 0) Decode(slots, memory, slot, slot.sequence->MostInStep(slot.decoded.size()));
+    slots.Release(slot);
   }
   // Runs a prompt to its end.
   Slot& Finish(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
@@ -173,6 +188,53 @@ void TestSlots() {
     Expect(!third.awaits, "it waits for another key");
     ExpectReused(third, 0);
     ExpectReused(of.Admit(4, Numbers(0, 50), "one"), 49);
+  });
+  Test("a reproducible prompt takes whole chunks of reproducible ones only", [] {
+    Fixture of;
+    of.Finish(1, Numbers(0, 100));
+    auto& first = of.Admit(ReproduciblePrompt(2, Numbers(0, 100)));
+    ExpectReused(first, 0);
+    of.FinishInChunks(first);
+    auto& second = of.Admit(ReproduciblePrompt(3, Joined(Numbers(0, 80), Numbers(900, 40))));
+    ExpectReused(second, 64);
+    of.FinishInChunks(second);
+    auto& third = of.Admit(ReproduciblePrompt(4, Joined(Numbers(0, 80), Numbers(900, 40))));
+    ExpectReused(third, 96);
+    of.slots.Truncate(third, 70);
+    of.slots.Release(third);
+    ExpectReused(of.Admit(5, Joined(Numbers(0, 70), Numbers(500, 9))), 70);
+  });
+  Test("what a plain prompt adds to a reproducible one is not reproducible", [] {
+    Fixture of(SequenceMemory::Sharing::kCells, 1);
+    of.FinishInChunks(of.Admit(ReproduciblePrompt(1, Numbers(0, 70))));
+    auto& plain = of.Admit(2, Numbers(0, 200));
+    ExpectReused(plain, 70);
+    Decode(of.slots, of.memory, plain, 130);
+    of.slots.Release(plain);
+    ExpectReused(of.Admit(ReproduciblePrompt(3, Numbers(0, 200))), 64);
+  });
+  Test("a reproducible prompt waits for whole chunks of another one", [] {
+    Fixture of;
+    of.Admit(1, Numbers(0, 100));
+    Expect(!of.Admit(ReproduciblePrompt(2, Numbers(0, 100))).awaits, "it waits for a plain prompt");
+    auto& third = of.Admit(ReproduciblePrompt(3, Joined(Numbers(0, 80), Numbers(900, 40))));
+    Expect(third.awaits && third.awaits->slot == 1 && third.awaits->n_tokens == 64, "it does not wait for 64 tokens");
+  });
+  Test("a copy takes cells of its own where all sequences share them", [] {
+    Fixture of(SequenceMemory::Sharing::kWhole, 3, 100);
+    auto& first = of.Admit(1, Numbers(0, 40));
+    Decode(of.slots, of.memory, first, 40);
+    ExpectReused(of.Admit(2, Numbers(0, 60)), 40);
+    Expect(!of.slots.MakeRoom(21), "there is room for more than there is");
+    ExpectReused(of.Admit(3, Numbers(0, 60)), 0);
+  });
+  Test("all that free slots keep is forgotten at once", [] {
+    Fixture of;
+    of.Finish(1, Numbers(0, 40));
+    auto& running = of.Admit(2, Numbers(500, 40));
+    Decode(of.slots, of.memory, running, 40);
+    Expect(of.slots.ForgetFree() && !of.slots.ForgetFree(), "something is kept");
+    Expect(of.memory.held[running.sequence_id] == 40, "a running sequence lost tokens");
   });
   Test("a long conversation is not copied for a short beginning", [] {
     Fixture of(SequenceMemory::Sharing::kCopies);

@@ -70,7 +70,7 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
       counters_(counters),
       scheduler_(options.n_prefill_per_step),
       memory_(context.get(), SharingOf(model, context), llama_model_n_swa(model.get())),
-      slots_(static_cast<size_t>(options.n_sequences), memory_, context.has_streams() ? SIZE_MAX : static_cast<size_t>(context.n_cells())),
+      slots_(static_cast<size_t>(options.n_sequences), memory_, context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
       batch_(context.n_batch()),
       reader_timeout_(options.reader_timeout),
       has_tenant_caches_(!options.shares_prefixes_among_tenants),
@@ -78,18 +78,21 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
 
 void DecodeLoop::Run() {
   bool is_idle = false;
-  while (!inbox_.IsStopping()) {
-    for (auto& command : inbox_.Take(is_idle, is_idle ? NextDue() : std::nullopt)) {
-      std::visit([this](auto& specific) { Handle(std::move(specific)); }, command);
-    }
-    EndOverdue();
-    EndFetches();
-    Park();
-    AdmitWaiting();
-    is_idle = !Step();
-    NoteState();
-    outbox_.Post(std::exchange(events_, {}));
+  while (!inbox_.IsStopping()) is_idle = !Turn(is_idle);
+}
+
+bool DecodeLoop::Turn(bool waits) {
+  for (auto& command : inbox_.Take(waits, waits ? NextDue() : std::nullopt)) {
+    std::visit([this](auto& specific) { Handle(std::move(specific)); }, command);
   }
+  EndOverdue();
+  EndFetches();
+  Park();
+  AdmitWaiting();
+  const bool has_computed = Step();
+  NoteState();
+  outbox_.Post(std::exchange(events_, {}));
+  return has_computed;
 }
 
 void DecodeLoop::EndAll() {
@@ -588,7 +591,7 @@ void DecodeLoop::RollBack(const std::vector<Share>& plan) {
 
 void DecodeLoop::PreemptYoungest(const std::vector<Share>& plan) {
   RollBack(plan);
-  slots_.MakeRoom(SIZE_MAX);
+  if (slots_.ForgetFree()) return;
   if (auto* victim = FindVictim()) return Preempt(*victim);
   auto& slot = slots_[plan.front().slot];
   Fail(slot, ErrorCode::kNoRoom, Fault::kOverload, "the context has no room left");

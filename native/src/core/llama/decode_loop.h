@@ -37,6 +37,8 @@ class DecodeLoop {
   // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so nothing can go on then:
   // whoever submitted requests must end those that are open.
   void Run();
+  // One turn of Run: takes what the inbox has, which it waits for on request, and makes a step. False when no sequence could go on.
+  bool Turn(bool waits);
   // Ends all requests as cancelled, after Run and when nothing comes to the inbox any more.
   void EndAll();
 

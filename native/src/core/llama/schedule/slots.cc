@@ -129,10 +129,12 @@ Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
 void Slots::Begin(Slot& slot) {
   auto& sequence = *slot.sequence;
   const auto source = FindSource(sequence, &slot);
-  if (source.n_tokens > slot.decoded.size()) {
+  const bool is_copy = memory_.sharing() != SequenceMemory::Sharing::kCells;
+  if (source.n_tokens > slot.decoded.size() && (!is_copy || ledger_.n_free() >= source.n_tokens)) {
     Forget(slot);
     if (memory_.Share(source.slot->sequence_id, slot.sequence_id, source.n_tokens)) {
-      ledger_.Share(source.slot->index, slot.index, source.n_tokens);
+      if (is_copy) ledger_.Append(slot.index, source.n_tokens);
+      else ledger_.Share(source.slot->index, slot.index, source.n_tokens);
       slot.decoded.assign(source.slot->decoded.begin(), source.slot->decoded.begin() + static_cast<std::ptrdiff_t>(source.n_tokens));
       slot.n_fixed = WholeChunks(std::min(source.slot->n_fixed, source.n_tokens));
     }
@@ -228,6 +230,16 @@ void Slots::ForgetAll() {
     slot.n_fixed = 0;
     ledger_.Truncate(slot.index, 0);
   }
+}
+
+bool Slots::ForgetFree() {
+  bool has_forgotten = false;
+  for (auto& slot : slots_) {
+    if (slot.sequence || slot.decoded.empty()) continue;
+    Forget(slot);
+    has_forgotten = true;
+  }
+  return has_forgotten;
 }
 
 bool Slots::MakeRoom(size_t n) {

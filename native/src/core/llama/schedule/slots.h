@@ -81,6 +81,8 @@ class Slots {
   // Forgets what a slot decoded.
   void Forget(Slot& slot);
   void ForgetAll();
+  // Forgets what free slots keep. False when they keep nothing.
+  bool ForgetFree();
 
   // Makes at least `n` cells free, as far as free slots can forget what they keep, those that were used the longest ago first. False when too few
   // are free afterwards.
