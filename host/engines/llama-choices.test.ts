@@ -74,6 +74,15 @@ Choices('are those of the seeds that follow, and compute their prompt once', asy
   assert.ok((fresh.details?.usage.cached_tokens ?? 99) < 10);
 });
 
+Choices('tell the log-probabilities of the prompt once', async () => {
+  const { details, choices = [] } = await generate({ n: 3, prompt_logprobs: 1 });
+  assert.is(details?.prompt_logprobs?.length, details?.usage.prompt_tokens);
+  assert.equal(
+    choices.map((choice) => choice.details?.prompt_logprobs?.length),
+    [details?.usage.prompt_tokens, undefined, undefined],
+  );
+});
+
 Choices('of a chat are streamed with their number, their prefix and their details', async () => {
   const texts = ['', '', ''];
   const args = { dialog, assistant_prefix: 'Yes', sampling_params: { n: 3, seed: 3, logprobs: 0 } };

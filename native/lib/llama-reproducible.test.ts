@@ -152,4 +152,14 @@ test('are refused where sequences share their cells', async () => {
   }
 });
 
+test('do not go on in a shifted context, and the engine goes on', async () => {
+  await using llama = await TestEngine.load();
+  const { code, fault, message } = errorOf(
+    await llama.generate('A dog', { reproducible: true, overflow: 'shift', maxTokens: 3 }),
+  );
+  assert.equal([code, fault], ['invalid-sampling', 'caller']);
+  assert.match(message, /a reproducible answer cannot go on in a shifted context/);
+  assert.is((await llama.generate('A dog', { overflow: 'shift', maxTokens: 3 })).last.type, 'end');
+});
+
 Reproducible.run();
