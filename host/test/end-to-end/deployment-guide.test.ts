@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as z from 'zod/mini';
 import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import {
@@ -14,7 +15,7 @@ import {
   LlamaTextGenerationDeployment,
 } from '../../deployments/index.ts';
 import { silentLogger } from '../../core/log/logger.ts';
-import { ChatDialogInput, GenerationDetails, TokenLogprob } from '../../schemas/index.ts';
+import { ChatDialogInput, GenerationDetails, TextChunk, TokenLogprob } from '../../schemas/index.ts';
 import { blocksOf, contentsOf } from '../helpers/guide.ts';
 import { linkDependencies, runNode, testProject } from '../helpers/plugin-project.ts';
 
@@ -50,6 +51,7 @@ const shown: Record<string, { parse(value: unknown): unknown }> = {
   details: GenerationDetails,
   choices: LlamaTextGenerationDeployment.methods.chat.output,
   logprobs: TokenLogprob,
+  'prompt-logprobs': z.pick(TextChunk, { prompt_token_ids: true, prompt_logprobs: true }),
   ranking: LlamaRerankDeployment.methods.rerank.output,
   tools: ChatDialogInput,
   structured: LlamaTextGenerationDeployment.methods.chat.input,
