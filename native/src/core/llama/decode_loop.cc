@@ -259,7 +259,8 @@ bool DecodeLoop::Step() {
   auto [adapter, plan] = PlanThatFits();
   if (plan.empty()) return false;
   if (n_drafted_ > 0) Speculate(plan);
-  if (context_.has_streams()) JoinPasses(adapter, plan);
+  // In a common cache, a filled gap would take cells for which the plan has made no room.
+  if (!context_.is_unified()) JoinPasses(adapter, plan);
   const auto outputs = FillBatch(plan);
   const auto most = std::ranges::max_element(plan, {}, &Share::n_tokens);
   // Moved keys cannot be taken back, so a decode that moves some runs to its end.
