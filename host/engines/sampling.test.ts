@@ -23,6 +23,7 @@ Sampling('gives greedy sampling and 256 tokens when nothing is set', () => {
     ignoreEos: false,
     stop: [],
     stopTokenIds: [],
+    reproducible: false,
   });
 });
 
