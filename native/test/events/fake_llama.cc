@@ -1,0 +1,280 @@
+#include "fake_llama.h"
+
+#include <ggml-backend.h>
+#include <llama.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include "core/llama/draft/draft_model.h"
+#include "core/llama/model/adapters.h"
+#include "core/llama/model/gguf_check.h"
+#include "core/llama/model/shifting.h"
+#include "core/llama/prompt_cache/prompt_store.h"
+#include "core/llama/schedule/ubatches.h"
+
+namespace aana::fake {
+namespace {
+
+// What the cache holds for a token.
+struct Value {
+  int32_t token = 0;
+  uint64_t plain = 0;   // follows from the tokens up to this one
+  uint64_t passes = 0;  // and from the passes that computed them
+};
+
+uint64_t Mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL;
+  return hash ^ (hash >> 29);
+}
+
+Value After(const Value* last, int32_t token, size_t n_in_pass) {
+  const uint64_t plain = Mix(last ? last->plain : 17, static_cast<uint64_t>(token));
+  const uint64_t passes = Mix(Mix(last ? last->passes : 17, static_cast<uint64_t>(token)), n_in_pass);
+  return {token, plain, passes};
+}
+
+// Counts most of the time, so that guesses come true.
+int32_t NextPlain(const Value& value) {
+  if (value.plain % 8 != 0) return 1 + value.token % 7;
+  return static_cast<int32_t>(value.plain / 8 % kPlainTokens);
+}
+int32_t NextByPasses(const Value& value) { return kPlainTokens + static_cast<int32_t>(value.passes % (kTokens - kPlainTokens)); }
+
+Setup setup;
+std::mt19937 random_numbers;
+std::string first_misuse;
+int n_failures = 0;
+
+bool Happens(double probability) { return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_numbers) < probability; }
+
+void Expect(bool is_true, const std::string& misuse) {
+  if (is_true) return;
+  if (first_misuse.empty()) first_misuse = misuse;
+  throw Misuse(misuse);
+}
+
+}  // namespace
+
+std::chrono::nanoseconds now{1};
+
+void Set(const Setup& next) {
+  setup = next;
+  random_numbers.seed(next.seed);
+  n_failures = 0;
+}
+
+const std::string& FirstMisuse() { return first_misuse; }
+int NFailures() { return n_failures; }
+
+std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes) {
+  Value last{};
+  size_t chunk = 0;
+  size_t n_left = 0;
+  for (size_t i = 0; i < prompt.size(); i++) {
+    if (n_left == 0) n_left = chunks[chunk++];
+    last = After(i == 0 ? nullptr : &last, prompt[i], chunks[chunk - 1]);
+    n_left--;
+  }
+  std::vector<int32_t> text;
+  while (text.size() < n) {
+    const auto token = depends_on_passes ? NextByPasses(last) : NextPlain(last);
+    if (token == kEnd) break;
+    text.push_back(token);
+    last = After(&last, token, 1);
+  }
+  return text;
+}
+
+}  // namespace aana::fake
+
+// The types that llama.h declares without a definition.
+
+struct llama_vocab {};
+
+struct llama_model {
+  llama_vocab vocab;
+};
+
+struct llama_memory_i {
+  virtual ~llama_memory_i() = default;
+  std::map<llama_seq_id, std::vector<std::shared_ptr<aana::fake::Value>>> sequences;
+  size_t n_cells = 0;  // of all sequences, or of each
+  bool is_unified = false;
+
+  size_t Used() const {
+    std::vector<const void*> used;
+    for (const auto& [id, cells] : sequences) {
+      for (const auto& cell : cells) used.push_back(cell.get());
+    }
+    std::ranges::sort(used);
+    return used.size() - static_cast<size_t>(std::ranges::unique(used).size());
+  }
+};
+
+struct llama_context {
+  llama_memory_i memory;
+  llama_context_params params;
+  std::map<int32_t, std::vector<float>> logits;
+};
+
+using namespace aana::fake;
+
+namespace aana::llama {
+void CheckGguf(const std::string&, std::string_view) {}
+bool CanShift(llama_context*, ggml_type) { return false; }
+Adapters::Adapters(const Model&, const std::vector<std::string>&) {}
+void Adapters::Apply(llama_context*, const AdapterUse&) const {}
+bool PromptStore::Fetch(const AdapterUse&, const std::string&, std::span<const llama_token>, size_t, PromptCache::OnFetched) { return false; }
+void PromptStore::Save(const AdapterUse&, const std::string&, const std::vector<llama_token>&, const std::function<StateBytes(uint64_t)>&) {}
+void DraftModel::Guess(std::span<DraftDemand>) {}
+}  // namespace aana::llama
+
+// Returns the passes over the weights that llama.cpp would need.
+static int32_t CountPasses(const llama_context& context, const llama_batch& batch) {
+  std::vector<aana::llama::SequenceTokens> sequences;
+  for (int32_t i = 0; i < batch.n_tokens; i++) {
+    if (sequences.empty() || sequences.back().sequence != batch.seq_id[i][0]) sequences.push_back({batch.seq_id[i][0], 0});
+    sequences.back().n_tokens++;
+  }
+  return aana::llama::CountUbatches(sequences, static_cast<int32_t>(context.params.n_ubatch), !context.memory.is_unified);
+}
+
+extern "C" {
+
+llama_model_params llama_model_default_params() { return {}; }
+llama_context_params llama_context_default_params() { return {}; }
+llama_model* llama_model_load_from_file(const char*, llama_model_params) { return new llama_model(); }
+void llama_model_free(llama_model* model) { delete model; }
+const llama_vocab* llama_model_get_vocab(const llama_model* model) { return &model->vocab; }
+enum llama_vocab_type llama_vocab_type(const llama_vocab*) { return LLAMA_VOCAB_TYPE_SPM; }
+int32_t llama_vocab_n_tokens(const llama_vocab*) { return kTokens; }
+bool llama_vocab_is_eog(const llama_vocab*, llama_token token) { return token == kEnd; }
+llama_token llama_vocab_eos(const llama_vocab*) { return kEnd; }
+bool llama_vocab_get_add_eos(const llama_vocab*) { return false; }
+int32_t llama_tokenize(const llama_vocab*, const char*, int32_t, llama_token*, int32_t, bool, bool) { return 0; }
+int32_t llama_token_to_piece(const llama_vocab*, llama_token token, char* text, int32_t, int32_t, bool) {
+  *text = static_cast<char>('0' + token);
+  return 1;
+}
+int32_t llama_model_n_ctx_train(const llama_model*) { return 4096; }
+int32_t llama_model_n_swa(const llama_model*) { return 0; }
+int32_t llama_model_desc(const llama_model*, char* text, size_t) { return *text = '\0'; }
+uint64_t llama_model_size(const llama_model*) { return 0; }
+uint64_t llama_model_n_params(const llama_model*) { return 0; }
+bool llama_model_is_recurrent(const llama_model*) { return setup.is_recurrent; }
+bool llama_model_is_hybrid(const llama_model*) { return false; }
+size_t llama_max_devices() { return 1; }
+void llama_log_set(ggml_log_callback, void*) {}
+void llama_backend_init() {}
+
+llama_context* llama_init_from_model(llama_model*, llama_context_params params) {
+  auto* context = new llama_context();
+  context->params = params;
+  context->memory.is_unified = params.kv_unified;
+  context->memory.n_cells = params.kv_unified ? params.n_ctx : params.n_ctx / params.n_seq_max;
+  return context;
+}
+void llama_free(llama_context* context) { delete context; }
+uint32_t llama_n_ubatch(const llama_context* context) { return context->params.n_ubatch; }
+llama_memory_t llama_get_memory(const llama_context* context) { return const_cast<llama_memory_i*>(&context->memory); }
+
+llama_batch llama_batch_init(int32_t n_tokens, int32_t, int32_t) {
+  llama_batch batch{};
+  const auto n = static_cast<size_t>(n_tokens);
+  batch.token = new llama_token[n];
+  batch.pos = new llama_pos[n];
+  batch.n_seq_id = new int32_t[n];
+  batch.seq_id = new llama_seq_id*[n];
+  auto* ids = new llama_seq_id[n];
+  for (size_t i = 0; i < n; i++) batch.seq_id[i] = ids + i;
+  batch.logits = new int8_t[n];
+  return batch;
+}
+void llama_batch_free(llama_batch batch) {
+  delete[] batch.token;
+  delete[] batch.pos;
+  delete[] batch.n_seq_id;
+  delete[] batch.seq_id[0];
+  delete[] batch.seq_id;
+  delete[] batch.logits;
+}
+
+int32_t llama_decode(llama_context* context, llama_batch batch) {
+  auto& memory = context->memory;
+  const auto n = static_cast<size_t>(batch.n_tokens);
+  Expect(n > 0 && n <= context->params.n_batch, "a batch of " + std::to_string(n) + " tokens");
+  Expect(std::count_if(batch.logits, batch.logits + n, [](int8_t wanted) { return wanted != 0; }) <= static_cast<std::ptrdiff_t>(context->params.n_outputs_max),
+         "a batch with too many outputs");
+  if (Happens(setup.failing)) return n_failures++, -3;
+  const size_t n_done = Happens(setup.abandoned) ? random_numbers() % n : n;
+  size_t n_used = memory.is_unified ? memory.Used() : 0;
+  context->logits.clear();
+  constexpr std::chrono::microseconds kPassTime{900};
+  constexpr std::chrono::microseconds kTokenTime{300};
+  now += kPassTime * CountPasses(*context, batch) + kTokenTime * batch.n_tokens;
+  for (size_t i = 0; i < n_done; i++) {
+    const auto id = batch.seq_id[i][0];
+    auto& cells = memory.sequences[id];
+    Expect(id >= 0 && id < static_cast<llama_seq_id>(context->params.n_seq_max), "a sequence that does not exist");
+    Expect(static_cast<size_t>(batch.pos[i]) == cells.size(),
+           "sequence " + std::to_string(id) + " has " + std::to_string(cells.size()) + " tokens and gets one at " + std::to_string(batch.pos[i]));
+    const size_t n_free = memory.n_cells - (memory.is_unified ? n_used++ : cells.size());
+    Expect(n_free > 0, "a decode of " + std::to_string(n) + " tokens where " + std::to_string(i) + " cells are free");
+    cells.push_back(std::make_shared<Value>(After(cells.empty() ? nullptr : cells.back().get(), batch.token[i], n)));
+    if (!batch.logits[i]) continue;
+    auto& row = context->logits[static_cast<int32_t>(i)];
+    row.assign(kTokens, 0.0F);
+    row[static_cast<size_t>(NextPlain(*cells.back()))] = 10.0F;
+    row[static_cast<size_t>(NextByPasses(*cells.back()))] = 5.0F;
+  }
+  return n_done == n ? 0 : 2;
+}
+void llama_synchronize(llama_context*) {}
+float* llama_get_logits_ith(llama_context* context, int32_t index) {
+  const auto found = context->logits.find(index);
+  return found == context->logits.end() ? nullptr : found->second.data();
+}
+
+void llama_memory_clear(llama_memory_t memory, bool) { memory->sequences.clear(); }
+bool llama_memory_seq_rm(llama_memory_t memory, llama_seq_id id, llama_pos from, llama_pos) {
+  auto& cells = memory->sequences[id];
+  const auto n = static_cast<size_t>(std::max(from, 0));
+  if (setup.is_recurrent && n != 0 && n != cells.size()) return false;
+  if (n < cells.size()) cells.resize(n);
+  return true;
+}
+void llama_memory_seq_cp(llama_memory_t memory, llama_seq_id from, llama_seq_id to, llama_pos, llama_pos n) {
+  auto& source = memory->sequences[from];
+  Expect(memory->is_unified, "cells of a sequence are shared where each has its own");
+  Expect(memory->sequences[to].empty() && static_cast<size_t>(n) <= source.size(), "a beginning that cannot be shared");
+  memory->sequences[to].assign(source.begin(), source.begin() + n);
+}
+bool llama_memory_can_shift(llama_memory_t) { return false; }
+void llama_memory_seq_add(llama_memory_t, llama_seq_id, llama_pos, llama_pos, llama_pos) { Expect(false, "cells are moved"); }
+llama_pos llama_memory_seq_pos_min(llama_memory_t memory, llama_seq_id id) { return memory->sequences[id].empty() ? -1 : 0; }
+
+llama_pos llama_memory_seq_pos_max(llama_memory_t memory, llama_seq_id id) { return static_cast<llama_pos>(memory->sequences[id].size()) - 1; }
+
+size_t llama_state_seq_get_size(llama_context* context, llama_seq_id id) { return context->memory.sequences[id].size() * sizeof(Value); }
+size_t llama_state_seq_get_data(llama_context* context, uint8_t* data, size_t size, llama_seq_id id) {
+  for (const auto& cell : context->memory.sequences[id]) {
+    std::memcpy(data, cell.get(), sizeof(Value));
+    data += sizeof(Value);
+  }
+  return size;
+}
+size_t llama_state_seq_set_data(llama_context* context, const uint8_t* data, size_t size, llama_seq_id id) {
+  auto& cells = context->memory.sequences[id];
+  cells.clear();
+  for (size_t i = 0; i < size / sizeof(Value); i++) {
+    Value value;
+    std::memcpy(&value, data + i * sizeof(Value), sizeof(Value));
+    cells.push_back(std::make_shared<Value>(value));
+  }
+  return size;
+}
+
+}  // extern "C"

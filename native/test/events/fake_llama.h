@@ -1,0 +1,44 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// Stands for llama.cpp's library where only the bookkeeping of the engine matters: which tokens of which sequence are computed where, and in which
+// pass. Its model has no weights: the next token follows from the tokens before, in two ways.
+namespace aana::fake {
+
+constexpr int32_t kTokens = 64;
+// Of these tokens, the one that follows depends on the tokens before. kEnd ends a text.
+constexpr int32_t kEnd = 0;
+constexpr int32_t kPlainTokens = 32;
+// Of the others, the one that follows depends on the tokens before and on the passes that computed them, as the last bits of real logits do.
+
+struct Setup {
+  bool is_recurrent = false;
+  double abandoned = 0;  // probability that a decode is abandoned in the middle
+  double failing = 0;    // probability that it fails
+  uint32_t seed = 1;
+};
+void Set(const Setup& setup);
+
+// What the library was asked that it would refuse or end the process for.
+struct Misuse : std::logic_error {
+  using std::logic_error::logic_error;
+};
+// The first misuse, because the engine handles exceptions of a decode; empty: none.
+const std::string& FirstMisuse();
+// Decodes that failed on purpose since Set.
+int NFailures();
+
+// The time. A decode moves it on by a part for each token, and by another one for the pass.
+extern std::chrono::nanoseconds now;
+
+// Returns the text of `n` tokens that follow a prompt which is computed alone: `chunks` gives the number of tokens of each pass.
+std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes);
+
+}  // namespace aana::fake
