@@ -2,8 +2,9 @@
 // libraries, and prints one JSON object: throughput of unequal requests at 1, 8 and 32 at a time, short requests beside a
 // long prompt, a shared prefix, a client that leaves, the cost of a JSON schema.
 // `npm run bench:llm -- <model.gguf> [--llama-server PATH] [--node-llama-cpp FOLDER] [--rounds N] [--threads N]
-// [--only NAME,…] [--calm SECONDS] [--parity N]`. With `--parity`, it also compares the greedy texts of N prompts with
-// llama-server's, alone and 8 at a time.
+// [--only NAME,…] [--calm SECONDS] [--parity N] [--model-kwargs JSON]`. With `--parity`, it also compares the greedy texts
+// of N prompts with llama-server's, alone and 8 at a time. `--model-kwargs` are further ones of our deployment, such as
+// `{"quantization_config":{"weight_type":"auto"}}`.
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { divergences } from './llm/parity.ts';
@@ -22,12 +23,14 @@ const { values: flags, positionals } = parseArgs({
     only: { type: 'string' },
     parity: { type: 'string', default: '0' },
     calm: { type: 'string', default: '0' },
+    'model-kwargs': { type: 'string', default: '{}' },
   },
 });
 const [modelPath] = positionals;
 if (modelPath === undefined) throw new Error('missing model; usage: npm run bench:llm -- path/to/model.gguf');
 
-const servers: [name: string, start: StartSubject][] = [['aana-host', startAana]];
+const modelKwargs = JSON.parse(flags['model-kwargs']) as Readonly<Record<string, unknown>>;
+const servers: [name: string, start: StartSubject][] = [['aana-host', startAana(modelKwargs)]];
 if (flags['llama-server'] !== undefined) servers.push(['llama-server', startLlamaServer(flags['llama-server'])]);
 if (flags['node-llama-cpp'] !== undefined) servers.push(['node-llama-cpp', startNodeLlamaCpp(flags['node-llama-cpp'])]);
 
@@ -77,7 +80,7 @@ function ratios(name: string, ours: readonly Figures[] | string, theirs: readonl
 
 async function compare(count: number, path: string): Promise<object> {
   const options = { slots: 8, contextTokens: 512, modelPath: modelPath ?? '', threads: Number(flags.threads) };
-  await using ours = await startAana(options);
+  await using ours = await startAana(modelKwargs)(options);
   await using other = await startLlamaServer(path)(options);
   return {
     prompts: count,
@@ -100,6 +103,7 @@ const report = {
   model: basename(modelPath),
   threads: Number(flags.threads),
   rounds: Number(flags.rounds),
+  modelKwargs,
   scenarios,
   ...(parity && { parity }),
 };

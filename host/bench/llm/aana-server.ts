@@ -5,7 +5,12 @@ import { flatMapped } from '../../core/async/async-values.ts';
 import { served } from '../plugins/served.ts';
 import type { ServerOptions } from './subjects.ts';
 
-const { modelPath, slots, contextTokens, threads } = JSON.parse(process.env['BENCH_LLM'] ?? '{}') as ServerOptions;
+interface Options extends ServerOptions {
+  readonly modelKwargs: Readonly<Record<string, unknown>>;
+}
+const { modelPath, slots, contextTokens, threads, modelKwargs } = JSON.parse(
+  process.env['BENCH_LLM'] ?? '{}',
+) as Options;
 
 const config = loadConfig({
   cwd: '/',
@@ -18,7 +23,7 @@ app.registerDeployment(
     max_queued_requests: 1000,
     user_config: {
       model_id: modelPath,
-      model_kwargs: { n_threads: threads, n_ctx: contextTokens, n_seq_max: slots },
+      model_kwargs: { n_threads: threads, n_ctx: contextTokens, n_seq_max: slots, ...modelKwargs },
     },
   }),
 );

@@ -23,9 +23,11 @@ export interface LlmSubject extends AsyncDisposable {
 
 export type StartSubject = (options: ServerOptions) => Promise<LlmSubject>;
 
-/** An application of this project. */
-export const startAana: StartSubject = (options) =>
-  startNodeServer('./aana-server.js', { BENCH_LLM: JSON.stringify(options) });
+/** An application of this project. `modelKwargs` are further ones of its deployment. */
+export const startAana =
+  (modelKwargs: Readonly<Record<string, unknown>>): StartSubject =>
+  (options) =>
+    startNodeServer('./aana-server.js', { BENCH_LLM: JSON.stringify({ ...options, modelKwargs }) });
 
 /** node-llama-cpp behind a minimal HTTP server. `folder` has it installed. */
 export const startNodeLlamaCpp =
