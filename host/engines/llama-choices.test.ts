@@ -1,12 +1,7 @@
 // Several answers to one prompt, through a deployment with a tiny model in a replica process of its own.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
 import { drained } from '../core/async/async-values.ts';
-import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type {
   ChatOutputWithDetails,
   GeneratedText,
@@ -16,38 +11,20 @@ import type {
 } from '../schemas/index.ts';
 import { failure } from '../test/helpers/failure.ts';
 import { skip } from '../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/real-models.ts';
+import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Choices = suite('several answers of a text generation deployment');
-const folder = mkdtempSync(join(tmpdir(), 'aana-choices-'));
-let manager: DeploymentManager;
-let llm: DeploymentHandle;
-
-Choices.before(async () => {
-  const path = join(folder, 'tiny.gguf');
-  writeTinyLlama(path);
-  manager = deployed({
-    type: 'LlamaTextGenerationDeployment',
-    user_config: {
-      model_id: path,
-      model_kwargs: { n_ctx: 512, n_threads: 1, n_seq_max: 3 },
-      default_sampling_params: { max_tokens: 8, temperature: 1 },
-    },
-  });
-  await manager.start();
-  llm = manager.handle('model');
-});
-
-Choices.after(async () => {
-  await manager?.shutdown({ graceMs: 0 });
-  rmSync(folder, { recursive: true });
+const tiny = tinyTexts(Choices, {
+  model_kwargs: { n_ctx: 512, n_seq_max: 3 },
+  default_sampling_params: { max_tokens: 8, temperature: 1 },
 });
 
 const prompt = 'Once upon a time there was a little girl who had a red ball and a big dog. '.repeat(3);
 const dialog = { messages: [{ role: 'user', content: prompt }] };
 
 async function generate(sampling: object, args: object = {}): Promise<GeneratedText> {
-  return (await llm.call('generate', { prompt, sampling_params: sampling, ...args })) as GeneratedText;
+  return (await tiny.llm.call('generate', { prompt, sampling_params: sampling, ...args })) as GeneratedText;
 }
 
 Choices('are those of the seeds that follow, and compute their prompt once', async () => {
@@ -87,7 +64,7 @@ Choices('of a chat are streamed with their number, their prefix and their detail
   const texts = ['', '', ''];
   const args = { dialog, assistant_prefix: 'Yes', sampling_params: { n: 3, seed: 3, logprobs: 0 } };
   const scores = [0, 0, 0];
-  const end = (await drained(llm.stream('chat_stream', args), (batch) => {
+  const end = (await drained(tiny.llm.stream('chat_stream', args), (batch) => {
     for (const { text, index = 0, logprobs } of batch as TextChunk[]) {
       texts[index] += text;
       scores[index] = (scores[index] ?? 0) + (logprobs?.length ?? 0);
@@ -99,7 +76,7 @@ Choices('of a chat are streamed with their number, their prefix and their detail
     end.choices?.map(({ finish_reason: reason }) => reason),
     ['length', 'length', 'length'],
   );
-  const whole = (await llm.call('chat', args)) as ChatOutputWithDetails;
+  const whole = (await tiny.llm.call('chat', args)) as ChatOutputWithDetails;
   assert.equal(
     whole.choices?.map(({ message }) => message.content),
     texts,
@@ -121,7 +98,7 @@ Choices('have the form that the request demands', async () => {
 
 Choices('are there for each prompt of a batch', async () => {
   const args = { prompts: ['Once', 'The dog'], sampling_params: { n: 2 }, details: true };
-  const { texts, details, choices } = (await llm.call('generate_batch', args)) as GeneratedTexts;
+  const { texts, details, choices } = (await tiny.llm.call('generate_batch', args)) as GeneratedTexts;
   assert.equal(
     choices?.map((ofPrompt) => ofPrompt[0]?.text),
     texts,
@@ -132,7 +109,7 @@ Choices('are there for each prompt of a batch', async () => {
 Choices('end when the caller leaves', async () => {
   const controller = new AbortController();
   const args = { prompt, sampling_params: { n: 3, max_tokens: 300, ignore_eos: true } };
-  const stream = llm.stream('generate_stream', args, { signal: controller.signal });
+  const stream = tiny.llm.stream('generate_stream', args, { signal: controller.signal });
   await stream[Symbol.asyncIterator]().next();
   controller.abort(new Error('gone'));
   // The places of the cancelled answers are free for these at once.

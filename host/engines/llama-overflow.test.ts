@@ -1,40 +1,19 @@
 // Prompts and answers that do not fit into the context, through a deployment in a replica process of its own.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
 import { drained } from '../core/async/async-values.ts';
-import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type { ChatOutputWithDetails, GeneratedText, GenerationDetails } from '../schemas/index.ts';
 import { failure } from '../test/helpers/failure.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Overflow = suite('the overflow of a text generation deployment');
-const folder = mkdtempSync(join(tmpdir(), 'aana-overflow-'));
-let manager: DeploymentManager;
-let llm: DeploymentHandle;
-
-Overflow.before(async () => {
-  const path = join(folder, 'tiny.gguf');
-  writeTinyLlama(path);
-  manager = deployed({
-    type: 'LlamaTextGenerationDeployment',
-    user_config: {
-      model_id: path,
-      model_kwargs: { n_ctx: 64, n_threads: 1, n_seq_max: 2 },
-      default_sampling_params: { ignore_eos: true },
-    },
-  });
-  await manager.start();
-  llm = manager.handle('model');
-});
-
-Overflow.after(async () => {
-  await manager?.shutdown({ graceMs: 0 });
-  rmSync(folder, { recursive: true });
+const tiny = tinyTexts(Overflow, {
+  model_kwargs: { n_ctx: 64, n_seq_max: 2 },
+  default_sampling_params: { ignore_eos: true },
 });
 
 const story = 'Once upon a time there was a little girl who had a red ball and a big dog. ';
@@ -51,37 +30,39 @@ const dialog = {
 
 Overflow('"shift" lets an answer go on, with a stream and with several answers', async () => {
   const args = { prompt: story, overflow: 'shift', sampling_params: { max_tokens: 200 } };
-  const { details } = (await llm.call('generate', { ...args, details: true })) as GeneratedText;
+  const { details } = (await tiny.llm.call('generate', { ...args, details: true })) as GeneratedText;
   assert.equal([details?.finish_reason, details?.usage.completion_tokens], ['length', 200]);
   assert.ok((details?.dropped?.tokens ?? 0) > 140, JSON.stringify(details));
   const several = { ...args, sampling_params: { max_tokens: 100, n: 2, temperature: 1 } };
-  const end = (await drained(llm.stream('generate_stream', several), () => {})) as GenerationDetails;
+  const end = (await drained(tiny.llm.stream('generate_stream', several), () => {})) as GenerationDetails;
   for (const choice of end.choices ?? []) assert.ok((choice.dropped?.tokens ?? 0) > 40, JSON.stringify(choice));
 });
 
 Overflow('"truncate_middle" drops the oldest turns of a dialog', async () => {
   const args = { dialog, overflow: 'truncate_middle', sampling_params: { max_tokens: 8 }, details: true };
-  const { details } = (await llm.call('chat', args)) as ChatOutputWithDetails;
+  const { details } = (await tiny.llm.call('chat', args)) as ChatOutputWithDetails;
   assert.ok((details?.usage.prompt_tokens ?? 99) <= 56, JSON.stringify(details));
   assert.ok((details?.dropped?.tokens ?? 0) > 20);
   assert.ok([4, 6, 8].includes(details?.dropped?.messages ?? 0), JSON.stringify(details));
   const batch = { prompts: [story.repeat(9)], overflow: 'truncate_middle', sampling_params: { max_tokens: 8 } };
-  await llm.call('generate_batch', batch);
+  await tiny.llm.call('generate_batch', batch);
 });
 
 Overflow('"error" is the default, and others are refused', async () => {
   for (const overflow of [undefined, null, 'error']) {
-    const { name, data } = await failure(llm.call('chat', { dialog, ...(overflow !== undefined && { overflow }) }));
+    const { name, data } = await failure(
+      tiny.llm.call('chat', { dialog, ...(overflow !== undefined && { overflow }) }),
+    );
     assert.is(name, 'PromptTooLongException');
     assert.is((data as { max_len: number }).max_len, 64);
     assert.ok((data as { prompt_len: number }).prompt_len >= 64);
   }
-  const { kind } = await failure(llm.call('generate', { prompt: 'Once', overflow: 'truncate_left' }));
+  const { kind } = await failure(tiny.llm.call('generate', { prompt: 'Once', overflow: 'truncate_left' }));
   assert.is(kind, 'invalid-input');
 });
 
 Overflow('"shift" is refused for a model whose context cannot be moved', async () => {
-  const path = join(folder, 'images.gguf');
+  const path = join(tiny.folder, 'images.gguf');
   writeTinyLlama(path, { hasImagePositions: true });
   const images = deployed({
     type: 'LlamaTextGenerationDeployment',

@@ -1,12 +1,8 @@
 // Sampling parameters through a deployment with a tiny model, in a replica process of its own.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { tinyToken, writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
+import { tinyToken } from '../../native/lib/fixtures/tiny-llama.ts';
 import { AanaError } from '../core/errors.ts';
-import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type {
   ChatOutputWithDetails,
   GeneratedText,
@@ -16,31 +12,13 @@ import type {
   TokenLogprob,
 } from '../schemas/index.ts';
 import { skip } from '../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/real-models.ts';
+import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Sampling = suite('sampling parameters of a deployment');
-const folder = mkdtempSync(join(tmpdir(), 'aana-sampling-'));
-let manager: DeploymentManager;
-let llm: DeploymentHandle;
-
-Sampling.before(async () => {
-  const path = join(folder, 'tiny.gguf');
-  writeTinyLlama(path);
-  manager = deployed({
-    type: 'LlamaTextGenerationDeployment',
-    user_config: {
-      model_id: path,
-      model_kwargs: { n_ctx: 256, n_threads: 1 },
-      default_sampling_params: { max_tokens: 12, min_tokens: 0 },
-    },
-  });
-  await manager.start();
-  llm = manager.handle('model');
-});
-
-Sampling.after(async () => {
-  await manager?.shutdown({ graceMs: 0 });
-  rmSync(folder, { recursive: true });
+const tiny = tinyTexts(Sampling, {
+  model_kwargs: { n_ctx: 256 },
+  default_sampling_params: { max_tokens: 12, min_tokens: 0 },
 });
 
 const CAT = String(tinyToken('▁cat'));
@@ -48,7 +26,7 @@ const END = String(tinyToken('</s>'));
 
 async function generate(params: SamplingParams): Promise<string> {
   const args = { prompt: 'Once upon a time', sampling_params: params };
-  return ((await llm.call('generate', args)) as { text: string }).text;
+  return ((await tiny.llm.call('generate', args)) as { text: string }).text;
 }
 
 async function failure(params: Record<string, unknown>): Promise<AanaError> {
@@ -123,7 +101,7 @@ Sampling('are refused by name when they are out of range', async () => {
 Sampling('tell log-probabilities of the prompt in the form of vLLM', async () => {
   const story = 'Once upon a time there was a little girl who had a red ball and a big dog. '.repeat(8);
   const args = { prompt: story, sampling_params: { prompt_logprobs: 2, max_tokens: 2 } };
-  const { details } = (await llm.call('generate', args)) as GeneratedText;
+  const { details } = (await tiny.llm.call('generate', args)) as GeneratedText;
   const { prompt_token_ids: ids = [], prompt_logprobs: [first, ...rest] = [] } = details ?? {};
   assert.is(ids.length, details?.usage.prompt_tokens);
   assert.is(first, null);
@@ -139,7 +117,7 @@ Sampling('tell log-probabilities of the prompt in the form of vLLM', async () =>
   });
   assert.is(words.join('').trim(), story.trim());
   const pieces: TextChunk[] = [];
-  for await (const chunks of llm.stream('generate_stream', args)) pieces.push(...(chunks as TextChunk[]));
+  for await (const chunks of tiny.llm.stream('generate_stream', args)) pieces.push(...(chunks as TextChunk[]));
   const streamed = pieces.flatMap(({ prompt_logprobs: scores = [] }) => scores);
   const numbers = (scores: typeof streamed): unknown => scores.map((place) => place && Object.keys(place).length > 0);
   assert.equal(numbers(streamed), numbers([first ?? null, ...rest]));
@@ -148,13 +126,16 @@ Sampling('tell log-probabilities of the prompt in the form of vLLM', async () =>
     ids,
   );
   const dialog = { messages: [{ role: 'user', content: 'Once upon a time' }] };
-  const chat = (await llm.call('chat', { dialog, sampling_params: args.sampling_params })) as ChatOutputWithDetails;
+  const chat = (await tiny.llm.call('chat', {
+    dialog,
+    sampling_params: args.sampling_params,
+  })) as ChatOutputWithDetails;
   assert.is(chat.details?.prompt_logprobs?.length, chat.details?.usage.prompt_tokens);
 });
 
 Sampling('tell log-probabilities, in details and in the pieces of a stream', async () => {
   const args = { prompt: 'Once upon a time', sampling_params: { logprobs: 2, max_tokens: 6 } };
-  const { text, details } = (await llm.call('generate', args)) as GeneratedText;
+  const { text, details } = (await tiny.llm.call('generate', args)) as GeneratedText;
   const logprobs = details?.logprobs ?? [];
   assert.is(logprobs.map(({ token }) => token).join(''), text);
   assert.equal(
@@ -162,10 +143,10 @@ Sampling('tell log-probabilities, in details and in the pieces of a stream', asy
     [2, 2, 2, 2, 2, 2],
   );
   const streamed: TokenLogprob[] = [];
-  for await (const chunks of llm.stream('generate_stream', args))
+  for await (const chunks of tiny.llm.stream('generate_stream', args))
     for (const chunk of chunks) streamed.push(...((chunk as TextChunk).logprobs ?? []));
   assert.equal(streamed, logprobs);
-  const batch = (await llm.call('generate_batch', {
+  const batch = (await tiny.llm.call('generate_batch', {
     prompts: ['One', 'Two'],
     sampling_params: args.sampling_params,
   })) as GeneratedTexts;
@@ -174,9 +155,9 @@ Sampling('tell log-probabilities, in details and in the pieces of a stream', asy
     [6, 6],
   );
   const impossible = { logprobs: 0, max_tokens: 1, logit_bias: { [CAT]: 100 } };
-  const banned = (await llm.call('generate', { ...args, sampling_params: impossible })) as GeneratedText;
+  const banned = (await tiny.llm.call('generate', { ...args, sampling_params: impossible })) as GeneratedText;
   assert.ok((banned.details?.logprobs?.[0]?.logprob ?? 0) > -100, 'a bias does not change it');
-  assert.is('details' in ((await llm.call('generate', { prompt: 'One' })) as object), false);
+  assert.is('details' in ((await tiny.llm.call('generate', { prompt: 'One' })) as object), false);
 });
 
 Sampling('that do not fit the model, or each other, are the mistake of the caller', async () => {

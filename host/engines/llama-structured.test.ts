@@ -1,40 +1,17 @@
 // Structured output through a deployment with a tiny model, in a replica process of its own.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
 import { AanaError } from '../core/errors.ts';
-import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type { GenerationDetails, SamplingParams, StructuredOutputs } from '../schemas/index.ts';
 import { answerSchemas } from '../test/campaign/structured/random-answers.ts';
 import { skip } from '../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/real-models.ts';
+import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Structured = suite('structured output of a deployment');
-const folder = mkdtempSync(join(tmpdir(), 'aana-structured-'));
-let manager: DeploymentManager;
-let llm: DeploymentHandle;
-
-Structured.before(async () => {
-  const path = join(folder, 'tiny.gguf');
-  writeTinyLlama(path);
-  manager = deployed({
-    type: 'LlamaTextGenerationDeployment',
-    user_config: {
-      model_id: path,
-      model_kwargs: { n_ctx: 512, n_threads: 1 },
-      default_sampling_params: { max_tokens: 300, structured_outputs: { choice: ['by default'] } },
-    },
-  });
-  await manager.start();
-  llm = manager.handle('model');
-});
-
-Structured.after(async () => {
-  await manager?.shutdown({ graceMs: 0 });
-  rmSync(folder, { recursive: true });
+const tiny = tinyTexts(Structured, {
+  model_kwargs: { n_ctx: 512 },
+  default_sampling_params: { max_tokens: 300, structured_outputs: { choice: ['by default'] } },
 });
 
 const SCHEMA = {
@@ -60,12 +37,12 @@ async function generate(structured: unknown, params: SamplingParams = {}): Promi
     ...params,
     ...(structured !== undefined && { structured_outputs: structured as StructuredOutputs }),
   };
-  return (await llm.call('generate', { prompt: 'Once', sampling_params, details: true })) as Answer;
+  return (await tiny.llm.call('generate', { prompt: 'Once', sampling_params, details: true })) as Answer;
 }
 
 async function chat(args: Record<string, unknown>): Promise<string> {
   const dialog = { messages: [{ role: 'user', content: 'Once upon a time' }] };
-  return ((await llm.call('chat', { dialog, ...args })) as { message: { content: string } }).message.content;
+  return ((await tiny.llm.call('chat', { dialog, ...args })) as { message: { content: string } }).message.content;
 }
 
 async function failureOf(run: Promise<unknown>): Promise<AanaError> {
@@ -102,7 +79,7 @@ Structured('takes the form of an answer as OpenAI has it', async () => {
   assert.not.match(await chat({ response_format: { type: 'text' } }), /^by default$/);
   let streamed = '';
   const dialog = { messages: [{ role: 'user', content: 'Hi' }] };
-  for await (const batch of llm.stream('chat_stream', { dialog, response_format: format }))
+  for await (const batch of tiny.llm.stream('chat_stream', { dialog, response_format: format }))
     streamed += (batch as { text: string }[]).map(({ text }) => text).join('');
   assert.ok(isFilled(streamed));
 });

@@ -1,21 +1,13 @@
 // Calls of tools whose arguments stand one by one between marks, as Qwen3-Coder writes them, with a tiny model.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
-import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import { compileJsonSchema } from '../json-schema/index.ts';
 import type { ChatOutputWithDetails } from '../schemas/index.ts';
 import { skip } from '../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/real-models.ts';
+import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Tagged = suite('arguments between marks');
-const folder = mkdtempSync(join(tmpdir(), 'aana-tagged-'));
-let manager: DeploymentManager;
-let llm: DeploymentHandle;
-
 /** Names the tools only, because the model reads character by character and has a small context. */
 const TEMPLATE = `{%- for tool in tools or [] %}{{- tool.function.name }}{%- endfor %}
 {%- for message in messages %}
@@ -35,20 +27,8 @@ const TEMPLATE = `{%- for tool in tools or [] %}{{- tool.function.name }}{%- end
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}`;
 
-Tagged.before(async () => {
-  const path = join(folder, 'tiny.gguf');
-  writeTinyLlama(path);
-  manager = deployed({
-    type: 'LlamaTextGenerationDeployment',
-    user_config: { model_id: path, model_kwargs: { n_ctx: 512, n_threads: 1, chat_template: TEMPLATE } },
-  });
-  await manager.start();
-  llm = manager.handle('model');
-});
-
-Tagged.after(async () => {
-  await manager?.shutdown({ graceMs: 0 });
-  rmSync(folder, { recursive: true });
+const tiny = tinyTexts(Tagged, {
+  model_kwargs: { n_ctx: 512, chat_template: TEMPLATE },
 });
 
 Tagged('meet their schema, also texts without quotes', async () => {
@@ -67,7 +47,7 @@ Tagged('meet their schema, also texts without quotes', async () => {
   };
   const schema = compileJsonSchema(parameters);
   for (let seed = 1; seed <= 8; seed += 1) {
-    const { message, details } = (await llm.call('chat', {
+    const { message, details } = (await tiny.llm.call('chat', {
       dialog: { messages: [{ role: 'user', content: 'The cat' }] },
       tools: [{ function: { name: 'f', parameters } }],
       tool_choice: 'required',

@@ -16,11 +16,6 @@
 namespace aana::llama {
 namespace {
 
-// What llama_decode returns besides 0 and errors below 0.
-constexpr int32_t kNoRoom = 1;
-constexpr int32_t kAbandoned = 2;
-constexpr int32_t kComputeFailed = -3;
-
 // Computed where a slot has nothing to compute, and forgotten.
 constexpr llama_token kIdleToken = 0;
 
@@ -51,11 +46,6 @@ bool IsScored(const Sequence& sequence) { return sequence.HasPromptScores() && !
 // Scores that the reader does not take would heap up.
 bool IsHeldBack(const Sequence& sequence) { return IsScored(sequence) && sequence.IsPaused(); }
 
-SequenceMemory::Sharing SharingOf(const Model& model, const Context& context) {
-  if (!model.CanRollBack()) return SequenceMemory::Sharing::kWhole;
-  return context.has_streams() ? SequenceMemory::Sharing::kCopies : SequenceMemory::Sharing::kCells;
-}
-
 }  // namespace
 
 DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, PromptStore* prompt_store,
@@ -69,7 +59,7 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
       outbox_(outbox),
       counters_(counters),
       scheduler_(options.n_prefill_per_step),
-      memory_(context.get(), SharingOf(model, context), llama_model_n_swa(model.get())),
+      memory_(model, context),
       slots_(static_cast<size_t>(options.n_sequences), memory_, context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
       batch_(context.n_batch()),
       reader_timeout_(options.reader_timeout),
@@ -271,9 +261,9 @@ bool DecodeLoop::Step() {
   const auto elapsed = std::chrono::steady_clock::now() - started;
   inbox_.EndDecode();
 
-  if (result == kAbandoned) {
+  if (result == Context::kAbandoned) {
     RollBack(plan);
-  } else if (result == kNoRoom) {
+  } else if (result == Context::kNoRoom) {
     PreemptYoungest(plan);
   } else if (result != 0) {
     FailAll("decoding failed: llama_decode returned " + std::to_string(result));
@@ -464,7 +454,7 @@ int32_t DecodeLoop::Decode(const AdapterUse& adapter) {
     return result;
   } catch (const std::exception& error) {
     Log(LogLevel::kError, std::string("llama_decode: ") + error.what());
-    return kComputeFailed;
+    return Context::kComputeFailed;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/engine_log.h"
+#include "core/llama/common_prefix.h"
 #include "core/llama/draft/vocabulary_match.h"
 #include "core/llama/model/load_error.h"
 #include "core/llama/model/purpose.h"
@@ -17,7 +18,6 @@
 namespace aana::llama {
 namespace {
 
-constexpr int32_t kAbandoned = 2;  // of llama_decode
 // The beginning of another slot is taken when it spares this many tokens.
 constexpr size_t kMinTaken = 32;
 // Tokens that a sequence is behind after a step, at most.
@@ -42,19 +42,12 @@ Model LoadChecked(const LoadOptions& options, const Model& target, const LoadPro
   return model;
 }
 
-SequenceMemory::Sharing SharingOf(const Context& context) {
-  return context.has_streams() ? SequenceMemory::Sharing::kCopies : SequenceMemory::Sharing::kCells;
-}
-
 size_t TextSize(const DraftDemand& demand) { return demand.history.size() + 1; }
 
 llama_token TokenAt(const DraftDemand& demand, size_t at) { return at < demand.history.size() ? demand.history[at] : demand.last_token; }
 
 // Tokens of the text that need not be computed. The last one always is, because its logits give the first guess.
-size_t Held(const std::vector<llama_token>& tokens, const DraftDemand& demand) {
-  const auto n = static_cast<std::ptrdiff_t>(std::min(tokens.size(), demand.history.size()));
-  return static_cast<size_t>(std::mismatch(tokens.begin(), tokens.begin() + n, demand.history.begin()).first - tokens.begin());
-}
+size_t Held(const std::vector<llama_token>& tokens, const DraftDemand& demand) { return CommonPrefix(tokens, demand.history); }
 
 }  // namespace
 
@@ -64,7 +57,7 @@ DraftModel::DraftModel(const LoadOptions& options, const Model& target, const Lo
       least_probability_(options.least_draft_probability),
       model_(LoadChecked(options, target, progress)),
       context_(model_, OptionsOf(options), abort, abort_data),
-      memory_(context_.get(), SharingOf(context_), llama_model_n_swa(model_.get())),
+      memory_(model_, context_),
       ledger_(static_cast<size_t>(options.n_sequences), context_.has_streams() ? SIZE_MAX : static_cast<size_t>(context_.n_cells())),
       slots_(static_cast<size_t>(options.n_sequences)),
       batch_(context_.n_batch()),
@@ -219,7 +212,7 @@ bool DraftModel::Decode() {
       Truncate(i, slots_[i].tokens.size());
     }
   }
-  if (result != 0 && result != kAbandoned) throw std::runtime_error("llama_decode returned " + std::to_string(result));
+  if (result != 0 && result != Context::kAbandoned) throw std::runtime_error("llama_decode returned " + std::to_string(result));
   return result == 0;
 }
 

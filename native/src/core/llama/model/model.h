@@ -122,6 +122,10 @@ class Context {
  public:
   // Tokens of prompts whose logits one decode can give, besides those of the sequences' last tokens.
   static constexpr int32_t kMostScored = 16;
+  // What llama_decode returns for a context besides 0 and other errors below 0.
+  static constexpr int32_t kNoRoom = 1;
+  static constexpr int32_t kAbandoned = 2;
+  static constexpr int32_t kComputeFailed = -3;
 
   // `abort` is asked during a decode on the CPU and ends it when true. Throws LoadError.
   Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data);

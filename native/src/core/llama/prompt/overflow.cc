@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/llama/common_prefix.h"
 #include "core/llama/prompt/shortened_dialog.h"
 
 namespace aana::llama {
@@ -59,9 +60,7 @@ size_t KeptTokens(const PromptTokenizer& tokenizer, const Prompt& prompt, std::s
     other.prefix.clear();
     try {
       const auto probe = tokenizer.Read(other, static_cast<size_t>(n_context));
-      const auto shorter = std::min(tokens.size(), probe.tokens.size());
-      const auto common = std::mismatch(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(shorter), probe.tokens.begin());
-      n_kept = std::max(n_kept, static_cast<size_t>(common.first - tokens.begin()));
+      n_kept = std::max(n_kept, CommonPrefix(tokens, probe.tokens));
     } catch (const TemplateError&) {
       // The template takes no such dialog.
     }

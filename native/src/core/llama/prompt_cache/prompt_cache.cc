@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/engine_log.h"
+#include "core/llama/common_prefix.h"
 #include "core/thread_name.h"
 
 namespace aana::llama {
@@ -14,11 +15,6 @@ namespace {
 constexpr size_t kMostQueuedBytes = 256U << 20;
 // A state is read if at least this part of its tokens is of use, because all of it is read.
 constexpr size_t kReadPerUsed = 16;
-
-size_t CommonPrefix(std::span<const TokenId> a, std::span<const TokenId> b) {
-  const auto n = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + n, b.begin()).first - a.begin());
-}
 
 }  // namespace
 

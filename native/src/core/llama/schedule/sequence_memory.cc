@@ -7,6 +7,17 @@
 #include "core/engine_log.h"
 
 namespace aana::llama {
+namespace {
+
+SequenceMemory::Sharing SharingOf(const Model& model, const Context& context) {
+  if (!model.CanRollBack()) return SequenceMemory::Sharing::kWhole;
+  return context.has_streams() ? SequenceMemory::Sharing::kCopies : SequenceMemory::Sharing::kCells;
+}
+
+}  // namespace
+
+ContextMemory::ContextMemory(const Model& model, const Context& context)
+    : context_(context.get()), sharing_(SharingOf(model, context)), n_window_(llama_model_n_swa(model.get())) {}
 
 bool ContextMemory::Truncate(llama_seq_id sequence, size_t n) {
   return llama_memory_seq_rm(memory(), sequence, static_cast<llama_pos>(n), -1) && HasWindow(sequence, n);

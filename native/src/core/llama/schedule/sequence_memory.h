@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/llama/model/model.h"
 #include "core/llama/prompt_cache/state_bytes.h"
 
 namespace aana::llama {
@@ -40,8 +41,8 @@ class SequenceMemory {
 // The memory of a llama.cpp context.
 class ContextMemory final : public SequenceMemory {
  public:
-  // `context` must outlive this. Its model attends to the last `n_window` tokens in some layers; 0: to all tokens in all layers.
-  ContextMemory(llama_context* context, Sharing sharing, int32_t n_window) : context_(context), sharing_(sharing), n_window_(n_window) {}
+  // `context` must outlive this.
+  ContextMemory(const Model& model, const Context& context);
 
   Sharing sharing() const override { return sharing_; }
   bool Truncate(llama_seq_id sequence, size_t n) override;
@@ -62,7 +63,7 @@ class ContextMemory final : public SequenceMemory {
 
   llama_context* context_;
   Sharing sharing_;
-  int32_t n_window_;
+  int32_t n_window_;  // some layers attend only to so many of the last tokens; 0: none
 };
 
 }  // namespace aana::llama

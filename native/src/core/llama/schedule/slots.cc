@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/llama/common_prefix.h"
 #include "core/llama/schedule/fixed_chunks.h"
 
 namespace aana::llama {
@@ -12,11 +13,6 @@ namespace {
 constexpr size_t kMinAwaited = 8;
 // A copy takes whole sequences. Copying this many tokens costs less than computing one.
 constexpr size_t kCopiedPerComputed = 16;
-
-size_t CommonPrefix(const std::vector<llama_token>& a, const std::vector<llama_token>& b) {
-  const auto n_shorter = static_cast<std::ptrdiff_t>(std::min(a.size(), b.size()));
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + n_shorter, b.begin()).first - a.begin());
-}
 
 // Whether the sequence may use what the slot decoded. Keys and values of another adapter are of no use.
 bool Matches(const Slot& slot, const Sequence& sequence) {
@@ -159,9 +155,7 @@ std::span<const llama_token> Slots::Takable(const Sequence& sequence) {
 }
 
 size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state) {
-  const auto takable = Takable(*slot.sequence);
-  const auto n_shorter = static_cast<std::ptrdiff_t>(std::min(takable.size(), tokens.size()));
-  const auto n = static_cast<size_t>(std::mismatch(tokens.begin(), tokens.begin() + n_shorter, takable.begin()).first - tokens.begin());
+  const size_t n = CommonPrefix(tokens, Takable(*slot.sequence));
   const bool is_whole = memory_.sharing() == SequenceMemory::Sharing::kWhole;
   if (n <= slot.decoded.size() || (is_whole && n < tokens.size())) return 0;
   Forget(slot);
