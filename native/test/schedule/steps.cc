@@ -73,6 +73,15 @@ void TestSteps() {
     }
     Expect(n_long == 25 * 16, std::to_string(n_long) + " tokens of the long prompt in 100 steps");
   });
+  Test("short prompts are read at once beside sequences that decode, also on a slow machine", [] {
+    Scheduler scheduler(512);
+    scheduler.NoteStep(100, std::chrono::duration<double>(3.0));
+    std::vector<Demand> demands{{.slot = 0, .n_prompt_left = 0}, {.slot = 1, .number = 1, .n_prompt_left = 5000}, {.slot = 2, .number = 2, .n_prompt_left = 120},
+                                {.slot = 3, .number = 3, .n_prompt_left = 100}, {.slot = 4, .number = 4, .n_prompt_left = 90}};
+    std::string text;
+    for (const auto& share : scheduler.Plan(demands)) text += std::to_string(share.slot) + ":" + std::to_string(share.n_tokens) + " ";
+    ExpectText(text, "0:1 4:90 3:100 ");
+  });
   Test("every sequence that decodes has one token beside the prompts, unless its reader is behind", [] {
     Scheduler scheduler(256);
     scheduler.NoteStep(100, std::chrono::duration<double>(1.0));  // 10 ms a token, so 15 tokens keep a step short; 16 are the least

@@ -10,6 +10,9 @@ namespace {
 constexpr double kStepSeconds = 0.15;
 // So that a prompt gets on, however slow the machine is; also the least from which the time of a token is learnt.
 constexpr int32_t kMinPrefillTokens = 16;
+// Prompts of so many tokens together are read in one step, however long it takes: on a slow machine with many sequences that decode, their first tokens
+// would else wait for many steps.
+constexpr int32_t kShortPrompts = 256;
 // One step in so many goes to the oldest prompt, so that short prompts that keep arriving slow a long one down at most so many times.
 constexpr size_t kStepsPerOldest = 4;
 
@@ -31,7 +34,12 @@ std::vector<Share> Scheduler::Plan(std::span<const Demand> demands) {
   std::ranges::sort(prefilling, {}, [&](const Demand& demand) {
     return std::pair(is_turn_of_oldest ? 0 : demand.n_prompt_left, demand.number);
   });
-  int32_t n_left = PrefillTokens(!plan.empty());
+  int32_t n_short = 0;
+  for (const auto& demand : prefilling) {
+    if (demand.n_prompt_left > kShortPrompts - n_short) break;
+    n_short += demand.n_prompt_left;
+  }
+  int32_t n_left = std::min(std::max(PrefillTokens(!plan.empty()), n_short), n_prefill_per_step_);
   for (const auto& demand : prefilling) {
     const int32_t n_tokens = std::min({demand.n_prompt_left, demand.n_most, n_left});
     if (n_tokens == 0) break;

@@ -30,7 +30,7 @@ struct Share {
 // Decides which sequences run in a step: one token for every sequence that decodes and is not paused, and a bounded number of prompt tokens.
 // These go to the prompt with the fewest tokens left, because that gives the least mean time to the first token and the fewest passes over the
 // weights (shortest remaining processing time first). In every fourth step they go to the oldest prompt, so a long one is not starved.
-// Beside sequences that decode, a slow machine takes fewer prompt tokens: as many as keep a step short.
+// Beside sequences that decode, a slow machine takes fewer tokens of a long prompt: as many as keep a step short.
 class Scheduler {
  public:
   explicit Scheduler(int32_t n_prefill_per_step) : n_prefill_per_step_(n_prefill_per_step) {}
