@@ -23,7 +23,39 @@ aana_change_whisper("word alignment is guarded"
 aana_change_whisper("backends are set up"
   "auto * fn_set_n_threads = "
   "aana::ComputeWatch::Attach(backend, reg); auto * fn_set_n_threads = ")
-string(PREPEND AANA_WHISPER_TEXT "#include \"core/whisper/compute_watch.h\"\n")
+
+# The audio whose language was detected is not encoded again.
+aana_change_whisper("a state begins"
+  "struct whisper_state {\n"
+  "struct whisper_state {\n    aana::EncodedPart aana_encoded;\n")
+aana_change_whisper("a part of the spectrogram is encoded"
+  "    ggml_abort_callback   abort_callback,\n                   void * abort_callback_data) {\n    const int64_t t_start_us = ggml_time_us();\n\n    // conv\n"
+  "    ggml_abort_callback   abort_callback,\n                   void * abort_callback_data) {\n    const int64_t t_start_us = ggml_time_us();\n
+    if (wstate.aana_encoded.Take(wstate.mel.data, mel_offset, wstate.exp_n_audio_ctx)) return !(abort_callback && abort_callback(abort_callback_data));
+\n    // conv\n")
+aana_change_whisper("the language is detected"
+  "    if (whisper_encode_with_state(ctx, state, seek, n_threads) != 0) {\n        WHISPER_LOG_ERROR(\"%s: failed to encode\\n\", __func__);\n        return -6;\n    }\n"
+  "    if (whisper_encode_with_state(ctx, state, seek, n_threads) != 0) {\n        WHISPER_LOG_ERROR(\"%s: failed to encode\\n\", __func__);\n        return -6;\n    }
+    state->aana_encoded.Set(state->mel.data, seek, state->exp_n_audio_ctx);\n")
+
+# Matrices, attention to the audio and activations take most of the time. native/src/core/compute computes them where that is faster.
+aana_change_whisper("weights were read"
+  "    wctx.t_load_us = ggml_time_us() - t_start_us;\n"
+  "    for (const auto & [name, tensor] : model.tensors) aana::compute::PackWeights(tensor);
+    wctx.t_load_us = ggml_time_us() - t_start_us;\n")
+aana_change_whisper("matrices are multiplied" "ggml_mul_mat(ctx0," "aana::compute::MulMat(ctx0,")
+aana_change_whisper("tokens are looked up" "ggml_get_rows(ctx0, model.d_te, embd)" "aana::compute::GetRows(ctx0, model.d_te, embd)")
+aana_change_whisper("an activation is computed" "cur = ggml_gelu(ctx0, cur);" "cur = aana::compute::Gelu(ctx0, cur, model.e_conv_1_w);")
+aana_change_whisper("the encoder's attention is computed"
+  "if (wctx.params.flash_attn) {\n                ggml_build_forward_expand(gf, ggml_cpy(ctx0, Kcur, ggml_view_1d(ctx0, kv_pad.k, n_ctx*n_state, 0)));"
+  "if (ggml_tensor * fast = aana::compute::Attention(ctx0, Qcur, Kcur, Vcur, n_head, layer.attn_q_w)) {
+                cur = fast;
+            } else if (wctx.params.flash_attn) {\n                ggml_build_forward_expand(gf, ggml_cpy(ctx0, Kcur, ggml_view_1d(ctx0, kv_pad.k, n_ctx*n_state, 0)));")
+aana_change_whisper("the decoder attends to the audio"
+  "cur = ggml_flash_attn_ext(ctx0, Q, Kcross, Vcross, nullptr, KQscale, 0.0f, 0.0f);\n"
+  "cur = aana::compute::CrossAttention(ctx0, Qcur, Kcross, Vcross, n_audio_ctx, KQscale, layer.cross_attn_q_w);
+                if (!cur) cur = ggml_flash_attn_ext(ctx0, Q, Kcross, Vcross, nullptr, KQscale, 0.0f, 0.0f);\n")
+string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/encoded_part.h\"\n")
 
 file(CONFIGURE OUTPUT ${AANA_WHISPER_SOURCE} CONTENT "@AANA_WHISPER_TEXT@" @ONLY)
 
@@ -31,4 +63,4 @@ add_library(whisper STATIC ${AANA_WHISPER_SOURCE})
 target_include_directories(whisper SYSTEM PUBLIC ${AANA_WHISPER_DIR}/include PRIVATE ${AANA_WHISPER_DIR}/src native/src)
 target_compile_definitions(whisper PRIVATE WHISPER_VERSION="${AANA_WHISPER_VERSION}")
 target_compile_options(whisper PRIVATE -w)
-target_link_libraries(whisper PUBLIC ggml Threads::Threads)
+target_link_libraries(whisper PUBLIC aana_compute ggml Threads::Threads)

@@ -110,6 +110,27 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.equal(engine.info, { multilingual: false, vocabularySize: 51864, type: 'tiny' });
   });
 
+  const multilingual = present(join(models, 'whisper-base/ggml-base-q8_0.bin'));
+  if (multilingual === undefined) process.stdout.write('SKIP the language of speech: the base model is missing\n');
+  else
+    Whisper('finds the language of speech without encoding it twice', async () => {
+      const base = await load({ modelPath: multilingual, maxStates: 1 });
+      try {
+        const work = async (id: number, language: string): Promise<number> => {
+          const before = base.beats;
+          const result = await base.transcribe(id, speech, { ...plain, language, vad: false });
+          assert.equal([result.language, wordsOf(result.segments)], ['en', said]);
+          return base.beats - before;
+        };
+        const known = await work(1, 'en');
+        const extra = (await work(2, 'auto')) - known;
+        // A beat is a node of a graph. One step of the decoder has about 250, and encoding has at least 150 more.
+        assert.ok(extra > 0 && extra < 350, `${extra} more nodes`);
+      } finally {
+        await base.close();
+      }
+    });
+
   Whisper('transcribes speech in segments inside the audio', async () => {
     const before = engine.steps;
     const streamed: WhisperNativeSegment[] = [];

@@ -1,0 +1,369 @@
+// Compiled with options for AVX-512. It includes no header of the C++ library with templates, because the linker could take such a function from here
+// for the rest of the program, which runs on other processors too.
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/compute/kernels.h"
+
+namespace aana::compute {
+
+extern const Kernels kAvx512Kernels;
+
+namespace {
+
+constexpr int kQ8Bytes = 34;                         // a scale of 16 bits and 32 values
+constexpr int kGroupBytes = kLanes * kQ8Bytes;       // a block of 16 rows
+constexpr int kScalesBytes = 2 * kLanes;             // stand first in such a group
+constexpr int kStepBytes = 4 * kLanes;               // one instruction multiplies four values of each row
+constexpr int kSteps = kBlock / 4;
+
+// Packed weights: for 16 rows at a time and each block, 16 scales, then for four columns at a time the values of all 16 rows. Values are
+// greater by 128, because VNNI multiplies unsigned by signed bytes; `multiply` begins with the correction of the row, -128 times its sum.
+void Pack(void* weights, int n_in, int n_out) {
+  const int n_blocks = n_in / kBlock;
+  const size_t row_bytes = static_cast<size_t>(n_blocks) * kQ8Bytes;
+  auto* bytes = static_cast<uint8_t*>(weights);
+  auto* rows = static_cast<uint8_t*>(_mm_malloc(row_bytes * kLanes, 64));
+  for (int first = 0; first + kLanes <= n_out; first += kLanes) {
+    auto* group = bytes + static_cast<size_t>(first) * row_bytes;
+    memcpy(rows, group, row_bytes * kLanes);
+    for (int block = 0; block < n_blocks; block++) {
+      auto* to = group + static_cast<size_t>(block) * kGroupBytes;
+      for (int lane = 0; lane < kLanes; lane++) {
+        const auto* from = rows + static_cast<size_t>(lane) * row_bytes + static_cast<size_t>(block) * kQ8Bytes;
+        memcpy(to + 2 * lane, from, 2);
+        for (int i = 0; i < kBlock; i++) to[kScalesBytes + i / 4 * kStepBytes + 4 * lane + i % 4] = static_cast<uint8_t>(from[2 + i] ^ 0x80U);
+      }
+    }
+  }
+  _mm_free(rows);
+}
+
+float ToFloat(const uint8_t* half) {
+  uint16_t bits;
+  memcpy(&bits, half, sizeof bits);
+  return _cvtsh_ss(bits);
+}
+
+void Unpack(const void* weights, int n_in, int n_out, int row, float* values) {
+  const auto* bytes = static_cast<const uint8_t*>(weights);
+  const size_t row_bytes = static_cast<size_t>(n_in / kBlock) * kQ8Bytes;
+  if (row >= n_out / kLanes * kLanes) {
+    const auto* from = bytes + static_cast<size_t>(row) * row_bytes;
+    for (int i = 0; i < n_in; i++) {
+      const auto* block = from + static_cast<size_t>(i / kBlock) * kQ8Bytes;
+      values[i] = ToFloat(block) * static_cast<float>(static_cast<int8_t>(block[2 + i % kBlock]));
+    }
+    return;
+  }
+  const int lane = row % kLanes;
+  const auto* group = bytes + static_cast<size_t>(row - lane) * row_bytes;
+  for (int i = 0; i < n_in; i++) {
+    const auto* block = group + static_cast<size_t>(i / kBlock) * kGroupBytes;
+    const auto value = block[kScalesBytes + i % kBlock / 4 * kStepBytes + 4 * lane + i % 4] ^ 0x80U;
+    values[i] = ToFloat(block + 2 * lane) * static_cast<float>(static_cast<int8_t>(value));
+  }
+}
+
+struct QuantisedRow {
+  const int8_t* values;
+  const float* scales;
+  const int32_t* corrections;
+};
+
+QuantisedRow RowAt(const void* rows, int n_in, int row) {
+  const auto* values = static_cast<const int8_t*>(rows) + QuantisedBytes(n_in) * static_cast<size_t>(row);
+  const auto* scales = reinterpret_cast<const float*>(values + n_in);
+  return {values, scales, reinterpret_cast<const int32_t*>(scales + n_in / kBlock)};
+}
+
+void Quantise(const float* values, int n_in, void* row) {
+  auto* to = static_cast<int8_t*>(row);
+  auto* scales = reinterpret_cast<float*>(to + n_in);
+  auto* corrections = reinterpret_cast<int32_t*>(scales + n_in / kBlock);
+  for (int block = 0; block < n_in / kBlock; block++) {
+    const __m512 low = _mm512_loadu_ps(values + block * kBlock);
+    const __m512 high = _mm512_loadu_ps(values + block * kBlock + kLanes);
+    const float most = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(low), _mm512_abs_ps(high)));
+    const __m512 inverse = _mm512_set1_ps(most > 0 ? 127.0F / most : 0.0F);
+    const __m512i low_values = _mm512_cvtps_epi32(_mm512_mul_ps(low, inverse));
+    const __m512i high_values = _mm512_cvtps_epi32(_mm512_mul_ps(high, inverse));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + block * kBlock), _mm512_cvtsepi32_epi8(low_values));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + block * kBlock + kLanes), _mm512_cvtsepi32_epi8(high_values));
+    scales[block] = most / 127.0F;
+    corrections[block] = -128 * _mm512_reduce_add_epi32(_mm512_add_epi32(low_values, high_values));
+  }
+}
+
+__m512i FourOfEach(const int8_t* values) {
+  int32_t four;
+  memcpy(&four, values, sizeof four);
+  return _mm512_set1_epi32(four);
+}
+
+// Computes 16 outputs of R rows.
+template <int R>
+void MultiplyTile(const uint8_t* weights, const void* rows, int n_in, int first_row, float* out, size_t n_out) {
+  QuantisedRow row[R];
+  __m512 sums[R];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; r++) {
+    row[r] = RowAt(rows, n_in, first_row + r);
+    sums[r] = _mm512_setzero_ps();
+  }
+  for (int block = 0; block < n_in / kBlock; block++) {
+    const __m512 weight_scales = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(weights)));
+    __m512i values[kSteps];
+#pragma GCC unroll 8
+    for (int i = 0; i < kSteps; i++) values[i] = _mm512_loadu_si512(weights + kScalesBytes + i * kStepBytes);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; r++) {
+      __m512i sum = _mm512_set1_epi32(row[r].corrections[block]);
+#pragma GCC unroll 8
+      for (int i = 0; i < kSteps; i++) sum = _mm512_dpbusd_epi32(sum, values[i], FourOfEach(row[r].values + block * kBlock + 4 * i));
+      sums[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(weight_scales, _mm512_set1_ps(row[r].scales[block])), sums[r]);
+    }
+    weights += kGroupBytes;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < R; r++) _mm512_storeu_ps(out + static_cast<size_t>(first_row + r) * n_out, sums[r]);
+}
+
+using Tile = void (*)(const uint8_t*, const void*, int, int, float*, size_t);
+constexpr int kTileRows = 16;
+constexpr Tile kTiles[kTileRows] = {MultiplyTile<1>,  MultiplyTile<2>,  MultiplyTile<3>,  MultiplyTile<4>,  MultiplyTile<5>,  MultiplyTile<6>,
+                                    MultiplyTile<7>,  MultiplyTile<8>,  MultiplyTile<9>,  MultiplyTile<10>, MultiplyTile<11>, MultiplyTile<12>,
+                                    MultiplyTile<13>, MultiplyTile<14>, MultiplyTile<15>, MultiplyTile<16>};
+
+// One output of one row, whose weights are not packed.
+float MultiplyLast(const uint8_t* weights, const void* rows, int n_in, int row) {
+  const auto x = RowAt(rows, n_in, row);
+  float sum = 0;
+  for (int block = 0; block < n_in / kBlock; block++) {
+    const auto* from = weights + static_cast<size_t>(block) * kQ8Bytes;
+    const auto widened = [](const void* values) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(values))); };
+    const int total = _mm512_reduce_add_epi32(_mm512_madd_epi16(widened(from + 2), widened(x.values + block * kBlock)));
+    sum += static_cast<float>(total) * ToFloat(from) * x.scales[block];
+  }
+  return sum;
+}
+
+// Bytes of quantised rows that stay in the second cache while all weights pass.
+constexpr size_t kPanelBytes = 512 * 1024;
+
+void Multiply(const void* weights, const void* rows, int n_in, int n_out, int n_rows, int begin, int end, float* out) {
+  const size_t group_bytes = static_cast<size_t>(n_in / kBlock) * kGroupBytes;
+  int panel = static_cast<int>(kPanelBytes / QuantisedBytes(n_in)) / kTileRows * kTileRows;
+  if (panel < kTileRows) panel = kTileRows;
+  for (int first = 0; first < n_rows; first += panel) {
+    const int last = first + panel < n_rows ? first + panel : n_rows;
+    int o = begin;
+    for (; o + kLanes <= end; o += kLanes) {
+      const auto* group = static_cast<const uint8_t*>(weights) + static_cast<size_t>(o / kLanes) * group_bytes;
+      for (int row = first; row < last; row += kTileRows) {
+        const int n = last - row < kTileRows ? last - row : kTileRows;
+        kTiles[n - 1](group, rows, n_in, row, out + o, static_cast<size_t>(n_out));
+      }
+    }
+    for (; o < end; o++) {
+      const auto* weights_of_o = static_cast<const uint8_t*>(weights) + static_cast<size_t>(o) * static_cast<size_t>(n_in / kBlock) * kQ8Bytes;
+      for (int row = first; row < last; row++) out[static_cast<size_t>(row) * static_cast<size_t>(n_out) + static_cast<size_t>(o)] = MultiplyLast(weights_of_o, rows, n_in, row);
+    }
+  }
+}
+
+// e^x for x from -87 to 88, with an error of 2 units in the last place. Source: expf of the Cephes library, Stephen L. Moshier (1992).
+__m512 Exp(__m512 x) {
+  x = _mm512_max_ps(_mm512_min_ps(x, _mm512_set1_ps(88.0F)), _mm512_set1_ps(-87.0F));
+  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504088896341F)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4F), _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375F), x));
+  __m512 p = _mm512_set1_ps(1.9875691500e-4F);
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1F));
+  const __m512 y = _mm512_add_ps(_mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r), _mm512_set1_ps(1.0F));
+  return _mm512_scalef_ps(y, n);
+}
+
+constexpr int kGroupRows = 6;                    // rows whose sums fit into registers
+constexpr int kVectors = kHead / kLanes;         // registers for 64 values
+
+// out[r][c] is the sum of rows[r][i] * columns[i * 64 + c] over 64 values of i, for 64 of c. With `kAdds`, it is added to `out`.
+template <bool kAdds>
+void MultiplyGroup(const float* const* rows, const float* columns, float* const* out) {
+  __m512 sums[kGroupRows][kVectors];
+#pragma GCC unroll 6
+  for (int r = 0; r < kGroupRows; r++) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kVectors; c++) sums[r][c] = kAdds ? _mm512_loadu_ps(out[r] + c * kLanes) : _mm512_setzero_ps();
+  }
+  for (int i = 0; i < kHead; i++) {
+    __m512 column[kVectors];
+#pragma GCC unroll 4
+    for (int c = 0; c < kVectors; c++) column[c] = _mm512_loadu_ps(columns + i * kHead + c * kLanes);
+#pragma GCC unroll 6
+    for (int r = 0; r < kGroupRows; r++) {
+      const __m512 value = _mm512_set1_ps(rows[r][i]);
+#pragma GCC unroll 4
+      for (int c = 0; c < kVectors; c++) sums[r][c] = _mm512_fmadd_ps(value, column[c], sums[r][c]);
+    }
+  }
+#pragma GCC unroll 6
+  for (int r = 0; r < kGroupRows; r++) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kVectors; c++) _mm512_storeu_ps(out[r] + c * kLanes, sums[r][c]);
+  }
+}
+
+// Turns `n` scores into weights and returns their sum. Values up to `n_padded` become 0.
+float Softmax(float* scores, int n, int n_padded, float scale) {
+  const __m512 least = _mm512_set1_ps(-INFINITY);
+  const auto mask_at = [n](int i) { return n - i >= kLanes ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << (n - i)) - 1); };
+  __m512 most = least;
+  for (int i = 0; i < n; i += kLanes) most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, mask_at(i), scores + i));
+  const __m512 offset = _mm512_set1_ps(-scale * _mm512_reduce_max_ps(most));
+  __m512 sum = _mm512_setzero_ps();
+  for (int i = 0; i < n; i += kLanes) {
+    const __m512 score = _mm512_maskz_loadu_ps(mask_at(i), scores + i);
+    const __m512 weight = _mm512_maskz_mov_ps(mask_at(i), Exp(_mm512_fmadd_ps(score, _mm512_set1_ps(scale), offset)));
+    _mm512_storeu_ps(scores + i, weight);
+    sum = _mm512_add_ps(sum, weight);
+  }
+  for (int i = (n + kLanes - 1) / kLanes * kLanes; i < n_padded; i += kLanes) _mm512_storeu_ps(scores + i, _mm512_setzero_ps());
+  return _mm512_reduce_add_ps(sum);
+}
+
+// Keys in tiles of 64 tokens, each with the tokens' values of a dimension side by side, and values of the tokens one after another.
+void PackAttention(const float* k, const float* v, size_t stride, int n, int n_padded, float* keys, float* values) {
+  for (int t = 0; t < n_padded; t++) {
+    float* key = keys + static_cast<size_t>(t / kHead) * kHead * kHead + t % kHead;
+    float* value = values + static_cast<size_t>(t) * kHead;
+    for (int d = 0; d < kHead; d++) {
+      key[d * kHead] = t < n ? k[static_cast<size_t>(t) * stride + static_cast<size_t>(d)] : 0;
+      value[d] = t < n ? v[static_cast<size_t>(t) * stride + static_cast<size_t>(d)] : 0;
+    }
+  }
+}
+
+void Attend(const float* q, const float* k, const float* v, float* out, size_t stride, int n, int begin, int end, float* scratch) {
+  const int n_padded = (n + kHead - 1) / kHead * kHead;
+  float* keys = scratch;
+  float* values = keys + static_cast<size_t>(n_padded) * kHead;
+  float* scores = values + static_cast<size_t>(n_padded) * kHead;
+  float* results = scores + static_cast<size_t>(kAttentionRows) * static_cast<size_t>(n_padded);
+  PackAttention(k, v, stride, n, n_padded, keys, values);
+  constexpr float kScale = 0.125F;  // one by the root of 64
+  for (int first = begin; first < end; first += kAttentionRows) {
+    const int n_rows = end - first < kAttentionRows ? end - first : kAttentionRows;
+    const int n_groups = (n_rows + kGroupRows - 1) / kGroupRows;
+    for (int tile = 0; tile < n_padded; tile += kHead) {
+      for (int group = 0; group < n_groups; group++) {
+        const float* rows[kGroupRows];
+        float* to[kGroupRows];
+        for (int r = 0; r < kGroupRows; r++) {
+          const int row = group * kGroupRows + r;
+          rows[r] = q + static_cast<size_t>(first + (row < n_rows ? row : n_rows - 1)) * stride;
+          to[r] = scores + static_cast<size_t>(row) * static_cast<size_t>(n_padded) + tile;
+        }
+        MultiplyGroup<false>(rows, keys + static_cast<size_t>(tile) * kHead, to);
+      }
+    }
+    float sums[kAttentionRows];
+    for (int row = 0; row < n_groups * kGroupRows; row++) sums[row] = Softmax(scores + static_cast<size_t>(row) * static_cast<size_t>(n_padded), n, n_padded, kScale);
+    memset(results, 0, sizeof(float) * kAttentionRows * kHead);
+    for (int tile = 0; tile < n_padded; tile += kHead) {
+      for (int group = 0; group < n_groups; group++) {
+        const float* rows[kGroupRows];
+        float* to[kGroupRows];
+        for (int r = 0; r < kGroupRows; r++) {
+          const int row = group * kGroupRows + r;
+          rows[r] = scores + static_cast<size_t>(row) * static_cast<size_t>(n_padded) + tile;
+          to[r] = results + row * kHead;
+        }
+        MultiplyGroup<true>(rows, values + static_cast<size_t>(tile) * kHead, to);
+      }
+    }
+    for (int row = 0; row < n_rows; row++) {
+      const __m512 factor = _mm512_set1_ps(1.0F / sums[row]);
+      float* to = out + static_cast<size_t>(first + row) * stride;
+      for (int c = 0; c < kHead; c += kLanes) _mm512_storeu_ps(to + c, _mm512_mul_ps(_mm512_loadu_ps(results + row * kHead + c), factor));
+    }
+  }
+}
+
+// Returns the sum of each of 16 vectors.
+__m512 SumOfEach(const __m512* vectors) {
+  __m512 fours[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) {
+    const __m512* v = vectors + 4 * i;
+    const __m512 low = _mm512_add_ps(_mm512_unpacklo_ps(v[0], v[1]), _mm512_unpackhi_ps(v[0], v[1]));
+    const __m512 high = _mm512_add_ps(_mm512_unpacklo_ps(v[2], v[3]), _mm512_unpackhi_ps(v[2], v[3]));
+    // Each 128 bits have a part of the sums of four vectors.
+    fours[i] = _mm512_add_ps(_mm512_shuffle_ps(low, high, 0x44), _mm512_shuffle_ps(low, high, 0xEE));
+  }
+  const auto halve = [](__m512 a, __m512 b) { return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xDD)); };
+  return halve(halve(fours[0], fours[1]), halve(fours[2], fours[3]));
+}
+
+__m512 Halves(const uint16_t* values) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(values))); }
+
+void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scores) {
+  __m512 query[kVectors];
+#pragma GCC unroll 4
+  for (int c = 0; c < kVectors; c++) query[c] = _mm512_loadu_ps(q + c * kLanes);
+  for (int first = 0; first < n; first += kLanes) {
+    __m512 products[kLanes];
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; i++) {
+      const auto* key = k + static_cast<size_t>(first + i < n ? first + i : n - 1) * stride;
+      products[i] = _mm512_mul_ps(query[0], Halves(key));
+#pragma GCC unroll 3
+      for (int c = 1; c < kVectors; c++) products[i] = _mm512_fmadd_ps(query[c], Halves(key + c * kLanes), products[i]);
+    }
+    _mm512_storeu_ps(scores + first, SumOfEach(products));
+  }
+  const float sum = Softmax(scores, n, n, 1.0F);
+  __m512 even[kVectors];
+  __m512 odd[kVectors];
+#pragma GCC unroll 4
+  for (int c = 0; c < kVectors; c++) even[c] = odd[c] = _mm512_setzero_ps();
+  for (int t = 0; t + 1 < n; t += 2) {
+    const auto* value = v + static_cast<size_t>(t) * stride;
+    const __m512 weight = _mm512_set1_ps(scores[t]);
+    const __m512 next_weight = _mm512_set1_ps(scores[t + 1]);
+#pragma GCC unroll 4
+    for (int c = 0; c < kVectors; c++) {
+      even[c] = _mm512_fmadd_ps(weight, Halves(value + c * kLanes), even[c]);
+      odd[c] = _mm512_fmadd_ps(next_weight, Halves(value + stride + c * kLanes), odd[c]);
+    }
+  }
+  const __m512 last_weight = _mm512_set1_ps(n % 2 == 1 ? scores[n - 1] : 0.0F);
+  const auto* last = v + static_cast<size_t>(n - 1) * stride;
+  const __m512 factor = _mm512_set1_ps(1.0F / sum);
+#pragma GCC unroll 4
+  for (int c = 0; c < kVectors; c++) {
+    const __m512 total = _mm512_fmadd_ps(last_weight, Halves(last + c * kLanes), _mm512_add_ps(even[c], odd[c]));
+    _mm512_storeu_ps(out + c * kLanes, _mm512_mul_ps(total, factor));
+  }
+}
+
+void Gelu(const float* values, float* out, size_t n) {
+  for (size_t i = 0; i < n; i += kLanes) {
+    const auto mask = n - i >= kLanes ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << (n - i)) - 1);
+    const __m512 x = _mm512_maskz_loadu_ps(mask, values + i);
+    // x (1 + tanh u) / 2 is x / (1 + e^-2u) with u = √(2/π) (x + 0.044715 x³).
+    const __m512 inner = _mm512_fmadd_ps(_mm512_mul_ps(x, x), _mm512_set1_ps(0.044715F), _mm512_set1_ps(1.0F));
+    const __m512 power = Exp(_mm512_mul_ps(_mm512_mul_ps(x, inner), _mm512_set1_ps(-2.0F * 0.79788456080286535588F)));
+    _mm512_mask_storeu_ps(out + i, mask, _mm512_div_ps(x, _mm512_add_ps(power, _mm512_set1_ps(1.0F))));
+  }
+}
+
+}  // namespace
+
+const Kernels kAvx512Kernels = {Pack, Unpack, Quantise, Multiply, Attend, AttendOne, Gelu};
+
+}  // namespace aana::compute

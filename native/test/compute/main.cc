@@ -1,0 +1,195 @@
+// Tests of the kernels against plain loops in double precision. On a processor without the instructions there is nothing to test.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../sampling/check.h"
+#include "core/compute/kernels.h"
+
+namespace aana::test {
+namespace {
+
+using namespace compute;
+
+std::mt19937 random_numbers(7);
+
+std::vector<float> Random(size_t n, float most = 1) {
+  std::vector<float> values(n);
+  for (auto& value : values) value = std::uniform_real_distribution<float>(-most, most)(random_numbers);
+  return values;
+}
+
+// Positive halves from 2^-6 to 1.
+uint16_t RandomHalf() { return static_cast<uint16_t>(0x2400 + random_numbers() % 0x1800); }
+float ToFloat(uint16_t half) {
+  const float fraction = 1.0F + static_cast<float>(half & 0x3FFU) / 1024.0F;
+  return (half & 0x8000U ? -1.0F : 1.0F) * std::ldexp(fraction, static_cast<int>(half >> 10U & 0x1FU) - 15);
+}
+
+// Rows of ggml's Q8_0, and their values.
+struct Weights {
+  Weights(int in, int out) : n_in(in), n_out(out), values(static_cast<size_t>(in) * static_cast<size_t>(out)) {
+    for (size_t block = 0; block < values.size() / kBlock; block++) {
+      const auto scale = RandomHalf();
+      uint8_t bytes[34];
+      std::memcpy(bytes, &scale, 2);
+      for (size_t i = 0; i < kBlock; i++) {
+        const auto value = static_cast<int8_t>(static_cast<int>(random_numbers() % 255) - 127);
+        bytes[2 + i] = static_cast<uint8_t>(value);
+        values[block * kBlock + i] = ToFloat(scale) * static_cast<float>(value);
+      }
+      packed.insert(packed.end(), bytes, bytes + 34);
+    }
+    FastKernels()->pack(packed.data(), n_in, n_out);
+  }
+  float At(int row, int column) const { return values[static_cast<size_t>(row) * static_cast<size_t>(n_in) + static_cast<size_t>(column)]; }
+
+  int n_in;
+  int n_out;
+  std::vector<float> values;
+  std::vector<uint8_t> packed;
+};
+
+void TestUnpack(int n_in, int n_out) {
+  const Weights weights(n_in, n_out);
+  std::vector<float> row(static_cast<size_t>(n_in));
+  for (int i = 0; i < n_out; i++) {
+    FastKernels()->unpack(weights.packed.data(), n_in, n_out, i, row.data());
+    for (int j = 0; j < n_in; j++) Expect(row[static_cast<size_t>(j)] == weights.At(i, j), "row " + std::to_string(i) + ", column " + std::to_string(j) + " is another number");
+  }
+}
+
+// With quantised values as they are, so that only the rounding of sums differs.
+void TestMultiply(int n_in, int n_out, int n_rows, int split) {
+  const Weights weights(n_in, n_out);
+  const auto x = Random(static_cast<size_t>(n_in * n_rows));
+  std::vector<uint8_t> rows(QuantisedBytes(n_in) * static_cast<size_t>(n_rows));
+  std::vector<float> quantised(x.size());
+  for (int row = 0; row < n_rows; row++) {
+    auto* to = rows.data() + QuantisedBytes(n_in) * static_cast<size_t>(row);
+    FastKernels()->quantise(x.data() + row * n_in, n_in, to);
+    for (int i = 0; i < n_in; i++) {
+      float scale;
+      std::memcpy(&scale, to + n_in + i / kBlock * 4, sizeof scale);
+      const float value = scale * static_cast<float>(static_cast<int8_t>(to[i]));
+      ExpectNear(value, x[static_cast<size_t>(row * n_in + i)], scale * 0.5001, "quantised value");
+      quantised[static_cast<size_t>(row * n_in + i)] = value;
+    }
+  }
+  std::vector<float> out(static_cast<size_t>(n_rows * n_out), std::numeric_limits<float>::quiet_NaN());
+  for (const auto& [begin, end] : {std::pair(0, split), std::pair(split, n_out)}) {
+    FastKernels()->multiply(weights.packed.data(), rows.data(), n_in, n_out, n_rows, begin, end, out.data());
+  }
+  for (int row = 0; row < n_rows; row++) {
+    for (int o = 0; o < n_out; o++) {
+      double sum = 0;
+      double size = 0;
+      for (int i = 0; i < n_in; i++) {
+        const double product = static_cast<double>(weights.At(o, i)) * quantised[static_cast<size_t>(row * n_in + i)];
+        sum += product;
+        size += std::abs(product);
+      }
+      ExpectNear(out[static_cast<size_t>(row * n_out + o)], sum, 1e-6 * size, "output " + std::to_string(o) + " of row " + std::to_string(row));
+    }
+  }
+}
+
+std::vector<double> Attention(const float* q, const std::vector<float>& k, const std::vector<float>& v, size_t stride, int n, double scale) {
+  std::vector<double> weights(static_cast<size_t>(n));
+  double most = -1e30;
+  for (int t = 0; t < n; t++) {
+    auto& weight = weights[static_cast<size_t>(t)];
+    for (size_t i = 0; i < kHead; i++) weight += scale * q[i] * k[static_cast<size_t>(t) * stride + i];
+    most = std::max(most, weight);
+  }
+  double sum = 0;
+  for (auto& weight : weights) sum += weight = std::exp(weight - most);
+  std::vector<double> out(kHead);
+  for (int t = 0; t < n; t++) {
+    for (size_t i = 0; i < kHead; i++) out[i] += weights[static_cast<size_t>(t)] / sum * v[static_cast<size_t>(t) * stride + i];
+  }
+  return out;
+}
+
+void TestAttend(int n, int split, float most) {
+  constexpr size_t kStride = 2 * kHead;  // a second head stands beside the one that is computed
+  const auto size = static_cast<size_t>(n) * kStride;
+  const auto q = Random(size, most), k = Random(size, most), v = Random(size);
+  std::vector<float> out(size, 7.0F);
+  std::vector<float> scratch(AttentionScratch(n), std::numeric_limits<float>::quiet_NaN());
+  FastKernels()->attend(q.data(), k.data(), v.data(), out.data(), kStride, n, 0, split, scratch.data());
+  FastKernels()->attend(q.data(), k.data(), v.data(), out.data(), kStride, n, split, n, scratch.data());
+  for (int t = 0; t < n; t++) {
+    const auto expected = Attention(q.data() + static_cast<size_t>(t) * kStride, k, v, kStride, n, 0.125);
+    for (size_t i = 0; i < kHead; i++) ExpectNear(out[static_cast<size_t>(t) * kStride + i], expected[i], 2e-6, "token " + std::to_string(t));
+    Expect(out[static_cast<size_t>(t) * kStride + kHead] == 7.0F, "the other head was written");
+  }
+}
+
+void TestAttendOne(int n) {
+  constexpr size_t kStride = 3 * kHead;
+  std::vector<uint16_t> k(static_cast<size_t>(n) * kStride), v(k.size());
+  std::vector<float> keys(k.size()), values(k.size());
+  for (size_t i = 0; i < k.size(); i++) {
+    k[i] = static_cast<uint16_t>(RandomHalf() | (random_numbers() % 2) << 15U);
+    v[i] = RandomHalf();
+    keys[i] = ToFloat(k[i]);
+    values[i] = ToFloat(v[i]);
+  }
+  const auto q = Random(kHead, 3);
+  std::vector<float> out(kHead), scores(static_cast<size_t>((n + kLanes - 1) / kLanes * kLanes));
+  FastKernels()->attend_one(q.data(), k.data(), v.data(), kStride, n, out.data(), scores.data());
+  const auto expected = Attention(q.data(), keys, values, kStride, n, 1);
+  for (size_t i = 0; i < kHead; i++) ExpectNear(out[i], expected[i], 2e-6, "value " + std::to_string(i) + " of " + std::to_string(n) + " tokens");
+}
+
+void TestKernels() {
+  Test("packed weights keep their values, also the last rows", [] {
+    for (const int n_out : {16, 64, 41, 9, 1}) TestUnpack(96, n_out);
+  });
+  Test("products are those of the quantised values, for any number of rows and outputs", [] {
+    for (int n_rows = 1; n_rows <= 34; n_rows++) TestMultiply(64, 48, n_rows, 16);
+    TestMultiply(384, 105, 3, 64);
+    TestMultiply(2048, 32, 450, 16);  // more rows than fit into a cache
+  });
+  Test("a row of zeros is quantised to zeros", [] {
+    const std::vector<float> zeros(64);
+    std::vector<uint8_t> row(QuantisedBytes(64), 1);
+    FastKernels()->quantise(zeros.data(), 64, row.data());
+    Expect(std::ranges::all_of(row, [](uint8_t byte) { return byte == 0; }), "something else is there");
+  });
+  Test("attention is that of a plain loop, for any number of tokens and from any row on", [] {
+    for (const int n : {1, 2, 15, 16, 63, 64, 65, 130}) TestAttend(n, n / 3, 2);
+  });
+  Test("attention to one token by large scores has no overflow", [] { TestAttend(70, 24, 40); });
+  Test("attention of one token to halves is that of a plain loop", [] {
+    for (const int n : {1, 2, 15, 16, 17, 100, 1500}) TestAttendOne(n);
+  });
+  Test("GELU is that of its formula, also where it is flat", [] {
+    auto x = Random(1003, 12);
+    x.insert(x.end(), {0.0F, 1e6F, -1e6F, 1e-20F});
+    std::vector<float> out(x.size());
+    FastKernels()->gelu(x.data(), out.data(), x.size());
+    for (size_t i = 0; i < x.size(); i++) {
+      const double value = x[i];
+      const double expected = 0.5 * value * (1 + std::tanh(0.79788456080286535588 * value * (1 + 0.044715 * value * value)));
+      ExpectNear(out[i], expected, 1e-6 * std::max(1.0, std::abs(expected)), "GELU of " + std::to_string(value));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace aana::test
+
+int main() {
+  if (aana::compute::FastKernels()) aana::test::TestKernels();
+  else aana::test::Test("this processor has no kernels", [] {});
+  return aana::test::ExitStatus();
+}
