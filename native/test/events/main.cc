@@ -39,6 +39,7 @@ struct Totals {
   uint64_t n_accepted = 0;
   uint64_t n_idle = 0;
   uint64_t n_steps = 0;
+  uint64_t n_passes = 0;
 };
 
 struct Open {
@@ -104,6 +105,7 @@ class EventSequence {
     totals_.n_accepted += counts.n_accepted;
     totals_.n_idle += counts.n_idle;
     totals_.n_steps += counts.n_steps;
+    totals_.n_passes += counts.n_ubatches;
   }
 
  private:
@@ -273,7 +275,7 @@ int main(int argc, char** argv) {
   std::printf("%llu requests in %u sequences of events: %llu whole, %llu cancelled, %llu too late, %llu with readers who stayed away, %llu failed with their decode\n",
               count(totals.n_requests), n, count(totals.n_whole), count(totals.n_cancelled), count(totals.n_late), count(totals.n_slow),
               count(totals.n_failed));
-  std::printf("%llu steps, %llu interruptions, %llu prompt tokens reused, %llu guesses came true, %llu idle tokens\n", count(totals.n_steps), count(totals.n_preempted),
-              count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
+  std::printf("%llu steps, %llu passes, %llu interruptions, %llu prompt tokens reused, %llu guesses came true, %llu idle tokens\n", count(totals.n_steps),
+              count(totals.n_passes), count(totals.n_preempted), count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
   return 0;
 }

@@ -1,11 +1,15 @@
+#include <iterator>
 #include <map>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "../sampling/check.h"
 #include "core/llama/schedule/slots.h"
+#include "core/llama/schedule/ubatches.h"
 #include "tests.h"
 
 namespace aana::test {
@@ -38,6 +42,7 @@ class FakeMemory final : public SequenceMemory {
   bool Share(llama_seq_id from, llama_seq_id to, size_t n) override {
     Expect(held[to] == 0, "the slot that gets a beginning is not empty");
     Expect(n <= held[from], "the slot has fewer tokens than it shares");
+    if (!can_share) return false;
     n_shares++;
     held[to] = n;
     return true;
@@ -53,6 +58,7 @@ class FakeMemory final : public SequenceMemory {
   std::map<llama_seq_id, size_t> held;
   int n_shares = 0;
   bool can_shift = true;
+  bool can_share = true;
 
  private:
   Sharing sharing_;
@@ -122,9 +128,96 @@ void ExpectReused(const Slot& slot, int32_t n) {
   Expect(reused == n, std::to_string(reused) + " tokens are reused, not " + std::to_string(n));
 }
 
+// Four conversations of `n` tokens, the oldest in slot 0, of which the third goes on and runs.
+struct ThirdRuns : Fixture {
+  explicit ThirdRuns(SequenceMemory::Sharing sharing = SequenceMemory::Sharing::kCopies, size_t n = 50) : Fixture(sharing, 4, 10'000) {
+    for (int i = 0; i < 4; i++) Finish(i, Numbers(1000 * i, n));
+    Expect(Admit(4, Numbers(2000, n + 1)).index == 2, "the third conversation has another slot");
+  }
+};
+
+// Returns the mean number of passes of a step in which each running sequence computes a token. Answers of random lengths come at random times, so that
+// `n_running` of them run on average.
+double MeanPasses(size_t n_slots, size_t n_running) {
+  Fixture of(SequenceMemory::Sharing::kCopies, n_slots, SIZE_MAX);
+  std::mt19937 random(1);
+  std::map<int64_t, uint32_t> n_left;
+  int64_t id = 0;
+  int n_passes = 0;
+  int n_steps = 0;
+  for (int step = 0; step < 5000; step++) {
+    if (random() % 50 < n_running && n_left.size() < n_slots) {
+      auto& slot = of.Admit(++id, Numbers(static_cast<llama_token>(10 * id), 2));
+      Decode(of.slots, of.memory, slot, 2);
+      n_left[id] = 1 + random() % 100;
+    }
+    std::vector<llama::SequenceTokens> batch;
+    for (const auto& slot : of.slots) {
+      if (slot.sequence) batch.push_back({slot.sequence_id, 1});
+    }
+    n_passes += llama::CountUbatches(batch, 512, true);
+    n_steps += batch.empty() ? 0 : 1;
+    for (auto running = n_left.begin(); running != n_left.end();) {
+      const bool ends = --running->second == 0;
+      if (ends) of.slots.Release(*of.slots.Find(running->first));
+      running = ends ? n_left.erase(running) : std::next(running);
+    }
+  }
+  return n_passes / static_cast<double>(n_steps);
+}
+
 }  // namespace
 
 void TestSlots() {
+  Test("a prompt gets the slot beside a running one, and the conversation of that slot takes the place of the oldest", [] {
+    ThirdRuns of;
+    Expect(of.Admit(5, Numbers(9000, 20)).index == 1, "it got another slot");
+    const auto& moved = of.Admit(6, Numbers(1000, 60));
+    Expect(moved.index == 0, "the conversation is not in the oldest slot");
+    ExpectReused(moved, 50);
+    ExpectReused(of.Admit(7, Numbers(3000, 60)), 50);
+  });
+  Test("a moved conversation keeps its age", [] {
+    ThirdRuns of;
+    auto& beside = of.Admit(5, Numbers(9000, 20));
+    Decode(of.slots, of.memory, beside, 20);
+    of.slots.Release(beside);
+    // The second conversation is in slot 0, and still the oldest. It makes room for the shorter one of slots 1 and 3.
+    Expect(of.Admit(6, Numbers(8000, 20)).index == 1, "it got another slot");
+    ExpectReused(of.Admit(7, Numbers(9000, 30)), 20);
+    ExpectReused(of.Admit(8, Numbers(3000, 60)), 50);
+  });
+  Test("a slot that keeps nothing is taken first, and nothing moves for it", [] {
+    ThirdRuns of;
+    of.slots.Forget(of.slots[3]);
+    Expect(of.Admit(5, Numbers(9000, 20)).index == 3, "it did not get the empty one");
+    Expect(of.memory.n_shares == 0, "something was copied");
+    Expect(of.Admit(6, Numbers(9500, 20)).index == 1 && of.memory.n_shares == 1, "the second conversation was not moved");
+  });
+  Test("nothing moves for a place beside others where it costs more than it gains", [] {
+    ThirdRuns shared(SequenceMemory::Sharing::kCells);
+    Expect(shared.Admit(5, Numbers(9000, 20)).index == 0, "sequences that share their cells need no place beside others");
+    ThirdRuns with_long_ones(SequenceMemory::Sharing::kCopies, 600);
+    Expect(with_long_ones.Admit(5, Numbers(9000, 20)).index == 0, "a long conversation moved");
+    ThirdRuns of;
+    Expect(of.Admit(ReproduciblePrompt(5, Numbers(9000, 20))).index == 0, "a reproducible prompt is computed alone");
+    ThirdRuns begun;
+    auto& next = begun.Admit(5, Joined(Numbers(0, 20), Numbers(9000, 20)));
+    Expect(next.index == 0, "it left the slot with its beginning");
+    ExpectReused(next, 20);
+  });
+  Test("where a memory gives no copy, only the oldest conversation is forgotten", [] {
+    ThirdRuns of;
+    of.memory.can_share = false;
+    Expect(of.Admit(5, Numbers(9000, 20)).index == 0, "it got another slot");
+    ExpectReused(of.Admit(6, Numbers(1000, 60)), 50);
+  });
+  Test("answers that come and go stay beside each other", [] {
+    for (const auto& [n_slots, n_running, most] : {std::tuple(8, 2, 1.2), {8, 4, 1.5}, {32, 8, 2.0}}) {
+      const double passes = MeanPasses(static_cast<size_t>(n_slots), static_cast<size_t>(n_running));
+      Expect(passes < most, std::to_string(n_running) + " of " + std::to_string(n_slots) + " take " + std::to_string(passes) + " passes a step");
+    }
+  });
   Test("a prompt that continues a finished one gets its slot", [] {
     Fixture of;
     const auto& first = of.Finish(1, Numbers(0, 50));

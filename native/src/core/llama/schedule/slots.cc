@@ -5,6 +5,7 @@
 
 #include "core/llama/common_prefix.h"
 #include "core/llama/schedule/fixed_chunks.h"
+#include "core/llama/schedule/neighbours.h"
 
 namespace aana::llama {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 constexpr size_t kMinAwaited = 8;
 // A copy takes whole sequences. Copying this many tokens costs less than computing one.
 constexpr size_t kCopiedPerComputed = 16;
+// Most tokens of a conversation that is moved to another slot. Copying them takes less than computing 32 tokens, and an answer of 32 tokens or more
+// spares a pass, or idle tokens, for each.
+constexpr size_t kMostMoved = 512;
 
 // Whether the sequence may use what the slot decoded. Keys and values of another adapter are of no use.
 bool Matches(const Slot& slot, const Sequence& sequence) {
@@ -63,14 +67,55 @@ bool Slots::HasFree() const {
 Slot* Slots::ChooseFree(const Sequence& sequence) {
   Slot* best = nullptr;
   size_t most_spared = 0;
+  const auto age = [](const Slot& slot) { return std::pair(!slot.decoded.empty(), slot.used_at); };
   for (auto& slot : slots_) {
     if (slot.sequence) continue;
     const size_t spared = Spared(slot, sequence);
-    if (best && (spared < most_spared || (spared == most_spared && slot.used_at >= best->used_at))) continue;
+    if (best && (spared < most_spared || (spared == most_spared && age(slot) >= age(*best)))) continue;
     best = &slot;
     most_spared = spared;
   }
   return best;
+}
+
+Slot* Slots::FindCloser(const Slot& oldest, const Sequence& sequence) {
+  std::vector<bool> runs(slots_.size());
+  for (const auto& slot : slots_) runs[slot.index] = slot.sequence && !slot.sequence->is_reproducible();
+  const auto distance = [&](const Slot& slot) { return DistanceToOthers(slot.index, runs); };
+  const size_t n_held = Held(oldest, sequence);
+  Slot* best = nullptr;
+  for (auto& slot : slots_) {
+    // The sequence would lose what `oldest` has of its beginning.
+    if (slot.sequence || slot.decoded.size() > kMostMoved || Held(slot, sequence) < n_held) continue;
+    const auto rank = [&](const Slot& of) { return std::pair(distance(of), of.decoded.size()); };
+    if (distance(slot) < distance(oldest) && (!best || rank(slot) < rank(*best))) best = &slot;
+  }
+  return best;
+}
+
+Slot& Slots::MoveBesideRunning(Slot& oldest, const Sequence& sequence) {
+  // A reproducible sequence is computed alone, wherever it is.
+  if (memory_.sharing() == SequenceMemory::Sharing::kCells || sequence.is_reproducible() || Spared(oldest, sequence) > 0) return oldest;
+  auto* closer = FindCloser(oldest, sequence);
+  if (!closer || !Copy(*closer, oldest)) return oldest;
+  return *closer;
+}
+
+bool Slots::Copy(const Slot& from, Slot& to) {
+  Forget(to);
+  // What lies behind `n_exact` is of no use to a later sequence.
+  const size_t n = std::min(from.decoded.size(), from.n_exact);
+  if (n > 0) {
+    if (ledger_.n_free() < n || !memory_.Share(from.sequence_id, to.sequence_id, n)) return false;
+    ledger_.Append(to.index, n);
+  }
+  to.decoded.assign(from.decoded.begin(), from.decoded.begin() + static_cast<std::ptrdiff_t>(n));
+  to.n_fixed = WholeChunks(std::min(from.n_fixed, n));
+  to.adapter = from.adapter;
+  to.cache_key = from.cache_key;
+  to.n_prompt = from.n_prompt;
+  to.used_at = from.used_at;
+  return true;
 }
 
 Slots::Source Slots::FindSource(const Sequence& sequence, const Slot* except) {
@@ -109,6 +154,7 @@ std::optional<AwaitedPrefix> Slots::FindAwaited(const Sequence& sequence, const 
 Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   Slot* slot = ChooseFree(*sequence);
   if (!slot) return nullptr;
+  slot = &MoveBesideRunning(*slot, *sequence);
   slot->sequence = std::move(sequence);
   slot->sequence->NoteAdmitted();
   slot->n_prompt = static_cast<size_t>(slot->sequence->n_prompt());

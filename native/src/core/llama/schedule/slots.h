@@ -51,8 +51,9 @@ struct Slot {
 };
 
 // The engine's slots, and what the context keeps for each. A sequence gets the free slot that spares it most of its prompt without forgetting
-// more than that, else the one that was used the longest ago. The beginning of its prompt is shared with the slot that has most of it, also with
-// one that runs. If a running sequence computes a longer beginning of it at the moment, the sequence waits for that.
+// more than that, else an empty one, else the one that was used the longest ago. Where each sequence has cells of its own, it then changes places with a free slot
+// beside those that run, because sequences with consecutive ids are computed in one pass. The beginning of its prompt is shared with the slot
+// that has most of it, also with one that runs. If a running sequence computes a longer beginning of it at the moment, the sequence waits for that.
 class Slots {
  public:
   // `memory` must outlive this. It has `n_cells` cells.
@@ -114,6 +115,12 @@ class Slots {
   // The running slot that will have most of it, where that is much more than `n_there`.
   std::optional<AwaitedPrefix> FindAwaited(const Sequence& sequence, const Slot* except, size_t n_there) const;
   Slot* ChooseFree(const Sequence& sequence);
+  // Returns the free slot that the sequence should have in place of `oldest`, which then has what that slot kept; `oldest` where none is better.
+  Slot& MoveBesideRunning(Slot& oldest, const Sequence& sequence);
+  // The free slot closest to those that run, of equals the one with the fewest tokens to move. Null when none is closer than `oldest`.
+  Slot* FindCloser(const Slot& oldest, const Sequence& sequence);
+  // Gives `to`, which is free, what `from` keeps. False when the context cannot; `to` is then empty.
+  bool Copy(const Slot& from, Slot& to);
   // Tokens of the sequence's beginning that a running sequence has or will have.
   size_t Reusable(const Sequence& sequence) const;
   // Whether another slot can get the first `n` tokens of this one.
