@@ -385,15 +385,21 @@ void DecodeLoop::NoteBegun(Slot& slot) {
   auto& sequence = *slot.sequence;
   if (slot.IsWaiting() || std::exchange(sequence.has_begun, true)) return;
   sequence.n_charged = slot.n_prompt_left();
-  Charge(sequence, sequence.n_charged);
+  Charge(sequence, static_cast<double>(sequence.n_charged));
   counters_.Change([&](Counts& counts) {
     counts.n_prompt += static_cast<uint64_t>(sequence.n_prompt());
     counts.n_reused += static_cast<uint64_t>(sequence.n_reused);
   });
 }
 
-void DecodeLoop::Charge(const Sequence& sequence, int64_t n_tokens) {
+void DecodeLoop::Charge(const Sequence& sequence, double n_tokens) {
   shares_.Charge(sequence.terms().tenant, sequence.terms().weight, n_tokens);
+}
+
+double DecodeLoop::Overhead(const std::vector<Share>& plan) const {
+  const auto n_idle = std::ranges::count_if(plan, &Share::is_idle);
+  const auto n_passes = CountUbatches(batch_.sequences(), context_.n_ubatch(), context_.has_streams());
+  return (n_passes * step_cost_.TokensPerPass() + static_cast<double>(n_idle)) / static_cast<double>(std::ssize(plan) - n_idle);
 }
 
 Slot* DecodeLoop::FindVictim() {
@@ -491,6 +497,7 @@ void DecodeLoop::NoteWork(const std::vector<Share>& plan, std::chrono::duration<
 
 void DecodeLoop::NoteDecoded(const std::vector<Share>& plan) {
   const auto* tokens = batch_.get().token;
+  const double overhead = Overhead(plan);
   for (const auto& share : plan) {
     auto& slot = slots_[share.slot];
     if (share.is_idle) {
@@ -498,8 +505,9 @@ void DecodeLoop::NoteDecoded(const std::vector<Share>& plan) {
       tokens++;
       continue;
     }
-    // The prompt was charged when the sequence began, and what is computed again costs nothing.
-    if (slot.n_prompt_left() == 0) Charge(*slot.sequence, share.n_tokens);
+    // The tokens of the prompt were charged when the sequence began, and what is computed again after an interruption costs nothing.
+    if (slot.n_prompt_left() == 0) Charge(*slot.sequence, share.n_tokens + overhead);
+    else if (slot.sequence->n_charged > 0) Charge(*slot.sequence, overhead);
     slots_.Append(slot, tokens, static_cast<size_t>(share.n_tokens));
     tokens += share.n_tokens;
   }
@@ -600,7 +608,7 @@ std::unique_ptr<Sequence> DecodeLoop::Release(Slot& slot) {
   auto& sequence = *slot.sequence;
   // What was charged for the prompt and is not computed.
   const int64_t n_missing = std::exchange(sequence.n_charged, 0) > 0 && !sequence.HasNextToken() ? slot.n_prompt_left() : 0;
-  if (n_missing > 0) Charge(sequence, -n_missing);
+  if (n_missing > 0) Charge(sequence, -static_cast<double>(n_missing));
   shares_.End(sequence.terms().tenant);
   return slots_.Release(slot);
 }

@@ -93,7 +93,9 @@ class DecodeLoop {
   void Guess(const std::vector<Share>& plan);
   // Counts the tokens of a sequence that begins, once.
   void NoteBegun(Slot& slot);
-  void Charge(const Sequence& sequence, int64_t n_tokens);
+  void Charge(const Sequence& sequence, double n_tokens);
+  // Returns what a plan that was computed cost each of its sequences besides their tokens, in tokens: its passes over the weights, and idle tokens.
+  double Overhead(const std::vector<Share>& plan) const;
   std::vector<Output> FillBatch(const std::vector<Share>& plan);
   // As llama_decode returns; an exception counts as a failed computation.
   int32_t Decode(const AdapterUse& adapter);

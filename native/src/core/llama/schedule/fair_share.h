@@ -9,8 +9,8 @@
 
 namespace aana::llama {
 
-// Divides an engine among tenants by their weights (start-time fair queuing). The virtual time of a tenant is the tokens that were computed
-// for it, divided by its weight. The tenant with the least virtual time is next. A tenant that comes back begins at the present virtual time,
+// Divides an engine among tenants by their weights (start-time fair queuing). The virtual time of a tenant is what was computed for it, in tokens,
+// divided by its weight. The tenant with the least virtual time is next. A tenant that comes back begins at the present virtual time,
 // so idle time gives no credit. Not thread-safe.
 class FairShare {
  public:
@@ -34,10 +34,8 @@ class FairShare {
     by_name_[tenant].n_places--;
     if (by_name_.size() > kMaxRemembered) std::erase_if(by_name_, [&](const auto& entry) { return entry.second.n_places == 0 && entry.second.time <= now_; });
   }
-  // The engine computes `n_tokens` for the tenant, or computes fewer than it was charged for when negative. The tenant has a place.
-  void Charge(const std::string& tenant, double weight, int64_t n_tokens) {
-    by_name_[tenant].time += static_cast<double>(n_tokens) / weight;
-  }
+  // The engine computes for the tenant what takes as long as `n_tokens`, or less than it was charged for when negative. The tenant has a place.
+  void Charge(const std::string& tenant, double weight, double n_tokens) { by_name_[tenant].time += n_tokens / weight; }
 
  private:
   static constexpr size_t kMaxRemembered = 4096;

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "core/llama/decode_loop.h"
+
+namespace aana::test {
+
+// A decode loop with a fake model, which makes a step when it is told to.
+class LoopHarness {
+ public:
+  explicit LoopHarness(const llama::LoadOptions& options);
+
+  void Submit(llama::ReadRequest request) { inbox_.Post(std::move(request)); }
+  // Returns the events of one turn, which are read at once.
+  std::vector<llama::Event> Turn();
+  // Returns all events until no request is left.
+  std::vector<llama::Event> TurnUntilIdle();
+
+ private:
+  llama::LoadOptions options_;
+  llama::Model model_;
+  llama::Context context_;
+  llama::Adapters adapters_;
+  llama::Inbox inbox_;
+  llama::Outbox outbox_{[] {}};
+  llama::Counters counters_;
+  llama::DecodeLoop loop_;
+};
+
+// A request for `max_tokens` greedy tokens after `prompt`.
+llama::ReadRequest GreedyRequest(llama::RequestId id, std::vector<llama_token> prompt, int32_t max_tokens);
+
+}  // namespace aana::test

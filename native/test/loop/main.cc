@@ -1,0 +1,8 @@
+// Tests of the decode loop of the language model engine over a fake of llama.cpp.
+#include "../sampling/check.h"
+#include "tests.h"
+
+int main() {
+  aana::test::TestFairness();
+  return aana::test::ExitStatus();
+}

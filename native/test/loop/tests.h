@@ -1,0 +1,7 @@
+#pragma once
+
+namespace aana::test {
+
+void TestFairness();
+
+}  // namespace aana::test
