@@ -105,5 +105,6 @@ export { ModelStore, type ResolvedModel } from './models/index.ts';
 export { InferenceException } from './replicas/index.ts';
 export type { AppliedMigration, MigrationSource, Repositories, Storage } from './storage/index.ts';
 export * as schemas from './schemas/index.ts';
+export * as transcripts from './transcripts/index.ts';
 export { z } from 'zod';
 export type { PluginState, ReloadOutcome } from './plugins/set/plugin-state.ts';

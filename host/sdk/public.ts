@@ -1,5 +1,6 @@
 export * as z from 'zod/mini';
 export * from '../schemas/index.ts';
+export * from '../transcripts/index.ts';
 export type { Capability } from './capabilities/capabilities.ts';
 export { type CancelSignal, Context, type Log, type LogFields, StreamContext } from './context.ts';
 export {
