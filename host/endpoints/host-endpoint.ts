@@ -3,6 +3,7 @@ import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { KeptPlaces, type KeptPlacesOptions } from '../core/kept-places.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
+import { textTypesOf } from './answers.ts';
 import { parseInput, type ServedEndpoint, type ServedOptions, type UploadedFile } from './endpoint.ts';
 import { checkOutput } from './output-check.ts';
 
@@ -82,11 +83,13 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     checkOutput(name, output, value);
     return JSON.stringify(value) ?? 'null';
   };
+  const outputSchema = schemaOf(output, 'output', name);
+  textTypesOf({ name, outputSchema, streaming }); // throws if the schema names a wrong media type
   return {
     ...options,
     description,
     inputSchema: schemaOf(input, 'input', name),
-    outputSchema: schemaOf(output, 'output', name),
+    outputSchema,
     streaming,
     validate: (value) => parseInput(input, value),
     initialize,

@@ -1,3 +1,5 @@
+export { ANSWER_BY } from '../schemas/index.ts';
+export { answerCasesOf, isTextAnswer, type TextAnswer, textAnswerOf, textTypesOf } from './answers.ts';
 export {
   type EndpointRun,
   parseInput,

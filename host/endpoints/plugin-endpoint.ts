@@ -1,6 +1,7 @@
 import type { EndpointDescription } from '../core/endpoint-description.ts';
 import { AanaError } from '../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
+import { textTypesOf } from './answers.ts';
 import type { EndpointRun, ServedEndpoint, ServedOptions, UploadedFile } from './endpoint.ts';
 import { checkComponentInput, compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
@@ -42,6 +43,7 @@ export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
 }
 
 function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): ServedEndpoint {
+  textTypesOf(info); // throws if the schema names a wrong media type
   const check = outputCheck(info.name, info.outputSchema);
   const checked = (write: EndpointRun['write']): EndpointRun['write'] =>
     check

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { type ServedEndpoint, pluginEndpoints } from '../endpoints/index.ts';
-import { AsrOutput, VideoInput } from '../schemas/index.ts';
+import { answerBy, AsrOutput, textAnswer, VideoInput } from '../schemas/index.ts';
 import { startServer } from '../http/fixtures/test-server.ts';
 import { valueAt } from '../core/json/json-pointer.ts';
 import { buildOpenApi } from './index.ts';
@@ -181,5 +181,53 @@ OpenApi(
     }
   },
 );
+
+OpenApi('has a component for each case of an answer, and the media types of text', () => {
+  const told = pluginEndpoints({
+    name: 'p',
+    endpoints: [
+      {
+        name: 'tell',
+        path: '/tell',
+        summary: '',
+        description: '',
+        inputSchema: { type: 'object' },
+        outputSchema: z.toJSONSchema(answerBy('format', { json: AsrOutput, x_vtt: textAnswer('text/vtt') })),
+        streaming: false,
+      },
+      {
+        name: 'list',
+        path: '/list',
+        summary: '',
+        description: '',
+        inputSchema: { type: 'object' },
+        outputSchema: z.toJSONSchema(textAnswer('text/csv')),
+        streaming: false,
+      },
+    ],
+    run: async () => '{}',
+  });
+  const options = { title: 't', version: '1', baseUrl: 'http://h:1' };
+  const { paths, components } = JSON.parse(JSON.stringify(buildOpenApi(told, { ...options, hasTasks: true })));
+  const [plain, vtt] = ['TellResponse', 'TellXVttResponse'].map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  const tell = paths['/tell'].post;
+  assert.equal(tell.responses['200'].content, {
+    'application/json': { schema: { anyOf: [plain, { $ref: '#/components/schemas/TaskId' }] } },
+    'text/vtt': { schema: { type: 'string' } },
+  });
+  assert.equal(tell['x-aana-endpoint'].output, {
+    anyOf: [plain, vtt],
+    'x-aana-answer-by': { key: 'format', values: ['json', 'x_vtt'] },
+  });
+  assert.equal(Object.keys(components.schemas.TellResponse.properties), [
+    'segments',
+    'transcription_info',
+    'transcription',
+  ]);
+  assert.is(components.schemas.TellXVttResponse['x-aana-text'], true);
+  assert.equal(Object.keys(paths['/list'].post.responses['200'].content), ['application/json', 'text/csv']);
+  const without = JSON.parse(JSON.stringify(buildOpenApi(told, options)));
+  assert.equal(Object.keys(without.paths['/list'].post.responses['200'].content), ['text/csv']);
+});
 
 OpenApi.run();

@@ -2,6 +2,7 @@ import type { oas31 } from 'openapi3-ts';
 import * as z from 'zod';
 import type { DeferOption } from '../core/endpoint-description.ts';
 import { fileKeys, findFileReferences, type ServedEndpoint } from '../endpoints/index.ts';
+import { type EndpointAnswers, endpointAnswers } from './endpoint-answers.ts';
 import { type CodeSample, codeSamples } from './code-samples.ts';
 import { ENDPOINT_FAILURES, failures } from './failures.ts';
 import { parametersOf } from './route-operation.ts';
@@ -26,7 +27,7 @@ export interface EndpointExtension {
   readonly streaming: boolean;
   readonly defer: DeferOption;
   /** The output, or one streamed value, even if the answer is the id of a task. */
-  readonly output: oas31.ReferenceObject;
+  readonly output: EndpointAnswers['output'];
 }
 
 /** Returns the operation of an endpoint, and adds its schemas to the components. */
@@ -38,9 +39,9 @@ export function endpointOperation(
   const name = pascalCase(endpoint.name);
   const example = exampleOf(endpoint, true);
   const input = schemas.add(`${name}Request`, endpoint.inputSchema);
-  const output = schemas.add(`${name}Response`, endpoint.outputSchema);
+  const answers = endpointAnswers(endpoint, name, schemas);
   const defer = options.hasTasks ? (endpoint.deferOption ?? 'optional') : 'never';
-  const extension: EndpointExtension = { streaming: endpoint.streaming, defer, output };
+  const extension: EndpointExtension = { streaming: endpoint.streaming, defer, output: answers.output };
   return {
     operationId: endpoint.name,
     summary: endpoint.summary === '' ? endpoint.name : endpoint.summary,
@@ -52,7 +53,7 @@ export function endpointOperation(
       '200':
         defer === 'always'
           ? jsonResponse('The request is stored as a task.', TASK_ID)
-          : successResponse(endpoint, output, defer),
+          : successResponse(endpoint, answers, defer),
       ...failures(...ENDPOINT_FAILURES, ...(defer === 'never' ? [] : ([409] as const))),
     },
     'x-aana-endpoint': extension,
@@ -143,12 +144,20 @@ function jsonResponse(description: string, schema: oas31.SchemaObject | oas31.Re
 
 function successResponse(
   { streaming }: ServedEndpoint,
-  output: oas31.ReferenceObject,
+  { output, json, textTypes }: EndpointAnswers,
   defer: EndpointExtension['defer'],
 ): oas31.ResponseObject {
-  const schema = defer === 'optional' ? { anyOf: [output, TASK_ID] } : output;
+  const schemas = [...json, ...(defer === 'optional' ? [TASK_ID] : [])];
+  const [only, ...others] = schemas;
   const description = defer === 'optional' ? ' With `defer=true`: the id of the task.' : '';
-  if (!streaming) return jsonResponse(`The answer.${description}`, schema);
+  if (!streaming)
+    return {
+      description: `The answer.${description}`,
+      content: {
+        ...(only && { 'application/json': { schema: others.length === 0 ? only : { anyOf: schemas } } }),
+        ...Object.fromEntries(textTypes.map((type) => [type, { schema: { type: 'string' } }])),
+      },
+    };
   const value: oas31.MediaTypeObject = { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } };
   return {
     description: `A stream of values: concatenated JSON texts, or lines or server-sent events if \`Accept\` asks for them. An error after the first value ends the stream, with the four keys of an error.${description}`,

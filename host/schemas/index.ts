@@ -1,3 +1,4 @@
+export * from './answers.ts';
 export * from './artifact.ts';
 export * from './asr.ts';
 export * from './chat.ts';

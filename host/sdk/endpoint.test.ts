@@ -1,12 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
+  answerBy,
+  asText,
+  AsrOutput,
   type Audio,
   type Context,
   defineEndpoint,
   definePlugin,
   HostError,
   type StreamContext,
+  textAnswer,
   TextChunk,
   VideoInput,
   z,
@@ -59,6 +63,27 @@ Endpoint('describe themselves with JSON Schemas that mark file parts', () => {
   assert.equal(schema.required, ['video'], 'what has a default is not required');
   assert.is(schema.properties.video.properties.content.anyOf[0]['x-aana-file'], true);
   assert.is(schema.$schema, 'https://json-schema.org/draft/2020-12/schema');
+});
+
+Endpoint('answer with text of a media type that they declare, or with the result of a deployment unchecked', () => {
+  const transcript = { segments: [], transcription_info: { language: 'en' }, transcription: { text: '' } };
+  const plugin = definePlugin([
+    defineEndpoint({
+      name: 'act',
+      path: '/act',
+      summary: 'Acts',
+      input: z.strictObject({ format: z._default(z.enum(['json', 'csv']), 'json') }),
+      output: answerBy('format', { json: AsrOutput, csv: textAnswer('text/csv') }),
+      run: ({ format }, ctx) =>
+        format === 'csv' ? asText('text/csv', 'a,b') : ctx.asr.transcribe(ctx.video.open(video).extractAudio()),
+    }),
+  ]);
+  const schema = JSON.parse(plugin.describe()[0]?.outputSchema ?? '');
+  assert.equal(schema['x-aana-answer-by'], { key: 'format', values: ['json', 'csv'] });
+  assert.is(schema.anyOf[1]['x-aana-text'], true);
+  const fakes: FakeHost = { deployments: { asr_deployment: { transcribe: () => transcript } } };
+  assert.equal(runEndpoint(plugin, 'act', {}, fakes).output, transcript);
+  assert.equal(runEndpoint(plugin, 'act', { format: 'csv' }, fakes).output, { media_type: 'text/csv', text: 'a,b' });
 });
 
 Endpoint('get their input with defaults filled in', () => {

@@ -7,6 +7,7 @@ import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
 import { abortOnClose, traceparentOf } from '../request/request-context.ts';
 import { JsonStream } from '../response/stream.ts';
+import { sendOutput } from '../response/whole-answer.ts';
 import { admitDeferred, deferRequest, isDeferred } from './deferral.ts';
 
 /** Runs an endpoint for a request, or stores the request as a task. */
@@ -37,8 +38,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
       write: stream.write,
     });
     if (endpoint.streaming) return stream.end();
-    ctx.type = 'application/json';
-    ctx.body = output;
+    sendOutput(ctx, endpoint, output);
   } catch (error) {
     if (!stream.started) throw error;
     ctx.state['failedStatus'] = signal.aborted ? 499 : 200;

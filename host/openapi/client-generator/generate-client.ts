@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot, packageVersion } from '../../core/package-root.ts';
+import { answerCasesOf } from '../../endpoints/index.ts';
 import { comment, printType, propertyName, quoted } from './print-types.ts';
 import {
   type ApiDocument,
@@ -111,23 +112,44 @@ function endpointMethod(
   { isDeferred, isOptional, nameOf }: EndpointMethodOptions,
 ): string[] {
   const given = printType(input, { nameOf, indent: '  ' });
-  const value = printType(output, { nameOf, indent: '  ' });
-  const result = isDeferred && isStreaming ? `Array<${value}>` : value;
-  const answer = isDeferred
-    ? `Promise<TaskHandle<${result}>>`
-    : isStreaming
-      ? `AsyncGenerator<${value}, void, undefined>`
-      : `Promise<${value}>`;
+  const answerOf = (schema: unknown): string => {
+    const value = printType(schema, { nameOf, indent: '  ' });
+    if (!isDeferred) return isStreaming ? `AsyncGenerator<${value}, void, undefined>` : `Promise<${value}>`;
+    return `Promise<TaskHandle<${isStreaming ? `Array<${value}>` : value}>>`;
+  };
+  const answer = answerOf(output);
+  const overloads = overloadsOf(given, output, answerOf);
   const call = isDeferred ? 'defer' : isStreaming ? 'stream' : 'call';
+  const options = isDeferred ? 'options?: DeferOptions' : 'options?: CallOptions';
   return [
     ...comment(
       isDeferred && defer === 'optional' ? `${description}\n\nIt is stored as a task and runs later.` : description,
       '  ',
     ),
-    `  ${name}(input: ${given}${isOptional ? ' = {}' : ''}, options?: ${isDeferred ? 'DeferOptions' : 'CallOptions'}): ${answer} {`,
+    ...overloads.map((said) => `  ${name}(input${isOptional ? '?' : ''}: ${said.given}, ${options}): ${said.answer};`),
+    `  ${name}(input: ${given}${isOptional ? ' = {}' : ''}, ${options}): ${answer} {`,
     `    return this.#api.${call}(${quoted(path)}, input, options${isDeferred && defer === 'always' ? ', false' : ''});`,
     '  }',
   ];
+}
+
+/**
+ * Returns a signature for each case of an output that depends on a key of the input, and one for an input whose case
+ * the compiler does not know.
+ */
+function overloadsOf(
+  given: string,
+  output: unknown,
+  answerOf: (schema: unknown) => string,
+): { readonly given: string; readonly answer: string }[] {
+  const by = typeof output === 'object' && output !== null ? answerCasesOf(output) : undefined;
+  if (!by) return [];
+  const key = propertyName(by.key);
+  const cases = by.cases.map(({ value, schema }, n) => ({
+    given: `${given} & { ${n === 0 ? `${key}?: ${quoted(value)} | null` : `${key}: ${quoted(value)}`} }`,
+    answer: answerOf(schema),
+  }));
+  return [...cases, { given, answer: answerOf(output) }];
 }
 
 function plainMethod(

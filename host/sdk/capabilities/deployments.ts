@@ -1,3 +1,4 @@
+import type * as z from 'zod/mini';
 import {
   AsrOutput,
   type ChatDialogInput,
@@ -28,9 +29,16 @@ function typed<T extends object>(schema: unknown, answer: T): T {
   return answer;
 }
 
-/** Whether a value is the unchanged result of a typed method with this schema. */
+/** Whether a value is the unchanged result of a typed method with this schema, or with a branch of this union. */
 export function isTypedAnswer(schema: unknown, value: unknown): boolean {
-  return typeof value === 'object' && value !== null && typedAnswers.get(value) === schema;
+  if (typeof value !== 'object' || value === null) return false;
+  const of = typedAnswers.get(value);
+  return of !== undefined && (of === schema || branchesOf(schema).includes(of));
+}
+
+function branchesOf(schema: unknown): readonly unknown[] {
+  const { def } = (schema as z.ZodMiniType)._zod;
+  return def.type === 'union' ? (def as z.core.$ZodUnionDef).options : [];
 }
 
 /** Arguments by name. They may contain an {@link Audio} at any depth. */

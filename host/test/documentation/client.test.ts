@@ -15,7 +15,7 @@ let varied: VariedApp;
 let project = '';
 
 const USE = `
-import { ApiError, Client, openFile, type GrowTreeResponse } from './client.ts';
+import { ApiError, Client, openFile, type GrowTreeResponse, type ListColoursRequest } from './client.ts';
 
 const client = new Client({ apiKey: 'unused' });
 const say = (what: string, value: unknown): void => console.log(JSON.stringify([what, value]));
@@ -23,6 +23,13 @@ const failureOf = (error: unknown): unknown => error instanceof ApiError ? [erro
 
 const { name, of } = await client.mixColours({ colours: [{ name: 'red' }, { name: 'blue', alpha: 0 }] });
 say('mixed', [name, of.length]);
+const names: string[] = (await client.listColours({ colours: [{ name: 'red' }] })).names;
+const csv: 'text/csv' = (await client.listColours({ colours: [{ name: 'red' }], format: 'csv' })).media_type;
+const input: ListColoursRequest = { colours: [{ name: 'é' }], format: 'html' };
+const either = await client.listColours(input);
+const tabled = await (await client.deferListColours({ colours: [{ name: 'red' }], format: 'csv' })).wait();
+// @ts-expect-error the answer is a text
+say('listed colours', [names, csv, either, tabled.names, tabled.text]);
 const grown: GrowTreeResponse = await client.growTree({ tree: { label: 'root', children: [{ label: 'é' }] }, pair: ['a', 1] });
 say('grown', grown.leaves);
 
@@ -67,6 +74,7 @@ say('ready', await client.isReady());
 
 const ANSWERS = {
   mixed: ['red+blue', 2],
+  'listed colours': [['red'], 'text/csv', { media_type: 'text/html', text: '<ul>é</ul>' }, null, 'name\nred\n'],
   grown: 2,
   described: { bytes: 7, filename: 'clip.mp4', text: 'a clip!' },
   joined: { text: 'one two a clip!a clip!' },

@@ -34,6 +34,7 @@ export class Judge {
 
   #checkBody(type: string, schema: Schema, text: string, isWhole: boolean): string[] {
     if (type === 'text/event-stream') return [];
+    if (isText(type, schema)) return isWhole ? [] : ['the answer did not end'];
     const isStream = type !== 'application/json';
     const { values, rest } = isStream ? splitJson(text) : { values: [text], rest: '' };
     if (!isWhole && !isStream) return ['the answer did not end'];
@@ -70,6 +71,11 @@ export class Judge {
     this.#validators.set(schema, made);
     return made;
   }
+}
+
+/** Whether answers are text instead of JSON. */
+function isText(type: string, schema: Schema): boolean {
+  return type !== 'application/json' && typeof schema === 'object' && schema['type'] === 'string';
 }
 
 /** Makes references lead into the document under the name that it has here. */

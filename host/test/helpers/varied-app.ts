@@ -7,7 +7,7 @@ import { AanaApp } from '../../application/app.ts';
 import { loadConfig, type LoadOptions } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import { createLogger } from '../../core/log/logger.ts';
-import { VideoInput } from '../../schemas/index.ts';
+import { answerBy, asText, textAnswer, VideoInput } from '../../schemas/index.ts';
 
 /** A running application with endpoints of every kind that clients and documents must support. */
 export interface VariedApp extends AsyncDisposable {
@@ -92,6 +92,26 @@ function registerEndpoints(app: AanaApp): void {
       seed: seed ?? null,
       of: colours,
     }),
+  });
+  app.registerEndpoint({
+    name: 'list_colours',
+    path: '/colours/list',
+    summary: 'A list of colours, also as a table',
+    input: z.strictObject({
+      colours: z.array(Shade).min(1).max(5),
+      format: z.enum(['json', 'csv', 'html']).nullable().default('json'),
+    }),
+    output: answerBy('format', {
+      json: z.strictObject({ names: z.array(z.string()) }),
+      csv: textAnswer('text/csv'),
+      html: textAnswer('text/html'),
+    }),
+    run: async ({ colours, format }) => {
+      const names = colours.map(({ name }) => name);
+      if (format === 'csv') return asText('text/csv', ['name', ...names, ''].join('\n'));
+      if (format === 'html') return asText('text/html', `<ul>${names.join()}</ul>`);
+      return { names };
+    },
   });
   app.registerEndpoint({
     name: 'grow-tree',

@@ -9,7 +9,7 @@ export interface Info {
   readonly description: string;
   /** JSON Schema (2020-12) of the input object. Its keys are the parameters. */
   readonly inputSchema: string;
-  /** JSON Schema of the output, or of one streamed value. */
+  /** JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is text of a media type. */
   readonly outputSchema: string;
   readonly streaming: boolean;
 }

@@ -119,6 +119,13 @@ Runtime('a file of the disk has its name and its content', async () => {
   assert.match(await file.text(), 'a file of the disk');
 });
 
+Runtime('an answer that is text has its media type beside it', async () => {
+  const { api } = answering('a\n\u00e4', { headers: { 'content-type': 'Text/CSV; charset=utf-8' } });
+  assert.equal(await api.call('/x', {}), { media_type: 'text/csv', text: 'a\n\u00e4' });
+  const json = answering('{"a":1}', { headers: { 'content-type': 'application/json; charset=utf-8' } });
+  assert.equal(await json.api.call('/x', {}), { a: 1 });
+});
+
 Runtime('a query has what is given', () => {
   assert.is(queryOf({ a: undefined, b: null }), '');
   assert.is(queryOf({ a: 1, b: 'x y', c: false }), '?a=1&b=x+y&c=false');

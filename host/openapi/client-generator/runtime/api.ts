@@ -160,8 +160,13 @@ export class Api {
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
+  /** Returns the JSON of the answer. An answer that is text becomes an object with its media type, as in a task. */
   async call<T>(path: string, input: unknown, options?: CallOptions): Promise<T> {
-    return (await (await this.#post(path, input, options)).json()) as T;
+    const response = await this.#post(path, input, options);
+    const [type = ''] = (response.headers.get('content-type') ?? '').split(';');
+    const mediaType = type.trim().toLowerCase();
+    if (mediaType === '' || mediaType.includes('json')) return (await response.json()) as T;
+    return { media_type: mediaType, text: await response.text() } as T;
   }
 
   /** Yields values when the server sends them. Leaving the loop ends the work of the server. */

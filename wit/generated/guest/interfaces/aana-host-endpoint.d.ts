@@ -27,7 +27,7 @@ declare module 'aana:host/endpoint@0.1.0' {
      */
     inputSchema: string,
     /**
-     * JSON Schema of the output, or of one streamed value.
+     * JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is text of a media type.
      */
     outputSchema: string,
     streaming: boolean,
