@@ -39,6 +39,12 @@ const cases: readonly {
     ],
   },
   {
+    what: 'the bound of the schema for a number beyond the safe integers',
+    schema: z.strictObject({ n: z.int().check(z.minimum(1), z.maximum(9)) }),
+    input: { n: 1e300 },
+    expected: [{ type: 'less_than_equal', loc: ['n'], msg: 'Input should be less than or equal to 9', input: 1e300 }],
+  },
+  {
     what: 'an input that is no object',
     schema: Input,
     input: [],

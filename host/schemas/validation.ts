@@ -70,17 +70,19 @@ const RULES: readonly string[] = [
  */
 function firstOfEach(entries: readonly ValidationEntry[]): ValidationEntry[] {
   if (entries.length < 2) return [...entries];
-  const broken = new Map<string, number>();
+  /** The entry that is reported for a place. Of two bounds, the schema's own comes after the safe integers'. */
+  const broken = new Map<string, ValidationEntry>();
   const tooLong = new Set<string>();
-  for (const { type, loc } of entries) {
-    const key = JSON.stringify(loc);
-    const rank = RULES.indexOf(type);
-    if (rank >= 0) broken.set(key, Math.min(rank, broken.get(key) ?? rank));
-    if (type === 'too_long') tooLong.add(key);
+  const rankOf = ({ type }: ValidationEntry): number => RULES.indexOf(type);
+  for (const entry of entries) {
+    const key = JSON.stringify(entry.loc);
+    const before = broken.get(key);
+    if (rankOf(entry) >= 0 && (!before || rankOf(entry) <= rankOf(before))) broken.set(key, entry);
+    if (entry.type === 'too_long') tooLong.add(key);
   }
-  return entries.filter(({ type, loc }) => {
-    const rank = RULES.indexOf(type);
-    if (rank >= 0 && rank !== broken.get(JSON.stringify(loc))) return false;
+  return entries.filter((entry) => {
+    const { loc } = entry;
+    if (rankOf(entry) >= 0 && entry !== broken.get(JSON.stringify(loc))) return false;
     return tooLong.size === 0 || !loc.some((_, depth) => tooLong.has(JSON.stringify(loc.slice(0, depth))));
   });
 }
