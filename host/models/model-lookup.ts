@@ -32,7 +32,8 @@ export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
     return { state: 'path', file: path.resolve(id.replace(/^~(?=[\\/])/, homedir())) };
   const entry = findEntry(id);
   if (entry) return { state: 'target', target: targetOfEntry(entry) };
-  if (/\.(gguf|bin)$/i.test(id) && (await isFile(path.resolve(id)))) return { state: 'path', file: path.resolve(id) };
+  if (/\.(gguf|bin|onnx)$/i.test(id) && (await isFile(path.resolve(id))))
+    return { state: 'path', file: path.resolve(id) };
   if (id.includes('@')) {
     for (const folder of await requantisedFolders(cacheDir)) {
       const stored = (await storedIn(path.join(cacheDir, folder))).find(({ sidecar }) => sidecar.id === id);

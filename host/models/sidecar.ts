@@ -9,7 +9,7 @@ import { partNames } from '../core/split-file-names.ts';
 /** The record of a verified file of the store, kept beside it as `<file>.json`. */
 const Sidecar = z.object({
   id: z.string(),
-  kind: z.enum(['whisper', 'vad', 'gguf', 'tool', 'sample']),
+  kind: z.enum(['whisper', 'vad', 'gguf', 'onnx', 'tool', 'sample']),
   bytes: z.number(),
   sha256: z.string(),
   source: z.string(),

@@ -377,6 +377,6 @@ async function leftoversOf(file: string): Promise<string[]> {
   const isOurs = (candidate: string): boolean =>
     candidate === name ||
     candidate === `.work-${name}` ||
-    (candidate.startsWith(`${name}.`) && /\.(partial|etag|intermediate|verified|making)$/.test(candidate));
+    (candidate.startsWith(`${name}.`) && /\.(partial|etag|intermediate|verified|making|packages)$/.test(candidate));
   return names.filter(isOurs).map((found) => path.join(folder, found));
 }

