@@ -137,6 +137,45 @@ Whisper('hears two speakers at the same time, one in each channel', async () => 
   }
 });
 
+Whisper('passes its parameters on, and null stands for the default', async () => {
+  const audio = await files.write(speech);
+  const plain = { initial_prompt: null, log_prob_threshold: null, no_speech_threshold: null, length_penalty: null };
+  const { transcription } = await transcribe(audio, { ...plain, max_initial_timestamp: null, task: 'transcribe' });
+  assert.match(transcription.text, 'my fellow Americans');
+  const prompted = await transcribe(audio, {
+    initial_prompt: 'so my fellow americans, my fellow americans, my fellow americans',
+    beam_size: 2,
+    length_penalty: 1,
+    log_prob_threshold: -2,
+    no_speech_threshold: 0.9,
+    max_initial_timestamp: 2,
+  });
+  assert.match(prompted.transcription.text, 'my fellow americans');
+});
+
+for (const [params, path] of [
+  [{ task: 'summarize' }, 'task'],
+  [{ initial_prompt: 'a'.repeat(4001) }, 'initial_prompt'],
+  [{ temperature: [] }, 'temperature'],
+  [{ temperature: Array.from({ length: 17 }, () => 0) }, 'temperature'],
+  [{ log_prob_threshold: 1 }, 'log_prob_threshold'],
+  [{ no_speech_threshold: 2 }, 'no_speech_threshold'],
+  [{ length_penalty: -1 }, 'length_penalty'],
+  [{ max_initial_timestamp: 31 }, 'max_initial_timestamp'],
+] as const) {
+  Whisper(`refuses ${JSON.stringify(params).slice(0, 60)}`, async () => {
+    const error = await failure(transcribe(await files.write(speech), params));
+    assert.is(error.kind, 'invalid-input');
+    assert.match(JSON.stringify([error.message, error.data]), path);
+  });
+}
+
+Whisper('refuses to translate with a model that knows only English', async () => {
+  const error = await failure(transcribe(await files.write(speech), { task: 'translate' }));
+  assert.is(error.kind, 'invalid-input');
+  assert.match(error.message, 'knows only English');
+});
+
 Whisper('refuses an unknown language code as invalid input', async () => {
   const error = await failure(transcribe(await files.write(speech), { language: 'xx' }));
   assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);

@@ -154,6 +154,11 @@ class Whisper {
       const entry = { type: 'value_error', loc: ['params', 'language'], msg, input: language };
       throw new AanaError('ValidationError', 'invalid-input', `params.language: ${msg}`, { data: [entry] });
     }
+    if (params.task === 'translate' && !this.#engine.info.multilingual) {
+      const msg = `the model ${this.#modelName} knows only English, so it cannot translate`;
+      const entry = { type: 'value_error', loc: ['params', 'task'], msg, input: params.task };
+      throw new AanaError('ValidationError', 'invalid-input', `params.task: ${msg}`, { data: [entry] });
+    }
     return params;
   }
 
@@ -235,14 +240,20 @@ class Whisper {
   }
 
   #nativeParams(params: WhisperParams): WhisperNativeParams {
-    const temperatures = Array.isArray(params.temperature)
-      ? [...params.temperature].sort((a, b) => a - b)
-      : [params.temperature];
+    const optional = {
+      initialPrompt: params.initial_prompt,
+      logProbThreshold: params.log_prob_threshold,
+      noSpeechThreshold: params.no_speech_threshold,
+      lengthPenalty: params.length_penalty,
+      maxInitialTimestamp: params.max_initial_timestamp,
+    };
     return {
       language: this.#knownLanguage(params) ?? 'auto',
+      translate: params.task === 'translate',
       beamSize: params.beam_size,
       bestOf: params.best_of,
-      temperatures,
+      temperatures: [params.temperature].flat(),
+      ...withoutNulls(optional),
       withoutTimestamps: params.without_timestamps,
       wordTimestamps: params.word_timestamps,
       vad: params.vad_filter,
@@ -253,6 +264,13 @@ class Whisper {
   #knownLanguage({ language }: WhisperParams): string | undefined {
     return this.#engine.info.multilingual ? (language ?? undefined) : 'en';
   }
+}
+
+/** Returns the values that are there. */
+function withoutNulls<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as {
+    [K in keyof T]?: NonNullable<T[K]>;
+  };
 }
 
 /** Returns the language of the channels that have speech. */

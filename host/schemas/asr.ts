@@ -47,13 +47,30 @@ export type AsrOutput = z.infer<typeof AsrOutput>;
 
 const temperature = z.number().check(z.minimum(0), z.maximum(1));
 
+const optionalNumber = (minimum: number, maximum: number, description: string) =>
+  z.optional(z.nullable(z.number().check(z.minimum(minimum), z.maximum(maximum), z.describe(description))));
+
 export const WhisperParams = z.strictObject({
   language: z.optional(
     z.nullable(z.string().check(z.describe('Language code such as "en". Default: detected from the speech.'))),
   ),
+  task: z._default(
+    z.enum(['transcribe', 'translate']).check(z.describe('"translate" writes English, whatever the speech is in.')),
+    'transcribe',
+  ),
+  initial_prompt: z.optional(
+    z.nullable(
+      z
+        .string()
+        .check(
+          z.maxLength(4000),
+          z.describe('Text before each part of the speech. Names and terms are written as they stand there.'),
+        ),
+    ),
+  ),
   beam_size: z._default(
-    z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of beams of the search; 1 is greedy.')),
-    1,
+    z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of beams of the search; 1 is greedy and faster.')),
+    5,
   ),
   best_of: z._default(
     z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of candidates if the temperature is above 0.')),
@@ -61,10 +78,28 @@ export const WhisperParams = z.strictObject({
   ),
   temperature: z._default(
     z
-      .union([temperature, z.array(temperature).check(z.minLength(1))])
-      .check(z.describe('Sampling temperature, or a list of temperatures that are tried in turn.')),
+      .union([temperature, z.array(temperature).check(z.minLength(1), z.maxLength(16))])
+      .check(
+        z.describe('Sampling temperature, or a list of temperatures that are tried in turn while a text is unlikely.'),
+      ),
     [0, 0.2, 0.4, 0.6, 0.8, 1],
   ),
+  log_prob_threshold: optionalNumber(
+    -100,
+    0,
+    'A text whose tokens have a lower mean log-probability is unlikely, and the next temperature is tried. Default: -1.',
+  ),
+  no_speech_threshold: optionalNumber(
+    0,
+    1,
+    'An unlikely text is left out where the probability that nobody speaks is higher. Default: 0.6.',
+  ),
+  length_penalty: optionalNumber(
+    0,
+    10,
+    'The score of a beam is divided by its length to this power. Default: divided by its length.',
+  ),
+  max_initial_timestamp: optionalNumber(0, 30, 'Latest start of the first segment of a part, in seconds. Default: 1.'),
   without_timestamps: z._default(
     z.boolean().check(z.describe('Take the times of segments from the windows of speech.')),
     false,

@@ -38,6 +38,17 @@ aana_change_whisper("the language is detected"
   "    if (whisper_encode_with_state(ctx, state, seek, n_threads) != 0) {\n        WHISPER_LOG_ERROR(\"%s: failed to encode\\n\", __func__);\n        return -6;\n    }
     state->aana_encoded.Set(state->mel.data, seek, state->exp_n_audio_ctx);\n")
 
+# A request gives a list of temperatures, not a step between them.
+aana_change_whisper("temperatures are chosen"
+  "    if (params.temperature_inc > 0.0f) {\n        for (float t = params.temperature;"
+  "    if (const auto * asked = aana::AskedTemperatures::Current()) {
+        temperatures = *asked;
+    } else if (params.temperature_inc > 0.0f) {\n        for (float t = params.temperature;")
+# The first decoder goes on with the random numbers of earlier requests; the others begin anew.
+aana_change_whisper("decoders begin"
+  "    // TAGS: WHISPER_DECODER_INIT\n    for (int j = 1; j < n_decoders; j++) {"
+  "    state->decoders[0].rng = std::mt19937(0);\n    // TAGS: WHISPER_DECODER_INIT\n    for (int j = 1; j < n_decoders; j++) {")
+
 # Matrices, attention to the audio and activations take most of the time. native/src/core/compute computes them where that is faster.
 aana_change_whisper("weights were read"
   "    wctx.t_load_us = ggml_time_us() - t_start_us;\n"
@@ -55,7 +66,7 @@ aana_change_whisper("the decoder attends to the audio"
   "cur = ggml_flash_attn_ext(ctx0, Q, Kcross, Vcross, nullptr, KQscale, 0.0f, 0.0f);\n"
   "cur = aana::compute::CrossAttention(ctx0, Qcur, Kcross, Vcross, n_audio_ctx, KQscale, layer.cross_attn_q_w);
                 if (!cur) cur = ggml_flash_attn_ext(ctx0, Q, Kcross, Vcross, nullptr, KQscale, 0.0f, 0.0f);\n")
-string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/encoded_part.h\"\n")
+string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/asked_temperatures.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/encoded_part.h\"\n")
 
 file(CONFIGURE OUTPUT ${AANA_WHISPER_SOURCE} CONTENT "@AANA_WHISPER_TEXT@" @ONLY)
 

@@ -541,8 +541,20 @@ export interface WhisperNativeParams {
   readonly language: string;
   readonly beamSize: number;
   readonly bestOf: number;
-  /** In ascending order. The first is used, and the next ones after a failure. */
+  /** Whether the text is in English, whatever the speech is in. Default: false. */
+  readonly translate?: boolean;
+  /** Text before each window. Whisper writes names and terms as they stand there. */
+  readonly initialPrompt?: string;
+  /** Tried in turn while the text of a window is unlikely. Not empty. */
   readonly temperatures: readonly number[];
+  /** A text whose tokens have a lower mean log-probability is unlikely, except in a window without speech. Default: −1. */
+  readonly logProbThreshold?: number;
+  /** A window has no speech above this probability, if its text is unlikely. Default: 0.6. */
+  readonly noSpeechThreshold?: number;
+  /** The score of a beam is divided by its length to this power; below 0, by its length. Default: −1. */
+  readonly lengthPenalty?: number;
+  /** The latest start of the first segment of a window, in seconds. Default: 1. */
+  readonly maxInitialTimestamp?: number;
   readonly withoutTimestamps: boolean;
   readonly wordTimestamps: boolean;
   /** Whether to detect speech first and transcribe only that. */

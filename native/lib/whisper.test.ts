@@ -110,6 +110,41 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.equal(engine.info, { multilingual: false, vocabularySize: 51864, type: 'tiny' });
   });
 
+  Whisper('samples the same text whatever ran before', async () => {
+    const sampled = { vad: false, temperatures: [1] };
+    const first = await transcribe(speech, sampled);
+    await transcribe(speech.slice(0, 5 * 16000), sampled);
+    assert.equal(await transcribe(speech, sampled), first);
+  });
+
+  Whisper('tries the temperatures of the list and no others', async () => {
+    const work = async (temperatures: readonly number[], logProbThreshold: number): Promise<number> => {
+      const before = engine.beats;
+      await transcribe(speech, { vad: false, temperatures, logProbThreshold });
+      return engine.beats - before;
+    };
+    const once = await work([0], 0);
+    assert.is(await work([0, 0.2], -100), once);
+    const twice = await work([0, 0.2], 0); // no text is likely enough
+    const sixTimes = await work([0, 0.2, 0.4, 0.6, 0.8, 1], 0);
+    assert.ok(twice > 1.5 * once && twice < 3 * once, JSON.stringify({ once, twice }));
+    assert.ok(sixTimes > 2 * twice, JSON.stringify({ twice, sixTimes }));
+  });
+
+  Whisper('writes as its initial prompt does', async () => {
+    const textOf = async (initialPrompt: string): Promise<string> =>
+      (await transcribe(speech, { initialPrompt })).segments.map(({ text }) => text).join('');
+    assert.match(await textOf(''), 'my fellow Americans');
+    assert.match(
+      await textOf('so my fellow americans, my fellow americans, my fellow americans'),
+      'my fellow americans',
+    );
+  });
+
+  Whisper('refuses an empty list of temperatures', async () => {
+    assert.throws(() => void transcribe(speech, { temperatures: [] }), /temperatures is empty/);
+  });
+
   const multilingual = present(join(models, 'whisper-base/ggml-base-q8_0.bin'));
   if (multilingual === undefined) process.stdout.write('SKIP the language of speech: the base model is missing\n');
   else

@@ -82,12 +82,22 @@ WhisperParams ReadParams(const Napi::Object& object) {
   params.language = object.Get("language").ToString();
   params.beam_size = object.Get("beamSize").ToNumber();
   params.best_of = object.Get("bestOf").ToNumber();
+  params.translate = object.Get("translate").ToBoolean();
+  if (object.Get("initialPrompt").IsString()) params.initial_prompt = object.Get("initialPrompt").ToString();
+  const auto read = [&](const char* key, float& number) {
+    if (object.Get(key).IsNumber()) number = object.Get(key).ToNumber();
+  };
+  read("logProbThreshold", params.log_prob_threshold);
+  read("noSpeechThreshold", params.no_speech_threshold);
+  read("lengthPenalty", params.length_penalty);
+  read("maxInitialTimestamp", params.max_initial_timestamp);
   params.without_timestamps = object.Get("withoutTimestamps").ToBoolean();
   params.word_timestamps = object.Get("wordTimestamps").ToBoolean();
   params.vad = object.Get("vad").ToBoolean();
   params.temperatures.clear();
   const auto temperatures = object.Get("temperatures").As<Napi::Array>();
   for (uint32_t i = 0; i < temperatures.Length(); i++) params.temperatures.push_back(temperatures.Get(i).ToNumber());
+  if (params.temperatures.empty()) throw Napi::RangeError::New(object.Env(), "temperatures is empty");
   return params;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/engine_log.h"
+#include "core/whisper/asked_temperatures.h"
 #include "core/whisper/segments.h"
 
 namespace aana {
@@ -58,9 +59,13 @@ whisper_full_params FullParams(const WhisperParams& params, int threads) {
   full.print_progress = false;
   full.print_realtime = false;
   full.print_timestamps = false;
+  full.translate = params.translate;
+  if (!params.initial_prompt.empty()) full.initial_prompt = params.initial_prompt.c_str();
   full.temperature = first;
-  // whisper.cpp accepts a step instead of a list.
-  full.temperature_inc = params.temperatures.size() > 1 ? std::max(0.05F, params.temperatures[1] - first) : 0;
+  full.logprob_thold = params.log_prob_threshold;
+  full.no_speech_thold = params.no_speech_threshold;
+  full.length_penalty = params.length_penalty;
+  full.max_initial_ts = params.max_initial_timestamp;
   full.greedy.best_of = std::clamp(params.best_of, 1, kMaxDecoders);
   full.beam_search.beam_size = std::clamp(params.beam_size, 1, kMaxDecoders);
   return full;
@@ -117,6 +122,7 @@ void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
       full.new_segment_callback = [](whisper_context* callback_context, whisper_state* state, int, void* user) { static_cast<Run*>(user)->HandOn(callback_context, state); };
       full.new_segment_callback_user_data = &run;
     }
+    const AskedTemperatures temperatures(params.temperatures);
     const int code = whisper_full_with_state(context, borrowed.get(), full, samples.data(), static_cast<int>(samples.size()));
     if (code == kStateFreed) borrowed.Lost();
     if (job.cancelled) return;

@@ -23,9 +23,18 @@ struct WhisperOptions {
 
 struct WhisperParams {
   std::string language = "auto";
+  bool translate = false;      // into English
+  std::string initial_prompt;  // text before each window, such as names that come up
   int beam_size = 1;
   int best_of = 1;
-  std::vector<float> temperatures{0.0F};  // in ascending order
+  // Tried in turn while a window's text is unlikely. Not empty.
+  std::vector<float> temperatures{0.0F};
+  // A text is unlikely when the mean log-probability of its tokens is below this, unless the window has no speech by the next number.
+  float log_prob_threshold = -1.0F;
+  float no_speech_threshold = 0.6F;
+  // Divides the score of a beam by its length to this power; below 0: by its length.
+  float length_penalty = -1.0F;
+  float max_initial_timestamp = 1.0F;  // seconds
   bool without_timestamps = false;
   bool word_timestamps = false;
   bool vad = true;
