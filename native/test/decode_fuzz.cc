@@ -72,6 +72,8 @@ class Round {
     options.n_sequences = 1 + UpTo(4);
     options.n_gpu_layers = 0;
     options.n_prefill_per_step = 8 + UpTo(56);
+    options.n_threads = 1 + UpTo(2);
+    options.least_sampling_work = std::chrono::microseconds(0);
     if (UpTo(1) == 0) options.n_cells = 128 + UpTo(60);
     if (UpTo(1) == 0) options.n_drafted = 1 + UpTo(11);
     if (options.n_drafted > 0 && UpTo(1) == 0) options.draft_model_path = model_path;

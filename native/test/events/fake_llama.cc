@@ -7,6 +7,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "core/llama/draft/draft_model.h"
 #include "core/llama/model/adapters.h"
@@ -47,6 +50,8 @@ Setup setup;
 std::mt19937 random_numbers;
 std::string first_misuse;
 int n_failures = 0;
+std::mutex threads_mutex;
+std::set<std::thread::id> threads;
 
 bool Happens(double probability) { return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_numbers) < probability; }
 
@@ -64,10 +69,17 @@ void Set(const Setup& next) {
   setup = next;
   random_numbers.seed(next.seed);
   n_failures = 0;
+  std::lock_guard lock(threads_mutex);
+  threads.clear();
 }
 
 const std::string& FirstMisuse() { return first_misuse; }
 int NFailures() { return n_failures; }
+
+size_t NThreads() {
+  std::lock_guard lock(threads_mutex);
+  return threads.size();
+}
 
 std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes) {
   Value last{};
@@ -156,6 +168,10 @@ llama_token llama_vocab_eos(const llama_vocab*) { return kEnd; }
 bool llama_vocab_get_add_eos(const llama_vocab*) { return false; }
 int32_t llama_tokenize(const llama_vocab*, const char*, int32_t, llama_token*, int32_t, bool, bool) { return 0; }
 int32_t llama_token_to_piece(const llama_vocab*, llama_token token, char* text, int32_t, int32_t, bool) {
+  {
+    std::lock_guard lock(threads_mutex);
+    threads.insert(std::this_thread::get_id());
+  }
   *text = static_cast<char>('0' + token);
   return 1;
 }

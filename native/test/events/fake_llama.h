@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <span>
@@ -34,6 +35,9 @@ struct Misuse : std::logic_error {
 const std::string& FirstMisuse();
 // Decodes that failed on purpose since Set.
 int NFailures();
+
+// Threads that asked for the text of a token since Set: those that choose tokens.
+size_t NThreads();
 
 // The time. A decode moves it on by a part for each token, and by another one for the pass.
 extern std::chrono::nanoseconds now;

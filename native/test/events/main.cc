@@ -65,6 +65,8 @@ class EventSequence {
     options_.n_sequences = 1 + UpTo(4);
     options_.n_prefill_per_step = 4 + UpTo(60);
     options_.n_drafted = OneIn(2) ? UpTo(8) : 0;
+    options_.n_threads = OneIn(4) ? 3 : 1;
+    options_.least_sampling_work = std::chrono::microseconds(0);
     options_.kv_unified = OneIn(4);
     if (OneIn(2)) options_.n_cells = 96 + UpTo(100);
     options_.shares_prefixes_among_tenants = OneIn(2);

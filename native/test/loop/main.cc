@@ -4,5 +4,6 @@
 
 int main() {
   aana::test::TestFairness();
+  aana::test::TestThreads();
   return aana::test::ExitStatus();
 }

@@ -3,5 +3,6 @@
 namespace aana::test {
 
 void TestFairness();
+void TestThreads();
 
 }  // namespace aana::test

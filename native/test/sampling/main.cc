@@ -9,6 +9,7 @@ int main() {
   aana::test::TestStopMatcher();
   aana::test::TestGrammar();
   aana::test::TestSpeculation();
+  aana::test::TestThreadTeam();
   aana::test::TestAgainstUpstream();
   return aana::test::ExitStatus();
 }

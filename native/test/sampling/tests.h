@@ -8,6 +8,7 @@ void TestSampler();
 void TestStopMatcher();
 void TestGrammar();
 void TestSpeculation();
+void TestThreadTeam();
 // Against the samplers of llama.cpp.
 void TestAgainstUpstream();
 

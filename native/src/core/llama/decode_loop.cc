@@ -58,6 +58,7 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
       inbox_(inbox),
       outbox_(outbox),
       counters_(counters),
+      sampler_(model, context.n_context(), std::min(options.n_threads, options.n_sequences), options.least_sampling_work),
       scheduler_(options.n_prefill_per_step),
       memory_(model, context),
       slots_(static_cast<size_t>(options.n_sequences), memory_, context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
@@ -528,15 +529,25 @@ void DecodeLoop::ScorePrompt(Slot& slot, int32_t first, int32_t n_tokens) {
   size_t position = slot.decoded.size() - static_cast<size_t>(n_tokens);
   for (int32_t index = first; index < first + n_tokens; index++, position++) {
     const auto logits = sequence.WantsLogits(position) ? LogitsOf(index) : std::span<float>();
-    sequence.ScorePrompt(position, logits, sampling_memory_, model_);
+    sequence.ScorePrompt(position, logits, sampler_.memory(), model_);
   }
   if (auto scored = sequence.TakePromptScores()) Emit({sequence.id(), std::move(*scored)});
 }
 
 void DecodeLoop::SampleAll(const std::vector<Output>& outputs) {
+  std::vector<SampleJob> jobs;
+  std::vector<Slot*> slots;
   for (const auto& output : outputs) {
     auto& slot = slots_[output.slot];
-    if (slot.sequence) FailOnError(slot, [&] { Sample(slot, output.index); });
+    if (!slot.sequence) continue;
+    FailOnError(slot, [&] {
+      jobs.push_back(JobOf(slot, output.index));
+      slots.push_back(&slot);
+    });
+  }
+  auto results = sampler_.Run(jobs);
+  for (size_t i = 0; i < jobs.size(); i++) {
+    FailOnError(*slots[i], [&] { NoteSampled(*slots[i], jobs[i].draft.size(), std::move(results[i])); });
   }
 }
 
@@ -554,19 +565,18 @@ void DecodeLoop::FailOnError(Slot& slot, Fn work) {
   }
 }
 
-void DecodeLoop::Sample(Slot& slot, int32_t index) {
-  const auto draft = std::exchange(slot.draft, {});
-  for (size_t n_accepted = 0;; n_accepted++) {
-    auto& sequence = *slot.sequence;
-    auto [text, finished] = sequence.Sample(LogitsOf(index + static_cast<int32_t>(n_accepted)), sampling_memory_, model_, context_.n_context());
-    if (text) Emit({sequence.id(), std::move(*text)});
-    const bool goes_on = !finished && n_accepted < draft.size() && sequence.next_token() == draft[n_accepted];
-    if (goes_on) continue;
-    counters_.Change([&](Counts& counts) { counts.n_generated += n_accepted + 1; });
-    if (!draft.empty()) NoteSpeculation(slot, draft.size(), n_accepted);
-    if (finished) Finish(slot, *finished);
-    return;
-  }
+SampleJob DecodeLoop::JobOf(Slot& slot, int32_t index) {
+  SampleJob job{.sequence = slot.sequence.get(), .draft = std::exchange(slot.draft, {})};
+  for (size_t i = 0; i <= job.draft.size(); i++) job.logits.push_back(LogitsOf(index + static_cast<int32_t>(i)));
+  return job;
+}
+
+void DecodeLoop::NoteSampled(Slot& slot, size_t n_drafted, Sampled&& sampled) {
+  for (auto& text : sampled.texts) Emit({slot.sequence->id(), std::move(text)});
+  if (sampled.error) std::rethrow_exception(sampled.error);
+  counters_.Change([&](Counts& counts) { counts.n_generated += sampled.n_accepted + 1; });
+  if (n_drafted > 0) NoteSpeculation(slot, n_drafted, sampled.n_accepted);
+  if (sampled.finished) Finish(slot, *sampled.finished);
 }
 
 void DecodeLoop::NoteSpeculation(Slot& slot, size_t n_drafted, size_t n_accepted) {

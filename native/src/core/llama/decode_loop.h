@@ -16,12 +16,12 @@
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
 #include "core/llama/prompt_cache/prompt_store.h"
-#include "core/llama/sampling/sampler.h"
 #include "core/llama/schedule/fair_share.h"
 #include "core/llama/schedule/scheduler.h"
 #include "core/llama/schedule/sequence_memory.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/schedule/step_cost.h"
+#include "core/llama/schedule/step_sampler.h"
 #include "core/llama/schedule/step_turns.h"
 #include "core/llama/schedule/waiting_line.h"
 
@@ -112,8 +112,10 @@ class DecodeLoop {
   // Does work with the logits of a slot. Its sequence fails when that throws.
   template <class Fn>
   void FailOnError(Slot& slot, Fn work);
-  // Samples the next token, and as long as it is the one that was guessed, the one after it.
-  void Sample(Slot& slot, int32_t index);
+  // What choosing the next tokens of a slot needs. Forgets its guesses.
+  SampleJob JobOf(Slot& slot, int32_t index);
+  // Tells and counts the tokens that were chosen. `n_drafted` were guessed. Throws what choosing them threw.
+  void NoteSampled(Slot& slot, size_t n_drafted, Sampled&& sampled);
   // Forgets guesses that did not come true.
   void NoteSpeculation(Slot& slot, size_t n_drafted, size_t n_accepted);
   std::span<float> LogitsOf(int32_t index);
@@ -136,7 +138,7 @@ class DecodeLoop {
   Inbox& inbox_;
   Outbox& outbox_;
   Counters& counters_;
-  SamplingMemory sampling_memory_;
+  StepSampler sampler_;
   Scheduler scheduler_;
   StepCost step_cost_;
   StepTurns turns_;

@@ -63,14 +63,17 @@ std::optional<GrammarStates::Id> GrammarMatcher::Next(TokenId token) {
 
 void GrammarMatcher::Mask(std::span<float> logits) {
   if (is_waiting_) return MaskWaiting(logits);
-  std::lock_guard lock(shared_->mutex);
   std::vector<std::pair<TokenId, float>> kept;
   const auto keep = [&](TokenId token) { kept.emplace_back(token, logits[static_cast<size_t>(token)]); };
-  if (shared_->states.IsAccepting(state_)) std::ranges::for_each(tokens_.ends, keep);
-  for (const auto& [token, text] : tokens_.visible) {
-    if (!IsEnd(token) && Next(token) != GrammarStates::kDead) keep(token);
-  }
-  const auto& allowed = shared_->states.FindAllowed(state_, *tokens_.trie);
+  const auto& allowed = [&]() -> const GrammarStates::TokenSet& {
+    std::lock_guard lock(shared_->mutex);
+    if (shared_->states.IsAccepting(state_)) std::ranges::for_each(tokens_.ends, keep);
+    for (const auto& [token, text] : tokens_.visible) {
+      if (!IsEnd(token) && Next(token) != GrammarStates::kDead) keep(token);
+    }
+    return shared_->states.FindAllowed(state_, *tokens_.trie);
+  }();
+  // Other requests with this grammar go on meanwhile.
   if (allowed.bits.empty()) {
     for (const auto token : allowed.tokens) {
       if (!IsEnd(token)) keep(token);

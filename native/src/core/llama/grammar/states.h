@@ -43,7 +43,7 @@ class GrammarStates {
     std::vector<TokenId> tokens;
     std::vector<uint64_t> bits;
   };
-  // The tokens that may follow. The reference is good until the next call.
+  // The tokens that may follow. They stay where they are and as they are for the life of this, also while other threads use it.
   const TokenSet& FindAllowed(Id state, const TokenTrie& trie);
 
   // The shortest text after which the grammar is met; empty when it has more than `n_most` bytes.

@@ -61,6 +61,8 @@ struct LoadOptions : ModelOptions {
   PromptCacheOptions prompt_cache;
   std::vector<std::string> adapters;  // files of LoRA adapters
   std::string chat_template;          // empty: the model's own
+  // Choosing the tokens of a step is divided among up to `n_threads` threads that have at least so much work each. Less is for tests.
+  std::chrono::microseconds least_sampling_work{200};
   // How long a request may wait for a reader that takes nothing, before it ends.
   std::chrono::milliseconds reader_timeout{60'000};
 };

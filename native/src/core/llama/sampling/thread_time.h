@@ -1,0 +1,15 @@
+#pragma once
+
+#include <chrono>
+#include <ctime>
+
+namespace aana::llama {
+
+// Returns the time that this thread has computed. It does not grow while other programs have the processor.
+inline std::chrono::nanoseconds ThreadTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace aana::llama
