@@ -89,6 +89,8 @@ export {
   type PrepareContext,
   type ReplicaRange,
   type ReplicaSpec,
+  SpeakerDiarizationConfig,
+  SpeakerDiarizationDeployment,
   streamingMethod,
   type UpdateOptions,
   type UpdateReport,

@@ -42,6 +42,7 @@ export {
   OpenAITextGenerationConfig,
   OpenAITextGenerationDeployment,
 } from './builtin/openai-text-generation-deployment.ts';
+export { SpeakerDiarizationConfig, SpeakerDiarizationDeployment } from './builtin/speaker-diarization-deployment.ts';
 export type { MemoryNeed } from './builtin/memory-need.ts';
 export {
   type HasMethods,

@@ -23,6 +23,7 @@ import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generatio
 import { RoomMaker } from '../placement/room-maker.ts';
 import { type StartFailure, startFailure } from './start-failures.ts';
 import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
+import { SpeakerDiarizationDeployment } from '../builtin/speaker-diarization-deployment.ts';
 import { WhisperDeployment } from '../builtin/whisper-deployment.ts';
 
 export interface DeploymentManagerOptions extends DeploymentStarterOptions {
@@ -68,6 +69,7 @@ export const builtinDefinitions: readonly DeploymentDefinition[] = [
   OpenAITextGenerationDeployment,
   LlamaEmbeddingDeployment,
   LlamaRerankDeployment,
+  SpeakerDiarizationDeployment,
 ];
 
 const DEFAULT_WATCH_S = 5;

@@ -17,6 +17,8 @@ import {
   OpenAITextGenerationConfig,
   OpenAITextGenerationDeployment,
   WhisperConfig,
+  SpeakerDiarizationConfig,
+  SpeakerDiarizationDeployment,
   WhisperDeployment,
 } from '../../deployments/index.ts';
 import { REQUEST_ERRORS } from '../../http/response/error-catalogue.ts';
@@ -54,6 +56,7 @@ const SCHEMAS: Readonly<Record<string, z.core.$ZodType>> = {
   OpenAITextGenerationConfig: OpenAITextGenerationConfig.schema,
   LlamaEmbeddingConfig: LlamaEmbeddingConfig.schema,
   LlamaRerankConfig: LlamaRerankConfig.schema,
+  SpeakerDiarizationConfig: SpeakerDiarizationConfig.schema,
 };
 const METHODS: Readonly<Record<string, object>> = {
   WhisperDeployment: WhisperDeployment.methods,
@@ -61,6 +64,7 @@ const METHODS: Readonly<Record<string, object>> = {
   OpenAITextGenerationDeployment: OpenAITextGenerationDeployment.methods,
   LlamaEmbeddingDeployment: LlamaEmbeddingDeployment.methods,
   LlamaRerankDeployment: LlamaRerankDeployment.methods,
+  SpeakerDiarizationDeployment: SpeakerDiarizationDeployment.methods,
 };
 /** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {

