@@ -18,6 +18,7 @@ export { toText } from './text.ts';
 export { toTsv } from './tsv.ts';
 export { type AudioFacts, toVerboseJson, VerboseTranscription } from './verbose-json.ts';
 export { toVtt } from './vtt.ts';
+export { withSpeakers, type WithSpeakersOptions } from './with-speakers.ts';
 
 const WRITERS = { text: toText, srt: toSrt, vtt: toVtt, tsv: toTsv } satisfies Record<TranscriptTextFormat, unknown>;
 
