@@ -1,5 +1,13 @@
 import type { ImageInput, VideoInput } from '../schemas/index.ts';
-import { type Asr, AsrDeployment, Deployment, type Llm, LlmDeployment } from './capabilities/deployments.ts';
+import {
+  type Asr,
+  AsrDeployment,
+  Deployment,
+  type Diarization,
+  DiarizationDeployment,
+  type Llm,
+  LlmDeployment,
+} from './capabilities/deployments.ts';
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
 import { hostCall, HostError } from './host-error.ts';
 import type { Source } from '../../wit/generated/world/media.ts';
@@ -148,6 +156,15 @@ export class Context {
     const of = (deployment: string): AsrDeployment => new AsrDeployment(deployment, this.host, this.#scope);
     return Object.assign(of, {
       transcribe: (...args: Parameters<Asr['transcribe']>) => of('asr_deployment').transcribe(...args),
+    });
+  }
+
+  /** Speaker diarization by the deployment `diarization_deployment`, or by another one: `ctx.diarization('name')`. */
+  get diarization(): Diarization {
+    const of = (deployment: string): DiarizationDeployment =>
+      new DiarizationDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      diarize: (...args: Parameters<Diarization['diarize']>) => of('diarization_deployment').diarize(...args),
     });
   }
 

@@ -13,6 +13,7 @@ import {
   textAnswer,
   TextChunk,
   VideoInput,
+  withSpeakers,
   z,
 } from './node.ts';
 import { type FakeHost, runEndpoint } from './testing/testing.ts';
@@ -84,6 +85,61 @@ Endpoint('answer with text of a media type that they declare, or with the result
   const fakes: FakeHost = { deployments: { asr_deployment: { transcribe: () => transcript } } };
   assert.equal(runEndpoint(plugin, 'act', {}, fakes).output, transcript);
   assert.equal(runEndpoint(plugin, 'act', { format: 'csv' }, fakes).output, { media_type: 'text/csv', text: 'a,b' });
+});
+
+Endpoint('join the words of a transcript with the answer of a diarization', () => {
+  const words = ['Yes.', 'No.'].map((word, at) => ({
+    word: ` ${word}`,
+    speaker: null,
+    time_interval: { start: at, end: at + 1 },
+    alignment_confidence: 1,
+  }));
+  const spoken = { text: ' Yes. No.', confidence: 1, no_speech_confidence: 0, speaker: null, words };
+  const transcript = {
+    segments: [{ ...spoken, time_interval: { start: 0, end: 2 } }],
+    transcription_info: { language: 'en', language_confidence: 1 },
+    transcription: { text: ' Yes. No.' },
+  };
+  const segments = ['A', 'B'].map((speaker, at) => ({ speaker, time_interval: { start: at, end: at + 1 } }));
+  const plugin = definePlugin([
+    defineEndpoint({
+      name: 'act',
+      path: '/act',
+      summary: 'Acts',
+      input: z.strictObject({}),
+      output: AsrOutput,
+      run(_, ctx) {
+        const audio = ctx.video.open(video).extractAudio();
+        const speech = ctx.diarization.diarize(audio, { max_speakers: 2 });
+        assert.equal(ctx.diarization('other').diarize(audio), speech);
+        return withSpeakers(ctx.asr.transcribe(audio, { word_timestamps: true }), speech);
+      },
+    }),
+  ]);
+  const diarize = () => ({ segments });
+  const { output, calls } = runEndpoint(
+    plugin,
+    'act',
+    {},
+    {
+      deployments: {
+        asr_deployment: { transcribe: () => transcript },
+        diarization_deployment: { diarize },
+        other: { diarize },
+      },
+    },
+  );
+  assert.equal(
+    (output as AsrOutput).segments.map(({ speaker, text }) => [speaker, text]),
+    [
+      ['A', ' Yes.'],
+      ['B', ' No.'],
+    ],
+  );
+  assert.equal(
+    calls.flatMap(({ args }) => (args as { params?: unknown }).params ?? []),
+    [{ max_speakers: 2 }, { word_timestamps: true }],
+  );
 });
 
 Endpoint('get their input with defaults filled in', () => {

@@ -9,6 +9,8 @@ export {
   type ChatOptions,
   Deployment,
   type DeploymentArgs,
+  type Diarization,
+  DiarizationDeployment,
   type Llm,
   LlmDeployment,
   type TokenCount,

@@ -8,6 +8,8 @@ import {
   type Overflow,
   type ResponseFormat,
   type SamplingParams,
+  SpeakerDiarizationOutput,
+  type SpeakerDiarizationParams,
   type TextChunk,
   type ToolChoice,
   type ToolDefinitionInput,
@@ -80,6 +82,15 @@ export class AsrDeployment extends Deployment {
   }
 }
 
+/** Speaker diarization. */
+export class DiarizationDeployment extends Deployment {
+  /** Finds who speaks when. Audio without speech has no segments. */
+  diarize(audio: Audio, params?: Partial<SpeakerDiarizationParams> | null): SpeakerDiarizationOutput {
+    const answer = this.call<SpeakerDiarizationOutput>('diarize', withoutAbsent({ audio, params }));
+    return typed(SpeakerDiarizationOutput, answer);
+  }
+}
+
 export interface ChatOptions {
   /** Absent and null parameters have the deployment's defaults. */
   readonly sampling_params?: SamplingParams | null | undefined;
@@ -132,6 +143,7 @@ export class LlmDeployment extends Deployment {
 
 /** The methods of the usual deployment. Called with a name, it returns that deployment. */
 export type Asr = ((deployment: string) => AsrDeployment) & Pick<AsrDeployment, 'transcribe'>;
+export type Diarization = ((deployment: string) => DiarizationDeployment) & Pick<DiarizationDeployment, 'diarize'>;
 export type Llm = ((deployment: string) => LlmDeployment) & Pick<LlmDeployment, 'chat' | 'chatStream' | 'countTokens'>;
 
 function encodeArgs(args: DeploymentArgs): { json: string; audio: HostAudio[] } {
