@@ -264,6 +264,22 @@ Store('resolve and pull throw for a truncated file, and it can be pulled again a
   assert.is((await store.pull('owner/repo/model-Q8_0.gguf')).bytes, GGUF.length);
 });
 
+const runtime = findEntry('onnxruntime');
+if (runtime)
+  Store('removes the packages of a program with the file that loads them', async ({ store, cacheDir }) => {
+    const file = path.join(cacheDir, 'tools', 'onnxruntime', runtime.fileName);
+    const library = path.join(`${file}.packages`, 'node_modules', 'onnxruntime-node', 'bin', 'library');
+    await mkdir(path.dirname(library), { recursive: true });
+    await writeFile(library, Buffer.alloc(1000));
+    await writeFile(
+      file,
+      `module.exports = require('./${runtime.fileName}.packages/node_modules/onnxruntime-node');\n`,
+    );
+    assert.is((await store.pull('onnxruntime')).path, file);
+    assert.is(await store.remove('onnxruntime'), 1000 + runtime.bytes);
+    assert.equal(await filesBelow(cacheDir), []);
+  });
+
 Store('removes a model and the files of unfinished pulls', async ({ store, cacheDir }) => {
   const { path: file } = await store.pull('owner/repo/model-Q8_0.gguf');
   await writeFile(`${file}.partial`, 'x');

@@ -216,7 +216,7 @@ export class ModelStore {
       for (const name of partNames(path.basename(file))) {
         const part = path.join(path.dirname(file), name);
         for (const leftover of await leftoversOf(part)) {
-          freed += (await stat(leftover)).size;
+          freed += await bytesIn(leftover);
           await rm(leftover, { recursive: true, force: true });
         }
         await rm(sidecarPath(part), { force: true });
@@ -369,7 +369,17 @@ function noModelInRepo(id: string, repo: string, missing: readonly string[]): Aa
   return new AanaError('ModelNotFound', 'not-found', `the hub's repository ${repo} has ${why}`, { data: { id } });
 }
 
-/** Returns the file and the files of unfinished pulls beside it. */
+/** Returns the length of a file, or of all files below a folder. */
+async function bytesIn(place: string): Promise<number> {
+  const found = await stat(place);
+  if (!found.isDirectory()) return found.size;
+  let bytes = 0;
+  for (const entry of await readdir(place, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) bytes += (await stat(path.join(entry.parentPath, entry.name))).size;
+  return bytes;
+}
+
+/** Returns the file, the packages that it loads, and the files of unfinished pulls beside it. */
 async function leftoversOf(file: string): Promise<string[]> {
   const folder = path.dirname(file);
   const name = path.basename(file);
