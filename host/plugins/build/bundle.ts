@@ -21,6 +21,10 @@ export interface PluginBundle {
   readonly files: readonly string[];
 }
 
+/** Files of this package that only define things. A component contains those that its plugin uses. */
+const PURE = ['schemas', 'transcripts'].map((name) => join(packageRoot, 'dist', 'host', name, sep));
+const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(folder));
+
 /**
  * Bundles a plugin's entry. `aana-host/plugin` always comes from this package, so that guest and host agree. `zod`
  * comes from the plugin where it has one, otherwise from this package. A plugin folder therefore needs no
@@ -59,7 +63,7 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
               if (await files.has(found.id, source)) accepted.add(found.id);
               else throw (outside ??= new Error(`${await placeOfImport(dir, importer, source)}: ${outsideOf(source)}`));
             }
-            if (source === 'whatwg-url' && found) return { ...found, moduleSideEffects: false }; // it has no side effects
+            if (found && (source === 'whatwg-url' || isPure(found.id))) return { ...found, moduleSideEffects: false };
             if (isBuiltin(source) && (found === null || found.external)) unusable.push({ source, importer });
             else if (found === null && /^zod(\/|$)/.test(source)) return esmOf(require.resolve(source));
             else if (found === null && /^[\w@]/.test(source) && !source.startsWith('aana:'))

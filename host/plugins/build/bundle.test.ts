@@ -1,0 +1,38 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readManifest } from '../set/manifest.ts';
+import { bundlePlugin } from './bundle.ts';
+
+const Bundle = suite('bundles of plugins');
+
+async function bundled(imports: string, output: string): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'aana-bundle-'));
+  try {
+    await mkdir(join(dir, 'src'));
+    await writeFile(join(dir, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
+    await writeFile(
+      join(dir, 'src/index.ts'),
+      `import { defineEndpoint, definePlugin, z, ${imports} } from 'aana-host/plugin';
+       const run = () => (${output}) as never;
+       const act = defineEndpoint({ name: 'act', path: '/act', summary: '', input: z.strictObject({}), output: z.unknown(), run });
+       export const endpoint = definePlugin([act]);`,
+    );
+    return (await bundlePlugin(await readManifest(dir))).code;
+  } finally {
+    await rm(dir, { recursive: true });
+  }
+}
+
+Bundle('have the schemas and the writers of transcripts that the plugin uses, and no others', async () => {
+  const plain = await bundled('TextChunk', 'TextChunk');
+  assert.not.match(plain, 'transcript.text.segment');
+  assert.not.match(plain, 'WEBVTT');
+  const writing = await bundled('toVtt', 'toVtt(undefined as never)');
+  assert.match(writing, 'WEBVTT');
+  assert.not.match(writing, 'transcript.text.segment');
+});
+
+Bundle.run();
