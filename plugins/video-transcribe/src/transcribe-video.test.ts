@@ -57,6 +57,103 @@ Transcribe('passes the parameters on, and separates channels on request', () => 
   assert.is(calls[1]?.params, undefined);
 });
 
+const words = [
+  { word: ' Hello', speaker: null, time_interval: { start: 0, end: 0.5 }, alignment_confidence: 0.9 },
+  { word: ' there.', speaker: null, time_interval: { start: 0.5, end: 1.5 }, alignment_confidence: 0.9 },
+];
+const withWords: AsrOutput = { ...spoken, segments: spoken.segments.map((segment) => ({ ...segment, words })) };
+const answered = (input: object, output = spoken): unknown =>
+  runEndpoint(
+    endpoint,
+    'transcribe_video',
+    { video: { path: '/a' }, ...input },
+    transcribing(() => output),
+  ).output;
+
+Transcribe('answers in each format', () => {
+  assert.equal(answered({ format: 'json' }), spoken);
+  assert.equal(answered({ format: null }), spoken);
+  assert.equal(answered({ format: 'text' }), { media_type: 'text/plain', text: 'Hello there.\n' });
+  assert.equal(answered({ format: 'srt' }), {
+    media_type: 'application/x-subrip',
+    text: '1\n00:00:00,000 --> 00:00:01,500\nHello there.\n',
+  });
+  assert.equal(answered({ format: 'vtt' }), {
+    media_type: 'text/vtt',
+    text: 'WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n',
+  });
+  assert.equal(answered({ format: 'tsv' }), {
+    media_type: 'text/tab-separated-values',
+    text: 'start\tend\ttext\n0\t1500\tHello there.\n',
+  });
+  assert.equal(answered({ format: 'verbose_json' }), {
+    task: 'transcribe',
+    language: 'english',
+    duration: 10,
+    text: 'Hello there.',
+    segments: [{ id: 0, start: 0, end: 1.5, text: ' Hello there.', avg_logprob: Math.log(0.9) }],
+  });
+  const separate = { whisper_params: { channels: 'separate' } };
+  const speaker = { ...spoken, segments: spoken.segments.map((segment) => ({ ...segment, speaker: '0' })) };
+  assert.equal(answered({ format: 'diarized_json', ...separate }, speaker), {
+    task: 'transcribe',
+    duration: 10,
+    text: '0: Hello there.',
+    segments: [
+      { type: 'transcript.text.segment', id: 'seg_001', start: 0, end: 1.5, text: 'Hello there.', speaker: '0' },
+    ],
+  });
+});
+
+Transcribe('asks for the times of words where subtitles need them', () => {
+  const asked = (input: object): unknown => {
+    const calls: Call[] = [];
+    const fakes = transcribing((call) => (calls.push(call), withWords));
+    runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, ...input }, fakes);
+    return calls[0]?.params?.word_timestamps;
+  };
+  assert.is(asked({ format: 'srt', highlight_words: true }), true);
+  assert.is(asked({ format: 'vtt', max_line_width: 9, max_line_count: 1, whisper_params: { beam_size: 2 } }), true);
+  assert.is(asked({ format: 'vtt', max_line_width: 9, highlight_words: false }), undefined);
+  assert.match(
+    (answered({ format: 'vtt', highlight_words: true, max_line_width: 6 }, withWords) as { text: string }).text,
+    '<u>Hello</u>\nthere.',
+  );
+});
+
+const REFUSED: readonly [input: object, loc: readonly string[]][] = [
+  [{ format: 'subtitles' }, ['format']],
+  [{ format: 5 }, ['format']],
+  [{ format: ['srt'] }, ['format']],
+  [{ format: '__proto__' }, ['format']],
+  [{ format: 'diarized_json' }, ['format']],
+  ...[0, -1, 1e9, 1.5, 'NaN', true, []].flatMap((value): [object, string[]][] => [
+    [{ format: 'srt', max_line_width: value }, ['max_line_width']],
+    [{ format: 'vtt', max_line_width: 9, max_line_count: value }, ['max_line_count']],
+  ]),
+  [{ format: 'vtt', highlight_words: 'yes' }, ['highlight_words']],
+  [{ format: 'vtt', max_line_count: 2 }, ['max_line_count']],
+  [{ format: 'tsv', max_line_width: 9 }, ['max_line_width']],
+  [{ highlight_words: true }, ['highlight_words']],
+  [{ max_words: 1 }, ['max_words']],
+];
+for (const [input, loc] of REFUSED)
+  Transcribe(`refuses ${JSON.stringify(input)} before it opens the video`, () => {
+    const fakes: FakeHost = { video: () => (assert.unreachable('the video was opened'), {}) };
+    const error = (() => {
+      try {
+        return runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, ...input }, fakes) as never;
+      } catch (thrown) {
+        return thrown as HostError;
+      }
+    })();
+    assert.is(error.name, 'ValidationError');
+    assert.equal(
+      (error.data as { loc: unknown }[]).map((entry) => entry.loc),
+      [loc],
+    );
+  });
+
 Transcribe('answers a video without an audio track', () => {
   const fakes: FakeHost = {
     video: () => ({ hasAudio: false }),
