@@ -28,6 +28,7 @@ Forms('verbose_json has what is known', () => {
     ],
   });
   assert.equal(VerboseTranscription.parse(verbose), verbose);
+  assert.is(toVerboseJson(transcriptOf(hello), {}, 'translate').task, 'translate');
 });
 
 Forms('verbose_json leaves out what is unknown', () => {

@@ -6,7 +6,7 @@ const seconds = z.number().check(z.minimum(0));
 
 /** A transcript in the shape of OpenAI's `verbose_json`. Facts that are unknown are absent. */
 export const VerboseTranscription = z.strictObject({
-  task: z.literal('transcribe'),
+  task: z.enum(['transcribe', 'translate']),
   language: z.string().check(z.describe('English name of the language, such as "german", or "silence".')),
   duration: z.optional(seconds.check(z.describe('Seconds of the audio.'))),
   text: z.string(),
@@ -30,14 +30,18 @@ export interface AudioFacts {
   readonly duration?: number | undefined;
 }
 
+/** What a model did with speech: "translate" wrote English. */
+export type SpeechTask = VerboseTranscription['task'];
+
 /** Returns a transcript in the shape of OpenAI's `verbose_json`. `words` are there if the transcript has them. */
 export function toVerboseJson(
   { segments, transcription, transcription_info: { language } }: AsrOutput,
   { duration }: AudioFacts = {},
+  task: SpeechTask = 'transcribe',
 ): VerboseTranscription {
   const words = segments.flatMap((segment) => segment.words);
   return {
-    task: 'transcribe',
+    task,
     language: LANGUAGE_NAMES.get(language) ?? language,
     ...(duration !== undefined && { duration }),
     text: transcription.text.trim(),

@@ -80,7 +80,7 @@ export const transcribeVideo = defineEndpoint({
       case 'json':
         return output;
       case 'verbose_json':
-        return toVerboseJson(output, audio);
+        return toVerboseJson(output, audio, params?.task);
       case 'diarized_json':
         return toDiarizedJson(output, audio);
       default:

@@ -7,6 +7,8 @@ const GRAPH = 7;
 
 /** Most bytes of a number of protobuf. */
 const MAX_VARINT = 10;
+/** Most fields of a model at the top level; real ones have fewer than a hundred. */
+const MAX_FIELDS = 10_000;
 
 /**
  * Throws `ModelFormatError` unless the file has the fields of an ONNX model and ends with the last of them. Reads only
@@ -14,7 +16,9 @@ const MAX_VARINT = 10;
  */
 export async function checkOnnx(file: PartedFile): Promise<void> {
   const found = new Set<number>();
+  let fields = 0;
   for (let at = 0; at < file.bytes;) {
+    if ((fields += 1) > MAX_FIELDS) throw formatError(file.label, 'it is not an ONNX model');
     const key = await readVarint(file, at);
     found.add(Math.floor(key.value / 8));
     at = key.end;
