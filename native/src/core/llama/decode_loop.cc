@@ -400,7 +400,7 @@ void DecodeLoop::Charge(const Sequence& sequence, double n_tokens) {
 double DecodeLoop::Overhead(const std::vector<Share>& plan) const {
   const auto n_idle = std::ranges::count_if(plan, &Share::is_idle);
   const auto n_passes = CountUbatches(batch_.sequences(), context_.n_ubatch(), context_.has_streams());
-  return (n_passes * step_cost_.TokensPerPass() + static_cast<double>(n_idle)) / static_cast<double>(std::ssize(plan) - n_idle);
+  return (n_passes * step_cost_.MeanTokensPerPass() + static_cast<double>(n_idle)) / static_cast<double>(std::ssize(plan) - n_idle);
 }
 
 Slot* DecodeLoop::FindVictim() {

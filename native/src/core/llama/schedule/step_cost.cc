@@ -7,6 +7,8 @@ namespace {
 
 constexpr double kDecay = 0.99;
 constexpr double kMostTokens = 64;
+// Of the latest estimate in the mean.
+constexpr double kPartOfMean = 0.005;
 // Steps that are almost alike do not tell a pass from a token.
 constexpr double kLeastDeterminant = 0.01;
 
@@ -21,6 +23,7 @@ void StepCost::Note(int32_t n_passes, int32_t n_tokens, double seconds) {
   add(tokens_tokens_, tokens * tokens);
   add(passes_seconds_, passes * seconds);
   add(tokens_seconds_, tokens * seconds);
+  mean_tokens_per_pass_ += kPartOfMean * (TokensPerPass() - mean_tokens_per_pass_);
 }
 
 double StepCost::TokensPerPass() const {
