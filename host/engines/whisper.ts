@@ -1,6 +1,7 @@
 // Runs in a replica: speech to text with whisper.cpp.
 import {
   assignedGpus,
+  type NativeAudio,
   type NativeWhisperEngine,
   type WhisperNativeParams,
   type WhisperNativeResult,
@@ -15,7 +16,7 @@ import { GpuMemoryWatch } from './gpu-memory.ts';
 import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
-import { isSilent, mixDown, readPcm } from './pcm.ts';
+import { channelFiles } from './channel-files.ts';
 import { termsOf } from './request-terms.ts';
 import { WHISPER_LANGUAGES } from './whisper-languages.ts';
 
@@ -35,9 +36,9 @@ const SAMPLES_PER_SECOND = 16_000;
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
-/** Samples that are transcribed on their own. */
-interface Channel {
-  readonly samples: Float32Array;
+/** Audio that is transcribed on its own: the mean of all channels, or one of them. */
+interface Track {
+  readonly audio: NativeAudio;
   readonly speaker: string | null;
 }
 
@@ -86,7 +87,10 @@ class Whisper {
     this.#modelName = modelName;
   }
 
-  /** Transcribes one second of silence: a whole pass of the model without any text. */
+  /**
+   * Transcribes one second without speech: a whole pass of the model without any text. The samples are not 0, because
+   * the engine leaves zeros out.
+   */
   async warmUp(): Promise<void> {
     const params = {
       language: 'en',
@@ -97,13 +101,14 @@ class Whisper {
       wordTimestamps: false,
       vad: false,
     };
-    await this.#transcribeOne(new Float32Array(SAMPLES_PER_SECOND), params, { signal: UNLIMITED }, undefined);
+    const samples = new Float32Array(SAMPLES_PER_SECOND).fill(0.0001);
+    await this.#transcribeOne(samples, params, { signal: UNLIMITED }, undefined);
   }
 
   async transcribe(args: Record<string, unknown>, context: CallContext): Promise<AsrOutput> {
     const params = this.#params(args);
-    const channels = await this.#channels(args, params);
-    const transcriptions = await this.#transcribeAll(channels, params, context);
+    const tracks = await this.#tracks(args, params);
+    const transcriptions = await this.#transcribeAll(tracks, params, context);
     const segments = transcriptions
       .flatMap(({ result, speaker }) => result.segments.map((segment) => toSegment(segment, speaker)))
       .sort((a, b) => a.time_interval.start - b.time_interval.start);
@@ -116,7 +121,7 @@ class Whisper {
    */
   async *transcribeStream(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
     const params = this.#params(args);
-    const channels = await this.#channels(args, params);
+    const tracks = await this.#tracks(args, params);
     const known = this.#knownLanguage(params);
     const left = new AbortController();
     const queue = new AsyncQueue<AsrOutput>(() => left.abort());
@@ -130,7 +135,7 @@ class Whisper {
     const work = async (): Promise<void> => {
       try {
         const transcriptions = await this.#transcribeAll(
-          channels,
+          tracks,
           params,
           { ...context, signal: AbortSignal.any([context.signal, left.signal]) },
           onSegment,
@@ -162,29 +167,31 @@ class Whisper {
     return params;
   }
 
-  async #channels(args: Record<string, unknown>, { channels: how }: WhisperParams): Promise<Channel[]> {
+  async #tracks(args: Record<string, unknown>, { channels: how }: WhisperParams): Promise<Track[]> {
     const { channels } = args['audio'] as AudioReference;
-    const read = await Promise.all(channels.map((channel) => readPcm(channel, this.#artifactPath)));
-    if (how === 'mix') return [{ samples: mixDown(read), speaker: null }];
-    return read.map((samples, index) => ({ samples, speaker: `CHANNEL_${String(index).padStart(2, '0')}` }));
+    const files = await channelFiles(channels, this.#artifactPath);
+    const tracks =
+      how === 'mix'
+        ? [{ audio: files, speaker: null }]
+        : files.map((file, index) => ({ audio: [file], speaker: `CHANNEL_${String(index).padStart(2, '0')}` }));
+    return tracks.filter(({ audio }) => audio.some(({ samples }) => samples > 0));
   }
 
   /**
-   * Transcribes the channels at the same time, because they share the engine's states. If one fails, it still waits for
+   * Transcribes the tracks at the same time, because they share the engine's states. If one fails, it still waits for
    * the others.
    */
   async #transcribeAll(
-    channels: readonly Channel[],
+    tracks: readonly Track[],
     params: WhisperParams,
     context: CallContext,
     onSegment?: (segment: WhisperNativeSegment, speaker: string | null) => void,
   ): Promise<Transcription[]> {
     const native = this.#nativeParams(params);
-    const heard = channels.filter(({ samples }) => !isSilent(samples));
     const settled = await Promise.allSettled(
-      heard.map(async ({ samples, speaker }): Promise<Transcription> => {
+      tracks.map(async ({ audio, speaker }): Promise<Transcription> => {
         const result = await this.#transcribeOne(
-          samples,
+          audio,
           native,
           context,
           onSegment && ((segment) => onSegment(segment, speaker)),
@@ -199,7 +206,7 @@ class Whisper {
   }
 
   async #transcribeOne(
-    samples: Float32Array,
+    audio: NativeAudio,
     params: WhisperNativeParams,
     context: CallContext,
     onSegment: ((segment: WhisperNativeSegment) => void) | undefined,
@@ -210,7 +217,7 @@ class Whisper {
     const onAbort = (): void => this.#engine.cancelTranscription(id);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#engine.transcribe(id, samples, { ...params, ...termsOf(context) }, onSegment);
+      return await this.#engine.transcribe(id, audio, { ...params, ...termsOf(context) }, onSegment);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#failure(error);
@@ -229,6 +236,7 @@ class Whisper {
         `the request to ${this.#modelName} was stopped: ${message}`,
         { data, fault },
       );
+    if (code === 'unreadable-audio') return new AanaError('AudioReadingException', 'internal', message);
     if (fault === 'caller')
       return new AanaError(
         'InvalidArguments',

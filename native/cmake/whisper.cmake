@@ -68,6 +68,25 @@ aana_change_whisper("the decoder attends to the audio"
                 if (!cur) cur = ggml_flash_attn_ext(ctx0, Q, Kcross, Vcross, nullptr, KQscale, 0.0f, 0.0f);\n")
 string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/asked_temperatures.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/encoded_part.h\"\n")
 
+# The state of a voice activity model has no interface. With it, one detector analyses parts of several audios in turn.
+string(APPEND AANA_WHISPER_TEXT [[
+
+extern "C" size_t aana_vad_get_state(whisper_vad_context * vctx, float * values) {
+    const size_t n = ggml_nelements(vctx->h_state);
+    if (values != nullptr) {
+        ggml_backend_tensor_get(vctx->h_state, values, 0, n * sizeof(float));
+        ggml_backend_tensor_get(vctx->c_state, values + n, 0, n * sizeof(float));
+    }
+    return 2 * n;
+}
+
+extern "C" void aana_vad_set_state(whisper_vad_context * vctx, const float * values) {
+    const size_t n = ggml_nelements(vctx->h_state);
+    ggml_backend_tensor_set(vctx->h_state, values, 0, n * sizeof(float));
+    ggml_backend_tensor_set(vctx->c_state, values + n, 0, n * sizeof(float));
+}
+]])
+
 file(CONFIGURE OUTPUT ${AANA_WHISPER_SOURCE} CONTENT "@AANA_WHISPER_TEXT@" @ONLY)
 
 add_library(whisper STATIC ${AANA_WHISPER_SOURCE})

@@ -557,7 +557,7 @@ export interface WhisperNativeParams {
   readonly maxInitialTimestamp?: number;
   readonly withoutTimestamps: boolean;
   readonly wordTimestamps: boolean;
-  /** Whether to detect speech first and transcribe only that. */
+  /** Whether to transcribe only the parts with speech. Otherwise no audio is left out. */
   readonly vad: boolean;
 }
 
@@ -586,22 +586,39 @@ export interface WhisperNativeResult {
   readonly languageProbability: number;
 }
 
+/** A file with one channel of an audio: raw little-endian 32-bit floats in [−1, 1], mono, 16 kHz. */
+export interface NativeAudioFile {
+  /** Not used for a channel without samples. */
+  readonly path: string;
+  readonly samples: number;
+  /** The name in error messages. */
+  readonly name: string;
+}
+
+/**
+ * Samples in [−1, 1], mono, 16 kHz, which are copied. Or files whose mean is transcribed; a shorter file is silent after
+ * its end. Files are read in small parts while the engine needs them. NaN and infinities count as 0.
+ */
+export type NativeAudio = Float32Array | readonly NativeAudioFile[];
+
 export interface NativeWhisperEngine {
   readonly info: { readonly multilingual: boolean; readonly vocabularySize: number; readonly type: string };
   /**
-   * Transcribes mono 16 kHz samples in [−1, 1], which are copied. `id` identifies the request for
-   * `cancelTranscription`. `onSegment` is called with each segment, in order, when it is final. Rejects with an Error
-   * whose `code` is `cancelled`, `deadline-exceeded` or `failed`, and whose `fault` is a {@link NativeFault}.
+   * Transcribes an audio. `id` identifies the request for `cancelTranscription`. `onSegment` is called with each segment,
+   * in order, when it is final. `onProgress` is called with the fraction of the audio that is done, from 0 to 1, after
+   * each percent. Rejects with an Error whose `code` is `cancelled`, `deadline-exceeded`, `unreadable-audio` or `failed`,
+   * and whose `fault` is a {@link NativeFault}.
    */
   transcribe(
     id: number,
-    samples: Float32Array,
+    audio: NativeAudio,
     params: WhisperNativeParams & RequestTerms,
     onSegment?: (segment: WhisperNativeSegment) => void,
+    onProgress?: (fraction: number) => void,
   ): Promise<WhisperNativeResult>;
   cancelTranscription(id: number): void;
   /** Returns the regions of speech in seconds. */
-  detectSpeech(samples: Float32Array): Promise<readonly { readonly start: number; readonly end: number }[]>;
+  detectSpeech(audio: NativeAudio): Promise<readonly { readonly start: number; readonly end: number }[]>;
   /** Number of windows finished so far. It grows while there is work. */
   readonly steps: number;
   /** Whether it has requests and no thread does long work that cannot be followed, such as reading weights. */

@@ -1,56 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { NativeWhisperEngine, WhisperLoadOptions, WhisperNativeParams, WhisperNativeSegment } from './binding.ts';
-import { loadNative, nativeAddonPath } from './load.ts';
-
-const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
-const addonPath = nativeAddonPath(packageRoot);
-const models = join(process.env['AANA_CACHE_DIR'] ?? join(homedir(), '.cache/aana-host'), 'models');
-const present = (path: string | undefined): string | undefined =>
-  path !== undefined && existsSync(path) ? path : undefined;
-
-const modelPath = present(join(models, 'whisper-tiny.en/ggml-tiny.en-q8_0.bin'));
-const vadModelPath = present(join(models, 'silero-vad-v6.2.0/ggml-silero-v6.2.0.bin'));
-const speechPath = present(process.env['AANA_TEST_SPEECH']);
-
-const plain: WhisperNativeParams = {
-  language: 'auto',
-  beamSize: 1,
-  bestOf: 1,
-  temperatures: [0],
-  withoutTimestamps: false,
-  wordTimestamps: false,
-  vad: true,
-};
-const said = 'and so my fellow americans ask not what your country can do for you ask what you can do for your country';
-
-/** Returns the samples of a mono, 16-bit WAV file. The header may have further chunks. */
-async function readWav(path: string): Promise<Float32Array> {
-  const bytes = await readFile(path);
-  for (let at = 12; at < bytes.length;) {
-    const size = bytes.readUInt32LE(at + 4);
-    if (bytes.toString('latin1', at, at + 4) === 'data') {
-      return Float32Array.from({ length: size / 2 }, (_, i) => bytes.readInt16LE(at + 8 + i * 2) / 32768);
-    }
-    at += 8 + size + (size % 2);
-  }
-  throw new Error(`${path} has no samples`);
-}
-
-const wordsOf = (segments: readonly WhisperNativeSegment[]): string =>
-  segments
-    .map((segment) => segment.text)
-    .join('')
-    .toLowerCase()
-    .replace(/[^a-z ]/g, '')
-    .replace(/ +/g, ' ')
-    .trim();
+import {
+  addonPath,
+  cached,
+  concat,
+  missing,
+  options,
+  plain,
+  readWav,
+  said,
+  silence,
+  speechPath,
+  wordsOf,
+} from './fixtures/test-whisper.ts';
+import { loadNative } from './load.ts';
 
 const codeOf = async (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
@@ -63,32 +31,14 @@ const messageOf = async (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => String(error),
   );
 
-function concat(...parts: readonly Float32Array[]): Float32Array {
-  const all = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-const silence = (seconds: number): Float32Array => new Float32Array(seconds * 16000);
-
 const Whisper = suite('NativeWhisperEngine');
 
-if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
-  const missing = !existsSync(addonPath)
-    ? 'the native addon'
-    : !vadModelPath
-      ? 'the Silero model'
-      : !modelPath
-        ? 'the tiny.en model'
-        : 'the speech sample';
+if (missing !== undefined) {
   process.stdout.write(`SKIP NativeWhisperEngine: ${missing} is missing\n`);
 } else {
-  const options: WhisperLoadOptions = { modelPath, vadModelPath, useGpu: false, threads: 1, maxStates: 2 };
   const load = (changes: Partial<WhisperLoadOptions> = {}): Promise<NativeWhisperEngine> =>
     loadNative({ addonPath }).loadWhisper({ ...options, ...changes });
+  const { modelPath, vadModelPath } = options;
   const speech = await readWav(speechPath);
   const durationS = speech.length / 16000;
   let engine: NativeWhisperEngine;
@@ -145,7 +95,7 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     assert.throws(() => void transcribe(speech, { temperatures: [] }), /temperatures is empty/);
   });
 
-  const multilingual = present(join(models, 'whisper-base/ggml-base-q8_0.bin'));
+  const multilingual = cached('whisper-base/ggml-base-q8_0.bin');
   if (multilingual === undefined) process.stdout.write('SKIP the language of speech: the base model is missing\n');
   else
     Whisper('finds the language of speech without encoding it twice', async () => {
@@ -303,6 +253,24 @@ if (!existsSync(addonPath) || !vadModelPath || !modelPath || !speechPath) {
     await Promise.all([long, short]);
     assert.equal(ended, ['short', 'long']);
     await single.close();
+  });
+
+  Whisper('lets a short request pass long ones that leave no audio out', async () => {
+    const long = concat(...Array.from({ length: 12 }, () => speech));
+    const ended: string[] = [];
+    const ids = [++lastId, ++lastId];
+    const all = ids.map((id) =>
+      engine.transcribe(id, long, { ...plain, vad: false }).then(
+        () => ended.push('long'),
+        () => ended.push('cancelled'),
+      ),
+    );
+    const before = engine.steps;
+    await transcribe(speech);
+    assert.equal(ended, []);
+    assert.ok(engine.steps - before <= 6, `${engine.steps - before} windows`);
+    for (const id of ids) engine.cancelTranscription(id);
+    await Promise.all(all);
   });
 
   Whisper('rejects a cancelled request at once and serves the next', async () => {

@@ -147,13 +147,19 @@ void DriveLlama(const std::string& model_path) {
   Check(reader.phase() == llama::Phase::kFailed && !reader.failure().empty(), "a missing file is refused");
 }
 
+OpenAudio InMemory(std::vector<float> samples) {
+  const auto audio = std::make_shared<const AudioInMemory>(std::move(samples));
+  return [audio] { return audio; };
+}
+
 void DriveWhisper(const std::string& model_path, const std::string& vad_path, const std::vector<float>& speech) {
   const WhisperOptions options{.model_path = model_path, .vad_model_path = vad_path, .use_gpu = false, .device = "", .threads = 1, .max_states = 2, .model_size = ""};
   WhisperEngine engine(options);
   uint64_t last_id = 0;
   const auto transcribe = [&](std::vector<float> samples, WhisperParams params) {
     auto ended = std::make_shared<std::promise<TranscriptionOutcome>>();
-    engine.Transcribe(++last_id, std::move(samples), std::move(params), {}, [](const WhisperSegment&) {}, [ended](TranscriptionOutcome outcome) { ended->set_value(std::move(outcome)); });
+    engine.Transcribe(++last_id, InMemory(std::move(samples)), std::move(params), {},
+                      {[](const WhisperSegment&) {}, [](double) {}, [ended](TranscriptionOutcome outcome) { ended->set_value(std::move(outcome)); }});
     return ended->get_future();
   };
   WhisperParams words;
@@ -181,7 +187,7 @@ void DriveWhisper(const std::string& model_path, const std::string& vad_path, co
 
   auto closed = transcribe(speech, {});
   std::promise<TranscriptionOutcome> detected;
-  engine.DetectSpeech(++last_id, speech, [&](TranscriptionOutcome speech_outcome) { detected.set_value(std::move(speech_outcome)); });
+  engine.DetectSpeech(++last_id, InMemory(speech), [&](TranscriptionOutcome speech_outcome) { detected.set_value(std::move(speech_outcome)); });
   engine.Close();
   Check(closed.get().end != TranscriptionEnd::kFailed && detected.get_future().get().end != TranscriptionEnd::kFailed, "a close ends running requests");
   Check(transcribe(speech, {}).get().end == TranscriptionEnd::kFailed, "a closed engine refuses work");

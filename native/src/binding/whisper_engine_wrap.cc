@@ -1,6 +1,6 @@
 #include "binding/whisper_engine_wrap.h"
 
-#include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -10,6 +10,8 @@
 #include "binding/at_exit.h"
 #include "binding/js_queue.h"
 #include "binding/request_values.h"
+#include "binding/values.h"
+#include "core/whisper/audio/channel_mix.h"
 #include "core/whisper/whisper_engine.h"
 
 namespace aana {
@@ -66,15 +68,25 @@ Napi::Value Failure(Napi::Env env, const char* code, const std::string& message,
   return error.Value();
 }
 
-std::vector<float> CopySamples(const Napi::Value& value) {
-  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != napi_float32_array) {
-    throw Napi::TypeError::New(value.Env(), "samples is not a Float32Array");
+ChannelFile ReadChannelFile(const Napi::Value& value) {
+  if (!value.IsObject() || value.IsArray()) throw Napi::TypeError::New(value.Env(), "audio is neither a Float32Array nor a list of files");
+  const auto object = value.As<Napi::Object>();
+  constexpr double kMaxSamples = 1e12;
+  return {String(object, "path"), static_cast<int64_t>(Number(object, "samples", 0, kMaxSamples)), String(object, "name")};
+}
+
+// Copies samples. Files are opened by the engine.
+OpenAudio ReadAudio(const Napi::Value& value) {
+  if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_float32_array) {
+    const auto array = value.As<Napi::Float32Array>();
+    const auto audio = std::make_shared<const AudioInMemory>(std::vector<float>(array.Data(), array.Data() + array.ElementLength()));
+    return [audio] { return audio; };
   }
-  const auto array = value.As<Napi::Float32Array>();
-  std::vector<float> samples(array.Data(), array.Data() + array.ElementLength());
-  // A single infinite or NaN sample would invalidate the whole spectrogram.
-  for (auto& sample : samples) sample = std::isfinite(sample) ? sample : 0;
-  return samples;
+  if (!value.IsArray()) throw Napi::TypeError::New(value.Env(), "audio is neither a Float32Array nor a list of files");
+  const auto list = value.As<Napi::Array>();
+  std::vector<ChannelFile> files;
+  for (uint32_t i = 0; i < list.Length(); i++) files.push_back(ReadChannelFile(list.Get(i)));
+  return [files = std::move(files)] { return std::make_shared<const ChannelMix>(files); };
 }
 
 WhisperParams ReadParams(const Napi::Object& object) {
@@ -116,7 +128,8 @@ WhisperOptions ReadOptions(const Napi::Object& object) {
 // A request whose promise is open. JavaScript thread only.
 struct Waiting {
   Napi::Promise::Deferred deferred;
-  Napi::FunctionReference on_segment;
+  Napi::FunctionReference on_segment = {};
+  Napi::FunctionReference on_progress = {};
 };
 
 // The part of the wrap that posted functions use, because they may run after the wrap was collected.
@@ -169,9 +182,9 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
   // Returns a promise that is settled when the engine ends the request of `ticket`. `to_value` converts the outcome.
   // Keeps this object and the process alive until then.
   template <class ToValue>
-  Napi::Value Await(Napi::Env env, uint64_t ticket, Napi::FunctionReference on_segment, ToValue to_value, WhisperEngine::OnEnd* on_end) {
+  Napi::Value Await(Napi::Env env, uint64_t ticket, ToValue to_value, WhisperEngine::OnEnd* on_end) {
     const auto deferred = Napi::Promise::Deferred::New(env);
-    waiting_->by_ticket.emplace(ticket, Waiting{deferred, std::move(on_segment)});
+    waiting_->by_ticket.emplace(ticket, Waiting{deferred});
     if (waiting_->by_ticket.size() == 1) {
       queue_->Ref(env);
       Ref();
@@ -192,6 +205,7 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
           case TranscriptionEnd::kDone: settled.Resolve(to_value(call_env, *shared)); break;
           case TranscriptionEnd::kCancelled: settled.Reject(Failure(call_env, "cancelled", "the transcription was cancelled", Fault::kCancelled)); break;
           case TranscriptionEnd::kOverdue: settled.Reject(Failure(call_env, "deadline-exceeded", shared->error, shared->fault)); break;
+          case TranscriptionEnd::kUnreadable: settled.Reject(Failure(call_env, "unreadable-audio", shared->error, shared->fault)); break;
           case TranscriptionEnd::kFailed: settled.Reject(Failure(call_env, "failed", shared->error, shared->fault)); break;
         }
       });
@@ -199,36 +213,45 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     return deferred.Promise();
   }
 
+  // Returns a function for any thread that calls `listener` of the request with a value, while its promise is open.
+  template <class Value, class ToValue>
+  std::function<void(const Value&)> ToListener(uint64_t ticket, Napi::FunctionReference Waiting::*listener, ToValue to_value) {
+    return [queue = queue_, waiting = waiting_, ticket, listener, to_value](const Value& value) {
+      queue->Post([waiting, ticket, listener, to_value, value](Napi::Env env) {
+        const auto found = waiting->by_ticket.find(ticket);
+        if (found != waiting->by_ticket.end()) (found->second.*listener).Call({to_value(env, value)});
+      });
+    };
+  }
+
   Napi::Value Transcribe(const Napi::CallbackInfo& info) {
     const auto env = info.Env();
     const auto id = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
-    auto samples = CopySamples(info[1]);
+    auto audio = ReadAudio(info[1]);
     auto params = ReadParams(info[2].ToObject());
     auto terms = ToRequestTerms(info[2].ToObject());
-    Napi::FunctionReference listener;
-    WhisperEngine::OnSegment on_segment;
     const auto ticket = next_ticket_++;
+    WhisperEngine::Listener listener;
+    auto promise = Await(env, ticket, [](Napi::Env call_env, const TranscriptionOutcome& outcome) { return ToJs(call_env, outcome.result); }, &listener.on_end);
+    auto& open = waiting_->by_ticket.at(ticket);
     if (info[3].IsFunction()) {
-      listener = Napi::Persistent(info[3].As<Napi::Function>());
-      on_segment = [queue = queue_, waiting = waiting_, ticket](const WhisperSegment& segment) {
-        queue->Post([waiting, ticket, segment](Napi::Env call_env) {
-          const auto found = waiting->by_ticket.find(ticket);
-          if (found != waiting->by_ticket.end()) found->second.on_segment.Call({ToJs(call_env, segment)});
-        });
-      };
+      open.on_segment = Napi::Persistent(info[3].As<Napi::Function>());
+      listener.on_segment = ToListener<WhisperSegment>(ticket, &Waiting::on_segment, [](Napi::Env call_env, const WhisperSegment& segment) { return ToJs(call_env, segment); });
     }
-    WhisperEngine::OnEnd on_end;
-    auto promise = Await(env, ticket, std::move(listener), [](Napi::Env call_env, const TranscriptionOutcome& outcome) { return ToJs(call_env, outcome.result); }, &on_end);
-    engine_->Transcribe(id, std::move(samples), std::move(params), std::move(terms), std::move(on_segment), std::move(on_end));
+    if (info[4].IsFunction()) {
+      open.on_progress = Napi::Persistent(info[4].As<Napi::Function>());
+      listener.on_progress = ToListener<double>(ticket, &Waiting::on_progress, [](Napi::Env call_env, double fraction) { return Napi::Number::New(call_env, fraction); });
+    }
+    engine_->Transcribe(id, std::move(audio), std::move(params), std::move(terms), std::move(listener));
     return promise;
   }
 
   Napi::Value DetectSpeech(const Napi::CallbackInfo& info) {
-    auto samples = CopySamples(info[0]);
+    auto audio = ReadAudio(info[0]);
     const auto ticket = next_ticket_++;
     WhisperEngine::OnEnd on_end;
-    auto promise = Await(info.Env(), ticket, {}, [](Napi::Env env, const TranscriptionOutcome& outcome) { return ToJs(env, outcome.speech); }, &on_end);
-    engine_->DetectSpeech(kOwnIds + ticket, std::move(samples), std::move(on_end));
+    auto promise = Await(info.Env(), ticket, [](Napi::Env env, const TranscriptionOutcome& outcome) { return ToJs(env, outcome.speech); }, &on_end);
+    engine_->DetectSpeech(kOwnIds + ticket, std::move(audio), std::move(on_end));
     return promise;
   }
 

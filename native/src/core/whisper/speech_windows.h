@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
+#include "core/whisper/audio/audio_source.h"
 #include "core/whisper/types.h"
 
 namespace aana {
@@ -18,8 +19,9 @@ class SpeechWindow {
   int64_t begin() const { return pieces_.front().begin; }
   int64_t end() const { return pieces_.back().end; }
 
-  // Returns the samples of all pieces. Adds silence up to one second, because the model fails on shorter audio.
-  std::vector<float> Samples(std::span<const float> media) const;
+  // Reads the samples of all pieces. Adds silence up to one second, because the model fails on shorter audio. Throws an
+  // AudioError.
+  std::vector<float> Samples(const AudioSource& media) const;
 
   enum class Side { kStart, kEnd };
   // Converts seconds in the window to seconds in the media. Where two pieces meet, a start gets the later time and an
@@ -29,9 +31,5 @@ class SpeechWindow {
  private:
   std::vector<SpeechRegion> pieces_;
 };
-
-// Returns windows of at most 30 s that cover the regions in order. Windows end in silence. A longer region is cut at
-// its quietest place. The regions must be ascending and must not overlap.
-std::vector<SpeechWindow> MakeSpeechWindows(std::span<const SpeechRegion> regions, std::span<const float> media);
 
 }  // namespace aana

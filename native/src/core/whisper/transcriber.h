@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ bool KnownLanguage(whisper_context* context, const std::string& asked, Language&
 
 struct TranscriptionJob {
   const SpeechWindow& window;
-  std::span<const float> media;
+  const AudioSource& media;
   const WhisperParams& params;
   int threads;
   const std::atomic<bool>& cancelled;

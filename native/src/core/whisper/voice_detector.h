@@ -1,6 +1,6 @@
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,19 +17,21 @@ namespace aana {
 // Detects speech with a Silero model. Not thread-safe.
 class VoiceDetector {
  public:
+  static constexpr int64_t kFrameSamples = 512;
+
+  // What the model remembers of the audio so far, about 1 KB. Empty at the beginning of an audio.
+  using State = std::vector<float>;
+
   // Throws a WhisperError that names the file.
   explicit VoiceDetector(const std::string& model_path);
 
-  // Returns the regions of speech, ascending and apart. Calls `is_cancelled` about every 30 s of audio; after a
-  // cancellation the result is incomplete.
-  std::vector<SpeechRegion> Detect(std::span<const float> samples, const std::function<bool()>& is_cancelled);
+  // Returns the probability of speech for each frame of the next samples, and updates `state`. The number of samples is
+  // a multiple of the frame except at the end of the audio. The result is valid until the next call. Throws a
+  // WhisperError.
+  std::span<const float> Detect(std::span<const float> samples, State& state);
 
  private:
   std::unique_ptr<whisper_vad_context, Deleter<whisper_vad_free>> context_;
 };
-
-// Returns the regions that begin where the probability of speech of successive frames rises above a threshold, and end
-// where it stays below a lower threshold.
-std::vector<SpeechRegion> RegionsOfSpeech(std::span<const float> probabilities, int64_t frame_samples, int64_t total_samples);
 
 }  // namespace aana

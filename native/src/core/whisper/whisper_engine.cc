@@ -5,49 +5,62 @@
 
 #include "core/thread_name.h"
 #include "core/whisper/compute_watch.h"
+#include "core/whisper/speech/speech_scan.h"
 
 namespace aana {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The part of an audio after which an analysis without windows ends, so that other requests get their turn.
+constexpr int64_t kTurnSamples = 120 * kSampleRate;
+// Progress is reported after each percent.
+constexpr double kProgressStep = 0.01;
+
 }  // namespace
+
+struct WhisperEngine::Window {
+  explicit Window(SpeechWindow window) : speech(std::move(window)) {}
+
+  const SpeechWindow speech;
+  // Guarded by the engine's lock.
+  std::vector<WhisperSegment> segments = {};
+  size_t n_delivered = 0;
+  bool is_done = false;
+};
 
 struct WhisperEngine::Request {
   uint64_t id;
-  std::vector<float> samples;
+  OpenAudio open_audio;
   WhisperParams params;
   RequestTerms terms;
   bool only_speech = false;
-  OnSegment on_segment;
-  OnEnd on_end;
+  Listener listener;
   std::atomic<bool> cancelled{false};  // nobody waits for the result any more
 
-  // Everything below is guarded by the engine's lock. `windows` does not change after it was set.
-  enum class Stage { kNew, kAnalysing, kTranscribing, kEnded } stage = Stage::kNew;
-  struct Window {
-    SpeechWindow speech;
-    std::vector<WhisperSegment> segments;
-    size_t delivered = 0;
-    bool done = false;
-  };
-  std::vector<Window> windows;
-  size_t next_window = 0;    // the next window to transcribe
-  size_t first_unfinished = 0;
-  Language language;
+  // Only the thread that analyses uses the scan. The audio is set before the first window.
+  std::shared_ptr<const AudioSource> audio;
+  std::optional<SpeechScan> scan;
 
-  // Whether a thread can work on it now.
-  bool HasWork() const {
-    if (stage == Stage::kNew) return true;
-    // The first window detects the language for the others.
-    return stage == Stage::kTranscribing && next_window < windows.size() && (next_window == 0 || !language.code.empty());
-  }
+  // Everything below is guarded by the engine's lock.
+  bool has_ended = false;
+  bool is_analysing = false;
+  bool is_analysed = false;          // all windows are known
+  std::deque<WindowPtr> windows;     // the known windows without those of which all segments were delivered
+  std::deque<WindowPtr> waiting;     // the known windows that no thread has begun
+  bool has_begun = false;            // a thread has begun the first window
+  int64_t next_window_begin = 0;     // no unknown window begins before this
+  double progress = 0;               // as it was reported last
+  Language language;
+  WhisperResult result;              // the segments that were delivered
+
+  // The first window detects the language for the others.
+  bool CanTranscribe() const { return !waiting.empty() && (!has_begun || !language.code.empty()); }
 };
 
 struct WhisperEngine::Work {
   RequestPtr request;
-  bool analyse;
-  size_t window;
+  WindowPtr window;  // null: the audio is to be analysed
 };
 
 WhisperEngine::WhisperEngine(WhisperOptions options)
@@ -63,34 +76,34 @@ WhisperEngine::WhisperEngine(WhisperOptions options)
 
 WhisperEngine::~WhisperEngine() { Close(); }
 
-void WhisperEngine::Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, RequestTerms terms, OnSegment on_segment, OnEnd on_end) {
+void WhisperEngine::Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms, Listener listener) {
   auto request = std::make_shared<Request>();
   request->id = id;
-  request->samples = std::move(samples);
+  request->open_audio = std::move(open_audio);
   request->params = std::move(params);
   request->terms = std::move(terms);
-  request->on_segment = std::move(on_segment);
-  request->on_end = std::move(on_end);
+  request->listener = std::move(listener);
   Submit(std::move(request));
 }
 
-void WhisperEngine::DetectSpeech(uint64_t id, std::vector<float> samples, OnEnd on_end) {
+void WhisperEngine::DetectSpeech(uint64_t id, OpenAudio open_audio, OnEnd on_end) {
   auto request = std::make_shared<Request>();
   request->id = id;
-  request->samples = std::move(samples);
+  request->open_audio = std::move(open_audio);
   request->only_speech = true;
-  request->on_end = std::move(on_end);
+  request->listener.on_end = std::move(on_end);
   Submit(std::move(request));
 }
 
 void WhisperEngine::Submit(RequestPtr request) {
   std::lock_guard lock(mutex_);
-  if (stopping_) return request->on_end({.end = TranscriptionEnd::kFailed, .error = "the engine is closed"});
+  const auto& on_end = request->listener.on_end;
+  if (stopping_) return on_end({.end = TranscriptionEnd::kFailed, .error = "the engine is closed"});
   if (request_by_id_.contains(request->id)) {
-    return request->on_end({.end = TranscriptionEnd::kFailed, .error = "a request with id " + std::to_string(request->id) + " is running"});
+    return on_end({.end = TranscriptionEnd::kFailed, .error = "a request with id " + std::to_string(request->id) + " is running"});
   }
   if (request->terms.IsOverdue(Clock::now())) {
-    return request->on_end({.end = TranscriptionEnd::kOverdue, .error = "its deadline had passed before the engine received it", .fault = Fault::kOverload});
+    return on_end({.end = TranscriptionEnd::kOverdue, .error = "its deadline had passed before the engine received it", .fault = Fault::kOverload});
   }
   request_by_id_[request->id] = request;
   if (request->terms.deadline) next_deadline_ = std::min(next_deadline_.load(), *request->terms.deadline);
@@ -143,26 +156,26 @@ void WhisperEngine::RunThread() {
     const auto& tenant = work->request->terms.tenant;
     turns_.Begin(tenant);
     lock.unlock();
-    std::string error;
-    Fault fault = Fault::kDeployment;
+    TranscriptionOutcome failure;
     try {
-      if (work->analyse) {
+      if (work->window) {
+        Transcribe(*work->request, *work->window);
+      } else {
         if (!detector) detector = std::make_unique<VoiceDetector>(options_.vad_model_path);
         Analyse(*work->request, *detector);
-      } else {
-        Transcribe(*work->request, work->window);
       }
+    } catch (const AudioError& thrown) {
+      failure = {.end = TranscriptionEnd::kUnreadable, .error = thrown.what(), .fault = thrown.fault()};
     } catch (const WhisperError& thrown) {
-      error = thrown.what();
-      fault = thrown.fault();
+      failure = {.end = TranscriptionEnd::kFailed, .error = thrown.what(), .fault = thrown.fault()};
     } catch (const std::exception& thrown) {
-      error = thrown.what();
+      failure = {.end = TranscriptionEnd::kFailed, .error = thrown.what()};
     } catch (...) {
-      error = "unknown failure";
+      failure = {.end = TranscriptionEnd::kFailed, .error = "unknown failure"};
     }
     lock.lock();
     turns_.End(tenant);
-    if (!error.empty()) End(*work->request, {.end = TranscriptionEnd::kFailed, .error = error, .fault = fault});
+    if (failure.end != TranscriptionEnd::kDone) End(*work->request, std::move(failure));
     wake_.notify_all();  // work that waited for this step can continue
   }
 }
@@ -172,15 +185,28 @@ std::optional<WhisperEngine::Work> WhisperEngine::TakeWork() {
   const auto rank = [&](const RequestPtr& request) { return std::pair(turns_.Rank(request->terms.tenant), -static_cast<int64_t>(request->terms.priority)); };
   auto chosen = turn_.end();
   for (auto it = turn_.begin(); it != turn_.end(); ++it) {
-    if ((*it)->HasWork() && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
+    if (HasWork(**it) && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
   }
   if (chosen == turn_.end()) return std::nullopt;
   auto request = *chosen;
   turn_.erase(chosen);
   turn_.push_back(request);
-  if (request->stage != Request::Stage::kNew) return Work{request, false, request->next_window++};
-  request->stage = Request::Stage::kAnalysing;
-  return Work{std::move(request), true, 0};
+  // A window that is known goes first, so that its segments come early. Other threads look for more.
+  if (request->CanTranscribe()) {
+    auto window = std::move(request->waiting.front());
+    request->waiting.pop_front();
+    request->has_begun = true;
+    return Work{std::move(request), std::move(window)};
+  }
+  request->is_analysing = true;
+  return Work{std::move(request), nullptr};
+}
+
+bool WhisperEngine::HasWork(const Request& request) const {
+  if (request.CanTranscribe()) return true;
+  // No thread has to wait for a window, but a request that is cancelled early was not analysed to its end.
+  const auto ahead = static_cast<size_t>(std::max(1, options_.max_states)) + 1;
+  return !request.is_analysed && !request.is_analysing && request.waiting.size() < ahead;
 }
 
 void WhisperEngine::EndOverdue() {
@@ -194,7 +220,7 @@ void WhisperEngine::EndOverdue() {
   }
   next_deadline_ = next;
   for (const auto& request : overdue) {
-    const bool has_begun = request->next_window > 0;
+    const bool has_begun = request->has_begun;
     End(*request, {.end = TranscriptionEnd::kOverdue,
                    .error = has_begun ? "its deadline passed before its answer was complete" : "its deadline passed while it waited for its turn",
                    .fault = has_begun ? Fault::kCancelled : Fault::kOverload});
@@ -208,85 +234,95 @@ void WhisperEngine::EndOverdueIfDue() {
 }
 
 void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
-  const std::span<const float> media(request.samples);
-  std::vector<SpeechRegion> speech;
-  std::vector<Request::Window> windows;
   Language language;
-  if (!request.only_speech) KnownLanguage(model_->plain().context(), request.params.language, language);
-  if (media.empty()) {
-    // An empty audio has no speech.
-  } else if (request.only_speech || request.params.vad) {
-    speech = detector.Detect(media, [&] {
-      pulse_.Beat();
-      EndOverdueIfDue();
-      return request.cancelled.load();
-    });
-    if (request.cancelled) return;
-    if (!request.only_speech) {
-      for (auto& window : MakeSpeechWindows(speech, media)) windows.push_back({std::move(window), {}, 0, false});
-    }
-  } else {
-    windows.push_back({SpeechWindow({{0, static_cast<int64_t>(media.size())}}), {}, 0, false});
+  if (!request.scan) {
+    if (!request.only_speech) KnownLanguage(model_->plain().context(), request.params.language, language);
+    const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
+    request.audio = request.open_audio();
+    const auto coverage = request.only_speech ? Coverage::kNone : request.params.vad ? Coverage::kSpeech : Coverage::kWhole;
+    request.scan.emplace(*request.audio, coverage);
+  }
+  auto& scan = *request.scan;
+  std::vector<SpeechWindow> windows;
+  const auto turn_end = scan.position() + kTurnSamples;
+  while (windows.empty() && !scan.is_complete() && scan.position() < turn_end && !request.cancelled) {
+    windows = scan.Advance(detector);
+    pulse_.Beat();
+    EndOverdueIfDue();
   }
 
   std::lock_guard lock(mutex_);
-  if (request.stage != Request::Stage::kAnalysing) return;
-  if (windows.empty()) {
-    End(request, {.speech = std::move(speech)});
-    return;
+  request.is_analysing = false;
+  if (request.has_ended) return;
+  if (request.language.code.empty()) request.language = std::move(language);
+  request.is_analysed = scan.is_complete();
+  request.next_window_begin = scan.next_begin();
+  for (auto& speech : windows) {
+    request.windows.push_back(std::make_shared<Window>(std::move(speech)));
+    request.waiting.push_back(request.windows.back());
   }
-  request.windows = std::move(windows);
-  request.language = std::move(language);
-  request.stage = Request::Stage::kTranscribing;
+  Flush(request);
 }
 
-void WhisperEngine::Transcribe(Request& request, size_t index) {
+void WhisperEngine::Transcribe(Request& request, Window& window) {
   Language language;
   {
     std::lock_guard lock(mutex_);
     language = request.language;
   }
-  auto& window = request.windows[index];
-  TranscribeWindow(*model_, {window.speech, request.samples, request.params, options_.threads, request.cancelled, pulse_, language, [&](std::vector<WhisperSegment> segments) {
+  TranscribeWindow(*model_, {window.speech, *request.audio, request.params, options_.threads, request.cancelled, pulse_, language, [&](std::vector<WhisperSegment> segments) {
                                std::lock_guard lock(mutex_);
                                if (request.language.code.empty()) request.language = language;
                                std::move(segments.begin(), segments.end(), std::back_inserter(window.segments));
-                               FlushSegments(request);
+                               Flush(request);
                              },
                              [this] { EndOverdueIfDue(); }});
   steps_++;
   std::lock_guard lock(mutex_);
   if (request.language.code.empty()) request.language = language;
-  window.done = true;
-  FlushSegments(request);
+  window.is_done = true;
+  Flush(request);
 }
 
-void WhisperEngine::FlushSegments(Request& request) {
-  if (request.stage != Request::Stage::kTranscribing) return;
-  while (request.first_unfinished < request.windows.size()) {
-    auto& window = request.windows[request.first_unfinished];
-    for (; window.delivered < window.segments.size(); window.delivered++) {
-      if (request.on_segment) request.on_segment(window.segments[window.delivered]);
+void WhisperEngine::Flush(Request& request) {
+  if (request.has_ended) return;
+  const auto& listener = request.listener;
+  while (!request.windows.empty()) {
+    auto& window = *request.windows.front();
+    for (; window.n_delivered < window.segments.size(); window.n_delivered++) {
+      if (listener.on_segment) listener.on_segment(window.segments[window.n_delivered]);
     }
-    if (!window.done) return;
-    request.first_unfinished++;
+    if (!window.is_done) break;
+    std::move(window.segments.begin(), window.segments.end(), std::back_inserter(request.result.segments));
+    request.windows.pop_front();
   }
+  const bool is_done = request.windows.empty() && request.is_analysed;
+  if (listener.on_progress) {
+    const auto position = request.windows.empty() ? request.next_window_begin : request.windows.front()->speech.begin();
+    const double progress = is_done ? 1 : static_cast<double>(position) / static_cast<double>(request.audio->size());
+    if (progress - request.progress >= kProgressStep || (is_done && request.progress < 1)) {
+      request.progress = progress;
+      listener.on_progress(progress);
+    }
+  }
+  if (!is_done) return;
   TranscriptionOutcome outcome;
-  outcome.result.language = request.language.code;
-  outcome.result.language_probability = request.language.probability;
-  for (auto& window : request.windows) {
-    std::move(window.segments.begin(), window.segments.end(), std::back_inserter(outcome.result.segments));
+  outcome.result = std::move(request.result);
+  if (request.has_begun) {
+    outcome.result.language = request.language.code;
+    outcome.result.language_probability = request.language.probability;
   }
+  if (request.only_speech) outcome.speech = request.scan->TakeRegions();
   End(request, std::move(outcome));
 }
 
 void WhisperEngine::End(Request& request, TranscriptionOutcome outcome) {
-  if (request.stage == Request::Stage::kEnded) return;
-  request.stage = Request::Stage::kEnded;
+  if (request.has_ended) return;
+  request.has_ended = true;
   request.cancelled = true;
   std::erase_if(turn_, [&](const RequestPtr& other) { return other.get() == &request; });
-  const auto on_end = std::move(request.on_end);
-  request.on_segment = nullptr;
+  const auto on_end = std::move(request.listener.on_end);
+  request.listener = {};
   request_by_id_.erase(request.id);
   on_end(std::move(outcome));
 }

@@ -15,7 +15,7 @@
 
 #include "core/pulse.h"
 #include "core/tenant_turns.h"
-#include "core/whisper/speech_windows.h"
+#include "core/whisper/audio/audio_source.h"
 #include "core/whisper/transcriber.h"
 #include "core/whisper/types.h"
 #include "core/whisper/voice_detector.h"
@@ -23,25 +23,40 @@
 
 namespace aana {
 
-enum class TranscriptionEnd { kDone, kCancelled, kOverdue, kFailed };
+enum class TranscriptionEnd {
+  kDone,
+  kCancelled,
+  kOverdue,
+  kUnreadable,  // the audio could not be read
+  kFailed,
+};
 
 // The outcome of a request.
 struct TranscriptionOutcome {
   TranscriptionEnd end = TranscriptionEnd::kDone;
-  std::string error;                    // for kFailed and kOverdue
+  std::string error;                    // for kOverdue, kUnreadable and kFailed
   Fault fault = Fault::kDeployment;     // for all ends but kDone
   WhisperResult result = {};
   std::vector<SpeechRegion> speech = {};  // for DetectSpeech
 };
 
-// One Whisper model with one thread for each state. Requests are divided into windows of speech, and the threads take
-// windows from the requests in turn, so that a long request does not delay a short one. Tenants take turns, and a
-// tenant's requests with a higher priority go first. Any thread may call the methods. Callbacks come from the engine's
-// threads, one at a time for a request. They must not block and must not call the engine.
+// One Whisper model with one thread for each state. Requests are divided into windows of at most 30 s, and the threads
+// take windows from the requests in turn, so that a long request does not delay a short one. The speech of a request is
+// found a little ahead of its windows. Tenants take turns, and a tenant's requests with a higher priority go first. Any
+// thread may call the methods. Callbacks come from the engine's threads, one at a time for a request. They must not block
+// and must not call the engine.
 class WhisperEngine {
  public:
   using OnSegment = std::function<void(const WhisperSegment&)>;
+  // Called with the fraction of the audio that is done, from 0 to 1, after each percent.
+  using OnProgress = std::function<void(double)>;
   using OnEnd = std::function<void(TranscriptionOutcome)>;
+  // The callbacks of a transcription. All but `on_end` may be empty.
+  struct Listener {
+    OnSegment on_segment;
+    OnProgress on_progress;
+    OnEnd on_end;
+  };
 
   // Loads the models. Throws a WhisperError that names the file.
   explicit WhisperEngine(WhisperOptions options);
@@ -51,9 +66,9 @@ class WhisperEngine {
 
   WhisperModelInfo info() const { return info_; }
 
-  // Calls `on_end` exactly once, and before it `on_segment` in order of time. The samples are mono at 16 kHz.
-  void Transcribe(uint64_t id, std::vector<float> samples, WhisperParams params, RequestTerms terms, OnSegment on_segment, OnEnd on_end);
-  void DetectSpeech(uint64_t id, std::vector<float> samples, OnEnd on_end);
+  // Calls `on_end` exactly once, and before it `on_segment` in order of time.
+  void Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms, Listener listener);
+  void DetectSpeech(uint64_t id, OpenAudio open_audio, OnEnd on_end);
 
   // Ends the request now. A window that is being computed ends soon afterwards. Unknown ids are ignored.
   void Cancel(uint64_t id);
@@ -72,6 +87,8 @@ class WhisperEngine {
  private:
   struct Request;
   using RequestPtr = std::shared_ptr<Request>;
+  struct Window;
+  using WindowPtr = std::shared_ptr<Window>;
   struct Work;
 
   void Submit(RequestPtr request);
@@ -79,10 +96,12 @@ class WhisperEngine {
   std::optional<Work> TakeWork();  // with the lock held
   void EndOverdue();               // with the lock held
   void EndOverdueIfDue();
+  // Analyses the audio until a window is known, but not for long.
   void Analyse(Request& request, VoiceDetector& detector);
-  void Transcribe(Request& request, size_t window);
-  void FlushSegments(Request& request);                        // with the lock held
-  void End(Request& request, TranscriptionOutcome outcome);    // with the lock held
+  void Transcribe(Request& request, Window& window);
+  bool HasWork(const Request& request) const;                // with the lock held
+  void Flush(Request& request);                              // with the lock held
+  void End(Request& request, TranscriptionOutcome outcome);  // with the lock held
 
   const WhisperOptions options_;
   std::unique_ptr<WhisperModel> model_;

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/whisper/audio/audio_source.h"
+#include "core/whisper/speech/speech_regions.h"
+#include "core/whisper/speech/window_cutter.h"
+#include "core/whisper/voice_detector.h"
+
+namespace aana {
+
+// The windows of an audio that a request asks for.
+enum class Coverage {
+  kSpeech,  // only the parts with voice activity
+  kWhole,   // everything
+  kNone,    // no windows, only regions of speech
+};
+
+// Analyses an audio part by part, so that windows are known long before its end. It holds a few seconds of audio. Not
+// thread-safe.
+class SpeechScan {
+ public:
+  SpeechScan(const AudioSource& audio, Coverage coverage);
+
+  // Analyses the next 4 seconds. The detectors of successive calls may differ. Returns the windows that became known.
+  // Throws a WhisperError.
+  std::vector<SpeechWindow> Advance(VoiceDetector& detector);
+  bool is_complete() const;
+  // Number of samples analysed so far.
+  int64_t position() const { return position_; }
+  // No further window begins before this.
+  int64_t next_begin() const { return cutter_ ? cutter_->next_begin() : position_; }
+  // Returns the regions of speech, which are kept only for Coverage::kNone.
+  std::vector<SpeechRegion> TakeRegions() { return std::move(regions_); }
+
+ private:
+  // Whether the window has a sample that is not 0.
+  bool HasSound(const SpeechWindow& window) const;
+
+  const AudioSource& audio_;
+  const Coverage coverage_;
+  SpeechRegionFinder finder_;
+  std::unique_ptr<WindowCutter> cutter_;
+  VoiceDetector::State state_;
+  int64_t position_ = 0;
+  std::vector<SpeechRegion> regions_;
+};
+
+}  // namespace aana

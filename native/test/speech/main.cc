@@ -1,0 +1,9 @@
+// Unit tests of how long audio is read and cut into windows; they need no model.
+#include "../sampling/check.h"
+#include "tests.h"
+
+int main() {
+  aana::test::TestAudioFiles();
+  aana::test::TestSpeechWindows();
+  return aana::test::ExitStatus();
+}

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace aana::test {
+
+void TestAudioFiles();
+void TestSpeechWindows();
+
+}  // namespace aana::test
