@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { descendants } from '../test/helpers/server.ts';
 import type { CallJob, CallResult, FromHost } from './deployments/protocol.ts';
 import { machineLoad, median, reportHead, round } from './report.ts';
+import { memoryMb } from './server-process.ts';
 
 const { values: flags } = parseArgs({
   options: {
@@ -61,12 +62,6 @@ function told<T extends FromHost['type']>(child: ChildProcess, type: T): Promise
   });
 }
 
-/** Returns the megabytes of a process: its private memory and its share of shared memory (Linux). */
-async function memoryMb(pid: number): Promise<number> {
-  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
-  return round(Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024, 1);
-}
-
 /** Returns the CPU microseconds of a process so far (Linux). */
 async function cpuMicroseconds(pid: number): Promise<number> {
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
@@ -77,7 +72,8 @@ async function measureStart(): Promise<{ startMs: number; hostMb: number; replic
   await using host = await startHost();
   await new Promise((resolve) => setTimeout(resolve, 1000)); // idle
   const [replica] = await descendants(host.pid);
-  return { startMs: host.startMs, hostMb: await memoryMb(host.pid), replicaMb: await memoryMb(replica?.pid ?? 0) };
+  const [hostMb, replicaMb] = [await memoryMb(host.pid), await memoryMb(replica?.pid ?? 0)];
+  return { startMs: host.startMs, hostMb: round(hostMb, 1), replicaMb: round(replicaMb, 1) };
 }
 
 async function measureCalls(): Promise<unknown[]> {

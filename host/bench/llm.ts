@@ -8,10 +8,11 @@
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { divergences } from './llm/parity.ts';
-import { type Figures, type Scenario, SCENARIOS } from './llm/scenarios.ts';
-import { type LlmSubject, startAana, startLlamaServer, startNodeLlamaCpp, type StartSubject } from './llm/subjects.ts';
-import { calm } from './plugins/calm.ts';
-import { machineLoad, median, reportHead, round } from './report.ts';
+import { type Scenario, SCENARIOS } from './llm/scenarios.ts';
+import { startAana, startLlamaServer, startNodeLlamaCpp, type StartSubject } from './llm/subjects.ts';
+import { type Competitor, pairedRounds } from './paired-rounds.ts';
+import { AsyncDisposableStack } from './plugins/sample.ts';
+import { machineLoad, reportHead } from './report.ts';
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
@@ -34,48 +35,16 @@ const servers: [name: string, start: StartSubject][] = [['aana-host', startAana(
 if (flags['llama-server'] !== undefined) servers.push(['llama-server', startLlamaServer(flags['llama-server'])]);
 if (flags['node-llama-cpp'] !== undefined) servers.push(['node-llama-cpp', startNodeLlamaCpp(flags['node-llama-cpp'])]);
 
-/** Figures of a server in each round, or why it has none. */
-type Results = Map<string, Figures[] | string>;
-
 async function measure(scenario: Scenario): Promise<object> {
-  const subjects: { readonly name: string; readonly subject: LlmSubject }[] = [];
-  const results: Results = new Map();
-  const threads = Number(flags.threads);
-  try {
-    for (const [name, start] of servers)
-      subjects.push({ name, subject: await start({ ...scenario.server, modelPath: modelPath ?? '', threads }) });
-    // Round -1 warms up and does not count.
-    for (let number = -1; number < Number(flags.rounds); number += 1)
-      for (const { name, subject } of number % 2 === 0 ? subjects : subjects.toReversed()) {
-        const before = results.get(name) ?? [];
-        if (typeof before === 'string') continue;
-        await calm(Number(flags.calm) * 1000);
-        const figures = await scenario.run(subject, number + 1).catch((error: unknown) => String(error));
-        results.set(name, typeof figures === 'string' ? figures : number < 0 ? [] : [...before, figures]);
-      }
-  } finally {
-    for (const { subject } of subjects) await subject[Symbol.asyncDispose]();
+  await using subjects = new AsyncDisposableStack();
+  const competitors: Competitor[] = [];
+  for (const [name, start] of servers) {
+    const subject = await start({ ...scenario.server, modelPath: modelPath ?? '', threads: Number(flags.threads) });
+    subjects.use(subject);
+    competitors.push({ name, run: (round) => scenario.run(subject, round) });
   }
-  const ours = results.get('aana-host') ?? [];
-  const described = [...results].map(([name, figures]) => [
-    name,
-    typeof figures === 'string' ? { failed: figures } : { ...medians(figures), ...ratios(name, ours, figures) },
-  ]);
-  return { scenario: scenario.name, ...scenario.server, servers: Object.fromEntries(described) };
-}
-
-function medians(figures: readonly Figures[]): Record<string, number> {
-  const names = Object.keys(figures[0] ?? {});
-  return Object.fromEntries(names.map((name) => [name, round(median(figures.map((one) => one[name] ?? Number.NaN)))]));
-}
-
-/** Returns the medians of the ratios of the same round, ours by theirs. */
-function ratios(name: string, ours: readonly Figures[] | string, theirs: readonly Figures[]): object {
-  if (name === 'aana-host' || typeof ours === 'string') return {};
-  const names = Object.keys(theirs[0] ?? {});
-  const ratio = (figure: string): number =>
-    round(median(theirs.map((one, index) => (ours[index]?.[figure] ?? Number.NaN) / (one[figure] ?? Number.NaN))));
-  return { oursByTheirs: Object.fromEntries(names.map((figure) => [figure, ratio(figure)])) };
+  const rounds = { rounds: Number(flags.rounds), calmMs: Number(flags.calm) * 1000 };
+  return { scenario: scenario.name, ...scenario.server, servers: await pairedRounds(competitors, rounds) };
 }
 
 async function compare(count: number, path: string): Promise<object> {

@@ -1,7 +1,7 @@
 import { complete } from './completions.ts';
 import { textOf } from './prompts.ts';
 import type { Completion, CompletionRequest } from './protocol.ts';
-import type { LlmSubject } from './subjects.ts';
+import type { ServerProcess } from '../server-process.ts';
 
 const TOKENS = 48;
 const TOPICS = [
@@ -27,8 +27,8 @@ export interface Divergence {
 
 /** Returns where greedy texts of `count` prompts differ from the other server's, `atOnce` requests at a time. */
 export async function divergences(
-  ours: LlmSubject,
-  other: LlmSubject,
+  ours: ServerProcess,
+  other: ServerProcess,
   count: number,
   atOnce: number,
 ): Promise<Divergence[]> {
@@ -45,7 +45,7 @@ export async function divergences(
 }
 
 async function inGroups(
-  subject: LlmSubject,
+  subject: ServerProcess,
   requests: readonly CompletionRequest[],
   atOnce: number,
 ): Promise<Completion[]> {

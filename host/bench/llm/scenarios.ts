@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Figures } from '../paired-rounds.ts';
 import { median } from '../report.ts';
 import { complete } from './completions.ts';
 import { Numbers, textOf } from './prompts.ts';
 import type { Completion } from './protocol.ts';
-import type { LlmSubject, ServerOptions } from './subjects.ts';
-
-export type Figures = Readonly<Record<string, number>>;
+import type { ServerProcess } from '../server-process.ts';
+import type { ServerOptions } from './subjects.ts';
 
 /** A kind of load. `run` is called once in each round; its figures come from one server. */
 export interface Scenario {
   readonly name: string;
   readonly server: Pick<ServerOptions, 'slots' | 'contextTokens'>;
-  run(subject: LlmSubject, round: number): Promise<Figures>;
+  run(subject: ServerProcess, round: number): Promise<Figures>;
 }
 
 const NUMBERS_AT_ONCE = [1, 8, 32] as const;

@@ -92,7 +92,7 @@ const treeOf = async ({ pid = 0 }: ChildProcess): Promise<number[]> => [
   ...(await descendants(pid)).map((one) => one.pid),
 ];
 
-/** Returns the usage of a process and its descendants, from /proc. */
+/** Returns the usage of a process and its descendants, also of ended ones, from /proc. */
 export async function treeUsage(child: ChildProcess): Promise<Usage> {
   const stats = await Promise.all(
     (await treeOf(child)).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')),
@@ -100,7 +100,7 @@ export async function treeUsage(child: ChildProcess): Promise<Usage> {
   const fields = stats.map((stat) => stat.slice(stat.lastIndexOf(') ') + 2).split(' '));
   const sum = (...at: number[]): number =>
     fields.reduce((total, one) => total + at.reduce((part, n) => part + Number(one[n] ?? 0), 0), 0);
-  return { cpuMicroseconds: sum(11, 12) * 10_000, rssBytes: sum(21) * 4096, waiting: 0 };
+  return { cpuMicroseconds: sum(11, 12, 13, 14) * 10_000, rssBytes: sum(21) * 4096, waiting: 0 };
 }
 
 /** Kills a process and its descendants. */
