@@ -56,18 +56,36 @@ export async function startProgram(
   return server;
 }
 
-const serverProcess = (child: ChildProcess, port: number): ServerProcess => ({
-  port,
-  cpuMs: async () => (await treeUsage(child)).cpuMicroseconds / 1000,
-  memoryMb: async () => {
-    const pids = [child.pid ?? 0, ...(await descendants(child.pid ?? 0)).map(({ pid }) => pid)];
-    const each = await Promise.all(pids.map((pid) => memoryMb(pid).catch(() => 0))); // a process may have ended
-    return each.reduce((total, one) => total + one, 0);
-  },
-  [Symbol.asyncDispose]: async () => {
-    if (child.pid !== undefined) await killTree(child);
-  },
-});
+function serverProcess(child: ChildProcess, port: number): ServerProcess {
+  endWithUs(child);
+  return {
+    port,
+    cpuMs: async () => (await treeUsage(child)).cpuMicroseconds / 1000,
+    memoryMb: async () => {
+      const pids = [child.pid ?? 0, ...(await descendants(child.pid ?? 0)).map(({ pid }) => pid)];
+      const each = await Promise.all(pids.map((pid) => memoryMb(pid).catch(() => 0))); // a process may have ended
+      return each.reduce((total, one) => total + one, 0);
+    },
+    [Symbol.asyncDispose]: async () => {
+      running.delete(child);
+      if (child.pid !== undefined) await killTree(child);
+    },
+  };
+}
+
+const running = new Set<ChildProcess>();
+let isWatching = false;
+
+/** Ends the server with the benchmark, also when the benchmark is interrupted. */
+function endWithUs(child: ChildProcess): void {
+  running.add(child);
+  if (isWatching) return;
+  isWatching = true;
+  process.once('exit', () => {
+    for (const one of running) one.kill('SIGKILL');
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+}
 
 /** Returns the megabytes of a process: its private memory and its share of shared memory (Linux). */
 export async function memoryMb(pid: number): Promise<number> {
