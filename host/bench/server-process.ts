@@ -23,6 +23,7 @@ export async function startScript(script: URL, env: NodeJS.ProcessEnv): Promise<
     stdio: ['ignore', 'ignore', process.env['BENCH_STDERR'] ? 'inherit' : 'ignore', 'ipc'],
     env: { ...process.env, ...env },
   });
+  endWithUs(child);
   const port = await new Promise<number>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${basename(path)} exited with ${code}`)));
     child.on('message', (message: { readonly type: string; readonly port: number }) => {
@@ -43,6 +44,7 @@ export async function startProgram(
     stdio: ['ignore', 'ignore', process.env['BENCH_STDERR'] ? 'inherit' : 'ignore'],
     env: { ...process.env, ...env },
   });
+  endWithUs(child);
   child.on('error', () => {}); // `exitCode` tells it below
   const server = serverProcess(child, port);
   const deadline = Date.now() + START_TIMEOUT_MS;
@@ -57,7 +59,6 @@ export async function startProgram(
 }
 
 function serverProcess(child: ChildProcess, port: number): ServerProcess {
-  endWithUs(child);
   return {
     port,
     cpuMs: async () => (await treeUsage(child)).cpuMicroseconds / 1000,
