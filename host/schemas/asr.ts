@@ -70,7 +70,7 @@ export const WhisperParams = z.strictObject({
   ),
   beam_size: z._default(
     z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of beams of the search; 1 is greedy and faster.')),
-    5,
+    1,
   ),
   best_of: z._default(
     z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of candidates if the temperature is above 0.')),
