@@ -155,14 +155,12 @@ class Whisper {
     const params = WhisperParams.parse(args['params'] ?? {});
     const { language } = params;
     if (language != null && !WHISPER_LANGUAGES.has(language)) {
-      const msg = `"${language}" is not a language code that Whisper knows; leave it out to detect the language from the speech`;
-      const entry = { type: 'value_error', loc: ['params', 'language'], msg, input: language };
-      throw new AanaError('ValidationError', 'invalid-input', `params.language: ${msg}`, { data: [entry] });
+      const problem = `"${language}" is not a language code that Whisper knows; leave it out to detect the language from the speech`;
+      throw invalidParam('language', language, problem);
     }
     if (params.task === 'translate' && !this.#engine.info.multilingual) {
-      const msg = `the model ${this.#modelName} knows only English, so it cannot translate`;
-      const entry = { type: 'value_error', loc: ['params', 'task'], msg, input: params.task };
-      throw new AanaError('ValidationError', 'invalid-input', `params.task: ${msg}`, { data: [entry] });
+      const problem = `the model ${this.#modelName} knows only English, so it cannot translate; deploy a multilingual size`;
+      throw invalidParam('task', params.task, problem);
     }
     return params;
   }
@@ -272,6 +270,11 @@ class Whisper {
   #knownLanguage({ language }: WhisperParams): string | undefined {
     return this.#engine.info.multilingual ? (language ?? undefined) : 'en';
   }
+}
+
+function invalidParam(name: string, input: unknown, msg: string): AanaError {
+  const entry = { type: 'value_error', loc: ['params', name], msg, input };
+  return new AanaError('ValidationError', 'invalid-input', `params.${name}: ${msg}`, { data: [entry] });
 }
 
 /** Returns the values that are there. */

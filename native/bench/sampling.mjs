@@ -4,19 +4,6 @@
  *   npm run build && npx aana-host build-native
  *   node native/bench/sampling.mjs [rounds] > result.json
  */
-import { execFileSync } from 'node:child_process';
-import { cpus, loadavg } from 'node:os';
-import { fileURLToPath } from 'node:url';
-import { buildProgram, cannotBuild } from '../../dist/native/lib/fixtures/test-program.js';
+import { reportProgram } from './program-report.mjs';
 
-const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
-const reason = cannotBuild(packageRoot);
-if (reason !== undefined) throw new Error(reason);
-const program = buildProgram(packageRoot, 'aana-sampling-bench');
-const report = JSON.parse(execFileSync(program, process.argv.slice(2), { encoding: 'utf8' }));
-const machine = {
-  cpu: cpus()[0]?.model,
-  cores: cpus().length,
-  load: loadavg().map((load) => Math.round(load * 10) / 10),
-};
-process.stdout.write(`${JSON.stringify({ machine, ...report }, null, 2)}\n`);
+reportProgram('aana-sampling-bench');

@@ -218,10 +218,27 @@ void MultiplyGroup(const float* const* rows, const float* columns, float* const*
   }
 }
 
+// MultiplyGroup for `n` rows, `stride` values apart. The last group repeats the last row, so `out` has room for a multiple of 6 rows.
+template <bool kAdds>
+void MultiplyRows(const float* rows, size_t stride, int n, const float* columns, float* out, size_t out_stride) {
+  for (int first = 0; first < n; first += kGroupRows) {
+    const float* from[kGroupRows];
+    float* to[kGroupRows];
+    for (int r = 0; r < kGroupRows; r++) {
+      from[r] = rows + static_cast<size_t>(first + r < n ? first + r : n - 1) * stride;
+      to[r] = out + static_cast<size_t>(first + r) * out_stride;
+    }
+    MultiplyGroup<kAdds>(from, columns, to);
+  }
+}
+
+// Selects the first `n` lanes.
+__mmask16 FirstLanes(size_t n) { return n >= kLanes ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << n) - 1); }
+
 // Turns `n` scores into weights and returns their sum. Values up to `n_padded` become 0.
 float Softmax(float* scores, int n, int n_padded, float scale) {
   const __m512 least = _mm512_set1_ps(-INFINITY);
-  const auto mask_at = [n](int i) { return n - i >= kLanes ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << (n - i)) - 1); };
+  const auto mask_at = [n](int i) { return FirstLanes(static_cast<size_t>(n - i)); };
   __m512 most = least;
   for (int i = 0; i < n; i += kLanes) most = _mm512_max_ps(most, _mm512_mask_loadu_ps(least, mask_at(i), scores + i));
   const __m512 offset = _mm512_set1_ps(-scale * _mm512_reduce_max_ps(most));
@@ -256,35 +273,17 @@ void Attend(const float* q, const float* k, const float* v, float* out, size_t s
   float* results = scores + static_cast<size_t>(kAttentionRows) * static_cast<size_t>(n_padded);
   PackAttention(k, v, stride, n, n_padded, keys, values);
   constexpr float kScale = 0.125F;  // one by the root of 64
+  const auto score_stride = static_cast<size_t>(n_padded);
   for (int first = begin; first < end; first += kAttentionRows) {
     const int n_rows = end - first < kAttentionRows ? end - first : kAttentionRows;
-    const int n_groups = (n_rows + kGroupRows - 1) / kGroupRows;
     for (int tile = 0; tile < n_padded; tile += kHead) {
-      for (int group = 0; group < n_groups; group++) {
-        const float* rows[kGroupRows];
-        float* to[kGroupRows];
-        for (int r = 0; r < kGroupRows; r++) {
-          const int row = group * kGroupRows + r;
-          rows[r] = q + static_cast<size_t>(first + (row < n_rows ? row : n_rows - 1)) * stride;
-          to[r] = scores + static_cast<size_t>(row) * static_cast<size_t>(n_padded) + tile;
-        }
-        MultiplyGroup<false>(rows, keys + static_cast<size_t>(tile) * kHead, to);
-      }
+      MultiplyRows<false>(q + static_cast<size_t>(first) * stride, stride, n_rows, keys + static_cast<size_t>(tile) * kHead, scores + tile, score_stride);
     }
     float sums[kAttentionRows];
-    for (int row = 0; row < n_groups * kGroupRows; row++) sums[row] = Softmax(scores + static_cast<size_t>(row) * static_cast<size_t>(n_padded), n, n_padded, kScale);
+    for (int row = 0; row < n_rows; row++) sums[row] = Softmax(scores + static_cast<size_t>(row) * score_stride, n, n_padded, kScale);
     memset(results, 0, sizeof(float) * kAttentionRows * kHead);
     for (int tile = 0; tile < n_padded; tile += kHead) {
-      for (int group = 0; group < n_groups; group++) {
-        const float* rows[kGroupRows];
-        float* to[kGroupRows];
-        for (int r = 0; r < kGroupRows; r++) {
-          const int row = group * kGroupRows + r;
-          rows[r] = scores + static_cast<size_t>(row) * static_cast<size_t>(n_padded) + tile;
-          to[r] = results + row * kHead;
-        }
-        MultiplyGroup<true>(rows, values + static_cast<size_t>(tile) * kHead, to);
-      }
+      MultiplyRows<true>(scores + tile, score_stride, n_rows, values + static_cast<size_t>(tile) * kHead, results, kHead);
     }
     for (int row = 0; row < n_rows; row++) {
       const __m512 factor = _mm512_set1_ps(1.0F / sums[row]);
@@ -353,7 +352,7 @@ void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stri
 
 void Gelu(const float* values, float* out, size_t n) {
   for (size_t i = 0; i < n; i += kLanes) {
-    const auto mask = n - i >= kLanes ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << (n - i)) - 1);
+    const auto mask = FirstLanes(n - i);
     const __m512 x = _mm512_maskz_loadu_ps(mask, values + i);
     // x (1 + tanh u) / 2 is x / (1 + e^-2u) with u = √(2/π) (x + 0.044715 x³).
     const __m512 inner = _mm512_fmadd_ps(_mm512_mul_ps(x, x), _mm512_set1_ps(0.044715F), _mm512_set1_ps(1.0F));
