@@ -94,6 +94,8 @@ export {
   streamingMethod,
   type UpdateOptions,
   type UpdateReport,
+  VadConfig,
+  VadDeployment,
   WhisperComputeType,
   WhisperConfig,
   WhisperDeployment,

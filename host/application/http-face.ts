@@ -2,6 +2,7 @@ import { RateLimits } from '../access/index.ts';
 import type { Config } from '../config/index.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { createHttpFace, type HttpAppOptions, type HttpFace } from '../http/index.ts';
+import { modelDirectory } from './ports/model-directory.ts';
 import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<
@@ -34,6 +35,11 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     adminsSeeContents: config.api_service.admins_see_contents,
     rateLimits: new RateLimits(config.rate_limits),
     webhooks: services.webhooks,
+    openai: {
+      enabled: config.openai.enabled,
+      strict: config.openai.strict,
+      models: modelDirectory(services.deployments, config.openai),
+    },
     tempDir: () => services.uploads.path(),
     artifactsDir: services.artifactsDir,
   });

@@ -9,6 +9,7 @@ import { createLogger, type Logger } from '../core/log/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
 import { renderErrorDocs } from '../http/index.ts';
+import { renderOpenAiDocs } from '../openai/render-docs.ts';
 import {
   type CommandOutput,
   modelsImport,
@@ -266,6 +267,9 @@ export function program(state: { exitCode: number }): Command {
   const docs = command(root, 'docs', 'print generated documentation pages');
   command(docs, 'config', 'print the page of all configuration keys, variables and flags').action(() => {
     process.stdout.write(renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
+  });
+  command(docs, 'openai', 'print the page of the parameters of OpenAI’s API').action(() => {
+    process.stdout.write(renderOpenAiDocs());
   });
   command(docs, 'errors', 'print the page of all errors').action(() => {
     process.stdout.write(renderErrorDocs());

@@ -9,6 +9,7 @@ import { LimitsConfig } from './sections/limits.ts';
 import { LogConfig } from './sections/log.ts';
 import { MediaConfig } from './sections/media.ts';
 import { ModelsConfig } from './sections/models.ts';
+import { OpenAiConfig } from './sections/openai.ts';
 import { OutgoingConfig } from './sections/outgoing.ts';
 import { PluginConfig, PluginGrant } from './sections/plugins.ts';
 import { RateLimitsConfig } from './sections/rate-limits.ts';
@@ -127,6 +128,7 @@ export const ConfigSchema = z.strictObject({
   rate_limits: RateLimitsConfig.prefault({}).describe(
     'Limits of how often callers may send requests. Each host counts separately.',
   ),
+  openai: OpenAiConfig.prefault({}).describe('OpenAI’s API over the deployments.'),
   webhook: WebhookConfig.prefault({}).describe('Notifications about deferred requests.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });

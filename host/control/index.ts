@@ -1,6 +1,6 @@
 export { type Choice, chooseServer, matchingServers } from './addresses.ts';
 export { callControl } from './client/call-control.ts';
-export { ControlConnection } from './client/control-connection.ts';
+export { type AskOptions, ControlConnection } from './client/control-connection.ts';
 export {
   type AudioOrigin,
   type ControlHandlers,

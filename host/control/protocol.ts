@@ -80,6 +80,7 @@ export const DeploymentMethods = z.object({
       streaming: z.boolean(),
       inputSchema: z.record(z.string(), z.unknown()),
       outputSchema: z.record(z.string(), z.unknown()),
+      feed: z.object({ name: z.string(), valueSchema: z.record(z.string(), z.unknown()) }).optional(),
     }),
   ),
 });

@@ -21,8 +21,15 @@ export const WEIGHT_TYPES = {
 } as const;
 export type WeightType = keyof typeof WEIGHT_TYPES;
 
-/** Types without fast kernels for prompts on processors; their models read prompts faster as q8_0. */
-const SLOW_ON_CPU: ReadonlySet<WeightType> = new Set(['f16', 'bf16', 'q5_1', 'q5_0', 'q4_1']);
+/** Where a model runs: `vnni` is a processor for which the engine has kernels of its own. */
+export type WeightPlace = 'gpu' | 'cpu' | 'vnni';
+
+/** Types without fast kernels for prompts; their models read prompts faster as q8_0. */
+const SLOW: Readonly<Record<WeightPlace, readonly WeightType[]>> = {
+  gpu: [],
+  cpu: ['f16', 'bf16', 'q5_1', 'q5_0', 'q4_1'],
+  vnni: ['f16', 'bf16'],
+};
 const F32 = 0;
 
 /** Wish for the weights of a model, as in the configuration of a deployment. */
@@ -40,12 +47,15 @@ export interface WeightWish {
 export function chosenWeightType(
   { load_in_4bit: in4, load_in_8bit: in8, weight_type: named }: WeightWish,
   fileType: number | undefined,
-  onGpu: boolean,
+  place: WeightPlace,
 ): WeightType | undefined {
   const names = Object.keys(WEIGHT_TYPES) as WeightType[];
   const now = names.find((name) => WEIGHT_TYPES[name].fileType === fileType);
   const bits = now ? WEIGHT_TYPES[now].bits : fileType === F32 || fileType === undefined ? 32 : 0;
-  if (named === 'auto') return !onGpu && (fileType === F32 || (now && SLOW_ON_CPU.has(now))) ? 'q8_0' : undefined;
+  if (named === 'auto') {
+    const isSlow = fileType === F32 ? place !== 'gpu' : now !== undefined && SLOW[place].includes(now);
+    return isSlow ? 'q8_0' : undefined;
+  }
   if (named !== undefined) return now === named ? undefined : named;
   if (in4 && bits > WEIGHT_TYPES.q4_1.bits) return 'q4_k_m';
   return in8 && bits > WEIGHT_TYPES.q8_0.bits ? 'q8_0' : undefined;

@@ -42,7 +42,11 @@ export {
   OpenAITextGenerationConfig,
   OpenAITextGenerationDeployment,
 } from './builtin/openai-text-generation-deployment.ts';
-export { SpeakerDiarizationConfig, SpeakerDiarizationDeployment } from './builtin/speaker-diarization-deployment.ts';
+export {
+  SpeakerDiarizationConfig,
+  SpeakerDiarizationDeployment,
+} from './builtin/speech/speaker-diarization-deployment.ts';
+export { VadConfig, VadDeployment } from './builtin/speech/vad-deployment.ts';
 export type { MemoryNeed } from './builtin/memory-need.ts';
 export {
   type HasMethods,
@@ -59,4 +63,4 @@ export {
   WhisperConfig,
   WhisperDeployment,
   WhisperModelSize,
-} from './builtin/whisper-deployment.ts';
+} from './builtin/speech/whisper-deployment.ts';

@@ -2,3 +2,4 @@ export { type DeclaredDevices, findMachine, type FindMachineOptions } from './fi
 export type { Gpu, Machine, MemoryProbe } from './machine.ts';
 export { placementEnvironment, placementText } from './placement-environment.ts';
 export { type Demand, type DeviceUse, type GpuLoad, type Placement, PlacementLedger } from './placement-ledger.ts';
+export { hasVnniKernels } from './processor.ts';

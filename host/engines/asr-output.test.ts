@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AsrOutput } from '../schemas/index.ts';
-import { combineInfo, silence, toOutput, toSegment } from './asr-output.ts';
+import { combineInfo, mainLanguage, silence, toOutput, toSegment } from './asr-output.ts';
 
 const Output = suite('the answer of a transcription');
 
@@ -28,6 +28,17 @@ Output('names the speaker of a segment and of its words', () => {
   const word = { word: ' Hello.', start: 0.5, end: 1, probability: 0.9 };
   const segment = toSegment({ ...native, words: [word] }, 'CHANNEL_01');
   assert.equal([segment.speaker, segment.words[0]?.speaker], ['CHANNEL_01', 'CHANNEL_01']);
+});
+
+Output('has the language in which most of the time is spoken', () => {
+  const of = (language: string, start: number, end: number, languageProbability: number) => ({
+    ...{ ...native, start, end, language, languageProbability },
+  });
+  const segments = [of('de', 0, 2, 0.5), of('en', 2, 5, 1), of('de', 5, 7, 0.75)];
+  assert.equal(mainLanguage(segments), { language: 'de', language_confidence: 0.625 });
+  assert.is(toSegment(segments[1]!, null).language, 'en');
+  assert.is(mainLanguage([native]), undefined);
+  assert.not.ok('language' in toSegment(native, null));
 });
 
 Output('joins the texts of the segments with their leading spaces', () => {

@@ -21,6 +21,7 @@ export function toSegment(segment: WhisperNativeSegment, speaker: string | null)
       alignment_confidence: fraction(probability),
     })),
     speaker,
+    ...(segment.language !== undefined && { language: segment.language }),
   };
 }
 
@@ -38,6 +39,25 @@ export function infoOf({
   languageProbability,
 }: Pick<WhisperNativeResult, 'language' | 'languageProbability'>): AsrTranscriptionInfo {
   return { language, language_confidence: fraction(languageProbability) };
+}
+
+/**
+ * Returns the language in which most of the time is spoken, with its mean confidence. Undefined if the segments have no
+ * languages of their own.
+ */
+export function mainLanguage(segments: readonly WhisperNativeSegment[]): AsrTranscriptionInfo | undefined {
+  const found = new Map<string, { seconds: number; confidence: number; count: number }>();
+  for (const { language, languageProbability = 0, start, end } of segments) {
+    if (language === undefined) continue;
+    const { seconds, confidence, count } = found.get(language) ?? { seconds: 0, confidence: 0, count: 0 };
+    found.set(language, {
+      seconds: seconds + end - start,
+      confidence: confidence + languageProbability,
+      count: count + 1,
+    });
+  }
+  const [first] = [...found].sort(([, a], [, b]) => b.seconds - a.seconds);
+  return first && { language: first[0], language_confidence: fraction(first[1].confidence / first[1].count) };
 }
 
 /**

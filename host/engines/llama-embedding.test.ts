@@ -40,8 +40,11 @@ Embedding.after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const batch = async (sentences: readonly string[], options: object = {}, signal?: AbortSignal): Promise<Batch> =>
-  (await minilm.call('embed_batch', { sentences, ...options }, { signal })) as Batch;
+const batch = async (
+  sentences: readonly (string | readonly number[])[],
+  options: object = {},
+  signal?: AbortSignal,
+): Promise<Batch> => (await minilm.call('embed_batch', { sentences, ...options }, { signal })) as Batch;
 const dot = (a: readonly number[] = [], b: readonly number[] = []): number =>
   a.reduce((sum, value, at) => sum + value * (b[at] ?? Number.NaN), 0);
 
@@ -70,6 +73,18 @@ Embedding('gives one text the vector that it has in a batch', async () => {
   assert.equal([one.tokens, tokens], [5, [5, 11, 2]]);
   assert.ok(1 - dot(one.embedding, embedding[0]) < 1e-6);
   assert.ok(Math.abs(dot(embedding[1], embedding[1]) - 1) < 1e-6);
+});
+
+Embedding('takes the tokens of a text as they are, without a prompt', async () => {
+  const CAT = [101, 1037, 4937, 1012, 102]; // [CLS] a cat . [SEP]
+  const text = await batch(['A cat.']);
+  const mixed = await batch([CAT, 'A dog.', CAT.slice(1, -1)], { prompt_name: 'query' });
+  assert.is(mixed.tokens[0], 5);
+  assert.ok(1 - dot(mixed.embedding[0], text.embedding[0]) < 1e-6);
+  assert.is(mixed.tokens[2], 3);
+  const error = await failure(batch(['A cat.', [101, 30_522]]));
+  assert.equal([error.name, error.kind], ['InvalidPrompt', 'bad-request']);
+  assert.match(error.message, 'the text at index 1 has the token 30522');
 });
 
 Embedding('keeps the first dimensions, normalised again, or the raw numbers', async () => {

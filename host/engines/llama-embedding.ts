@@ -27,6 +27,8 @@ interface EmbedOptions {
   readonly truncate?: EmbeddingSettings['truncate'] | null;
 }
 
+type BatchArgs = EmbedOptions & { readonly sentences: readonly (string | readonly number[])[] };
+
 /**
  * Most numbers in one answer. As JSON they have at most 55 MB, and a message of a replica has at most 64 MiB.
  */
@@ -43,8 +45,7 @@ export async function start(spec: EmbeddingSpec, context: StartContext): Promise
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
       embed: (args, call) => embedder.embed(args as unknown as EmbedOptions & { text: string }, call),
-      embed_batch: (args, call) =>
-        embedder.embedBatch(args as unknown as EmbedOptions & { sentences: readonly string[] }, call),
+      embed_batch: (args, call) => embedder.embedBatch(args as unknown as BatchArgs, call),
       count_tokens: (args, call) => embedder.count(args as unknown as EmbedOptions & { text: string }, call),
     },
     warmUp: async () => void (await embedder.embed({ text: 'Hello' }, { signal: UNLIMITED })),
@@ -78,7 +79,7 @@ class Embedder {
   }
 
   async embedBatch(
-    { sentences, ...options }: EmbedOptions & { readonly sentences: readonly string[] },
+    { sentences, ...options }: BatchArgs,
     context: CallContext,
   ): Promise<{ embedding: number[][]; tokens: number[] }> {
     const { settings } = this.#spec;
@@ -86,7 +87,7 @@ class Embedder {
     this.#requireDimensions(dimensions);
     this.#requireRoom(sentences.length, dimensions ?? this.engine.info.dimensions);
     const prompt = this.#promptOf(options.prompt_name);
-    const texts = prompt === '' ? sentences : sentences.map((sentence) => prompt + sentence);
+    const texts = sentences.map((sentence) => (typeof sentence === 'string' ? prompt + sentence : sentence));
     const answer = await this.engine.run({ texts }, options.truncate ?? settings.truncate, context);
     const finish = { dimensions, isNormalized: options.normalize ?? settings.normalize };
     const vectors = vectorsOf(answer.values, this.engine.info.dimensions);

@@ -2,6 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DeploymentHandle } from '../deployments/index.ts';
+import { hasVnniKernels } from '../devices/index.ts';
 import type { GeneratedText, SamplingParams } from '../schemas/index.ts';
 import { failure } from '../test/helpers/failure.ts';
 import { skip } from '../test/skip.ts';
@@ -26,7 +27,7 @@ const others = (llm: DeploymentHandle): Promise<GeneratedText>[] =>
   );
 
 for (const model of ['smollm2-135m-instruct', 'qwen2.5-coder-0.5b-instruct']) {
-  const title = `of ${model} are equal to the last bit alone, among eight others and after cache hits; plain ones are not`;
+  const title = `of ${model} are equal to the last bit alone, among eight others and after cache hits; plain ones are not, where ggml multiplies`;
   const run = async (): Promise<void> => {
     const manager = deployed({
       type: 'LlamaTextGenerationDeployment',
@@ -48,7 +49,9 @@ for (const model of ['smollm2-135m-instruct', 'qwen2.5-coder-0.5b-instruct']) {
         if (reproducible) {
           for (const one of among) assert.equal(told(one), told(alone));
           assert.ok(among.some(({ details }) => (details?.usage.cached_tokens ?? 0) >= 32));
-        } else assert.ok(among.some((one) => JSON.stringify(told(one)) !== JSON.stringify(told(alone))));
+        } else if (!hasVnniKernels()) {
+          assert.ok(among.some((one) => JSON.stringify(told(one)) !== JSON.stringify(told(alone))));
+        }
       }
     } finally {
       await manager.shutdown({ graceMs: 0 });

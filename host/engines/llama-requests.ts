@@ -1,4 +1,5 @@
 import type {
+  LlamaCountOptions,
   LlamaEvent,
   LlamaPrompt,
   LlamaRequestOptions,
@@ -14,6 +15,9 @@ import { llamaFailure } from './llama-failures.ts';
 import { WaitTimes } from './metrics/wait-times.ts';
 import { termsOf } from './request-terms.ts';
 import { toDelta } from './chat/tool-call-ids.ts';
+
+/** The tokens of a prompt. */
+export type LlamaCount = Omit<Extract<LlamaEvent, { type: 'count' }>, 'id' | 'type'>;
 
 /** Distributes the engine's events to its requests, and gives the text of each request as a stream. */
 export class LlamaRequests {
@@ -67,11 +71,16 @@ export class LlamaRequests {
     throw new InferenceException(this.#modelName, 'the engine did not end the request');
   }
 
-  /** Returns how many tokens the prompt has. Throws like {@link run}. */
-  async count(engine: NativeLlamaEngine, prompt: LlamaPrompt, context: CallContext): Promise<number> {
-    const submit = (id: number): void => engine.countTokens(id, prompt, termsOf(context));
+  /** Returns how many tokens the prompt has, and with `tellsTokens` the tokens. Throws like {@link run}. */
+  async count(
+    engine: NativeLlamaEngine,
+    prompt: LlamaPrompt,
+    context: CallContext,
+    options: LlamaCountOptions = {},
+  ): Promise<LlamaCount> {
+    const submit = (id: number): void => engine.countTokens(id, prompt, { ...termsOf(context), ...options });
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
-      if (event.type === 'count') return event.tokens;
+      if (event.type === 'count') return event;
       if (event.type !== 'text') this.#detailsOf(event);
     }
     throw new InferenceException(this.#modelName, 'the engine did not count the tokens');

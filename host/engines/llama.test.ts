@@ -312,8 +312,8 @@ Llama('does not start without its model file, and names the file', async () => {
 Llama('reports the memory of its process', () => {
   const memory = manager.status()['model']?.replicas[0]?.memory;
   assert.ok(memory && memory.privateBytes > 20e6, JSON.stringify(memory));
-  // Includes the mapped model.
-  if (process.platform === 'linux') assert.ok(memory.fileBytes > 100e6, JSON.stringify(memory));
+  // Includes the model, which is mapped, or packed in private memory.
+  if (process.platform === 'linux') assert.ok(memory.privateBytes + memory.fileBytes > 150e6, JSON.stringify(memory));
   assert.equal(memory.gpus, []);
 });
 

@@ -34,6 +34,7 @@ import { LlamaRequests } from './llama-requests.ts';
 import { LooseCalls } from './chat/loose-calls.ts';
 import { LlamaMetrics } from './metrics/llama-metrics.ts';
 import { openNative } from './native.ts';
+import { detokenize, promptOf, tokenize, type TokenizeArgs } from './chat/tokens.ts';
 import { mergeSampling } from './sampling.ts';
 
 /** The configuration of a replica, made by `deployments/builtin/llama-text-generation-deployment.ts`. */
@@ -124,6 +125,8 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       generate_stream: (args, context) => llama.pieces(args as unknown as GenerateArgs, context),
       generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
       count_tokens: (args, context) => llama.countTokens(args, context),
+      tokenize: (args, context) => tokenize(engine, requests, args as unknown as TokenizeArgs, context),
+      detokenize: (args, context) => detokenize(engine, requests, args as { tokens: number[] }, context),
     },
     warmUp: async () =>
       void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
@@ -196,7 +199,7 @@ class Llama {
 
   pieces(args: GenerateArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
     return this.#answers(args, context, ({ prompt, sampling_params: sampling, ...options }, of) =>
-      this.#run({ text: prompt }, sampling, options, of),
+      this.#run(promptOf(prompt), sampling, options, of),
     );
   }
 
@@ -248,7 +251,7 @@ class Llama {
     context: CallContext,
   ): Promise<{ tokens: number; max_tokens: number }> {
     const prompt = dialog ? chatPrompt(dialog, '', options) : { text };
-    const tokens = await this.#requests.count(this.#engine, prompt, context);
+    const { tokens } = await this.#requests.count(this.#engine, prompt, context);
     return { tokens, max_tokens: this.#engine.info.contextTokens };
   }
 

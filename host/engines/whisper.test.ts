@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
+import type { CallProgress } from '../replicas/index.ts';
 import { AsrOutput } from '../schemas/index.ts';
 import { twoSpeakers } from '../test/helpers/media/clips.ts';
 import { SAMPLE_TEXT, speechPath } from '../test/helpers/media/media.ts';
@@ -137,6 +138,18 @@ Whisper('hears two speakers at the same time, one in each channel', async () => 
   }
 });
 
+for (const channels of ['mix', 'separate'] as const) {
+  Whisper(`reports its progress to a caller who asks, with channels: ${channels}`, async () => {
+    const audio = await files.write(repeated(speech, 6), repeated(speech, 6));
+    const fractions: number[] = [];
+    const onProgress = ({ fraction = 0 }: CallProgress): void => void fractions.push(fraction);
+
+    await asr.call('transcribe', { audio, params: { channels } }, { onProgress });
+    assert.ok(fractions.length > 1 && fractions.every((at, n) => at > (fractions[n - 1] ?? -1)), String(fractions));
+    assert.is(fractions.at(-1), 1);
+  });
+}
+
 Whisper('passes its parameters on, and null stands for the default', async () => {
   const audio = await files.write(speech);
   const plain = { initial_prompt: null, log_prob_threshold: null, no_speech_threshold: null, length_penalty: null };
@@ -172,6 +185,12 @@ for (const [params, path] of [
 
 Whisper('refuses to translate with a model that knows only English', async () => {
   const error = await failure(transcribe(await files.write(speech), { task: 'translate' }));
+  assert.is(error.kind, 'invalid-input');
+  assert.match(error.message, 'knows only English');
+});
+
+Whisper('refuses to find several languages with a model that knows only English', async () => {
+  const error = await failure(transcribe(await files.write(speech), { multilingual: true }));
   assert.is(error.kind, 'invalid-input');
   assert.match(error.message, 'knows only English');
 });

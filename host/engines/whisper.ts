@@ -11,16 +11,31 @@ import { AsyncQueue } from '../core/async/async-queue.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
-import { type AsrOutput, type AudioReference, WhisperParams } from '../schemas/index.ts';
+import {
+  type AsrBatchOutput,
+  type AsrOutput,
+  type AudioReference,
+  LiveParams,
+  type LiveResult,
+  type VadSegment,
+} from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
-import { combineInfo, infoOf, silence, toOutput, toSegment } from './asr-output.ts';
+import { combineInfo, infoOf, mainLanguage, silence, toOutput, toSegment } from './asr-output.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { channelFiles } from './channel-files.ts';
+import { type LiveEngine, transcribeLive } from './live/live-transcription.ts';
 import { termsOf } from './request-terms.ts';
-import { WHISPER_LANGUAGES } from './whisper-languages.ts';
+import { meanProgress } from './speech/mean-progress.ts';
+import {
+  clipsOf,
+  requested,
+  type RequestedTranscription,
+  requestedInChunks,
+  type WhisperModelFacts,
+} from './speech/whisper-params.ts';
 
-/** The configuration of a replica, made by `deployments/builtin/whisper-deployment.ts`. */
+/** The configuration of a replica, made by `deployments/builtin/speech/whisper-deployment.ts`. */
 interface WhisperSpec {
   readonly model_path: string;
   readonly vad_model_path: string;
@@ -29,6 +44,7 @@ interface WhisperSpec {
   readonly model_size?: string;
   readonly threads: number;
   readonly max_states: number;
+  readonly batch_size: number;
   readonly use_gpu: boolean;
 }
 
@@ -58,6 +74,7 @@ export async function start(spec: WhisperSpec, { log, artifactPath }: StartConte
     ...(device !== undefined && { device }),
     threads: spec.threads,
     maxStates: spec.max_states,
+    batchSize: spec.batch_size,
     ...(spec.model_size !== undefined && { modelSize: spec.model_size }),
   });
   const whisper = new Whisper(engine, spec.model_name, artifactPath);
@@ -66,6 +83,9 @@ export async function start(spec: WhisperSpec, { log, artifactPath }: StartConte
     methods: {
       transcribe: (args, context) => whisper.transcribe(args, context),
       transcribe_stream: (args, context) => whisper.transcribeStream(args, context),
+      transcribe_batch: (args, context) => whisper.transcribeBatch(args, context),
+      transcribe_in_chunks: (args, context) => whisper.transcribeInChunks(args, context),
+      transcribe_live: (args, context) => whisper.transcribeLive(args, context),
     },
     warmUp: () => whisper.warmUp(),
     gpuMemory: () => gpus.read(),
@@ -77,6 +97,7 @@ export async function start(spec: WhisperSpec, { log, artifactPath }: StartConte
 
 class Whisper {
   readonly #engine: NativeWhisperEngine;
+  readonly #model: WhisperModelFacts;
   readonly #modelName: string;
   readonly #artifactPath: StartContext['artifactPath'];
   #nextId = 1;
@@ -85,6 +106,7 @@ class Whisper {
     this.#artifactPath = artifactPath;
     this.#engine = engine;
     this.#modelName = modelName;
+    this.#model = { name: modelName, info: engine.info };
   }
 
   /**
@@ -106,23 +128,69 @@ class Whisper {
   }
 
   async transcribe(args: Record<string, unknown>, context: CallContext): Promise<AsrOutput> {
-    const params = this.#params(args);
-    const tracks = await this.#tracks(args, params);
-    const transcriptions = await this.#transcribeAll(tracks, params, context);
-    const segments = transcriptions
-      .flatMap(({ result, speaker }) => result.segments.map((segment) => toSegment(segment, speaker)))
-      .sort((a, b) => a.time_interval.start - b.time_interval.start);
-    return segments.length === 0 ? silence() : toOutput(segments, languageOf(transcriptions));
+    return await this.#transcribe(args['audio'] as AudioReference, requested(args['params'], this.#model), context);
+  }
+
+  /** Transcribes several audios at the same time. If one fails, all fail. */
+  async transcribeBatch(args: Record<string, unknown>, context: CallContext): Promise<AsrBatchOutput> {
+    const batch = args['audio_batch'] as readonly AudioReference[];
+    const request = requested(args['params'], this.#model);
+    const failed = new AbortController();
+    const signal = AbortSignal.any([context.signal, failed.signal]);
+    const progress = meanProgress(batch.length, context.progress);
+    const outputs = await Promise.all(
+      batch.map(async (audio, index) => {
+        const report = progress && ((fraction: number) => progress(index, fraction));
+        try {
+          return await this.#transcribe(audio, request, { ...context, signal, progress: report });
+        } catch (error) {
+          failed.abort(error);
+          throw error;
+        }
+      }),
+    );
+    return {
+      segments: outputs.map(({ segments }) => segments),
+      transcription_info: outputs.map(({ transcription_info: info }) => info),
+      transcription: outputs.map(({ transcription }) => transcription),
+    };
   }
 
   /**
    * Yields one value for each segment when it becomes final, one channel after the other. If the language has to be
    * detected first, the language of these values is empty, and a last value without segments has it.
    */
-  async *transcribeStream(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
-    const params = this.#params(args);
-    const tracks = await this.#tracks(args, params);
-    const known = this.#knownLanguage(params);
+  transcribeStream(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
+    return this.#stream(args['audio'] as AudioReference, requested(args['params'], this.#model), context);
+  }
+
+  /** Like {@link transcribeStream}, for the given segments of the audio, or for those with speech. */
+  transcribeInChunks(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
+    const segments = args['vad_segments'] as readonly VadSegment[] | null | undefined;
+    const parts = {
+      ...(segments && { clips: clipsOf(segments, SAMPLES_PER_SECOND) }),
+      maxWindows: args['batch_size'] as number,
+    };
+    const request = requestedInChunks(args['params'], parts, this.#model);
+    return this.#stream(args['audio'] as AudioReference, request, context);
+  }
+
+  async #transcribe(audio: AudioReference, request: RequestedTranscription, context: CallContext): Promise<AsrOutput> {
+    const tracks = await this.#tracks(audio, request);
+    const transcriptions = await this.#transcribeAll(tracks, request, context);
+    const segments = transcriptions
+      .flatMap(({ result, speaker }) => result.segments.map((segment) => toSegment(segment, speaker)))
+      .sort((a, b) => a.time_interval.start - b.time_interval.start);
+    return segments.length === 0 ? silence() : toOutput(segments, languageOf(transcriptions));
+  }
+
+  async *#stream(
+    audio: AudioReference,
+    request: RequestedTranscription,
+    context: CallContext,
+  ): AsyncGenerator<AsrOutput> {
+    const tracks = await this.#tracks(audio, request);
+    const { knownLanguage: known } = request;
     const left = new AbortController();
     const queue = new AsyncQueue<AsrOutput>(() => left.abort());
     const info =
@@ -130,16 +198,12 @@ class Whisper {
     let count = 0;
     const onSegment = (segment: WhisperNativeSegment, speaker: string | null): void => {
       count += 1;
-      queue.push(toOutput([toSegment(segment, speaker)], info));
+      queue.push(toOutput([toSegment(segment, speaker)], mainLanguage([segment]) ?? info));
     };
     const work = async (): Promise<void> => {
       try {
-        const transcriptions = await this.#transcribeAll(
-          tracks,
-          params,
-          { ...context, signal: AbortSignal.any([context.signal, left.signal]) },
-          onSegment,
-        );
+        const signal = AbortSignal.any([context.signal, left.signal]);
+        const transcriptions = await this.#transcribeAll(tracks, request, { ...context, signal }, onSegment);
         if (count === 0) queue.push(silence());
         else if (known === undefined) queue.push(toOutput([], languageOf(transcriptions)));
         queue.end();
@@ -151,22 +215,18 @@ class Whisper {
     yield* queue;
   }
 
-  #params(args: Record<string, unknown>): WhisperParams {
-    const params = WhisperParams.parse(args['params'] ?? {});
-    const { language } = params;
-    if (language != null && !WHISPER_LANGUAGES.has(language)) {
-      const problem = `"${language}" is not a language code that Whisper knows; leave it out to detect the language from the speech`;
-      throw invalidParam('language', language, problem);
-    }
-    if (params.task === 'translate' && !this.#engine.info.multilingual) {
-      const problem = `the model ${this.#modelName} knows only English, so it cannot translate; deploy a multilingual size`;
-      throw invalidParam('task', params.task, problem);
-    }
-    return params;
+  transcribeLive(args: Record<string, unknown>, context: CallContext): AsyncGenerator<LiveResult> {
+    const params = LiveParams.parse(args['params'] ?? {});
+    const { knownLanguage } = requested(params, this.#model);
+    const engine: LiveEngine = {
+      transcribe: (samples, native) => this.#transcribeOne(samples, native, context, undefined),
+      detectSpeech: (samples) => this.#engine.detectSpeech(samples),
+    };
+    const audio = args['audio'] as AsyncIterable<unknown>;
+    return transcribeLive(audio, { ...params, known: knownLanguage }, engine, context.signal);
   }
 
-  async #tracks(args: Record<string, unknown>, { channels: how }: WhisperParams): Promise<Track[]> {
-    const { channels } = args['audio'] as AudioReference;
+  async #tracks({ channels }: AudioReference, { channels: how }: RequestedTranscription): Promise<Track[]> {
     const files = await channelFiles(channels, this.#artifactPath);
     const tracks =
       how === 'mix'
@@ -181,17 +241,17 @@ class Whisper {
    */
   async #transcribeAll(
     tracks: readonly Track[],
-    params: WhisperParams,
+    { native }: RequestedTranscription,
     context: CallContext,
     onSegment?: (segment: WhisperNativeSegment, speaker: string | null) => void,
   ): Promise<Transcription[]> {
-    const native = this.#nativeParams(params);
+    const progress = meanProgress(tracks.length, context.progress);
     const settled = await Promise.allSettled(
-      tracks.map(async ({ audio, speaker }): Promise<Transcription> => {
+      tracks.map(async ({ audio, speaker }, index): Promise<Transcription> => {
         const result = await this.#transcribeOne(
           audio,
           native,
-          context,
+          { ...context, progress: progress && ((fraction) => progress(index, fraction)) },
           onSegment && ((segment) => onSegment(segment, speaker)),
         );
         return { result, speaker };
@@ -209,13 +269,13 @@ class Whisper {
     context: CallContext,
     onSegment: ((segment: WhisperNativeSegment) => void) | undefined,
   ): Promise<WhisperNativeResult> {
-    const { signal } = context;
+    const { signal, progress } = context;
     signal.throwIfAborted();
     const id = this.#nextId++;
     const onAbort = (): void => this.#engine.cancelTranscription(id);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#engine.transcribe(id, audio, { ...params, ...termsOf(context) }, onSegment);
+      return await this.#engine.transcribe(id, audio, { ...params, ...termsOf(context) }, onSegment, progress);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#failure(error);
@@ -244,48 +304,12 @@ class Whisper {
       );
     return new InferenceException(this.#modelName, message);
   }
-
-  #nativeParams(params: WhisperParams): WhisperNativeParams {
-    const optional = {
-      initialPrompt: params.initial_prompt,
-      logProbThreshold: params.log_prob_threshold,
-      noSpeechThreshold: params.no_speech_threshold,
-      lengthPenalty: params.length_penalty,
-      maxInitialTimestamp: params.max_initial_timestamp,
-    };
-    return {
-      language: this.#knownLanguage(params) ?? 'auto',
-      translate: params.task === 'translate',
-      beamSize: params.beam_size,
-      bestOf: params.best_of,
-      temperatures: [params.temperature].flat(),
-      ...withoutNulls(optional),
-      withoutTimestamps: params.without_timestamps,
-      wordTimestamps: params.word_timestamps,
-      vad: params.vad_filter,
-    };
-  }
-
-  /** Returns the language if it needs no detection. A model for English always transcribes English. */
-  #knownLanguage({ language }: WhisperParams): string | undefined {
-    return this.#engine.info.multilingual ? (language ?? undefined) : 'en';
-  }
-}
-
-function invalidParam(name: string, input: unknown, msg: string): AanaError {
-  const entry = { type: 'value_error', loc: ['params', name], msg, input };
-  return new AanaError('ValidationError', 'invalid-input', `params.${name}: ${msg}`, { data: [entry] });
-}
-
-/** Returns the values that are there. */
-function withoutNulls<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value != null)) as {
-    [K in keyof T]?: NonNullable<T[K]>;
-  };
 }
 
 /** Returns the language of the channels that have speech. */
 function languageOf(transcriptions: readonly Transcription[]): AsrOutput['transcription_info'] {
+  const main = mainLanguage(transcriptions.flatMap(({ result }) => result.segments));
+  if (main) return main;
   return combineInfo(
     transcriptions.filter(({ result }) => result.segments.length > 0).map(({ result }) => infoOf(result)),
   );

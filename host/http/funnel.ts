@@ -1,13 +1,15 @@
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceIdOf } from '../core/request-context.ts';
+import { openAiError } from '../openai/index.ts';
 import { showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
+import { isOpenAiPath } from './routes/openai/openai-paths.ts';
 import { keyHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
 import { placeInTrace, takeRequestId, traceparentOf } from './request/request-context.ts';
 import type { BeginRequest } from './request/request-telemetry.ts';
-import { statusOfThrown } from './response/status.ts';
+import { openAiStatusOf, statusOfThrown } from './response/status.ts';
 
 /**
  * Runs the work for a request. Every error ends here: it is logged once, and answered with its status and the four
@@ -59,7 +61,8 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: loggedStack(error) });
   else options.log.debug('request refused', fields);
-  const answered = statusOfThrown(error, options.compatStatus);
+  const isOpenAi = isOpenAiPath(ctx.path);
+  const answered = isOpenAi ? openAiStatusOf(error) : statusOfThrown(error, options.compatStatus);
   ctx.state['failedStatus'] = answered;
   if (ctx.headerSent || ctx.res.destroyed) return;
   const { headers } = error as { headers?: unknown }; // an HttpError and an error of `ctx.throw` have headers
@@ -68,7 +71,9 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = answered;
   ctx.type = 'application/json';
-  ctx.body = errorJson(error, showsInside(ctx, options.includeStacktrace), options.compatStatus);
+  ctx.body = isOpenAi
+    ? JSON.stringify(openAiError(error))
+    : errorJson(error, showsInside(ctx, options.includeStacktrace), options.compatStatus);
 }
 
 /** Returns the wait of the error, or the usual one, in whole seconds. */

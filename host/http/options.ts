@@ -8,6 +8,7 @@ import type { CorsOptions } from './guards/cors.ts';
 import type { CompatStatus } from './response/error-body.ts';
 import type { AppStatus, OpenApiOptions } from '../openapi/index.ts';
 import type { BodyLimits } from './request/request-body.ts';
+import type { OpenAiRoutesOptions } from './routes/openai/openai-options.ts';
 import type { RouterSet } from './routes/routers.ts';
 
 export interface HttpAppOptions {
@@ -43,6 +44,8 @@ export interface HttpAppOptions {
   /** Whether admins see the contents of other users' tasks, and whole URLs of their webhooks. Default: false. */
   readonly adminsSeeContents?: boolean | undefined;
   readonly rateLimits?: RateLimits | undefined;
+  /** The routes of OpenAI's API. Without it there are none. */
+  readonly openai?: OpenAiRoutesOptions | undefined;
   /** The webhooks, if there are tasks. */
   readonly webhooks?: Webhooks | undefined;
   /** Folder of uploads: one that exists, or a function that makes one and returns it. */

@@ -275,7 +275,12 @@ if (runtime)
       file,
       `module.exports = require('./${runtime.fileName}.packages/node_modules/onnxruntime-node');\n`,
     );
+    const sizeInList = async (): Promise<number | undefined> =>
+      (await store.list()).find((row) => row.path === file)?.bytes;
+    const packed = await sizeInList();
+    assert.ok(packed !== undefined && packed > 100_000_000, `${packed} bytes, with those that a pull downloads`);
     assert.is((await store.pull('onnxruntime')).path, file);
+    assert.is(await sizeInList(), 1000 + runtime.bytes);
     assert.is(await store.remove('onnxruntime'), 1000 + runtime.bytes);
     assert.equal(await filesBelow(cacheDir), []);
   });

@@ -18,6 +18,7 @@ import { damagedError, inspectModel, inspectStored, sidecarPath, writeSidecar } 
 import { describeSource } from './sources/describe-source.ts';
 import { bestGguf, ggufModels } from './sources/gguf-choice.ts';
 import { Hub } from './sources/hub.ts';
+import { bytesBeside, bytesIn, leftoversOf } from './stored-files.ts';
 
 export interface ModelStoreOptions {
   readonly cacheDir: string;
@@ -317,7 +318,8 @@ export class ModelStore {
     const stored = await inspectModel(file);
     const { state } = stored;
     const { id, kind, licence } = target;
-    const bytes = stored.state === 'present' ? stored.sidecar.bytes : target.bytes;
+    const ofFile = stored.state === 'present' ? stored.sidecar.bytes : target.bytes;
+    const bytes = ofFile === undefined ? undefined : ofFile + (await bytesBeside(target, file, state === 'present'));
     return { id, kind, isDefault, bytes, licence, state, path: file, sources: target.sources.map(describeSource) };
   }
 
@@ -367,26 +369,4 @@ interface TargetToPull {
 function noModelInRepo(id: string, repo: string, missing: readonly string[]): AanaError {
   const why = missing.length > 0 ? `no whole GGUF model: it lacks ${missing.slice(0, 5).join(', ')}` : 'no GGUF file';
   return new AanaError('ModelNotFound', 'not-found', `the hub's repository ${repo} has ${why}`, { data: { id } });
-}
-
-/** Returns the length of a file, or of all files below a folder. */
-async function bytesIn(place: string): Promise<number> {
-  const found = await stat(place);
-  if (!found.isDirectory()) return found.size;
-  let bytes = 0;
-  for (const entry of await readdir(place, { recursive: true, withFileTypes: true }))
-    if (entry.isFile()) bytes += (await stat(path.join(entry.parentPath, entry.name))).size;
-  return bytes;
-}
-
-/** Returns the file, the packages that it loads, and the files of unfinished pulls beside it. */
-async function leftoversOf(file: string): Promise<string[]> {
-  const folder = path.dirname(file);
-  const name = path.basename(file);
-  const names = await readdir(folder).catch(() => []);
-  const isOurs = (candidate: string): boolean =>
-    candidate === name ||
-    candidate === `.work-${name}` ||
-    (candidate.startsWith(`${name}.`) && /\.(partial|etag|intermediate|verified|making|packages)$/.test(candidate));
-  return names.filter(isOurs).map((found) => path.join(folder, found));
 }

@@ -37,8 +37,25 @@ const ValidationErrorBody = z
   .describe('The input does not match its schema. `data` has one entry for each mismatch.')
   .register(NAMED_SCHEMAS, { id: 'ValidationError' });
 
+const OpenAiError = z
+  .object({
+    error: z.object({
+      message: z.string().describe('For people.'),
+      type: z.string().meta({ examples: ['invalid_request_error'] }),
+      param: z.string().nullable().describe('The parameter that is wrong.'),
+      code: z
+        .string()
+        .nullable()
+        .meta({ examples: ['model_not_found'] }),
+    }),
+  })
+  .describe('Body of every failed request below `/v1`, as in OpenAI’s API.')
+  .register(NAMED_SCHEMAS, { id: 'OpenAIError' });
+
 /** Schemas of the bodies of failed requests. */
 export const FAILURE_SCHEMAS: readonly z.ZodType[] = [ErrorBody, ValidationErrorBody];
+/** The schema of the bodies of failed requests below `/v1`. */
+export const OPENAI_FAILURE_SCHEMAS: readonly z.ZodType[] = [OpenAiError];
 
 const json = (schema: string): oas31.ContentObject => ({
   'application/json': { schema: { $ref: `#/components/schemas/${schema}` } },
@@ -109,6 +126,22 @@ export type ErrorStatus = keyof typeof ERRORS;
 /** Returns all responses, for the components of a document. */
 export function errorResponses(): readonly (readonly [name: string, response: oas31.ResponseObject])[] {
   return Object.values(ERRORS);
+}
+
+/** The response to every failed request below `/v1`. */
+export const OPENAI_ERROR: readonly [name: string, response: oas31.ResponseObject] = [
+  'OpenAIError',
+  { description: 'The request failed. The status says how; `error.code` says why.', content: json('OpenAIError') },
+];
+
+/** Returns the members of `responses` for these statuses, for an operation with these tags. */
+export function failuresOf(
+  tags: readonly string[],
+  statuses: readonly ErrorStatus[],
+): Record<string, oas31.ReferenceObject> {
+  if (!tags.includes('openai')) return failures(...statuses);
+  const told = statuses.filter((status) => status !== 422); // OpenAI's status of a wrong request is 400
+  return Object.fromEntries(told.map((status) => [status, { $ref: `#/components/responses/${OPENAI_ERROR[0]}` }]));
 }
 
 /** Returns the members of `responses` for these statuses. */

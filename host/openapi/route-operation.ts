@@ -1,6 +1,6 @@
 import type { oas31 } from 'openapi3-ts';
 import type * as z from 'zod';
-import { BODY_FAILURES, failures } from './failures.ts';
+import { BODY_FAILURES, failuresOf } from './failures.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
 import type { RouteAnswer, RouteDefinition } from './routes/route-definition.ts';
 import { PATH_PARAMETERS } from './routes/values.ts';
@@ -29,13 +29,19 @@ function operationOf(route: RouteDefinition): oas31.OperationObject {
     }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
-      ...failures(...fails, ...(body ? BODY_FAILURES : [])),
+      ...failuresOf([tag], [...fails, ...(body ? BODY_FAILURES : [])]),
     },
   };
 }
 
-function responseOf({ description, schema, type }: RouteAnswer): oas31.ResponseObject {
-  return { description, content: { [type ?? 'application/json']: { schema: jsonSchemaOf(schema) } } };
+function responseOf({ description, schema, type, events }: RouteAnswer): oas31.ResponseObject {
+  return {
+    description,
+    content: {
+      [type ?? 'application/json']: { schema: jsonSchemaOf(schema) },
+      ...(events && { 'text/event-stream': { schema: jsonSchemaOf(events) } }),
+    },
+  };
 }
 
 function pathParameters(path: string): oas31.ParameterObject[] {

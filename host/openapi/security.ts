@@ -1,5 +1,5 @@
 import type { oas31 } from 'openapi3-ts';
-import { type ErrorStatus, failures } from './failures.ts';
+import { type ErrorStatus, failuresOf } from './failures.ts';
 
 export interface Guards {
   /** Whether the path needs no API key and counts for no rate limit. */
@@ -46,7 +46,7 @@ export function withGuards(
     return {
       ...operation,
       ...(hasApiKeys && needsNoKey && { security: [] }),
-      responses: { ...failures(...statuses), ...operation.responses },
+      responses: { ...failuresOf(operation.tags ?? [], statuses), ...operation.responses },
     };
   }
   if (!hasApiKeys) return { ...document, paths: Object.fromEntries(guarded) };

@@ -138,6 +138,10 @@ export interface DeploymentCallOptions extends RequestContext {
   readonly signal: AbortSignal;
   /** Places that the invocation has reserved. The call uses the place at its deployment. */
   readonly places?: KeptPlaces | undefined;
+  /** Called with the progress of the call: while it waits for a model (`loading`), and then its own (`running`). */
+  readonly onProgress?:
+    | ((progress: { readonly stage: 'loading' | 'running'; readonly fraction: number | undefined }) => void)
+    | undefined;
 }
 
 /** A deployed model, as invocations use it. */

@@ -1,3 +1,4 @@
+export type { CallProgress } from './calls/replica-calls.ts';
 export type { LoadProgress, Member } from './set/fleet.ts';
 export type { Implementation, StartContext, StartImplementation } from './process/implementation.ts';
 export { InferenceException } from './process/inference-exception.ts';

@@ -1,10 +1,15 @@
 import { AsyncQueue } from '../core/async/async-queue.ts';
 import { cancelledError, fromErrorRecord } from '../core/errors.ts';
 import { type RequestContext, toWireContext } from '../core/request-context.ts';
-import type { HostFrame, ReplicaFrame } from './frames.ts';
+import { type Feed, FeedSender } from './feed.ts';
+import type { CallAnswer, HostFrame } from './frames.ts';
 
 export interface RpcCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
+  /** Called with the part of the call that is done, from 0 to 1, if the method reports it. It only rises. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Values that are sent into the running call. The call closes the iterable when it ends. */
+  readonly feed?: Feed | undefined;
   /**
    * Called once, when the replica has finished all work for the call. After a cancellation this is later than the
    * caller's rejection. `loss` is set when the replica has ended.
@@ -12,15 +17,15 @@ export interface RpcCallOptions extends RequestContext {
   readonly onSettled?: (loss?: Error) => void;
 }
 
-type Answer = Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>;
-
 interface OpenCall {
   onValue(value: unknown): void;
   onValues(values: readonly unknown[]): void;
   onEnd(value: unknown): void;
   onError(error: unknown): void;
+  onProgress: ((fraction: number) => void) | undefined;
   readonly onSettled: ((loss?: Error) => void) | undefined;
-  /** Stops listening to the caller's signal. */
+  readonly feed: FeedSender | undefined;
+  /** Stops listening to the caller's signal, and closes its feed. */
   release(): void;
 }
 
@@ -41,11 +46,7 @@ export class CallClient {
   call(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
-      this.#open(
-        (id) => ({ type: 'call', id, method, args, stream: false, context: toWireContext(options) }),
-        sink,
-        options,
-      );
+      this.#open((id) => callFrame(id, method, args, false, options), sink, options);
     });
   }
 
@@ -65,11 +66,7 @@ export class CallClient {
       onEnd: (value: unknown) => queue.end(value),
       onError: (error: unknown) => queue.fail(error),
     };
-    const id = this.#open(
-      (callId) => ({ type: 'call', id: callId, method, args, stream: true, context: toWireContext(options) }),
-      sink,
-      options,
-    );
+    const id = this.#open((callId) => callFrame(callId, method, args, true, options), sink, options);
     return acknowledging(queue, (values) => {
       if (this.#calls.has(id)) this.#send({ type: 'ack', id, values });
     });
@@ -83,10 +80,13 @@ export class CallClient {
     });
   }
 
-  onAnswer(frame: Answer): void {
+  onAnswer(frame: CallAnswer): void {
     switch (frame.type) {
       case 'chunks':
         for (const { id, values } of frame.batches) this.#calls.get(id)?.onValues(values);
+        return;
+      case 'taken':
+        this.#calls.get(frame.id)?.feed?.taken(frame.values);
         return;
       case 'result':
         this.#close(frame.id, (call) => call.onValue(frame.value));
@@ -96,6 +96,9 @@ export class CallClient {
         return;
       case 'error':
         this.#close(frame.id, (call) => call.onError(fromErrorRecord(frame.error)));
+        return;
+      case 'call-progress':
+        this.#calls.get(frame.id)?.onProgress?.(frame.fraction);
         return;
       default:
         frame satisfies never;
@@ -112,15 +115,20 @@ export class CallClient {
 
   #open(
     frame: (id: number) => HostFrame,
-    sink: Omit<OpenCall, 'release' | 'onSettled'>,
-    { signal, onSettled }: RpcCallOptions,
+    sink: Omit<OpenCall, 'release' | 'onSettled' | 'onProgress' | 'feed'>,
+    { signal, onSettled, onProgress, feed: source }: RpcCallOptions,
   ): number {
     const id = this.#nextId++;
     const onAbort = (): void => {
       sink.onError(signal?.reason ?? cancelledError());
       this.#cancel(id);
     };
-    const call: OpenCall = { ...sink, onSettled, release: () => signal?.removeEventListener('abort', onAbort) };
+    const feed = source && new FeedSender(source.values, (part) => this.#send({ ...part, id }));
+    const release = (): void => {
+      signal?.removeEventListener('abort', onAbort);
+      feed?.stop();
+    };
+    const call: OpenCall = { ...sink, onProgress, onSettled, feed, release };
     this.#calls.set(id, call);
     if (signal?.aborted) {
       this.#close(id, () => sink.onError(signal.reason));
@@ -129,6 +137,7 @@ export class CallClient {
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       this.#send(frame(id));
+      void feed?.run();
     } catch (error) {
       this.#close(id, () => sink.onError(error)); // the frame is too large, or not JSON
     }
@@ -141,6 +150,7 @@ export class CallClient {
     if (!call) return;
     call.release();
     call.onValues = () => {};
+    call.onProgress = undefined;
     this.#send({ type: 'cancel', id });
   }
 
@@ -152,6 +162,17 @@ export class CallClient {
     tell(call);
     call.onSettled?.(loss);
   }
+}
+
+function callFrame(
+  id: number,
+  method: string,
+  args: Record<string, unknown>,
+  stream: boolean,
+  { feed, onProgress, ...context }: RpcCallOptions,
+): HostFrame {
+  const progress = onProgress !== undefined && { progress: true };
+  return { type: 'call', id, method, args, stream, feed: feed?.name, context: toWireContext(context), ...progress };
 }
 
 /** Iterates over `queue`, and acknowledges the values of a batch when the reader asks for the next one. */

@@ -1,6 +1,7 @@
 import { drained } from '../core/async/async-values.ts';
-import { AanaError, cancelledError, toErrorRecord } from '../core/errors.ts';
+import { AanaError, cancelledError, type ErrorRecord, toErrorRecord } from '../core/errors.ts';
 import { fromWireContext } from '../core/request-context.ts';
+import { FeedReceiver } from './feed.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
 import { type HostFrame, type ReplicaFrame, STREAM_WINDOW } from './frames.ts';
 import type { ServedMethods } from './method.ts';
@@ -10,6 +11,7 @@ type CallFrame = Extract<HostFrame, { type: 'call' }>;
 interface RunningCall {
   readonly id: number;
   readonly controller: AbortController;
+  readonly feed: FeedReceiver | undefined;
   /** Values that may be sent before the reader must take some. */
   window: number;
   room: Deferred<void> | undefined;
@@ -41,6 +43,10 @@ export class CallServer {
     const call: RunningCall = {
       id: frame.id,
       controller: new AbortController(),
+      feed:
+        frame.feed === undefined
+          ? undefined
+          : new FeedReceiver(() => this.#send({ type: 'taken', id: frame.id, values: 1 })),
       window: STREAM_WINDOW,
       room: undefined,
       failure: undefined,
@@ -49,7 +55,12 @@ export class CallServer {
     try {
       const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
       if (!method) throw new AanaError('MethodNotFound', 'not-found', `there is no method ${frame.method}`);
-      const answer = method(frame.args, { ...fromWireContext(frame.context), signal: call.controller.signal });
+      const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;
+      const answer = method(args, {
+        ...fromWireContext(frame.context),
+        signal: call.controller.signal,
+        ...(frame.progress === true && { progress: this.#reporter(call) }),
+      });
       if (frame.stream) await this.#runStream(call, answer);
       else this.#answer({ type: 'result', id: frame.id, value: await answer });
     } catch (error) {
@@ -61,8 +72,21 @@ export class CallServer {
 
   cancel(id: number): void {
     const call = this.#calls.get(id);
-    call?.controller.abort(cancelledError('the call was cancelled'));
+    const reason = cancelledError('the call was cancelled');
+    call?.controller.abort(reason);
+    call?.feed?.fail(reason);
     call?.room?.resolve();
+  }
+
+  /** Returns a function that sends the progress of a call while it runs: at most once for each percent. */
+  #reporter({ id, controller: { signal } }: RunningCall): (fraction: number) => void {
+    let reported = -1;
+    return (fraction) => {
+      const percent = Math.floor(fraction * 100);
+      if (!(percent > reported && percent <= 100) || signal.aborted || !this.#calls.has(id)) return;
+      reported = percent;
+      this.#send({ type: 'call-progress', id, fraction });
+    };
   }
 
   cancelAll(): void {
@@ -74,6 +98,16 @@ export class CallServer {
     if (!call) return;
     call.window = Math.min(STREAM_WINDOW, call.window + values);
     if (call.window > 0) call.room?.resolve();
+  }
+
+  /** Gives values of the caller to the running method. */
+  feed(id: number, values: readonly unknown[]): void {
+    this.#calls.get(id)?.feed?.push(values);
+  }
+
+  /** Ends the caller's feed of a running method. */
+  endFeed(id: number, error: ErrorRecord | undefined): void {
+    this.#calls.get(id)?.feed?.end(error);
   }
 
   async #runStream(call: RunningCall, answer: Promise<unknown> | AsyncIterable<unknown, unknown>): Promise<void> {

@@ -14,7 +14,17 @@ export interface FrameListener<In extends Frame> {
  * Types of which all frames of one turn of the event loop are sent with one system call. Other frames are sent at once,
  * because the process may be about to end.
  */
-const OF_CALLS: ReadonlySet<Frame['type']> = new Set(['call', 'ack', 'result', 'chunks', 'end', 'error']);
+const OF_CALLS: ReadonlySet<Frame['type']> = new Set([
+  'call',
+  'ack',
+  'feed',
+  'fed',
+  'result',
+  'chunks',
+  'end',
+  'error',
+  'taken',
+]);
 
 /** Sends and receives frames over a socket. */
 export class FrameSocket<In extends Frame, Out extends Frame> {

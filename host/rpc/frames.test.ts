@@ -17,6 +17,9 @@ const FRAMES: readonly Frame[] = [
   },
   { type: 'cancel', id: 1 },
   { type: 'ack', id: 1, values: 3 },
+  { type: 'feed', id: 1, values: ['AAA=', 2] },
+  { type: 'fed', id: 1 },
+  { type: 'taken', id: 1, values: 2 },
   { type: 'ping' },
   { type: 'shutdown' },
   { type: 'ready', info: null },
@@ -33,6 +36,7 @@ const FRAMES: readonly Frame[] = [
   },
   { type: 'end', id: 1 },
   { type: 'error', id: 1, error: { name: 'E', kind: 'internal', message: 'm', data: {} } },
+  { type: 'call-progress', id: 1, fraction: 0.25 },
   { type: 'pong', steps: 12, busy: true, beats: 3400 },
 ];
 const WIRE = Buffer.concat(FRAMES.map((frame) => encodeFrame(frame)));

@@ -18,13 +18,19 @@ export type HostFrame =
       readonly method: string;
       readonly args: Record<string, unknown>;
       readonly stream: boolean;
+      /** Argument whose values follow in `feed` frames. */ readonly feed?: string | undefined;
       readonly context?: WireContext | undefined;
+      /** Whether the caller wants `call-progress`. */ readonly progress?: boolean | undefined;
     }
   /** Replaces the spec with which the replica was started. Answered like a call. */
   | { readonly type: 'reconfigure'; readonly id: number; readonly spec: unknown }
   | { readonly type: 'cancel'; readonly id: number }
   /** The reader of a stream has taken `values` more values. */
   | { readonly type: 'ack'; readonly id: number; readonly values: number }
+  /** Values that the caller sends into a running call. */
+  | { readonly type: 'feed'; readonly id: number; readonly values: readonly unknown[] }
+  /** The caller has sent its last value, or could not make the next one because of `error`. */
+  | { readonly type: 'fed'; readonly id: number; readonly error?: ErrorRecord | undefined }
   | { readonly type: 'ping' }
   | { readonly type: 'shutdown' };
 
@@ -49,6 +55,10 @@ export type ReplicaFrame =
   /** A stream has ended. `value` is the value that the method returned after its last one. */
   | { readonly type: 'end'; readonly id: number; readonly value?: unknown }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
+  /** The part of a call that is done, from 0 to 1. Each frame of a call has a higher whole percent than the one before. */
+  | { readonly type: 'call-progress'; readonly id: number; readonly fraction: number }
+  /** The method has taken `values` more values of the caller's feed. */
+  | { readonly type: 'taken'; readonly id: number; readonly values: number }
   /** `beats` grows while the engine is `busy`; otherwise it hangs. */
   | {
       readonly type: 'pong';
@@ -62,6 +72,12 @@ export type ReplicaFrame =
 
 export type Frame = HostFrame | ReplicaFrame;
 
+/** A frame that belongs to a call of the host. */
+export type CallAnswer = Extract<
+  ReplicaFrame,
+  { type: 'result' | 'chunks' | 'end' | 'error' | 'call-progress' | 'taken' }
+>;
+
 /**
  * A frame on the wire: the length of the rest as 4 big-endian bytes, one byte for the type, and the other fields as a
  * JSON object. The numbers of types never change.
@@ -74,6 +90,8 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   ping: 5,
   shutdown: 6,
   reconfigure: 7,
+  feed: 8,
+  fed: 9,
   ready: 16,
   failed: 17,
   progress: 18,
@@ -84,6 +102,8 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   error: 23,
   pong: 24,
   metrics: 25,
+  'call-progress': 26,
+  taken: 27,
 };
 
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
@@ -97,6 +117,8 @@ const REQUIRED: Readonly<
   reconfigure: { id: 'number' },
   cancel: { id: 'number' },
   ack: { id: 'number', values: 'number' },
+  feed: { id: 'number', values: 'array' },
+  fed: { id: 'number' },
   ping: {},
   shutdown: {},
   ready: {},
@@ -107,8 +129,10 @@ const REQUIRED: Readonly<
   chunks: { batches: 'array' },
   end: { id: 'number' },
   error: { id: 'number', error: 'object' },
+  taken: { id: 'number', values: 'number' },
   pong: { steps: 'number', busy: 'boolean', beats: 'number' },
   metrics: { metrics: 'array' },
+  'call-progress': { id: 'number', fraction: 'number' },
 };
 
 const HEADER_BYTES = 5;
@@ -117,6 +141,9 @@ export const MAX_FRAME_BYTES: number = 64 * 1024 * 1024;
 
 /** Values of one stream that may be in transit before the reader must take some. */
 export const STREAM_WINDOW = 64;
+
+/** Values of one feed that may be in transit before the method must take some. */
+export const FEED_WINDOW = 16;
 
 /** Returns the error for a peer that does not speak this protocol. The connection must not be used any more. */
 export function protocolError(message: string): AanaError {

@@ -25,6 +25,9 @@ export const AsrSegment = z.strictObject({
   no_speech_confidence: z.nullable(confidence),
   words: z.array(AsrWord),
   speaker: z.nullable(z.string()),
+  language: z.optional(
+    z.string().check(z.describe('Language code of this part. Absent unless `multilingual` was asked for.')),
+  ),
 });
 export type AsrSegment = z.infer<typeof AsrSegment>;
 
@@ -45,31 +48,86 @@ export const AsrOutput = z.strictObject({
 });
 export type AsrOutput = z.infer<typeof AsrOutput>;
 
+/** The results of `transcribe_batch`: one element for each audio. */
+export const AsrBatchOutput = z.strictObject({
+  segments: z.array(z.array(AsrSegment)),
+  transcription_info: z.array(AsrTranscriptionInfo),
+  transcription: z.array(AsrTranscription),
+});
+export type AsrBatchOutput = z.infer<typeof AsrBatchOutput>;
+
 const temperature = z.number().check(z.minimum(0), z.maximum(1));
 
 const optionalNumber = (minimum: number, maximum: number, description: string) =>
   z.optional(z.nullable(z.number().check(z.minimum(minimum), z.maximum(maximum), z.describe(description))));
 
+const text = (description: string) =>
+  z.optional(z.nullable(z.string().check(z.maxLength(4000), z.describe(description))));
+
+const punctuation = (where: 'next' | 'previous') =>
+  z.optional(
+    z.nullable(
+      z
+        .string()
+        .check(
+          z.maxLength(200),
+          z.describe(`Characters that are joined to the ${where} word, with \`word_timestamps\`.`),
+        ),
+    ),
+  );
+
+/** Names and defaults are those of faster-whisper. */
 export const WhisperParams = z.strictObject({
   language: z.optional(
     z.nullable(z.string().check(z.describe('Language code such as "en". Default: detected from the speech.'))),
+  ),
+  multilingual: z._default(
+    z
+      .boolean()
+      .check(
+        z.describe('Find the language of each part of the speech, not only of the first one. Excludes `language`.'),
+      ),
+    false,
   ),
   task: z._default(
     z.enum(['transcribe', 'translate']).check(z.describe('"translate" writes English, whatever the speech is in.')),
     'transcribe',
   ),
-  initial_prompt: z.optional(
-    z.nullable(
-      z
-        .string()
-        .check(
-          z.maxLength(4000),
-          z.describe('Text before each part of the speech. Names and terms are written as they stand there.'),
+  initial_prompt: text('Text before each part of the speech. Names and terms are written as they stand there.'),
+  prefix: text('Text that the first part of the speech begins with. The result lacks it.'),
+  hotwords: text('Words that are likely, before each part of the speech. Not used for a part with a prefix.'),
+  condition_on_previous_text: z._default(
+    z
+      .boolean()
+      .check(
+        z.describe(
+          'Whether the text of a part is the prompt of the next one. The parts are then transcribed one after another.',
         ),
-    ),
+      ),
+    false,
+  ),
+  prompt_reset_on_temperature: z._default(
+    z
+      .number()
+      .check(
+        z.minimum(0),
+        z.maximum(1),
+        z.describe('A text of a higher temperature is no prompt for `condition_on_previous_text`.'),
+      ),
+    0.5,
   ),
   beam_size: z._default(
     z.int().check(z.minimum(1), z.maximum(8), z.describe('Number of beams of the search; 1 is greedy and faster.')),
+    5,
+  ),
+  patience: z._default(
+    z
+      .number()
+      .check(
+        z.minimum(0.1),
+        z.maximum(10),
+        z.describe('The search with beams ends when so many times `beam_size` texts have ended.'),
+      ),
     1,
   ),
   best_of: z._default(
@@ -94,10 +152,52 @@ export const WhisperParams = z.strictObject({
     1,
     'An unlikely text is left out where the probability that nobody speaks is higher. Default: 0.6.',
   ),
+  compression_ratio_threshold: optionalNumber(
+    0,
+    100,
+    'A text that compression makes so many times shorter repeats itself, and the next temperature is tried. Default: 2.4.',
+  ),
   length_penalty: optionalNumber(
     0,
     10,
-    'The score of a beam is divided by its length to this power. Default: divided by its length.',
+    'The log-probability of a text is divided by its length to this power, where texts are compared. Default: 1.',
+  ),
+  repetition_penalty: optionalNumber(1, 10, 'Above 1, tokens that the text has become less likely. Default: 1.'),
+  no_repeat_ngram_size: z._default(
+    z
+      .int()
+      .check(
+        z.minimum(0),
+        z.maximum(100),
+        z.describe('No sequence of so many tokens occurs twice in a part. 0 permits all.'),
+      ),
+    0,
+  ),
+  suppress_blank: z._default(
+    z.boolean().check(z.describe('Whether the text of a part never begins with a space or its end.')),
+    true,
+  ),
+  suppress_tokens: z._default(
+    z.nullable(
+      z
+        .array(z.int().check(z.minimum(-1), z.maximum(100_000)))
+        .check(
+          z.maxLength(1000),
+          z.describe('Numbers of tokens that are never chosen; -1 stands for all signs that are not spoken.'),
+        ),
+    ),
+    [-1],
+  ),
+  max_new_tokens: z.optional(
+    z.nullable(
+      z
+        .int()
+        .check(
+          z.minimum(1),
+          z.maximum(448),
+          z.describe("The most tokens of a part's text. Default: half of the model's length, 224."),
+        ),
+    ),
   ),
   max_initial_timestamp: optionalNumber(0, 30, 'Latest start of the first segment of a part, in seconds. Default: 1.'),
   without_timestamps: z._default(
@@ -105,6 +205,8 @@ export const WhisperParams = z.strictObject({
     false,
   ),
   word_timestamps: z._default(z.boolean().check(z.describe('Times of each word.')), false),
+  prepend_punctuations: punctuation('next'),
+  append_punctuations: punctuation('previous'),
   vad_filter: z._default(z.boolean().check(z.describe('Transcribe only the parts with voice activity.')), true),
   channels: z._default(
     z
@@ -114,6 +216,12 @@ export const WhisperParams = z.strictObject({
   ),
 });
 export type WhisperParams = z.infer<typeof WhisperParams>;
+
+/** Parameters of `transcribe_in_chunks`. */
+export const BatchedWhisperParams = z.extend(z.omit(WhisperParams, { vad_filter: true }), {
+  without_timestamps: z._default(z.boolean().check(z.describe('Take the times of segments from the chunks.')), true),
+});
+export type BatchedWhisperParams = z.infer<typeof BatchedWhisperParams>;
 
 /**
  * Decoded audio for a replica, in files, so that samples never cross a socket. Each channel is one artifact of raw

@@ -7,6 +7,8 @@ import {
   DiarizationDeployment,
   type Llm,
   LlmDeployment,
+  type Vad,
+  VadDeployment,
 } from './capabilities/deployments.ts';
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
 import { hostCall, HostError } from './host-error.ts';
@@ -146,16 +148,34 @@ export class Context {
     return this.host.invocation.isCancelled();
   }
 
-  /** Reports the progress: a fraction from 0 to 1, and the current step. The host logs it. */
-  progress(fraction: number, text = ''): void {
-    this.host.progress.report(fraction, text);
+  /**
+   * Reports the progress: a fraction from 0 to 1, and the current step. The host logs it, and watchers of a task see it.
+   * With `until`, deployments that work in this step move the progress from `fraction` to `until`. Before the first
+   * report, they move it from 0 to 1.
+   */
+  progress(fraction: number, text = '', { until }: { readonly until?: number } = {}): void {
+    if (until === undefined) this.host.progress.report(fraction, text);
+    else this.host.progress.reportStep(fraction, until, text);
   }
 
   /** Speech recognition by the deployment `asr_deployment`, or by another one: `ctx.asr('name')`. */
   get asr(): Asr {
     const of = (deployment: string): AsrDeployment => new AsrDeployment(deployment, this.host, this.#scope);
+    const usual = of('asr_deployment');
     return Object.assign(of, {
-      transcribe: (...args: Parameters<Asr['transcribe']>) => of('asr_deployment').transcribe(...args),
+      transcribe: (...args: Parameters<Asr['transcribe']>) => usual.transcribe(...args),
+      transcribeStream: (...args: Parameters<Asr['transcribeStream']>) => usual.transcribeStream(...args),
+      transcribeBatch: (...args: Parameters<Asr['transcribeBatch']>) => usual.transcribeBatch(...args),
+      transcribeInChunks: (...args: Parameters<Asr['transcribeInChunks']>) => usual.transcribeInChunks(...args),
+    });
+  }
+
+  /** Voice activity detection by the deployment `vad_deployment`, or by another one: `ctx.vad('name')`. */
+  get vad(): Vad {
+    const of = (deployment: string): VadDeployment => new VadDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      asrPreprocessVad: (...args: Parameters<Vad['asrPreprocessVad']>) =>
+        of('vad_deployment').asrPreprocessVad(...args),
     });
   }
 

@@ -87,6 +87,58 @@ Endpoint('answer with text of a media type that they declare, or with the result
   assert.equal(runEndpoint(plugin, 'act', { format: 'csv' }, fakes).output, { media_type: 'text/csv', text: 'a,b' });
 });
 
+Endpoint('transcribe the segments of speech that voice activity detection finds, streams and batches', () => {
+  const vadSegments = [{ time_interval: { start: 1, end: 2 }, segments: [[1, 2]] }];
+  const part = (text: string) => ({
+    segments: [],
+    transcription_info: { language: 'en', language_confidence: 1 },
+    transcription: { text },
+  });
+  const plugin = definePlugin([
+    defineEndpoint({
+      name: 'act',
+      path: '/act',
+      summary: 'Acts',
+      input: z.strictObject({}),
+      output: z.array(z.string()),
+      run(_, ctx) {
+        const audio = ctx.video.open(video).extractAudio();
+        const { segments } = ctx.vad.asrPreprocessVad(audio, { chunk_size: 20 });
+        assert.equal(ctx.vad('vad_deployment').asrPreprocessVad(audio).segments, segments);
+        const chunks = ctx.asr.transcribeInChunks(audio, { vad_segments: segments, params: { language: 'en' } });
+        const stream = ctx.asr.transcribeStream(audio, { beam_size: 2 });
+        const batch = ctx.asr.transcribeBatch([audio, audio]);
+        return [...chunks, ...stream]
+          .map(({ transcription }) => transcription.text)
+          .concat(batch.transcription[1]!.text);
+      },
+    }),
+  ]);
+  const { output, calls } = runEndpoint(
+    plugin,
+    'act',
+    {},
+    {
+      deployments: {
+        vad_deployment: { asr_preprocess_vad: () => ({ segments: vadSegments }) },
+        asr_deployment: {
+          transcribe_in_chunks: () => [part('a'), part('b')],
+          transcribe_stream: () => [part('c')],
+          transcribe_batch: () => ({
+            segments: [[], []],
+            transcription_info: [],
+            transcription: [{ text: '' }, { text: 'd' }],
+          }),
+        },
+      },
+    },
+  );
+  assert.equal(output, ['a', 'b', 'c', 'd']);
+  const args = new Map(calls.map((call) => [call.method, call.args as Readonly<Record<string, unknown>>]));
+  assert.equal(args.get('transcribe_in_chunks')?.['vad_segments'], vadSegments);
+  assert.equal(args.get('transcribe_stream')?.['params'], { beam_size: 2 });
+});
+
 Endpoint('join the words of a transcript with the answer of a diarization', () => {
   const words = ['Yes.', 'No.'].map((word, at) => ({
     word: ` ${word}`,
@@ -417,7 +469,7 @@ function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndp
       traceparent: () => undefined,
       isCancelled: () => false,
     },
-    progress: { report: absent },
+    progress: { report: absent, reportStep: absent },
     output: { write: absent, forward: absent },
     media: { Video: { open: absent }, Image: { open: absent } },
     deployments: { call: absent, open: absent },

@@ -6,6 +6,7 @@ export { type CancelSignal, Context, type Log, type LogFields, StreamContext } f
 export {
   type Asr,
   AsrDeployment,
+  type ChunksOptions,
   type ChatOptions,
   Deployment,
   type DeploymentArgs,
@@ -14,6 +15,8 @@ export {
   type Llm,
   LlmDeployment,
   type TokenCount,
+  type Vad,
+  VadDeployment,
 } from './capabilities/deployments.ts';
 export {
   type ContextOf,

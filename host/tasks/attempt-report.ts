@@ -1,7 +1,9 @@
 import type { AttemptBatch } from '../storage/index.ts';
 
-/** Values and progress of this period are written together. */
+/** Values of this period, with the progress, are written together. */
 const FLUSH_MS = 50;
+/** Progress without values is written after this time, because each write is a row of the database. */
+const PROGRESS_FLUSH_MS = 1000;
 const MOST_CHUNKS = 256;
 
 interface Pending {
@@ -28,6 +30,9 @@ export class AttemptReport {
   #batches = 0;
   #writing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #flushAt = 0;
+  /** The last progress that was given, in percent. */
+  #progress: number | undefined;
 
   constructor(options: AttemptReportOptions) {
     this.#options = options;
@@ -37,7 +42,7 @@ export class AttemptReport {
   readonly add = async (chunk: string): Promise<void> => {
     this.values.push(chunk);
     this.#pending.chunks.push(chunk);
-    this.#flushSoon();
+    this.#flushIn(FLUSH_MS);
     if (this.#pending.chunks.length >= MOST_CHUNKS) await this.flush();
   };
 
@@ -45,8 +50,9 @@ export class AttemptReport {
   readonly progress = (fraction: number): void => {
     const percent = Math.round(Math.min(1, Math.max(0, fraction)) * 1000) / 10;
     if (!Number.isFinite(percent)) return;
-    this.#pending.progress = percent;
-    this.#flushSoon();
+    if (percent === this.#progress) return;
+    this.#pending.progress = this.#progress = percent;
+    this.#flushIn(PROGRESS_FLUSH_MS);
   };
 
   /** Writes the rest. Rejects when this or an earlier write failed. */
@@ -76,7 +82,12 @@ export class AttemptReport {
     }
   }
 
-  #flushSoon(): void {
-    this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_MS); // onFailure was called
+  /** Writes after at most this time. */
+  #flushIn(ms: number): void {
+    const at = performance.now() + ms;
+    if (this.#timer && this.#flushAt <= at) return;
+    clearTimeout(this.#timer);
+    this.#flushAt = at;
+    this.#timer = setTimeout(() => void this.flush().catch(() => {}), ms); // onFailure was called
   }
 }

@@ -323,7 +323,17 @@ export type LlamaEvent =
       readonly droppedTokens?: number;
       readonly droppedMessages?: number;
     }
-  | { readonly id: number; readonly type: 'count'; readonly tokens: number }
+  | {
+      readonly id: number;
+      readonly type: 'count';
+      readonly tokens: number;
+      /** The numbers of the tokens, if `tellsTokens` asks for them and there are any. */
+      readonly ids?: Int32Array;
+      /** The bytes of all tokens, one after the other. Control tokens have the bytes of their text. */
+      readonly bytes?: Uint8Array;
+      /** For each token, the number of its bytes. */
+      readonly lengths?: Int32Array;
+    }
   | {
       readonly id: number;
       readonly type: 'error';
@@ -403,9 +413,17 @@ export interface LlamaDialog {
 /**
  * A text, whose control tokens (such as `<|im_start|>`) are read as such, or a dialog that the chat template turns into
  * a text. The control tokens of a dialog come from the template alone: in everything that the dialog holds they are
- * text.
+ * text. Or the numbers of tokens, which nothing is added to.
  */
-export type LlamaPrompt = { readonly text: string } | LlamaDialog;
+export type LlamaPrompt = { readonly text: string } | LlamaDialog | { readonly tokens: Int32Array };
+
+/** What a count of tokens tells, and of which tokens. */
+export interface LlamaCountOptions {
+  /** Whether the event has the tokens, and not only their number. Default: false. */
+  readonly tellsTokens?: boolean;
+  /** Whether a text gets the tokens that the model wants around texts. Default: true. */
+  readonly outerTokens?: boolean;
+}
 
 export interface NativeLlamaEngine {
   readonly info: LlamaModelInfo;
@@ -423,7 +441,7 @@ export interface NativeLlamaEngine {
    */
   acknowledge(id: number, events: number): void;
   /** Counts the tokens of a prompt. A `count` or `error` event follows. The caller chooses `id`. */
-  countTokens(id: number, prompt: LlamaPrompt, options: RequestTerms): void;
+  countTokens(id: number, prompt: LlamaPrompt, options: RequestTerms & LlamaCountOptions): void;
   /**
    * Why the engine's thread ended unexpectedly. Empty while it works and after `close`. All requests have then failed
    * with `engine-ended`.
@@ -485,8 +503,11 @@ export type LlamaEmbeddingEvent =
 export interface LlamaEmbeddingInput {
   /** Of a reranker. */
   readonly query?: string;
-  /** Texts to embed, or the documents of a reranker. Texts of control tokens in them are read as text. */
-  readonly texts: readonly string[];
+  /**
+   * Texts to embed, or the documents of a reranker. Texts of control tokens in them are read as text. A text to embed may
+   * be given as its tokens, which are computed as they are, without others around them.
+   */
+  readonly texts: readonly (string | readonly number[])[];
 }
 
 export interface LlamaEmbeddingRequestOptions extends RequestTerms {
@@ -528,37 +549,83 @@ export interface WhisperLoadOptions {
   readonly useGpu: boolean;
   /** Name of the GPU to use, as `devices()` returns it. Default: the first GPU that this process sees. */
   readonly device?: string;
-  /** Number of threads of one transcription. */
+  /** Number of threads of one computation. */
   readonly threads: number;
-  /** Number of windows transcribed at the same time, 1 to 16. Each has its own state; all share the loaded model. */
+  /** Number of computations at the same time, 1 to 16. Each has its own memory; all share the loaded model. */
   readonly maxStates: number;
+  /** Number of windows that one computation decodes together, 1 to 64. Default: 8. */
+  readonly batchSize?: number;
   /** Whisper size (`tiny.en`, `base`, …), which selects the alignment heads for word times. */
   readonly modelSize?: string;
 }
 
+/** Names and meanings are those of faster-whisper. */
 export interface WhisperNativeParams {
   /** `auto` detects the language. */
   readonly language: string;
   readonly beamSize: number;
   readonly bestOf: number;
+  /** The search ends when so many times `beamSize` texts have ended. Default: 1. */
+  readonly patience?: number;
   /** Whether the text is in English, whatever the speech is in. Default: false. */
   readonly translate?: boolean;
+  /**
+   * Whether the language of each window is found, not only that of the first one. `language` must be `auto`, and the
+   * model multilingual. Default: false.
+   */
+  readonly multilingual?: boolean;
   /** Text before each window. Whisper writes names and terms as they stand there. */
   readonly initialPrompt?: string;
+  /** Text that the first window begins with. The result lacks it. */
+  readonly prefix?: string;
+  /** Words that are likely. Not used for a window with a prefix. */
+  readonly hotwords?: string;
+  /** Whether the text of a window is the prompt of the next one, which then waits for it. Default: false. */
+  readonly conditionOnPreviousText?: boolean;
+  /** A text of a higher temperature is no such prompt. Default: 0.5. */
+  readonly promptResetOnTemperature?: number;
   /** Tried in turn while the text of a window is unlikely. Not empty. */
   readonly temperatures: readonly number[];
   /** A text whose tokens have a lower mean log-probability is unlikely, except in a window without speech. Default: −1. */
   readonly logProbThreshold?: number;
   /** A window has no speech above this probability, if its text is unlikely. Default: 0.6. */
   readonly noSpeechThreshold?: number;
-  /** The score of a beam is divided by its length to this power; below 0, by its length. Default: −1. */
+  /** A text is unlikely, too, when compression makes it so many times shorter. Default: 2.4. */
+  readonly compressionRatioThreshold?: number;
+  /** The log-probability of a text is divided by its length to this power. Default: 1. */
   readonly lengthPenalty?: number;
+  /** Above 1: tokens that the text has become less likely. Default: 1. */
+  readonly repetitionPenalty?: number;
+  /** Above 0: no sequence of so many tokens occurs twice. Default: 0. */
+  readonly noRepeatNgramSize?: number;
+  /** Whether a text never begins with a space or its end. Default: true. */
+  readonly suppressBlank?: boolean;
+  /** Tokens that are never chosen; −1 stands for signs that are not spoken. Default: [−1]. */
+  readonly suppressTokens?: readonly number[];
   /** The latest start of the first segment of a window, in seconds. Default: 1. */
   readonly maxInitialTimestamp?: number;
+  /**
+   * Frames of 20 ms that the encoder computes for a window, 0 to 1500. The audio must fit into them. Fewer take less
+   * time, but the text is worse when little room is left after the audio. Default: 0, which means all 1500.
+   */
+  readonly audioContext?: number;
+  /** The most tokens of a window's text. Default: 224. */
+  readonly maxNewTokens?: number;
   readonly withoutTimestamps: boolean;
   readonly wordTimestamps: boolean;
-  /** Whether to transcribe only the parts with speech. Otherwise no audio is left out. */
+  /** Characters that are joined to the next word. */
+  readonly prependPunctuations?: string;
+  /** Characters that are joined to the previous word. */
+  readonly appendPunctuations?: string;
+  /** Whether to transcribe only the parts with speech. Otherwise windows without any voice are left out. */
   readonly vad: boolean;
+  /**
+   * The parts to transcribe, in samples, instead of those with speech (`vad` must be true). A part of more than 30 s is
+   * cut at quiet places. A part after the end of the audio is left out.
+   */
+  readonly clips?: readonly { readonly begin: number; readonly end: number }[];
+  /** Most windows of this request that are transcribed at the same time. Default: as many as there are states. */
+  readonly maxWindows?: number;
 }
 
 export interface WhisperNativeWord {
@@ -577,6 +644,9 @@ export interface WhisperNativeSegment {
   readonly averageLogProbability: number;
   readonly noSpeechProbability: number;
   readonly words: readonly WhisperNativeWord[];
+  /** Of its window, and its probability. Absent unless `multilingual` is true. */
+  readonly language?: string;
+  readonly languageProbability?: number;
 }
 
 export interface WhisperNativeResult {
@@ -628,6 +698,23 @@ export interface NativeWhisperEngine {
   close(): Promise<void>;
 }
 
+/** The probability of speech for each frame of a part of an audio, and what the model remembers after it. */
+export interface NativeSpeechPart {
+  /** 0 to 1, one for each 512 samples. */
+  readonly probabilities: Float32Array;
+  readonly state: Float32Array;
+}
+
+/** Silero's model of voice activity. */
+export interface NativeVoiceDetector {
+  /**
+   * Computes `samples` samples from `begin` on, or those up to the end of the audio. Both are multiples of 512. `state`
+   * is that of the part before, and absent for the first one. Calls of one detector run one after the other. Rejects
+   * with an Error whose `code` is `unreadable-audio` or `failed`.
+   */
+  detect(audio: NativeAudio, begin: number, samples: number, state?: Float32Array): Promise<NativeSpeechPart>;
+}
+
 export interface NativeBinding {
   readonly versions: {
     readonly llama: string;
@@ -670,4 +757,6 @@ export interface NativeBinding {
     onProgress: (fraction: number) => void,
   ): Promise<NativeLlamaEmbeddingEngine>;
   loadWhisper(options: WhisperLoadOptions): Promise<NativeWhisperEngine>;
+  /** Loads a Silero model in ggml form. Rejects with an Error that names the file. */
+  loadVoiceDetector(modelPath: string): Promise<NativeVoiceDetector>;
 }

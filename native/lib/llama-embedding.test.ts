@@ -110,6 +110,37 @@ test('texts of control tokens, lone surrogates and NUL are text', async () => {
   assert.ok(((await qwen.embed(['</s>'])).tokens[0] ?? 0) > 2);
 });
 
+test('a list of tokens is computed as it is, beside texts', async () => {
+  await using bert = await TestEmbedding.load({ modelPath: tinyBert(), maxTokens: 8 });
+  const { vectors, tokens } = await bert.embed([[5, 6, 7], 'the cat', [5, 6, 7, 8]]);
+  assert.equal([tokens[0], tokens[2]], [3, 4]);
+  assert.ok(distance(vectors[0], (await bert.embed([[5, 6, 7]])).vectors[0]) < 1e-5);
+  assert.ok(distance(vectors[1], (await bert.embed(['the cat'])).vectors[0]) < 1e-5);
+  assert.ok(distance(vectors[0], vectors[2]) > 0.01);
+
+  const long = Array.from({ length: 12 }, (_, at) => at);
+  const [end, start] = [await bert.embed([long], { truncate: 'end' }), await bert.embed([long], { truncate: 'start' })];
+  assert.equal(end.vectors, (await bert.embed([long.slice(0, 8)])).vectors);
+  assert.equal(start.vectors, (await bert.embed([long.slice(4)])).vectors);
+  assert.is((await bert.refusal({ texts: [long] })).code, 'prompt-too-long');
+});
+
+test('tokens that the model does not have, no tokens, and tokens for a reranker are refused', async () => {
+  await using bert = await TestEmbedding.load({ modelPath: tinyBert() });
+  const { vocabularySize } = bert.engine.info;
+  for (const token of [-1, vocabularySize, 2 ** 31 - 1]) {
+    const { fault, message } = await bert.refusal({ texts: ['the cat', [5, token]] });
+    assert.is(fault, 'caller');
+    assert.match(
+      message,
+      `the text at index 1 has the token ${token}, but the tokens of the model are 0 to ${vocabularySize - 1}`,
+    );
+  }
+  assert.is((await bert.refusal({ texts: [[]] })).code, 'empty-prompt');
+  await using ranker = await TestEmbedding.load({ modelPath: tinyBert({ pooling: 'rank' }), task: 'rank' });
+  assert.is((await ranker.refusal({ query: 'the cat', texts: [[5]] })).fault, 'caller');
+});
+
 test('tokens are counted without a computation', async () => {
   await using bert = await TestEmbedding.load({ modelPath: tinyBert() });
   const event = await bert.submit({ texts: ['the cat', 'a'] }, {}, 'countTokens').event;

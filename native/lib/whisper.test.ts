@@ -97,7 +97,19 @@ if (missing !== undefined) {
 
   const multilingual = cached('whisper-base/ggml-base-q8_0.bin');
   if (multilingual === undefined) process.stdout.write('SKIP the language of speech: the base model is missing\n');
-  else
+  else {
+    Whisper('finds the language in the whole audio after a request with a shorter encoder', async () => {
+      const base = await load({ modelPath: multilingual, maxStates: 1 });
+      try {
+        const auto = { ...plain, language: 'auto', vad: false };
+        const alone = await base.transcribe(1, speech, auto);
+        await base.transcribe(2, speech.slice(0, 16_000), { ...auto, language: 'en', audioContext: 60 });
+        assert.equal(await base.transcribe(3, speech, auto), alone);
+      } finally {
+        await base.close();
+      }
+    });
+
     Whisper('finds the language of speech without encoding it twice', async () => {
       const base = await load({ modelPath: multilingual, maxStates: 1 });
       try {
@@ -115,6 +127,7 @@ if (missing !== undefined) {
         await base.close();
       }
     });
+  }
 
   Whisper('transcribes speech in segments inside the audio', async () => {
     const before = engine.steps;
@@ -137,6 +150,19 @@ if (missing !== undefined) {
       last = segment.end;
     }
   });
+
+  Whisper(
+    'takes a shorter encoder, but never one that is too short for the audio or too long for the model',
+    async () => {
+      const begin = said.split(' ').slice(0, 5).join(' ');
+      for (const audioContext of [850, 9999]) {
+        const { segments } = await transcribe(speech, { audioContext, wordTimestamps: true, vad: false });
+        assert.ok(wordsOf(segments).startsWith(begin), `${audioContext}: ${wordsOf(segments)}`);
+      }
+      const { language } = await transcribe(speech, { audioContext: 1, wordTimestamps: true, vad: false });
+      assert.is(language, 'en', 'no assertion of whisper.cpp has ended the process');
+    },
+  );
 
   Whisper('gives word times that match the speech', async () => {
     const { segments } = await transcribe(speech, { wordTimestamps: true });

@@ -77,6 +77,8 @@ AANA_IMPORT("invocation", "traceparent") void aana_traceparent(aana_optional_str
 
 /* The finished fraction, from 0 to 1, and the current step. */
 AANA_IMPORT("progress", "report") void aana_report_progress(double fraction, const char *text, uint32_t text_length);
+/* The same, and the fraction at which the next step ends: deployments that work in it move the progress there. */
+AANA_IMPORT("progress", "report-step") void aana_report_step(double fraction, double until, const char *text, uint32_t text_length);
 
 typedef enum { AANA_MIX, AANA_SEPARATE } aana_channels;
 typedef struct { bool has_duration; double duration; bool has_audio, has_video; } aana_video_info;
@@ -126,7 +128,7 @@ typedef struct {
   aana_time_interval time_interval;
   aana_optional_double confidence, no_speech_confidence;
   struct { const aana_word *items; uint32_t length; } words;
-  aana_optional_string speaker;
+  aana_optional_string speaker, language;
 } aana_segment;
 typedef struct {
   aana_string text;
@@ -136,17 +138,21 @@ typedef struct {
 typedef struct { const aana_transcription *items; uint32_t length; } aana_transcription_list;
 typedef AANA_RESULT(aana_transcription) aana_transcription_result;
 typedef AANA_RESULT(aana_transcription_list) aana_transcriptions_result;
-/* Absent members have the deployment's defaults. `channels` is an aana_channels. */
+enum aana_asr_task { AANA_TRANSCRIBE, AANA_TRANSLATE };
+/* Absent members have the deployment's defaults. `channels` is an aana_channels, `task` an aana_asr_task. */
 typedef struct {
   aana_optional_string language;
   aana_optional_u32 beam_size, best_of;
   struct { const double *items; uint32_t length; } temperatures;
   aana_optional_bool without_timestamps, word_timestamps, vad_filter;
-  aana_optional_enum channels;
+  aana_optional_enum channels, task;
+  aana_optional_string initial_prompt;
+  aana_optional_double log_prob_threshold, no_speech_threshold, length_penalty, max_initial_timestamp;
+  aana_optional_bool multilingual;
 } aana_asr_params;
 /* The parameters of both functions, in memory because they are too many to be passed as arguments. */
 typedef struct { aana_string deployment; aana_audio audio; aana_asr_params params; } aana_asr_request;
-_Static_assert(sizeof(aana_word) == 48 && sizeof(aana_segment) == 80 && sizeof(aana_transcription) == 32 && sizeof(aana_asr_request) == 56, "laid out as the canonical ABI says");
+_Static_assert(sizeof(aana_word) == 48 && sizeof(aana_segment) == 88 && sizeof(aana_transcription) == 32 && sizeof(aana_asr_request) == 152, "laid out as the canonical ABI says");
 
 AANA_IMPORT("asr", "transcribe") void aana_transcribe(const aana_asr_request *request, aana_transcription_result *result);
 AANA_IMPORT("asr", "transcribe-stream") void aana_transcribe_stream(const aana_asr_request *request, aana_handle_result *result);

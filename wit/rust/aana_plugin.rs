@@ -97,6 +97,11 @@ pub fn report_progress(fraction: f64, text: &str) {
     unsafe { raw::report(fraction, text.as_ptr(), text.len()) }
 }
 
+/// Reports like `report_progress`, and the fraction at which the next step ends: deployments that work in it move the progress there.
+pub fn report_step(fraction: f64, until: f64, text: &str) {
+    unsafe { raw::report_step(fraction, until, text.as_ptr(), text.len()) }
+}
+
 /// The source of a video or an image: exactly one of `path`, `url` and `content`.
 #[derive(Default)]
 pub struct Source<'a> {
@@ -292,6 +297,8 @@ pub struct Segment {
     /// Empty unless word timestamps were requested.
     pub words: Vec<Word>,
     pub speaker: Option<String>,
+    /// Language code, when each part of the speech has its own.
+    pub language: Option<String>,
 }
 
 #[derive(Debug)]
@@ -303,6 +310,12 @@ pub struct Transcription {
     pub language_confidence: f64,
     pub segments: Vec<Segment>,
 }
+
+/// What becomes of the speech: its own words, or their translation into English.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+#[rustfmt::skip]
+pub enum SpeechTask { Transcribe, Translate }
 
 /// Absent members have the deployment's defaults.
 #[derive(Default)]
@@ -316,6 +329,19 @@ pub struct AsrParams<'a> {
     pub word_timestamps: Option<bool>,
     pub vad_filter: Option<bool>,
     pub channels: Option<Channels>,
+    pub task: Option<SpeechTask>,
+    /// Text before each part of the speech. Names and terms are written as they stand there.
+    pub initial_prompt: Option<&'a str>,
+    /// A text whose tokens have a lower mean log-probability is unlikely. -100 to 0.
+    pub log_prob_threshold: Option<f64>,
+    /// An unlikely text is left out where the probability that nobody speaks is higher. 0 to 1.
+    pub no_speech_threshold: Option<f64>,
+    /// The score of a beam is divided by its length to this power, 0 to 10.
+    pub length_penalty: Option<f64>,
+    /// The latest start of the first segment of a part, in seconds, 0 to 30.
+    pub max_initial_timestamp: Option<f64>,
+    /// Whether to find the language of each part of the speech. Excludes `language`.
+    pub multilingual: Option<bool>,
 }
 
 /// Transcribes audio. Without speech it gives the language `silence` and no segments.
@@ -792,6 +818,7 @@ struct RawSegment {
     no_speech_confidence: Maybe<f64>,
     words: Slice,
     speaker: Maybe<Slice>,
+    language: Maybe<Slice>,
 }
 
 #[derive(Clone, Copy)]
@@ -825,6 +852,7 @@ impl RawSegment {
             no_speech_confidence: self.no_speech_confidence.value(),
             words: self.words.list::<RawWord>().into_iter().map(|each| each.value()).collect(),
             speaker: self.speaker.value().map(|name| name.string()),
+            language: self.language.value().map(|code| code.string()),
         }
     }
 }
@@ -845,6 +873,11 @@ impl RawTranscription {
 struct RawAsrRequest {
     deployment: Slice,
     audio: u32,
+    params: RawAsrParams,
+}
+
+#[repr(C)]
+struct RawAsrParams {
     language: Maybe<Slice>,
     beam_size: Maybe<u32>,
     best_of: Maybe<u32>,
@@ -853,14 +886,19 @@ struct RawAsrRequest {
     word_timestamps: Maybe<bool>,
     vad_filter: Maybe<bool>,
     channels: Maybe<u8>,
+    task: Maybe<u8>,
+    initial_prompt: Maybe<Slice>,
+    log_prob_threshold: Maybe<f64>,
+    no_speech_threshold: Maybe<f64>,
+    length_penalty: Maybe<f64>,
+    max_initial_timestamp: Maybe<f64>,
+    multilingual: Maybe<bool>,
 }
 
 impl RawAsrRequest {
     /// Must not outlive the values that it is made of.
     fn new(deployment: &str, audio: &Audio, params: &AsrParams) -> RawAsrRequest {
-        RawAsrRequest {
-            deployment: Slice::lent(deployment),
-            audio: audio.0,
+        let params = RawAsrParams {
             language: Maybe::of(params.language.map(Slice::lent)),
             beam_size: Maybe::of(params.beam_size),
             best_of: Maybe::of(params.best_of),
@@ -869,7 +907,15 @@ impl RawAsrRequest {
             word_timestamps: Maybe::of(params.word_timestamps),
             vad_filter: Maybe::of(params.vad_filter),
             channels: Maybe::of(params.channels.map(|each| each as u8)),
-        }
+            task: Maybe::of(params.task.map(|each| each as u8)),
+            initial_prompt: Maybe::of(params.initial_prompt.map(Slice::lent)),
+            log_prob_threshold: Maybe::of(params.log_prob_threshold),
+            no_speech_threshold: Maybe::of(params.no_speech_threshold),
+            length_penalty: Maybe::of(params.length_penalty),
+            max_initial_timestamp: Maybe::of(params.max_initial_timestamp),
+            multilingual: Maybe::of(params.multilingual),
+        };
+        RawAsrRequest { deployment: Slice::lent(deployment), audio: audio.0, params }
     }
 }
 
@@ -1098,6 +1144,7 @@ mod raw {
     #[link(wasm_import_module = "aana:host/progress@0.1.0")]
     extern "C" {
         pub(super) fn report(fraction: f64, text: *const u8, text_length: usize);
+        #[link_name = "report-step"] pub(super) fn report_step(fraction: f64, until: f64, text: *const u8, text_length: usize);
     }
     #[link(wasm_import_module = "aana:host/asr@0.1.0")]
     extern "C" {

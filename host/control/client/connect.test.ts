@@ -55,6 +55,17 @@ Client('calls methods by name; the application checks arguments and fills in def
   assert.match(error.message, /^sample\.echo: text: /);
 });
 
+Client('passes the progress of a call on to the caller who asks for it', async () => {
+  const reports: unknown[] = [];
+  const onProgress = (report: unknown): void => void reports.push(report);
+  assert.is(await sample.call('report', { fractions: [0.25, 0.5] }, { onProgress }), true);
+  assert.equal(
+    reports,
+    [0.25, 0.5].map((fraction) => ({ stage: 'running', fraction, text: '' })),
+  );
+  assert.is(await sample.call('report', { fractions: [0.25] }), false);
+});
+
 Client('lists deployments and their methods', async () => {
   assert.equal(
     (await app.deployments()).map(({ name }) => name),

@@ -17,6 +17,8 @@ import {
 
 export interface AskOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
+  /** Called with the part of the work that is done, from 0 to 1. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
   /** Whether the process keeps running until the answer arrives. Default true. */
   readonly holdsProcess?: boolean | undefined;
 }
@@ -50,8 +52,7 @@ export class ControlConnection implements AsyncDisposable {
     this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(connection, {
       onFrame: (frame) => {
         if (frame.type === 'ready') onGreeting(frame.info);
-        else if (frame.type === 'result' || frame.type === 'chunks' || frame.type === 'end' || frame.type === 'error')
-          this.#calls.onAnswer(frame);
+        else if (isAnswer(frame)) this.#calls.onAnswer(frame);
       },
       onClose: (error) => {
         this.#ending ??= lostError(address, error);
@@ -128,8 +129,8 @@ export class ControlConnection implements AsyncDisposable {
     return this.close();
   }
 
-  #ask({ signal, holdsProcess = true, ...context }: AskOptions): RpcCallOptions {
-    const options = { ...requestContextOf(context), signal };
+  #ask({ signal, onProgress, holdsProcess = true, ...context }: AskOptions): RpcCallOptions {
+    const options = { ...requestContextOf(context), signal, onProgress };
     if (!holdsProcess) return options;
     this.#hold();
     const onSettled = (): void => {
@@ -176,4 +177,8 @@ function notAnswering({ url }: Address, why: string): AanaError {
 function lostError({ url }: Address, cause: Error | undefined): AanaError {
   const how = cause ? `does not speak this version's protocol (${cause.message})` : 'has ended';
   return new AanaError('ConnectionLost', 'unavailable', `the application at ${url} ${how}`, { data: { url }, cause });
+}
+
+function isAnswer(frame: ReplicaFrame): frame is Parameters<CallClient['onAnswer']>[0] {
+  return ['result', 'chunks', 'end', 'error', 'call-progress'].includes(frame.type);
 }

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path';
 import { requestContextOf } from '../../core/request-context.ts';
-import type { ApplicationReport, ControlConnection, ControlValue, DeploymentMethods, HeldAudio } from '../index.ts';
+import type {
+  ApplicationReport,
+  AskOptions,
+  ControlConnection,
+  ControlValue,
+  DeploymentMethods,
+  HeldAudio,
+} from '../index.ts';
 import {
   type AnyDeployment,
   type CallOptions,
@@ -124,7 +131,11 @@ export function runningApplication(connection: ControlConnection): RunningApplic
 function bareHandle(connection: ControlConnection, name: string, options: HandleOptionsInput): DeploymentHandle {
   const retry = check(HandleOptions, options, `handle of deployment ${name}`);
   const ask = (method: string, args: Record<string, unknown>) => ({ deployment: name, method, args, retry });
-  const picked = ({ signal, ...context }: CallOptions): CallOptions => ({ ...requestContextOf(context), signal });
+  const picked = ({ signal, onProgress, ...context }: CallOptions): AskOptions => ({
+    ...requestContextOf(context),
+    signal,
+    onProgress: onProgress && ((fraction) => onProgress({ stage: 'running', fraction, text: '' })),
+  });
   return {
     name,
     call: (method, args, options = {}) => connection.call('deployments.call', ask(method, args), picked(options)),

@@ -4,7 +4,7 @@ import { flattened } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
-import type { DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
+import type { CallOptions, DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
 import type { AudioReference } from '../../schemas/index.ts';
 import type {
   ApplicationReport,
@@ -28,6 +28,8 @@ export interface OperationContext extends SessionContext, RequestContext {
   /** Aborted when the caller cancels or disconnects. */
   readonly signal: AbortSignal;
   readonly requestId: string;
+  /** Reports the part of the work that is done, from 0 to 1. Absent when the caller does not ask for it. */
+  readonly progress?: ((fraction: number) => void) | undefined;
 }
 
 type CheckedArgs<O extends ControlOperation> = z.output<(typeof operations)[O]['args']>;
@@ -95,10 +97,10 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       await app.scaleDeployment(deployment, replicas);
       return null;
     },
-    'deployments.call': async ({ deployment, method, args, retry }, { signal, ...context }) =>
-      app.handle(deployment, retry).call(method, args, { ...requestContextOf(context), signal }),
-    'deployments.stream': ({ deployment, method, args, retry }, { signal, ...context }) =>
-      flattened(app.handle(deployment, retry).stream(method, args, { ...requestContextOf(context), signal })),
+    'deployments.call': async ({ deployment, method, args, retry }, context) =>
+      app.handle(deployment, retry).call(method, args, callOptionsOf(context)),
+    'deployments.stream': ({ deployment, method, args, retry }, context) =>
+      flattened(app.handle(deployment, retry).stream(method, args, callOptionsOf(context))),
     'audio.open': async ({ source, channels }, { signal, keep }) => {
       if (source.path !== undefined && !isAbsolute(source.path)) {
         throw new AanaError(
@@ -118,5 +120,18 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       await drop(id);
       return null;
     },
+  };
+}
+
+/** Returns the options for a call of a deployment that a client asks for. */
+function callOptionsOf({ signal, progress, ...context }: OperationContext): CallOptions {
+  return {
+    ...requestContextOf(context),
+    signal,
+    onProgress:
+      progress &&
+      (({ stage, fraction }) => {
+        if (stage === 'running' && fraction !== undefined) progress(fraction);
+      }),
   };
 }

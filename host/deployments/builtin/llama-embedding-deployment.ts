@@ -11,6 +11,9 @@ import {
   Truncate,
 } from './llama-embedding-model.ts';
 
+/** Most tokens of one text: the longest context that can be configured. */
+const MAX_TOKENS = 16_777_216;
+
 const Dimensions = z
   .int()
   .min(1)
@@ -57,6 +60,11 @@ const options = {
   normalize: z.boolean().nullish().describe('Whether the vectors get the length 1. Default: the configuration.'),
   truncate: z.nullish(Truncate),
 };
+const Tokens = z
+  .array(z.int().min(0).max(2_147_483_647))
+  .min(1)
+  .max(MAX_TOKENS)
+  .describe('Tokens of a text, computed as they are: without a prompt, and without the tokens that the model wants.');
 const tokens = z.int().describe('Tokens of the text, with those that the model wants around it.');
 
 /** Vectors of texts with llama.cpp. */
@@ -71,8 +79,14 @@ export const LlamaEmbeddingDeployment = defineDeployment({
       output: z.strictObject({ embedding: z.array(z.number()), tokens }),
     }),
     embed_batch: method({
-      description: 'Computes the vectors of several texts.',
-      input: z.strictObject({ sentences: z.array(z.string()).min(1).max(MAX_TEXTS), ...options }),
+      description: 'Computes the vectors of several texts, or of their tokens.',
+      input: z.strictObject({
+        sentences: z
+          .array(z.union([z.string(), Tokens]))
+          .min(1)
+          .max(MAX_TEXTS),
+        ...options,
+      }),
       output: z.strictObject({ embedding: z.array(z.array(z.number())), tokens: z.array(tokens) }),
     }),
     count_tokens: method({

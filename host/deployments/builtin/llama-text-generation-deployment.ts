@@ -9,7 +9,13 @@ import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { pullModel, pullModelAs } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
-import { DefaultSamplingParams, promptBeginning, textGenerationMethods } from '../class/text-generation-methods.ts';
+import { tokenMethods } from './token-methods.ts';
+import {
+  DefaultSamplingParams,
+  promptBeginning,
+  textGenerationMethods,
+  tokenPromptMethods,
+} from '../class/text-generation-methods.ts';
 
 const ModelKwargs = z.strictObject({
   n_ctx: z
@@ -120,7 +126,9 @@ export const LlamaTextGenerationDeployment = defineDeployment({
   maxOngoingRequests: ({ model_kwargs: { n_seq_max: sequences } }) => sequences + 2,
   methods: {
     ...textGenerationMethods,
+    ...tokenPromptMethods,
     count_tokens: countTokensMethod,
+    ...tokenMethods,
   },
   threads: ({ model_kwargs: { n_threads: threads } }) => threads,
   async prepare(config, context) {

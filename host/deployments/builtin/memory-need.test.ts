@@ -146,9 +146,9 @@ Memory('counts the memory of a Whisper model for each window', async () => {
   const path = join(folder, 'whisper.bin');
   const header = [0x67676d6c, 51865, 1500, 512, 8, 6, 448, 512, 8, 6, 80, 7].map(uint32);
   writeFileSync(path, Buffer.concat([...header, Buffer.alloc(100)]));
-  assert.equal(await whisperMemory(path, 2), { weightsBytes: 148, contextBytes: 2 * 4 * 6 * 512 * 1948 });
+  assert.equal(await whisperMemory(path, 2, 8), { weightsBytes: 148, contextBytes: 2 * 8 * 4 * 6 * 512 * 1948 });
   writeFileSync(path, Buffer.alloc(20));
-  assert.equal(await whisperMemory(path, 2), { weightsBytes: 20, contextBytes: 0 });
+  assert.equal(await whisperMemory(path, 2, 8), { weightsBytes: 20, contextBytes: 0 });
 });
 
 Memory.run();

@@ -4,7 +4,7 @@ import { readGgufHeader } from './gguf-header.ts';
 
 /** Least memory of a replica, estimated before it starts. */
 export interface MemoryNeed {
-  /** Bytes of the weights. Replicas on the CPU share them. */
+  /** Bytes of the weights. Replicas on the CPU share them where the file stays mapped. */
   readonly weightsBytes: number;
   /** Bytes of the state of the texts or sounds that the replica works on. */
   readonly contextBytes: number;
@@ -123,10 +123,10 @@ const FLOAT_BYTES = 4;
 const WHISPER_MAGIC = 0x67676d6c;
 
 /**
- * Returns the memory of the weights of a Whisper model in ggml form, and of the keys and values for each window that is
- * transcribed at the same time.
+ * Returns the memory of the weights of a Whisper model in ggml form, and of the keys and values of all windows that are
+ * decoded at the same time: `windows` in each of `states` computations.
  */
-export async function whisperMemory(path: string, states: number): Promise<MemoryNeed> {
+export async function whisperMemory(path: string, states: number, windows: number): Promise<MemoryNeed> {
   const { size } = await stat(path);
   const file = await open(path);
   try {
@@ -136,7 +136,8 @@ export async function whisperMemory(path: string, states: number): Promise<Memor
     // n_text_layer
     const at = (index: number): number => buffer.readInt32LE(index * 4);
     const [audioContext, textContext, textState, textLayers] = [at(2), at(6), at(7), at(9)];
-    return { weightsBytes: size, contextBytes: states * 2 * 2 * textLayers * textState * (audioContext + textContext) };
+    const bytesOfWindow = 2 * 2 * textLayers * textState * (audioContext + textContext);
+    return { weightsBytes: size, contextBytes: states * windows * bytesOfWindow };
   } finally {
     await file.close();
   }

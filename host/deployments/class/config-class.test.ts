@@ -13,7 +13,7 @@ import {
   WhisperConfig,
   WhisperDeployment,
   WhisperModelSize,
-} from '../builtin/whisper-deployment.ts';
+} from '../builtin/speech/whisper-deployment.ts';
 
 const Configs = suite('configuration classes and options');
 
@@ -28,10 +28,14 @@ const refused = (run: () => unknown): AanaError => {
 
 Configs('become the JSON of user_config, including defaults', () => {
   const config = new WhisperConfig({ model_size: WhisperModelSize.MEDIUM, compute_type: WhisperComputeType.FLOAT16 });
-  assert.equal(JSON.parse(JSON.stringify(config)), { model_size: 'medium', compute_type: 'float16' });
+  assert.equal(JSON.parse(JSON.stringify(config)), {
+    model_size: 'medium',
+    compute_type: 'float16',
+    batch_size: 8,
+  });
   assert.equal(config.toJSON(), JSON.parse(JSON.stringify(config)));
   assert.equal(JSON.parse(JSON.stringify({ user_config: new WhisperConfig() })), {
-    user_config: { model_size: 'base', compute_type: 'int8' },
+    user_config: { model_size: 'base', compute_type: 'int8', batch_size: 8 },
   });
 });
 
@@ -93,7 +97,7 @@ Configs('options return a deployment with checked options and a complete user_co
     [options.type, options.num_replicas, options.ray_actor_options, options.max_queued_requests],
     ['WhisperDeployment', 2, { num_gpus: 0.25 }, 100],
   );
-  assert.equal(options.user_config, { model_size: 'tiny', compute_type: 'int8' });
+  assert.equal(options.user_config, { model_size: 'tiny', compute_type: 'int8', batch_size: 8 });
   assert.equal(JSON.parse(JSON.stringify(options)), options);
 });
 

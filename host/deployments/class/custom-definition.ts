@@ -91,12 +91,13 @@ function checkClass({
     refuse('static methods is missing; it is a table of methods made with method() and streamingMethod()');
   const { type: configType = 'object' } = jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
   if (configType !== 'object') refuse('config: an object schema is needed, with the keys of user_config');
-  for (const [key, { input, output, end }] of Object.entries(methods)) {
+  for (const [key, { input, output, end, feed }] of Object.entries(methods)) {
     if (RESERVED.has(key)) refuse(`a method cannot be called ${key}, because that name is reserved`);
     if (typeof prototype[key] !== 'function') refuse(`methods names ${key}, but the class has no such method`);
     const { type = 'object' } = jsonSchema(input, 'output', (why) => refuse(`input of ${key}: ${why}`));
     if (type !== 'object') refuse(`input of ${key}: an object schema is needed, with the parameters as keys`);
     jsonSchema(output, 'input', (why) => refuse(`output of ${key}: ${why}`));
+    if (feed !== undefined) jsonSchema(feed.value, 'output', (why) => refuse(`feed of ${key}: ${why}`));
     if (end !== undefined) jsonSchema(end, 'input', (why) => refuse(`end of ${key}: ${why}`));
   }
 }

@@ -76,6 +76,53 @@ Custom('streams value by value', async () => {
   assert.is((await failure(wrong.next())).name, 'InvalidOutput');
 });
 
+Custom('takes a feed of values as an argument that is an async iterable', async () => {
+  const handle = await sentiment();
+  async function* texts(): AsyncGenerator<string> {
+    yield* ['a great day', 'rain', 'good'];
+  }
+  const labels: string[] = [];
+  for await (const { label } of handle.judge({ texts: texts() })) labels.push(label);
+  assert.equal(labels, ['positive', 'negative', 'positive']);
+  const described = handle.methods['judge']?.feed;
+  const { type, minLength } = (described?.valueSchema ?? {}) as Record<string, unknown>;
+  assert.equal([described?.name, type, minLength], ['texts', 'string', 1]);
+});
+
+Custom('refuses a feed that is no async iterable, or has a value that its schema does not allow', async () => {
+  const handle = await sentiment();
+  const none = await failure(handle.judge({ texts: ['x'] as never }).next());
+  assert.equal(
+    [none.name, none.message.includes('texts: Input should be an async iterable')],
+    ['ValidationError', true],
+  );
+  async function* texts(): AsyncGenerator<string> {
+    yield* ['good', ''];
+  }
+  const wrong = handle.judge({ texts: texts() });
+  const { name, kind, message } = await failure(
+    (async () => {
+      for await (const _ of wrong);
+    })(),
+  );
+  assert.equal(
+    [name, kind, message],
+    ['ValidationError', 'invalid-input', 'sentiment.judge: texts: String should have at least 1 character'],
+  );
+});
+
+Custom('does not repeat a call on another replica after the first value of its feed', async () => {
+  const handle = await sentiment(SentimentDeployment.options({ num_replicas: 2 }));
+  let made = 0;
+  async function* texts(): AsyncGenerator<string> {
+    made += 1;
+    yield 'die';
+  }
+  const error = await failure(handle.judge({ texts: texts() }).next());
+  assert.equal([error.name, made], ['ReplicaLostError', 1]);
+  assert.is((await handle.classify({ text: 'great' })).label, 'positive');
+});
+
 Custom('ends a stream whose reader leaves, and goes on serving', async () => {
   const handle = await sentiment(SentimentDeployment.options({ max_ongoing_requests: 1 }));
   for await (const { word } of handle.words({ text: 'wait forever' })) if (word === 'wait') break;
@@ -438,7 +485,7 @@ Custom('a later replica reports that its files have changed since the first one 
 
 Custom('is described with its schemas and texts', async () => {
   const { methods } = await sentiment();
-  assert.equal(Object.keys(methods), ['classify', 'words', 'facts', 'untilCancelled', 'fail', 'end']);
+  assert.equal(Object.keys(methods), ['classify', 'words', 'judge', 'facts', 'untilCancelled', 'fail', 'end']);
   const { description, streaming, inputSchema } = methods['classify']!;
   assert.equal([description, streaming], ['Returns whether a text is positive.', false]);
   assert.equal((inputSchema as { properties: object }).properties, {

@@ -54,7 +54,7 @@ export const DeploymentOptions = z
       .string()
       .min(1)
       .describe(
-        'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, `OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment` or `SpeakerDiarizationDeployment`.',
+        'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, `OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment`, `SpeakerDiarizationDeployment` or `VadDeployment`.',
       ),
     num_replicas: z
       .int()
@@ -68,7 +68,7 @@ export const DeploymentOptions = z
       .max(1000)
       .optional()
       .describe(
-        'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text generation, 16 for text generation by another server, 32 for embeddings and reranking, 4 for speaker diarization, 5 for a custom class.',
+        'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text generation, 16 for text generation by another server, 32 for embeddings and reranking, 4 for speaker diarization, 8 for voice activity detection, 5 for a custom class.',
       ),
     max_queued_requests: z
       .int()

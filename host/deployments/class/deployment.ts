@@ -5,7 +5,7 @@ import type { Artifact } from '../../schemas/index.ts';
 import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.ts';
 import type { ConfigType, SchemaOf } from './config-class.ts';
 import { definitionOf } from './custom-definition.ts';
-import type { MethodDefinition, MethodTable } from './method.ts';
+import type { FeedArgument, MethodDefinition, MethodTable } from './method.ts';
 
 /** Second argument of `applyConfig` and `reconfigure`. */
 export interface DeploymentContext {
@@ -29,6 +29,8 @@ export interface DeploymentContext {
 export interface CallContext extends RequestContext {
   /** Aborted when the caller cancels or disconnects. */
   readonly signal: AbortSignal;
+  /** Reports the part of the call that is done, from 0 to 1. It may be called often. */
+  readonly progress: (fraction: number) => void;
   /** Writes to the log of the host, with the request's id. */
   readonly log: Logger;
 }
@@ -71,9 +73,9 @@ export abstract class Deployment<Config = unknown> {
 
 /** Type of the class's method for an entry of the table. */
 type Implementation<Method> =
-  Method extends MethodDefinition<infer I, infer O, infer Streaming>
+  Method extends MethodDefinition<infer I, infer O, infer Streaming, infer _End, infer Fed>
     ? Streaming extends true
-      ? (input: z.core.output<I>, context: CallContext) => AsyncIterable<z.core.input<O>>
+      ? (input: z.core.output<I> & FeedArgument<Fed, 'output'>, context: CallContext) => AsyncIterable<z.core.input<O>>
       : (input: z.core.output<I>, context: CallContext) => Promise<z.core.input<O>>
     : never;
 

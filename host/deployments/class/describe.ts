@@ -10,6 +10,14 @@ export interface MethodDescription {
   readonly inputSchema: object;
   /** JSON Schema of the result, or of one streamed value. */
   readonly outputSchema: object;
+  /** Further argument whose values the caller sends while the method runs. */
+  readonly feed?:
+    | {
+        readonly name: string;
+        /** JSON Schema of one value. */
+        readonly valueSchema: object;
+      }
+    | undefined;
 }
 
 /** Description of a type of deployment: its configuration and its methods. */
@@ -38,6 +46,7 @@ function describeMethod(method: MethodDefinition): MethodDescription {
       streaming: method.streaming,
       inputSchema: jsonSchemaOf(method.input, 'input'),
       outputSchema: jsonSchemaOf(method.output, 'output'),
+      ...(method.feed && { feed: { name: method.feed.name, valueSchema: jsonSchemaOf(method.feed.value, 'input') } }),
     };
     described.set(method, description);
   }

@@ -6,6 +6,7 @@ export interface MethodDefinition<
   Output extends z.core.$ZodType = z.core.$ZodType,
   Streaming extends boolean = boolean,
   End extends z.core.$ZodType | undefined = z.core.$ZodType | undefined,
+  Fed extends FeedDefinition | undefined = FeedDefinition | undefined,
 > {
   readonly description: string;
   /** Schema of the parameters, by name. Arguments are checked against it and defaults are filled in. */
@@ -15,6 +16,19 @@ export interface MethodDefinition<
   readonly streaming: Streaming;
   /** Schema of the value that a stream may return after its last one. Absent: it returns none. */
   readonly end?: End | undefined;
+  /** Argument beside those of `input` whose values the caller sends while the method runs. Absent: there is none. */
+  readonly feed?: Fed | undefined;
+}
+
+/**
+ * A feed: an argument that is an async iterable. The caller's values are asked for only as fast as the method takes
+ * them. A call that has a feed is not repeated on another replica once its first value was asked for.
+ */
+export interface FeedDefinition<Name extends string = string, Value extends z.core.$ZodType = z.core.$ZodType> {
+  /** Name of the argument. */
+  readonly name: Name;
+  /** Schema of one value: JSON. */
+  readonly value: Value;
 }
 
 /** Methods by name. */
@@ -31,19 +45,20 @@ interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$Zo
 /** Defines a method with one result. */
 export function method<I extends z.core.$ZodType, O extends z.core.$ZodType>(
   schemas: MethodSchemas<I, O>,
-): MethodDefinition<I, O, false, undefined> {
+): MethodDefinition<I, O, false, undefined, undefined> {
   return { ...schemas, streaming: false };
 }
 
 /**
  * Defines a method that yields values one after the other: an async generator. With `end`, it may return a value after
- * the last one.
+ * the last one. With `feed`, it takes an async iterable as a further argument.
  */
 export function streamingMethod<
   I extends z.core.$ZodType,
   O extends z.core.$ZodType,
   E extends z.core.$ZodType | undefined = undefined,
->(schemas: MethodSchemas<I, O> & { readonly end?: E }): MethodDefinition<I, O, true, E> {
+  const F extends FeedDefinition | undefined = undefined,
+>(schemas: MethodSchemas<I, O> & { readonly end?: E; readonly feed?: F }): MethodDefinition<I, O, true, E, F> {
   return { ...schemas, streaming: true };
 }
 
@@ -52,7 +67,17 @@ export interface HasMethods<M extends MethodTable = MethodTable> {
   readonly methods: M;
 }
 
+/** The argument that a feed adds, for its caller (`input`) or for the method (`output`). */
+export type FeedArgument<Fed, Side extends 'input' | 'output'> = [NonNullable<Fed>] extends [never]
+  ? unknown
+  : NonNullable<Fed> extends FeedDefinition<infer Name, infer Value>
+    ? string extends Name
+      ? unknown
+      : { readonly [Key in Name]: AsyncIterable<Side extends 'input' ? z.core.input<Value> : z.core.output<Value>> }
+    : unknown;
+
 /** Type of a method's first argument: checked, with defaults. */
-export type Input<D extends HasMethods, Name extends keyof D['methods']> = z.core.output<D['methods'][Name]['input']>;
+export type Input<D extends HasMethods, Name extends keyof D['methods']> = z.core.output<D['methods'][Name]['input']> &
+  FeedArgument<D['methods'][Name]['feed'], 'output'>;
 /** Type of the value that a method returns or yields. */
 export type Output<D extends HasMethods, Name extends keyof D['methods']> = z.core.output<D['methods'][Name]['output']>;

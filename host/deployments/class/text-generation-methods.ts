@@ -49,6 +49,9 @@ const chat = z.strictObject({
   ...chatOptions,
 });
 const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling, adapter, overflow });
+const tokenPrompt = z
+  .union([z.string(), z.array(z.int().min(0).max(2_147_483_647)).min(1).max(1_000_000)])
+  .describe('A text, or the numbers of tokens, which nothing is added to.');
 const batch = z.strictObject({
   prompts: z.array(z.string()).max(1000),
   sampling_params: sampling,
@@ -80,6 +83,21 @@ export const textGenerationMethods = {
   }),
 };
 
+/** Methods of text models that also take tokens as a prompt. */
+export const tokenPromptMethods = {
+  generate: method({
+    description: textGenerationMethods.generate.description,
+    input: generate.extend({ prompt: tokenPrompt, details }),
+    output: GeneratedText,
+  }),
+  generate_stream: streamingMethod({
+    description: textGenerationMethods.generate_stream.description,
+    input: generate.extend({ prompt: tokenPrompt }),
+    output: TextChunk,
+    end: GenerationDetails,
+  }),
+};
+
 /**
  * Characters at the beginning of a prompt that choose its replica. Enough to tell system prompts apart, because many
  * start with the same few words.
@@ -96,6 +114,7 @@ export function promptBeginning(
   // What was computed with another adapter is of no use.
   const begin = typeof named === 'string' ? `${named}\n` : '';
   if (typeof prompt === 'string') return begin + prompt.slice(0, AFFINITY_CHARACTERS);
+  if (Array.isArray(prompt)) return begin + prompt.slice(0, AFFINITY_CHARACTERS / 4).join(' ');
   if (dialog === undefined) return undefined;
   const { messages } = dialog as ChatDialog;
   const text = messages.map(({ role, content }) => `${role}: ${content}`).join('\n');

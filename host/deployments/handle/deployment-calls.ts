@@ -11,6 +11,7 @@ import {
 } from '../../replicas/index.ts';
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
+import { CheckedFeed } from './checked-feed.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
 import type { MethodDefinition } from '../class/method.ts';
@@ -27,6 +28,7 @@ interface OpenedCall {
   readonly replicas: ReplicaSet;
   readonly checked: Record<string, unknown>;
   readonly affinity: string | undefined;
+  readonly feed: CheckedFeed | undefined;
 }
 
 /** Checks calls, sends them to replicas, and repeats a call whose replica was lost. */
@@ -68,11 +70,11 @@ export class DeploymentCalls {
     { places, ...options }: CallOptions,
     policy: HandleOptions,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    const { replicas, checked, affinity } = this.#open(name, method, args, true);
+    const { replicas, checked, affinity, feed } = this.#open(name, method, args, true);
     const reservation = places?.take(name);
     return yield* streamWithRetry(
-      (_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted }),
-      this.#retry(name, options, policy),
+      (_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted, feed }),
+      { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
     );
   }
 
@@ -99,8 +101,11 @@ export class DeploymentCalls {
       const how = described.streaming ? 'is streaming; use stream()' : 'has a single result; use call()';
       throw new AanaError('MethodNotFound', 'bad-request', `method ${method} of deployment ${name} ${how}`);
     }
-    const checked = check(described.input, args, `${name}.${method}`) as Record<string, unknown>;
-    return { replicas: deployment.requireReplicas(), checked, affinity: definition.affinity?.(method, checked) };
+    const what = `${name}.${method}`;
+    const { [described.feed?.name ?? '']: source, ...others } = args;
+    const checked = check(described.input, described.feed ? others : args, what) as Record<string, unknown>;
+    const feed = described.feed && new CheckedFeed(described.feed, source, what);
+    return { replicas: deployment.requireReplicas(), checked, affinity: definition.affinity?.(method, checked), feed };
   }
 }
 

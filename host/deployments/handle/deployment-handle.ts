@@ -1,14 +1,14 @@
 import type { KeptPlaces } from '../../core/kept-places.ts';
 import type { RequestContext } from '../../core/request-context.ts';
-import type { LoadProgress } from '../../replicas/index.ts';
+import type { CallProgress } from '../../replicas/index.ts';
 
 /** Options of a call. An endpoint passes on its context, which has all facts about the request. */
 export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
   /** Reserved places of the endpoint's run. A call that takes one is not refused because the deployment is full. */
   readonly places?: KeptPlaces | undefined;
-  /** Called with load progress while the call waits for the model. */
-  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Called with load progress while the call waits for the model, and then with the progress of the call itself. */
+  readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
 /** Object through which code calls a deployment. Each call goes to a free replica. */

@@ -2,16 +2,18 @@ import type * as z from 'zod';
 import { flattened } from '../../core/async/async-values.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import type { MethodDescription } from '../class/describe.ts';
-import type { HasMethods, MethodDefinition, MethodTable } from '../class/method.ts';
+import type { FeedArgument, HasMethods, MethodDefinition, MethodTable } from '../class/method.ts';
 
 /** Parameters of a handle's method. Arguments are optional if the method requires none. */
 type CallArguments<Input> =
   Record<never, never> extends Input ? [args?: Input, options?: CallOptions] : [args: Input, options?: CallOptions];
 
 type HandleMethod<Method> =
-  Method extends MethodDefinition<infer I, infer O, infer Streaming, infer End>
+  Method extends MethodDefinition<infer I, infer O, infer Streaming, infer End, infer Fed>
     ? Streaming extends true
-      ? (...args: CallArguments<z.core.input<I>>) => AsyncGenerator<z.core.output<O>, EndOf<End>, undefined>
+      ? (
+          ...args: CallArguments<z.core.input<I> & FeedArgument<Fed, 'input'>>
+        ) => AsyncGenerator<z.core.output<O>, EndOf<End>, undefined>
       : (...args: CallArguments<z.core.input<I>>) => Promise<z.core.output<O>>
     : never;
 

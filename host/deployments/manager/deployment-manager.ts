@@ -23,8 +23,9 @@ import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generatio
 import { RoomMaker } from '../placement/room-maker.ts';
 import { type StartFailure, startFailure } from './start-failures.ts';
 import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
-import { SpeakerDiarizationDeployment } from '../builtin/speaker-diarization-deployment.ts';
-import { WhisperDeployment } from '../builtin/whisper-deployment.ts';
+import { SpeakerDiarizationDeployment } from '../builtin/speech/speaker-diarization-deployment.ts';
+import { VadDeployment } from '../builtin/speech/vad-deployment.ts';
+import { WhisperDeployment } from '../builtin/speech/whisper-deployment.ts';
 
 export interface DeploymentManagerOptions extends DeploymentStarterOptions {
   /** Awaited before a replica starts, for example for the build of the addon. Models are fetched at the same time. */
@@ -70,6 +71,7 @@ export const builtinDefinitions: readonly DeploymentDefinition[] = [
   LlamaEmbeddingDeployment,
   LlamaRerankDeployment,
   SpeakerDiarizationDeployment,
+  VadDeployment,
 ];
 
 const DEFAULT_WATCH_S = 5;

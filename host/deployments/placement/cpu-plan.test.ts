@@ -5,7 +5,7 @@ import { bind, type BoundDeployment } from '../class/bound-deployment.ts';
 import { cpusOfReplica, type CpuUser, defaultCpus, fewerThreads } from './cpu-plan.ts';
 import { DeploymentOptions, type DeploymentOptionsInput } from '../class/deployment-options.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
-import { WhisperDeployment } from '../builtin/whisper-deployment.ts';
+import { WhisperDeployment } from '../builtin/speech/whisper-deployment.ts';
 
 const Plan = suite('processors of replicas');
 

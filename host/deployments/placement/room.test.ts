@@ -5,7 +5,7 @@ import { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import { until } from '../../replicas/fixtures/sample-sets.ts';
 import type { MemoryProbe } from '../../devices/index.ts';
-import type { LoadProgress } from '../../replicas/index.ts';
+import type { CallProgress } from '../../replicas/index.ts';
 import { DeploymentManager } from '../manager/deployment-manager.ts';
 import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
 import { SampleDeployment } from '../fixtures/sample-deployment.ts';
@@ -206,8 +206,8 @@ Room('is made by a failed deployment, which keeps its reason', async () => {
 
 Room('is waited for with progress, which the status shows, too', async () => {
   const made = await started(1, { slow: { user_config: { start: 'slow' } } });
-  const [progress, shown]: [LoadProgress[], unknown[]] = [[], []];
-  const onProgress = (step: LoadProgress): void => {
+  const [progress, shown]: [CallProgress[], unknown[]] = [[], []];
+  const onProgress = (step: CallProgress): void => {
     progress.push(step);
     shown.push(made.status()['slow']?.replicas[0]?.loading);
   };
@@ -216,7 +216,10 @@ Room('is waited for with progress, which the status shows, too', async () => {
     progress.map(({ fraction }) => fraction),
     [undefined, 0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875],
   );
-  assert.equal(shown, progress);
+  assert.equal(
+    progress,
+    (shown as object[]).map((loading) => ({ stage: 'loading', ...loading })),
+  );
   assert.is(made.status()['slow']?.replicas[0]?.loading, undefined);
   await made.handle('slow').call('echo', { text: '' }, { onProgress });
   assert.is(progress.length, 9);

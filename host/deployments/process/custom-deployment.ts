@@ -87,10 +87,14 @@ function implementationOf(
       throw new AanaError('InvalidOutput', 'internal', (error as Error).message, { cause: error });
     }
   };
-  const run = (args: Record<string, unknown>, { signal, ...context }: ReplicaCall): ReturnType<Method> =>
+  const run = (
+    args: Record<string, unknown>,
+    { signal, progress = () => {}, ...context }: ReplicaCall,
+  ): ReturnType<Method> =>
     method.call(deployment, args, {
       ...requestContextOf(context),
       signal,
+      progress,
       get log() {
         return log.child({ requestId: context.requestId });
       },

@@ -17,7 +17,8 @@ export interface ChatArgs extends ChatOptions {
 }
 
 export interface GenerateArgs {
-  readonly prompt: string;
+  /** A text, or the numbers of tokens. */
+  readonly prompt: string | readonly number[];
   readonly sampling_params?: SamplingParams | null;
   readonly adapter?: string | null;
   readonly overflow?: Overflow | null;

@@ -11,7 +11,7 @@ import { MonoAudio } from './mono-audio.ts';
 import { Networks } from './networks.ts';
 import { exclusiveTurns, speakerNames } from './speaker-turns.ts';
 
-/** The configuration of a replica, made by `deployments/builtin/speaker-diarization-deployment.ts`. */
+/** The configuration of a replica, made by `deployments/builtin/speech/speaker-diarization-deployment.ts`. */
 interface DiarizationSpec {
   readonly segmentation_path: string;
   readonly embedding_path: string;
@@ -73,8 +73,7 @@ class Diarization {
 
   async diarize(
     args: Record<string, unknown>,
-    { signal }: Pick<CallContext, 'signal'>,
-    onProgress?: (done: number) => void,
+    { signal, progress }: Pick<CallContext, 'signal' | 'progress'>,
   ): Promise<SpeakerDiarizationOutput> {
     const params = SpeakerDiarizationParams.parse(args['params'] ?? {});
     const { threshold, min_duration_on: minDurationOn, min_duration_off: minDurationOff } = this.#settings;
@@ -90,7 +89,7 @@ class Diarization {
         signal,
         onStep: (done) => {
           this.steps += 1;
-          onProgress?.(done);
+          progress?.(done);
         },
       });
       const given = params.exclusive ? exclusiveTurns(turns) : turns;
@@ -112,18 +111,22 @@ class Diarization {
     }
   }
 
-  async *diarizeStream(args: Record<string, unknown>, { signal }: CallContext): AsyncGenerator<Progress> {
+  async *diarizeStream(args: Record<string, unknown>, { signal, progress }: CallContext): AsyncGenerator<Progress> {
     const left = new AbortController();
     const queue = new AsyncQueue<Progress>(() => left.abort());
     let reported = 0;
     const onProgress = (done: number): void => {
+      progress?.(done);
       if (done < reported + PROGRESS_STEP || done >= 1) return;
       reported = done;
       queue.push({ progress: Math.round(done * 1000) / 1000, segments: null });
     };
     const work = async (): Promise<void> => {
       try {
-        const { segments } = await this.diarize(args, { signal: AbortSignal.any([signal, left.signal]) }, onProgress);
+        const { segments } = await this.diarize(args, {
+          signal: AbortSignal.any([signal, left.signal]),
+          progress: onProgress,
+        });
         queue.push({ progress: 1, segments });
         queue.end();
       } catch (error) {

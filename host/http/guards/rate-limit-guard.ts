@@ -4,6 +4,7 @@ import { callerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
+import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
 
 /**
  * Refuses a request over a limit before its body is read. Every answer to a limited request has headers with the limits
@@ -42,7 +43,17 @@ function countRequest(ctx: Context, limits: RateLimits): void {
       )
       .join(', '),
   );
+  if (isOpenAiPath(ctx.path)) setOpenAiHeaders(ctx, verdicts);
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
   if (worst)
     throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
+}
+
+/** Sets the headers of OpenAI's API for the limit of which the least is left. */
+function setOpenAiHeaders(ctx: Context, verdicts: ReturnType<RateLimits['take']>): void {
+  const [tightest] = verdicts.toSorted((a, b) => a.remaining - b.remaining);
+  if (!tightest) return;
+  ctx.set('x-ratelimit-limit-requests', String(tightest.check.limit.capacity));
+  ctx.set('x-ratelimit-remaining-requests', String(tightest.remaining));
+  ctx.set('x-ratelimit-reset-requests', `${Math.ceil(tightest.retryAfterS || tightest.resetS)}s`);
 }

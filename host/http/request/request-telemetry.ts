@@ -1,6 +1,10 @@
 import type { Context } from 'koa';
 import { noTelemetry } from '../../core/telemetry.ts';
+import { OPENAI_ROUTES } from '../../openapi/index.ts';
 import type { HttpAppOptions } from '../options.ts';
+
+/** Paths of OpenAI's API that have no parameters. */
+const OPENAI_PATHS: ReadonlyMap<string, string> = new Map(Object.values(OPENAI_ROUTES).map(({ path }) => [path, path]));
 
 /** Telemetry of one request. */
 export interface RequestRecord {
@@ -18,7 +22,8 @@ export type BeginRequest = (ctx: Context, parent: string | undefined) => Request
 
 /**
  * Returns the function that reports requests, with the names of OpenTelemetry's conventions for HTTP servers. A route
- * is the path of an endpoint. Other paths are not reported, because clients can invent any number of them.
+ * is the path of an endpoint, or of a route of OpenAI's API. Other paths are not reported, because clients can invent
+ * any number of them.
  */
 export function requestRecorder({
   telemetry = noTelemetry,
@@ -29,7 +34,7 @@ export function requestRecorder({
     description: 'Time from the head of a request to the end of its answer.',
   });
   return ({ method, path }, parent) => {
-    const route = registry.find(path)?.path;
+    const route = registry.find(path)?.path ?? OPENAI_PATHS.get(path);
     const attributes = { 'http.request.method': method, ...(route !== undefined && { 'http.route': route }) };
     const span = telemetry.span(route === undefined ? method : `${method} ${route}`, { parent, attributes });
     return {

@@ -103,6 +103,14 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('DiskFullException', 'unavailable', 'Decoded media does not fit on the disk of the server.', {
     data: 'directory',
   }),
+  // OpenAI's API.
+  one('UnknownModel', 'not-found', 'No model of `/v1/models` that can do this has the name.', { data: 'param' }),
+  one('InvalidParameter', 'bad-request', 'A parameter of a request below `/v1` is missing or wrong.', {
+    data: 'param, code',
+  }),
+  one('UnsupportedParameter', 'bad-request', 'A parameter of a request below `/v1` has no effect here.', {
+    data: 'param',
+  }),
   // Tasks and stored things.
   one('NotFoundException', ['not-found', 404], 'No such task or other stored object exists.', {
     data: 'table, id',

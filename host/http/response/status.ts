@@ -38,3 +38,13 @@ function thrownStatus(error: unknown): number | undefined {
   const { status } = (error ?? {}) as { status?: unknown };
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }
+
+/** Statuses of OpenAI's API where they differ from ours. */
+const OPENAI_STATUS: Readonly<Record<number, number>> = { 422: 400 };
+
+/** Returns the status of anything that was thrown on a path of OpenAI's API. */
+export function openAiStatusOf(thrown: unknown): number {
+  if (toErrorRecord(thrown).name === 'InactiveSubscription') return STATUS['rate-limited']; // a quota
+  const status = statusOfThrown(thrown);
+  return OPENAI_STATUS[status] ?? status;
+}

@@ -18,7 +18,8 @@ type Answered<Route extends RouteDefinition> =
   Answers<Route> extends { readonly type: string }
     ? void
     : Answers<Route> extends { readonly schema: infer Schema extends z.ZodType }
-      ? AnswerOf<Schema>
+      ? | AnswerOf<Schema>
+        | ([Extract<Answers<Route>, { readonly events: z.ZodType }>] extends [never] ? never : undefined)
       : never;
 
 /** A request of one of the host's routes. Parameters and query have been checked against the route's schemas. */

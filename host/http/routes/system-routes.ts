@@ -8,6 +8,7 @@ import { withGuards } from '../../openapi/security.ts';
 import { isOpenPath } from '../guards/open-paths.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
 import type { HttpAppOptions } from '../options.ts';
+import { openAiRoutes } from './openai/openai-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
 import { serveRoute } from './serve-route.ts';
@@ -46,6 +47,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
           hasTasks: tasks !== undefined,
           hasWebhooks: webhooks !== undefined,
           hasKeys: apiKeys !== undefined,
+          hasOpenAi: options.openai?.enabled === true,
         });
         return withGuards(document, {
           isOpen: isOpenPath,
@@ -77,6 +79,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
     });
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
+  if (options.openai) openAiRoutes(router, { ...options, openai: options.openai });
   if (webhooks) webhookRoutes(router, { ...options, webhooks });
   return router;
 }

@@ -5,6 +5,9 @@ import type { NodePackage } from '../catalogue-types.ts';
 import { MadeFile, type MadeFileResult } from '../convert/formats/made-file.ts';
 import { fetchParts, type PackageMembersOptions } from './package-members.ts';
 
+/** Returns the folder with the packages that a file loads. */
+export const packagesFolder = (file: string): string => `${file}.packages`;
+
 /**
  * Unpacks packages of npm into `<fileName>.packages/node_modules` beside `output`, and writes the file `output`, which
  * exports the first package. The file comes last, because the packages count as present when the file is.
@@ -26,7 +29,7 @@ export async function unpackNodePackages(
     await mkdir(path.dirname(home), { recursive: true });
     await rename(path.join(unpacked, 'package'), home); // npm packs everything below this folder
   }
-  const folder = `${fileName}.packages`;
+  const folder = packagesFolder(fileName);
   const target = path.join(path.dirname(output), folder);
   await rm(target, { recursive: true, force: true });
   await mkdir(target);

@@ -8,6 +8,8 @@ export interface RouteAnswer {
   readonly schema: z.ZodType;
   /** Default: `application/json`. */
   readonly type?: 'text/event-stream';
+  /** One event of the answer where the body of the request asks for a stream instead. */
+  readonly events?: z.ZodType;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface RouteDefinition {
   /** Parameters are in braces: `/tasks/{task_id}`. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system';
+  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system' | 'openai' | 'app';
   /** Every parameter may be left out. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;

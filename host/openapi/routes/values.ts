@@ -42,6 +42,7 @@ export const PATH_PARAMETERS = {
   delivery_id: PathId,
   key_id: z.string(),
   subscription_id: z.string(),
+  model: z.string(),
 } as const;
 
 /** A value that nobody changes any more. */

@@ -12,6 +12,13 @@ export function whisperParams(params: Params): Record<string, unknown> | undefin
     word_timestamps: params.wordTimestamps,
     vad_filter: params.vadFilter,
     channels: params.channels,
+    task: params.task,
+    initial_prompt: params.initialPrompt,
+    log_prob_threshold: params.logProbThreshold,
+    no_speech_threshold: params.noSpeechThreshold,
+    length_penalty: params.lengthPenalty,
+    max_initial_timestamp: params.maxInitialTimestamp,
+    multilingual: params.multilingual,
   }).filter(([, value]) => value !== undefined);
   return given.length > 0 ? Object.fromEntries(given) : undefined;
 }
@@ -32,6 +39,7 @@ function witSegment(segment: AsrSegment): Segment {
     noSpeechConfidence: segment.no_speech_confidence ?? undefined,
     words: segment.words.map(witWord),
     speaker: segment.speaker ?? undefined,
+    language: segment.language,
   };
 }
 

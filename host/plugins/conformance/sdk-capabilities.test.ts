@@ -36,8 +36,21 @@ const all = defineEndpoint({
     };
   },
 });
+const steps = defineEndpoint({
+  ...made, name: 'steps', path: '/steps', summary: 'Steps',
+  run({ n }, ctx) {
+    const call = (...fractions) => ctx.deployment('model').call('steps', { fractions });
+    const asked = [call(0, 0.5, 0.25, 1), call(0.5, 1)];
+    if (n === 0) return asked;
+    ctx.progress(0.25, 'first', { until: 0.75 });
+    call(0, 0.5, 1);
+    ctx.progress(0.75, 'second');
+    call(0.5, 1);
+    return asked;
+  },
+});
 const plain = defineEndpoint({ ...made, name: 'plain', path: '/plain', summary: 'Plain', run: (_, ctx) => [ctx.storage === undefined, ctx.fetch === undefined, ctx.runRemote === undefined] });
-export const endpoint = definePlugin([all, plain], { helpers: [square] });
+export const endpoint = definePlugin([all, steps, plain], { helpers: [square] });
 `;
 
 interface Context {
@@ -73,7 +86,12 @@ async function load({ dir, host }: Context, manifest: object, text = source): Pr
   return host.load(dir);
 }
 
-const run = async (plugin: LoadedPlugin, endpoint: string, n: number): Promise<unknown> =>
+const run = async (
+  plugin: LoadedPlugin,
+  endpoint: string,
+  n: number,
+  onProgress?: (fraction: number, text: string) => void,
+): Promise<unknown> =>
   JSON.parse(
     await plugin.run({
       endpoint,
@@ -82,8 +100,32 @@ const run = async (plugin: LoadedPlugin, endpoint: string, n: number): Promise<u
       deadlineMs: 60_000,
       signal: new AbortController().signal,
       files: new Map(),
+      ...(onProgress && { onProgress }),
     }),
   );
+
+Sdk('deployments move the progress of the run inside of its steps, and only for a caller who asks', async (context) => {
+  const plugin = await load(context, {
+    capabilities: ['media', 'deployments', 'storage', 'http', 'remote'],
+    deployments: ['model'],
+    hosts: ['a.example'],
+  });
+  const reports: [number, string][] = [];
+  const onProgress = (...report: [number, string]): void => void reports.push(report);
+  const called = [0.5, 1].map((fraction) => [fraction, '']);
+  assert.equal(await run(plugin, 'steps', 0, onProgress), [true, true]);
+  assert.equal(reports, called);
+  reports.length = 0;
+  assert.equal(await run(plugin, 'steps', 1, onProgress), [true, true]);
+  const steps = [
+    [0.25, 'first'],
+    [0.5, 'first'],
+    [0.75, 'first'],
+    [0.75, 'second'],
+  ];
+  assert.equal(reports, [...called, ...steps]);
+  assert.equal(await run(plugin, 'steps', 1), [false, false]);
+});
 
 Sdk('all of them work in the sandbox, and every run starts from what initialize made', async (context) => {
   const plugin = await load(context, { capabilities: ['media', 'storage', 'http', 'remote'], hosts: ['a.example'] });
@@ -107,7 +149,7 @@ Sdk('all of them work in the sandbox, and every run starts from what initialize 
   assert.equal(await run(plugin, 'plain', 0), [true, true, true]);
   assert.equal(
     plugin.endpoints.map(({ name }) => name),
-    ['all', 'plain'],
+    ['all', 'steps', 'plain'],
   );
 });
 

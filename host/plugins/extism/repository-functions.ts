@@ -1,3 +1,4 @@
+import { withoutNull } from '../../core/json/without-null.ts';
 import type { CallContext } from 'extism';
 import * as z from 'zod/mini';
 import { type Awaitable, map } from '../../../wit/generated/world/imports.ts';
@@ -131,14 +132,6 @@ export function repositoryFunctions({
     repository_delete_transcript: attempt((_, id) =>
       map(call('repositories-write.delete-transcript', Number(id)), done),
     ),
-  };
-}
-
-function withoutNull<T extends Readonly<Record<string, string | null | undefined>>>(
-  members: T,
-): { [K in keyof T]?: string } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)) as {
-    [K in keyof T]?: string;
   };
 }
 

@@ -41,7 +41,12 @@ export interface Invocation extends RunMessage {
   /** The number of log lines so far. */
   lines: number;
   /** The last progress report. */
-  progress: { readonly percent: number; readonly text: string; readonly count: number };
+  progress: {
+    readonly percent: number;
+    readonly text: string;
+    readonly until?: number | undefined;
+    readonly count: number;
+  };
   /** The host has abandoned the invocation. Its calls get no answers, so it stays suspended until it is collected. */
   isAbandoned: boolean;
   /** The memory of the instance that runs the invocation. Undefined before there is an instance. */

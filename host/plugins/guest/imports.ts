@@ -47,7 +47,10 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
       priority: () => current().priority ?? 0,
       traceparent: () => current().traceparent,
     },
-    'aana:host/progress': { report: (fraction: number, text: string) => report(bridge, current(), fraction, text) },
+    'aana:host/progress': {
+      report: (fraction: number, text: string) => report(bridge, current(), fraction, text),
+      reportStep: (fraction: number, until: number, text: string) => report(bridge, current(), fraction, text, until),
+    },
     ...asking,
     'aana:host/output': { ...asking['aana:host/output'], write: (chunk: string) => bridge.write(current(), chunk) },
   };

@@ -70,7 +70,7 @@ export class PluginRuntime {
       onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
       onOutput: (id) => this.#invocations.get(id)?.scope.output.take(),
       onDrop: (id, handle) => this.#invocations.get(id)?.scope.drop(handle),
-      onProgress: (id, fraction, text) => this.#onProgress(id, fraction, text),
+      onProgress: (...report) => this.#onProgress(...report),
       onLog: (id, level, message, fields) =>
         this.#lines.add(id === undefined ? undefined : this.#invocations.get(id), level, message, fields),
       onFree: () => this.#dispatch(),
@@ -383,7 +383,7 @@ export class PluginRuntime {
 
   #newScope(request: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
-    const { files, write, requestUrls = new RequestUrls(request.input) } = request;
+    const { files, write, onProgress, requestUrls = new RequestUrls(request.input) } = request;
     const context = { ...requestContextOf(request), requestId: request.requestId, deadlineAt };
     return new InvocationScope({
       expectedDeployments: this.#called.expectedOf(request.endpoint),
@@ -401,15 +401,16 @@ export class PluginRuntime {
             files,
             requestUrls,
           })),
+      onProgress: onProgress && ((fraction, text) => request.onProgress!(fraction, text)),
       write: write && ((chunk) => request.write!(chunk)),
     });
   }
 
-  #onProgress(id: number, fraction: number, text: string): void {
+  #onProgress(id: number, fraction: number, text: string, until: number | undefined): void {
     const invocation = this.#invocations.get(id);
     if (!invocation) return;
     this.#lines.addProgress(invocation, fraction, text);
-    invocation.request.onProgress?.(fraction, text);
+    invocation.scope.progress?.report(fraction, text, until);
   }
 
   #unavailable(what: string): AanaError {

@@ -64,7 +64,14 @@ export type FromWorker =
       /** Milliseconds that the guest has computed so far. */ readonly cpuMs: number;
       readonly request: HostCall;
     }
-  | { readonly type: 'progress'; readonly id: number; readonly fraction: number; readonly text: string }
+  /** `until` is the fraction at which the guest's next step ends, if it has said so. */
+  | {
+      readonly type: 'progress';
+      readonly id: number;
+      readonly fraction: number;
+      readonly text: string;
+      readonly until?: number | undefined;
+    }
   /** The ring of the slot has chunks. */
   | { readonly type: 'output'; readonly id: number }
   | { readonly type: 'drop'; readonly id: number; readonly handle: number }

@@ -39,7 +39,7 @@ export interface PluginWorkerEvents {
   /** Called when the ring from {@link PluginWorker.run} has new chunks. */
   onOutput(id: number): void;
   onDrop(id: number, handle: number): void;
-  onProgress(id: number, fraction: number, text: string): void;
+  onProgress(id: number, fraction: number, text: string, until: number | undefined): void;
   onLog(id: number | undefined, level: LogLevel, message: string, fields: string): void;
   onDone(id: number, outcome: Outcome, cpuMs: number): void;
   /** Called when the slot of an abandoned invocation, or of one that was taken back, is free. */
@@ -214,7 +214,7 @@ export class PluginWorker {
         this.#events.onDrop(message.id, message.handle);
         return;
       case 'progress':
-        this.#events.onProgress(message.id, message.fraction, message.text);
+        this.#events.onProgress(message.id, message.fraction, message.text, message.until);
         return;
       case 'log':
         this.#events.onLog(message.id, message.level, message.message, message.fields);

@@ -6,17 +6,26 @@ import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { Fleet, LoadProgress } from '../set/fleet.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
+import type { Feed } from '../../rpc/feed.ts';
 import { isLoss, isPlanned } from '../process/replica-lost.ts';
 import type { DispatchOptions, ReplicaPool } from '../pool/replica-pool.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
 import type { SuspectCalls, Trial } from './suspect-calls.ts';
 import type { Reservation, Run } from '../pool/workload.ts';
 
+/** Progress of loading the model for which a call waits, or of the work on the call. */
+export interface CallProgress extends LoadProgress {
+  /** `running`: `fraction` is the part of the call that is done, 0 to 1. It starts again when the call is repeated. */
+  readonly stage: 'loading' | 'running';
+}
+
 export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'method'> {
   /** Reserved place of this call, from {@link ReplicaCalls.reserve}. */
   readonly reservation?: Reservation | undefined;
-  /** Called with load progress while the call waits for the model. */
-  readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** Values that the caller sends into the running call. */
+  readonly feed?: Feed | undefined;
+  /** Called with load progress while the call waits for the model, and then with the progress of the call. */
+  readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
 export interface ReplicaCallsOptions {
@@ -180,7 +189,8 @@ export class ReplicaCalls {
       admitted = true;
     };
     for (; ; admitted = true) {
-      const trial = suspects.isEmpty ? undefined : await suspects.begin(await fingerprint(method, args), method, hold);
+      const mayBeSuspect = !suspects.isEmpty && options.feed === undefined;
+      const trial = mayBeSuspect ? await suspects.begin(await fingerprint(method, args), method, hold) : undefined;
       try {
         return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
       } catch (error) {
@@ -211,11 +221,12 @@ export class ReplicaCalls {
    * undefined if it is not.
    */
   async #onLoss(
-    { method, args, options: { requestId } }: Call,
+    { method, args, options: { requestId, feed } }: Call,
     { replica, run }: Omit<Used<unknown>, 'value'>,
     trial: Trial | undefined,
   ): Promise<AanaError | undefined> {
     const { suspects, log, clock, pool } = this.#options;
+    if (feed) return undefined; // calls with equal arguments got other values, so that none of them is the same call
     const blamed = pool.trials.suspectOn(replica);
     const isAnotherBlamed = blamed !== undefined && blamed !== trial;
     if (trial && isAnotherBlamed) return undefined; // this call survived its trial; the replica was trying another suspect
@@ -245,7 +256,10 @@ export class ReplicaCalls {
         if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
         pool.settle(run);
       };
-      return { value: use(replica, { ...requestContextOf(call.options), signal, onSettled }), replica, run };
+      const onWork = onProgress && ((fraction: number) => onProgress({ stage: 'running', fraction, text: '' }));
+      const { feed } = call.options;
+      const callOptions = { ...requestContextOf(call.options), signal, feed, onSettled, onProgress: onWork };
+      return { value: use(replica, callOptions), replica, run };
     };
     let queued: Queued | undefined;
     const onQueued = (leave: Queued['leave']): void => {
@@ -254,13 +268,14 @@ export class ReplicaCalls {
     };
     const used = pool.dispatch(useOf, { ...call.options, method: call.method, admitted, suspect: trial, onQueued });
     onWaiting();
-    const loading = onProgress && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
-    if (loading) onProgress(loading);
-    if (onProgress) this.#listeners.add(onProgress);
+    const onLoading = onProgress && ((step: LoadProgress) => onProgress({ stage: 'loading', ...step }));
+    const loading = onLoading && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
+    if (loading) onLoading(loading);
+    if (onLoading) this.#listeners.add(onLoading);
     try {
       return (await used).value;
     } finally {
-      if (onProgress) this.#listeners.delete(onProgress);
+      if (onLoading) this.#listeners.delete(onLoading);
       if (queued) this.#queued.delete(queued);
     }
   }

@@ -17,6 +17,8 @@ export interface RetryOptions {
   readonly maxDelayMs?: number | undefined;
   /** Returns whether a call is retried after an error other than the loss of its replica. */
   readonly isRetried?: ((error: AanaError) => boolean) | undefined;
+  /** Returns whether the call can be made again at all. Default: always. */
+  readonly canRepeat?: (() => boolean) | undefined;
   readonly onRetry?: (error: AanaError, delayMs: number) => void;
 }
 
@@ -101,9 +103,19 @@ class Failures {
 }
 
 async function waitOrThrow(error: unknown, failures: Failures, options: RetryOptions): Promise<void> {
-  const { clock, random, signal, retries, delayMs = BASE_MS, maxDelayMs = CEILING_MS, isRetried, onRetry } = options;
+  const {
+    clock,
+    random,
+    signal,
+    retries,
+    delayMs = BASE_MS,
+    maxDelayMs = CEILING_MS,
+    isRetried,
+    canRepeat,
+    onRetry,
+  } = options;
   const isRepeated = error instanceof AanaError && (isLoss(error) || isRetried?.(error) === true);
-  if (!isRepeated || failures.isTooMany(retries)) throw error;
+  if (!isRepeated || canRepeat?.() === false || failures.isTooMany(retries)) throw error;
   const waitMs = random() * Math.min(maxDelayMs, delayMs * 2 ** Math.max(0, failures.count - 1));
   onRetry?.(error, waitMs);
   await clock.delay(waitMs, signal);

@@ -60,6 +60,12 @@ function onFrame(frame: HostFrame): void {
     case 'ack':
       server?.acknowledge(frame.id, frame.values);
       return;
+    case 'feed':
+      server?.feed(frame.id, frame.values);
+      return;
+    case 'fed':
+      server?.endFeed(frame.id, frame.error);
+      return;
     case 'ping':
       void answerPing();
       return;

@@ -1,5 +1,5 @@
 import { type Clock, within } from '../../core/clock.ts';
-import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
+import type { CallAnswer, HostFrame } from '../../rpc/frames.ts';
 import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
 import { replicaLost } from './replica-lost.ts';
 import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
@@ -52,7 +52,7 @@ export class ReplicaWork {
     await this.#connection.reconfigure(spec);
   }
 
-  onAnswer(frame: Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>): void {
+  onAnswer(frame: CallAnswer): void {
     this.#connection.onAnswer(frame);
   }
 

@@ -8,6 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
 import { launcherPath } from '../../processes/index.ts';
+import type { CallProgress } from '../calls/replica-calls.ts';
 import { skip } from '../../test/skip.ts';
 import {
   collect,
@@ -49,6 +50,18 @@ Set_('turns an unexpected exception of the implementation into an internal error
   const error = await failure(set.call('failUnknown', {}));
   assert.equal([error.name, error.kind], ['TypeError', 'internal']);
   assert.equal(await set.call('echo', {}), {});
+});
+
+Set_('carries the progress of a call to the caller who asks for it, once for each percent', async () => {
+  const set = await started();
+  const reports: CallProgress[] = [];
+  const args = { fractions: [0, 0.001, 0.25, 0.2, 0.255, null, 0.5, -1, 7] };
+  assert.is(await set.call('report', args, { onProgress: (report) => void reports.push(report) }), true);
+  assert.equal(
+    reports,
+    [0, 0.25, 0.5].map((fraction) => ({ stage: 'running', fraction, text: '' })),
+  );
+  assert.is(await set.call('report', args), false);
 });
 
 Set_('names an unknown method', async () => {

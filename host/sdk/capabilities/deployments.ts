@@ -1,6 +1,8 @@
 import type * as z from 'zod/mini';
 import {
+  AsrBatchOutput,
   AsrOutput,
+  type BatchedWhisperParams,
   type ChatDialogInput,
   ChatOutput,
   ChatOutputWithDetails,
@@ -13,6 +15,9 @@ import {
   type TextChunk,
   type ToolChoice,
   type ToolDefinitionInput,
+  type VadParams,
+  type VadSegment,
+  VadSegments,
   type WhisperParams,
 } from '../../schemas/index.ts';
 import { Audio, type HandleScope, Stream } from './handles.ts';
@@ -80,6 +85,38 @@ export class AsrDeployment extends Deployment {
   transcribe(audio: Audio, params?: Partial<WhisperParams> | null): AsrOutput {
     return typed(AsrOutput, this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
   }
+
+  /** Transcribes. Each value has one segment, when it is final; the language may come last, without a segment. */
+  transcribeStream(audio: Audio, params?: Partial<WhisperParams> | null): Stream<AsrOutput> {
+    return this.stream<AsrOutput>('transcribe_stream', withoutAbsent({ audio, params }));
+  }
+
+  /** Transcribes several audios at the same time. The lists of the answer have one element for each. */
+  transcribeBatch(audios: readonly Audio[], params?: Partial<WhisperParams> | null): AsrBatchOutput {
+    const answer = this.call<AsrBatchOutput>('transcribe_batch', withoutAbsent({ audio_batch: audios, params }));
+    return typed(AsrBatchOutput, answer);
+  }
+
+  /** Like `transcribeStream`, for segments of the audio: the given ones, or those with speech. */
+  transcribeInChunks(audio: Audio, options: ChunksOptions = {}): Stream<AsrOutput> {
+    return this.stream<AsrOutput>('transcribe_in_chunks', withoutAbsent({ audio, ...options }));
+  }
+}
+
+export interface ChunksOptions {
+  /** As `asrPreprocessVad` returns them. Default: the parts with speech. */
+  readonly vad_segments?: readonly VadSegment[] | null | undefined;
+  /** Most windows that are transcribed at the same time. Default: 4. */
+  readonly batch_size?: number | undefined;
+  readonly params?: Partial<BatchedWhisperParams> | null | undefined;
+}
+
+/** Voice activity detection. */
+export class VadDeployment extends Deployment {
+  /** Finds the parts with speech, and groups them to segments that are transcribed in one piece each. */
+  asrPreprocessVad(audio: Audio, params?: Partial<VadParams> | null): VadSegments {
+    return typed(VadSegments, this.call<VadSegments>('asr_preprocess_vad', withoutAbsent({ audio, params })));
+  }
 }
 
 /** Speaker diarization. */
@@ -142,7 +179,9 @@ export class LlmDeployment extends Deployment {
 }
 
 /** The methods of the usual deployment. Called with a name, it returns that deployment. */
-export type Asr = ((deployment: string) => AsrDeployment) & Pick<AsrDeployment, 'transcribe'>;
+export type Asr = ((deployment: string) => AsrDeployment) &
+  Pick<AsrDeployment, 'transcribe' | 'transcribeStream' | 'transcribeBatch' | 'transcribeInChunks'>;
+export type Vad = ((deployment: string) => VadDeployment) & Pick<VadDeployment, 'asrPreprocessVad'>;
 export type Diarization = ((deployment: string) => DiarizationDeployment) & Pick<DiarizationDeployment, 'diarize'>;
 export type Llm = ((deployment: string) => LlmDeployment) & Pick<LlmDeployment, 'chat' | 'chatStream' | 'countTokens'>;
 

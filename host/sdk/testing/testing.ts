@@ -91,7 +91,7 @@ export interface RunResult {
   /** The streamed values. */
   readonly written: readonly unknown[];
   readonly logs: readonly { readonly level: LogLevel; readonly message: string; readonly fields: unknown }[];
-  readonly progress: readonly { readonly fraction: number; readonly text: string }[];
+  readonly progress: readonly { readonly fraction: number; readonly text: string; readonly until?: number }[];
   /** Outbound requests in order. */
   readonly requests: readonly FakeRequest[];
   /** Calls of deployments in order. */
@@ -129,7 +129,7 @@ class FakeRun {
   readonly written: unknown[] = [];
   readonly logs: { level: LogLevel; message: string; fields: unknown }[] = [];
   readonly calls: { deployment: string; method: string; args: unknown }[] = [];
-  readonly progress: { fraction: number; text: string }[] = [];
+  readonly progress: { fraction: number; text: string; until?: number }[] = [];
   readonly requests: FakeRequest[] = [];
   readonly #fakes: FakeHost;
   readonly #plugin: Plugin;
@@ -178,7 +178,10 @@ class FakeRun {
       priority: () => this.#fakes.priority ?? 0,
       traceparent: () => this.#fakes.traceparent,
     },
-    progress: { report: (fraction, text) => void this.progress.push({ fraction, text }) },
+    progress: {
+      report: (fraction, text) => void this.progress.push({ fraction, text }),
+      reportStep: (fraction, until, text) => void this.progress.push({ fraction, text, until }),
+    },
     output: {
       write: (chunk) => atBorder(() => this.#write(chunk)),
       forward: (source) =>

@@ -39,7 +39,7 @@ Migrating('the check finds names that this package does not have', () => {
     'ctx.frames',
     'schemas.WhisperParams.beams',
     'WhisperConfig.size',
-    'WhisperDeployment.transcribe_batch',
+    'WhisperDeployment.transcribe_all',
     'Endpoint.start',
     'repositories.videos.remove',
     'num_replica',

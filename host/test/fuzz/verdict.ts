@@ -28,7 +28,7 @@ export class Judge {
         : [`the media type ${JSON.stringify(type)} is not documented for ${status}`];
     return [
       ...this.#checkBody(type, schema, text, isWhole),
-      ...(status >= 400 ? checkError(text) : this.#checkAccepted(operation, request)),
+      ...(status >= 400 ? checkError(operation.path, status, text) : this.#checkAccepted(operation, request)),
     ];
   }
 
@@ -90,8 +90,16 @@ function absolute(value: unknown): unknown {
   );
 }
 
-function checkError(text: string): string[] {
+/** Errors have our form, except in the APIs of others. */
+function checkError(path: string, status: number, text: string): string[] {
   const body = JSON.parse(text) as Record<string, unknown>;
+  const inner = body['error'] as Readonly<Record<string, unknown>> | undefined;
+  if (path.startsWith('/v1/'))
+    return ['message', 'type', 'param', 'code']
+      .filter((key) => !(key in (inner ?? {})))
+      .map((key) => `the error has no ${key}`);
+  if (path === '/chat/completions' && status === 404)
+    return typeof inner?.['message'] === 'string' ? [] : ['the error has no message'];
   const missing = FOUR_KEYS.filter((key) => !(key in body));
   const more = Object.keys(body).filter((key) => !FOUR_KEYS.includes(key) && key !== 'detail');
   return [

@@ -19,6 +19,8 @@ import {
   WhisperConfig,
   SpeakerDiarizationConfig,
   SpeakerDiarizationDeployment,
+  VadConfig,
+  VadDeployment,
   WhisperDeployment,
 } from '../../deployments/index.ts';
 import { REQUEST_ERRORS } from '../../http/response/error-catalogue.ts';
@@ -57,6 +59,7 @@ const SCHEMAS: Readonly<Record<string, z.core.$ZodType>> = {
   LlamaEmbeddingConfig: LlamaEmbeddingConfig.schema,
   LlamaRerankConfig: LlamaRerankConfig.schema,
   SpeakerDiarizationConfig: SpeakerDiarizationConfig.schema,
+  VadConfig: VadConfig.schema,
 };
 const METHODS: Readonly<Record<string, object>> = {
   WhisperDeployment: WhisperDeployment.methods,
@@ -65,6 +68,7 @@ const METHODS: Readonly<Record<string, object>> = {
   LlamaEmbeddingDeployment: LlamaEmbeddingDeployment.methods,
   LlamaRerankDeployment: LlamaRerankDeployment.methods,
   SpeakerDiarizationDeployment: SpeakerDiarizationDeployment.methods,
+  VadDeployment: VadDeployment.methods,
 };
 /** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {

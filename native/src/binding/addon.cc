@@ -9,6 +9,7 @@
 #include "binding/llama_embedding_wrap.h"
 #include "binding/llama_engine_wrap.h"
 #include "binding/logger.h"
+#include "binding/voice_detector_wrap.h"
 #include "binding/whisper_engine_wrap.h"
 #include "core/cuda_driver.h"
 #include "core/devices.h"
@@ -94,6 +95,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   exports.Set("quantizeModel", Napi::Function::New(env, QuantizeFromJs, "quantizeModel"));
   exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
   exports.Set("loadLlamaEmbedding", Napi::Function::New(env, LoadLlamaEmbedding, "loadLlamaEmbedding"));
+  exports.Set("loadVoiceDetector", Napi::Function::New(env, LoadVoiceDetector, "loadVoiceDetector"));
   exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));
   return exports;
 }

@@ -92,6 +92,12 @@ llama::Dialog ToDialog(Napi::Env env, const Napi::Object& object) {
 
 llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
   const auto object = ToObject(env, value, "the prompt");
+  const auto tokens = object.Get("tokens");
+  if (tokens.IsTypedArray() && tokens.As<Napi::TypedArray>().TypedArrayType() == napi_int32_array) {
+    const auto given = tokens.As<Napi::Int32Array>();
+    return llama::TokenPrompt{{given.Data(), given.Data() + given.ElementLength()}};
+  }
+  if (!tokens.IsUndefined()) throw Napi::TypeError::New(env, "the tokens of a prompt are not an Int32Array");
   if (object.Get("messages").IsUndefined()) return String(object, "text");
   return ToDialog(env, object);
 }

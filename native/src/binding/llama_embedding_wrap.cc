@@ -1,6 +1,5 @@
 #include "binding/llama_embedding_wrap.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,17 +19,10 @@ namespace {
 
 using aana::Write;  // of the events that engines share
 
-template <class Array, class Item>
-Array ToArray(Napi::Env env, const std::vector<Item>& items) {
-  auto array = Array::New(env, items.size());
-  std::ranges::copy(items, array.Data());
-  return array;
-}
-
 void Write(Napi::Object& object, const llama::VectorsEvent& event) {
   object.Set("type", "vectors");
-  object.Set("values", ToArray<Napi::Float32Array>(object.Env(), event.values));
-  object.Set("tokens", ToArray<Napi::Int32Array>(object.Env(), event.n_tokens));
+  object.Set("values", ToTypedArray<Napi::Float32Array>(object.Env(), event.values));
+  object.Set("tokens", ToTypedArray<Napi::Int32Array>(object.Env(), event.n_tokens));
 }
 
 void Write(Napi::Object& object, const llama::CancelledEvent&) { object.Set("type", "cancelled"); }
@@ -81,13 +73,30 @@ llama::Truncation ToTruncation(const Napi::Object& object) {
   throw Napi::TypeError::New(object.Env(), "truncate must be none, start or end");
 }
 
+std::vector<int32_t> ToTokens(const Napi::Array& array) {
+  std::vector<int32_t> tokens;
+  tokens.reserve(array.Length());
+  for (uint32_t i = 0; i < array.Length(); i++) {
+    const Napi::Value item = array.Get(i);
+    if (!item.IsNumber()) throw Napi::TypeError::New(array.Env(), "a token is not a number");
+    tokens.push_back(item.As<Napi::Number>().Int32Value());
+  }
+  return tokens;
+}
+
+llama::TextOrTokens ToText(const Napi::Value& item) {
+  if (item.IsArray()) return ToTokens(item.As<Napi::Array>());
+  if (!item.IsString()) throw Napi::TypeError::New(item.Env(), "texts has an item that is not a string or an array of tokens");
+  return item.As<Napi::String>().Utf8Value();
+}
+
 llama::EmbeddingRequest ToRequest(const Napi::CallbackInfo& info) {
   const auto texts = ToObject(info.Env(), info[1], "the texts");
   const auto options = ToObject(info.Env(), info[2], "options");
   llama::EmbeddingRequest request;
   request.id = ToRequestId(info);
   if (Has(texts, "query")) request.query = String(texts, "query");
-  request.texts = OptionalStrings(texts, "texts");
+  request.texts = OptionalList<llama::TextOrTokens>(texts, "texts", ToText);
   request.terms = ToRequestTerms(options);
   if (Has(options, "truncate")) request.truncation = ToTruncation(options);
   return request;

@@ -87,6 +87,10 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
 void Write(Napi::Object& object, const llama::CountEvent& event) {
   object.Set("type", "count");
   object.Set("tokens", event.n_tokens);
+  if (event.tokens.empty()) return;
+  object.Set("ids", ToTypedArray<Napi::Int32Array>(object.Env(), event.tokens));
+  object.Set("bytes", Napi::Buffer<char>::Copy(object.Env(), event.text.data(), event.text.size()));
+  object.Set("lengths", ToTypedArray<Napi::Int32Array>(object.Env(), event.n_bytes));
 }
 
 llama::Overflow ToOverflow(const Napi::Object& options) {
@@ -170,7 +174,11 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
 
 llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
-  return {ToRequestId(info), ToPrompt(env, info[1]), ToRequestTerms(ToObject(env, info[2], "options"))};
+  const auto options = ToObject(env, info[2], "options");
+  llama::CountRequest request{.id = ToRequestId(info), .prompt = ToPrompt(env, info[1]), .terms = ToRequestTerms(options)};
+  request.tells_tokens = options.Get("tellsTokens").ToBoolean();
+  request.has_outer_tokens = !Has(options, "outerTokens") || options.Get("outerTokens").ToBoolean();
+  return request;
 }
 
 Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template) {

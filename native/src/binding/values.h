@@ -2,6 +2,7 @@
 
 #include <napi.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -30,5 +31,13 @@ std::vector<Item> OptionalList(const Napi::Object& object, const char* key, Read
   return items;
 }
 std::vector<std::string> OptionalStrings(const Napi::Object& object, const char* key);
+
+// A typed array of the numbers.
+template <class Array, class Item>
+Array ToTypedArray(Napi::Env env, const std::vector<Item>& items) {
+  auto array = Array::New(env, items.size());
+  std::ranges::copy(items, array.Data());
+  return array;
+}
 
 }  // namespace aana

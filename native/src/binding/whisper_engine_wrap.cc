@@ -1,5 +1,6 @@
 #include "binding/whisper_engine_wrap.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,10 +9,10 @@
 #include <vector>
 
 #include "binding/at_exit.h"
+#include "binding/audio_values.h"
 #include "binding/js_queue.h"
 #include "binding/request_values.h"
 #include "binding/values.h"
-#include "core/whisper/audio/channel_mix.h"
 #include "core/whisper/whisper_engine.h"
 
 namespace aana {
@@ -37,6 +38,10 @@ Napi::Object ToJs(Napi::Env env, const WhisperSegment& segment) {
   entry.Set("averageLogProbability", segment.average_log_probability);
   entry.Set("noSpeechProbability", segment.no_speech_probability);
   entry.Set("words", words);
+  if (!segment.language.empty()) {
+    entry.Set("language", segment.language);
+    entry.Set("languageProbability", segment.language_probability);
+  }
   return entry;
 }
 
@@ -68,48 +73,66 @@ Napi::Value Failure(Napi::Env env, const char* code, const std::string& message,
   return error.Value();
 }
 
-ChannelFile ReadChannelFile(const Napi::Value& value) {
-  if (!value.IsObject() || value.IsArray()) throw Napi::TypeError::New(value.Env(), "audio is neither a Float32Array nor a list of files");
-  const auto object = value.As<Napi::Object>();
-  constexpr double kMaxSamples = 1e12;
-  return {String(object, "path"), static_cast<int64_t>(Number(object, "samples", 0, kMaxSamples)), String(object, "name")};
-}
-
-// Copies samples. Files are opened by the engine.
-OpenAudio ReadAudio(const Napi::Value& value) {
-  if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_float32_array) {
-    const auto array = value.As<Napi::Float32Array>();
-    const auto audio = std::make_shared<const AudioInMemory>(std::vector<float>(array.Data(), array.Data() + array.ElementLength()));
-    return [audio] { return audio; };
+std::vector<SpeechRegion> ReadClips(const Napi::Array& list) {
+  std::vector<SpeechRegion> clips;
+  for (uint32_t i = 0; i < list.Length(); i++) {
+    const Napi::Value value = list.Get(i);
+    if (!value.IsObject()) throw Napi::TypeError::New(list.Env(), "a clip is not an object");
+    const auto clip = value.As<Napi::Object>();
+    const auto sample = [&](const char* key) { return static_cast<int64_t>(Number(clip, key, 0, kMaxSamples)); };
+    clips.push_back({sample("begin"), sample("end")});
   }
-  if (!value.IsArray()) throw Napi::TypeError::New(value.Env(), "audio is neither a Float32Array nor a list of files");
-  const auto list = value.As<Napi::Array>();
-  std::vector<ChannelFile> files;
-  for (uint32_t i = 0; i < list.Length(); i++) files.push_back(ReadChannelFile(list.Get(i)));
-  return [files = std::move(files)] { return std::make_shared<const ChannelMix>(files); };
+  return clips;
 }
 
 WhisperParams ReadParams(const Napi::Object& object) {
   WhisperParams params;
-  params.language = object.Get("language").ToString();
-  params.beam_size = object.Get("beamSize").ToNumber();
-  params.best_of = object.Get("bestOf").ToNumber();
-  params.translate = object.Get("translate").ToBoolean();
-  if (object.Get("initialPrompt").IsString()) params.initial_prompt = object.Get("initialPrompt").ToString();
-  const auto read = [&](const char* key, float& number) {
-    if (object.Get(key).IsNumber()) number = object.Get(key).ToNumber();
+  const auto text = [&](const char* key, std::string& value) {
+    if (object.Get(key).IsString()) value = object.Get(key).ToString();
   };
-  read("logProbThreshold", params.log_prob_threshold);
-  read("noSpeechThreshold", params.no_speech_threshold);
-  read("lengthPenalty", params.length_penalty);
-  read("maxInitialTimestamp", params.max_initial_timestamp);
-  params.without_timestamps = object.Get("withoutTimestamps").ToBoolean();
-  params.word_timestamps = object.Get("wordTimestamps").ToBoolean();
-  params.vad = object.Get("vad").ToBoolean();
-  params.temperatures.clear();
-  const auto temperatures = object.Get("temperatures").As<Napi::Array>();
-  for (uint32_t i = 0; i < temperatures.Length(); i++) params.temperatures.push_back(temperatures.Get(i).ToNumber());
+  const auto number = [&](const char* key, auto& value) {
+    if (object.Get(key).IsNumber()) value = object.Get(key).ToNumber();
+  };
+  const auto flag = [&](const char* key, bool& value) {
+    if (object.Get(key).IsBoolean()) value = object.Get(key).ToBoolean();
+  };
+  const auto list = [&](const char* key, auto& values) {
+    if (!object.Get(key).IsArray()) return;
+    values.clear();
+    const auto array = object.Get(key).As<Napi::Array>();
+    for (uint32_t i = 0; i < array.Length(); i++) values.push_back(array.Get(i).ToNumber());
+  };
+  text("language", params.language);
+  flag("translate", params.translate);
+  flag("multilingual", params.multilingual);
+  text("initialPrompt", params.initial_prompt);
+  text("prefix", params.prefix);
+  text("hotwords", params.hotwords);
+  flag("conditionOnPreviousText", params.condition_on_previous_text);
+  number("promptResetOnTemperature", params.prompt_reset_on_temperature);
+  number("beamSize", params.beam_size);
+  number("patience", params.patience);
+  number("bestOf", params.best_of);
+  list("temperatures", params.temperatures);
   if (params.temperatures.empty()) throw Napi::RangeError::New(object.Env(), "temperatures is empty");
+  number("logProbThreshold", params.log_prob_threshold);
+  number("noSpeechThreshold", params.no_speech_threshold);
+  number("compressionRatioThreshold", params.compression_ratio_threshold);
+  number("lengthPenalty", params.length_penalty);
+  number("repetitionPenalty", params.repetition_penalty);
+  number("noRepeatNgramSize", params.no_repeat_ngram_size);
+  flag("suppressBlank", params.suppress_blank);
+  list("suppressTokens", params.suppress_tokens);
+  number("maxInitialTimestamp", params.max_initial_timestamp);
+  number("maxNewTokens", params.max_new_tokens);
+  number("audioContext", params.audio_context);
+  flag("withoutTimestamps", params.without_timestamps);
+  flag("wordTimestamps", params.word_timestamps);
+  text("prependPunctuations", params.prepend_punctuations);
+  text("appendPunctuations", params.append_punctuations);
+  flag("vad", params.vad);
+  if (object.Get("clips").IsArray()) params.clips = ReadClips(object.Get("clips").As<Napi::Array>());
+  if (object.Get("maxWindows").IsNumber()) params.max_windows = std::max(0, object.Get("maxWindows").ToNumber().Int32Value());
   return params;
 }
 
@@ -121,6 +144,7 @@ WhisperOptions ReadOptions(const Napi::Object& object) {
   if (object.Get("device").IsString()) options.device = object.Get("device").ToString();
   options.threads = object.Get("threads").ToNumber();
   options.max_states = object.Get("maxStates").ToNumber();
+  if (object.Get("batchSize").IsNumber()) options.batch_size = object.Get("batchSize").ToNumber();
   if (object.Get("modelSize").IsString()) options.model_size = object.Get("modelSize").ToString();
   return options;
 }

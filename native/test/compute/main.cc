@@ -1,6 +1,7 @@
 // Tests of the kernels against plain loops in double precision. On a processor without the instructions there is nothing to test.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -133,21 +134,61 @@ void TestAttend(int n, int split, float most) {
   }
 }
 
-void TestAttendOne(int n) {
-  constexpr size_t kStride = 3 * kHead;
-  std::vector<uint16_t> k(static_cast<size_t>(n) * kStride), v(k.size());
-  std::vector<float> keys(k.size()), values(k.size());
-  for (size_t i = 0; i < k.size(); i++) {
-    k[i] = static_cast<uint16_t>(RandomHalf() | (random_numbers() % 2) << 15U);
-    v[i] = RandomHalf();
-    keys[i] = ToFloat(k[i]);
-    values[i] = ToFloat(v[i]);
+// Keys and values as halves, with their values.
+struct HalfAudio {
+  explicit HalfAudio(int n) : k(static_cast<size_t>(n) * kStride), v(k.size()), keys(k.size()), values(k.size()) {
+    for (size_t i = 0; i < k.size(); i++) {
+      k[i] = static_cast<uint16_t>(RandomHalf() | (random_numbers() % 2) << 15U);
+      v[i] = RandomHalf();
+      keys[i] = ToFloat(k[i]);
+      values[i] = ToFloat(v[i]);
+    }
+  }
+
+  static constexpr size_t kStride = 3 * kHead;
+  std::vector<uint16_t> k, v;
+  std::vector<float> keys, values;
+};
+
+void TestAttendMany(int n) {
+  const HalfAudio audio(n);
+  constexpr int kQueries = 5;
+  constexpr size_t kQueryStride = 2 * kHead;
+  const auto q = Random(kQueries * kQueryStride, 3);
+  const auto attend = [&](int first, int n_queries) {
+    std::vector<float> out(q.size(), 7.0F), scratch(SharedAttentionScratch(n, n_queries), std::numeric_limits<float>::quiet_NaN());
+    FastKernels()->attend_many(q.data() + static_cast<size_t>(first) * kQueryStride, kQueryStride, n_queries, audio.k.data(), audio.v.data(), HalfAudio::kStride, n, out.data(), scratch.data());
+    return out;
+  };
+  const auto together = attend(0, kQueries);
+  for (int row = 0; row < kQueries; row++) {
+    const auto at = static_cast<size_t>(row) * kQueryStride;
+    const auto expected = Attention(q.data() + at, audio.keys, audio.values, HalfAudio::kStride, n, 1);
+    const auto alone = attend(row, 1);
+    for (size_t i = 0; i < kHead; i++) {
+      const auto what = "value " + std::to_string(i) + " of query " + std::to_string(row) + " for " + std::to_string(n) + " tokens";
+      ExpectNear(together[at + i], expected[i], 2e-6, what);
+      Expect(together[at + i] == alone[i], what + " depends on the other queries");
+    }
+    Expect(together[at + kHead] == 7.0F, "the other head was written");
+  }
+}
+
+void TestAttendCells(int n) {
+  const HalfAudio audio(2 * n);
+  std::vector<int32_t> cells;
+  std::vector<float> keys, values;
+  for (int i = 0; i < n; i++) {
+    cells.push_back((7 * i + 3) % (2 * n));
+    const auto at = static_cast<std::ptrdiff_t>(static_cast<size_t>(cells.back()) * HalfAudio::kStride);
+    keys.insert(keys.end(), audio.keys.begin() + at, audio.keys.begin() + at + kHead);
+    values.insert(values.end(), audio.values.begin() + at, audio.values.begin() + at + kHead);
   }
   const auto q = Random(kHead, 3);
   std::vector<float> out(kHead), scores(static_cast<size_t>((n + kLanes - 1) / kLanes * kLanes));
-  FastKernels()->attend_one(q.data(), k.data(), v.data(), kStride, n, out.data(), scores.data());
-  const auto expected = Attention(q.data(), keys, values, kStride, n, 1);
-  for (size_t i = 0; i < kHead; i++) ExpectNear(out[i], expected[i], 2e-6, "value " + std::to_string(i) + " of " + std::to_string(n) + " tokens");
+  FastKernels()->attend_cells(q.data(), audio.k.data(), audio.v.data(), HalfAudio::kStride, cells.data(), n, out.data(), scores.data());
+  const auto expected = Attention(q.data(), keys, values, kHead, n, 1);
+  for (size_t i = 0; i < kHead; i++) ExpectNear(out[i], expected[i], 2e-6, "value " + std::to_string(i) + " of " + std::to_string(n) + " cells");
 }
 
 void TestKernels() {
@@ -169,8 +210,11 @@ void TestKernels() {
     for (const int n : {1, 2, 15, 16, 63, 64, 65, 130}) TestAttend(n, n / 3, 2);
   });
   Test("attention to one token by large scores has no overflow", [] { TestAttend(70, 24, 40); });
-  Test("attention of one token to halves is that of a plain loop", [] {
-    for (const int n : {1, 2, 15, 16, 17, 100, 1500}) TestAttendOne(n);
+  Test("attention of several tokens to halves is that of a plain loop, and no token changes the result of another", [] {
+    for (const int n : {1, 2, 15, 16, 17, 100, 1499, 1500}) TestAttendMany(n);
+  });
+  Test("attention to cells of a cache is that of a plain loop over them", [] {
+    for (const int n : {1, 2, 15, 16, 17, 100, 448}) TestAttendCells(n);
   });
   Test("GELU is that of its formula, also where it is flat", [] {
     auto x = Random(1003, 12);

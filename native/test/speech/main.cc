@@ -4,6 +4,7 @@
 
 int main() {
   aana::test::TestAudioFiles();
+  aana::test::TestClipWindows();
   aana::test::TestSpeechWindows();
   return aana::test::ExitStatus();
 }

@@ -264,6 +264,17 @@ void TestSpeechWindows() {
     ExpectNear(static_cast<double>(cut.windows[1].front().end) / kSecond, 43.3, 2, "the end of the second window");
     Expect(cut.known_at.front() <= 32 * kSecond, std::to_string(cut.known_at.front() / kSecond) + " s");
   });
+  Test("text of a window with hardly a voice needs a sure model that hears speech", [] {
+    const auto left = [](float voice) {
+      std::vector<WhisperSegment> segments;
+      for (const auto& [log_probability, no_speech] : {std::pair{-0.9, 0.1}, {-0.3, 0.1}, {-0.3, 0.7}}) segments.push_back({"text", 0, 1, log_probability, no_speech, {}});
+      SpeechWindow window({{0, kSecond}});
+      if (voice >= 0) window.set_voice(voice);
+      LeaveOutInvented(window, WhisperParams{}, segments);
+      return segments.size();
+    };
+    Expect(left(-1) == 3 && left(0.6F) == 3 && left(0.3F) == 1, std::to_string(left(0.3F)) + " segments");
+  });
   Test("an audio without samples has no windows", [] {
     const Noise audio(0);
     Expect(SpeechCutter(audio).Cut({{}, std::nullopt, 0, 0, true}).empty(), "windows of speech");

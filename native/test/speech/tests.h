@@ -3,6 +3,7 @@
 namespace aana::test {
 
 void TestAudioFiles();
+void TestClipWindows();
 void TestSpeechWindows();
 
 }  // namespace aana::test

@@ -1,5 +1,5 @@
 import { type Context, defineEndpoint, SamplingParams, TextChunk, VideoInput, z } from 'aana-host/plugin';
-import { lastChat } from './summary.ts';
+import { lastChat, TRANSCRIBED } from './summary.ts';
 import { transcriptPieces } from './transcript.ts';
 
 const input = z.strictObject({
@@ -46,7 +46,9 @@ export const summarizeVideoStream = defineEndpoint({
 
 function transcribed({ video }: Input, ctx: Context): string[] {
   const audio = ctx.video.open(video).extractAudio();
+  ctx.progress(0, 'transcribing', { until: TRANSCRIBED });
   const transcript = ctx.asr.transcribe(audio);
   audio[Symbol.dispose]();
+  ctx.progress(TRANSCRIBED, 'summarizing');
   return transcriptPieces(transcript);
 }

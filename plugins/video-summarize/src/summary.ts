@@ -29,6 +29,9 @@ const sampling: SamplingParams = { temperature: 0, min_p: 0.1, frequency_penalty
 /** No penalty, because a faithful sentence repeats words. */
 const shortSampling: SamplingParams = { ...sampling, frequency_penalty: 0 };
 
+/** The progress of a run whose transcript is there. */
+export const TRANSCRIBED = 0.7;
+
 export interface Chat {
   readonly dialog: ChatDialog;
   readonly options: ChatOptions;
@@ -52,7 +55,10 @@ export function lastChat(
     return chat(shortTranscriptPrompt(parts.join()), shortSampling, wanted, answerTokens);
   while (parts.length > 1) {
     const notes = parts.map((part, at) => {
-      ctx.progress(at / parts.length, `summarizing part ${at + 1} of ${parts.length}`);
+      ctx.progress(
+        TRANSCRIBED + (1 - TRANSCRIBED) * (at / parts.length),
+        `summarizing part ${at + 1} of ${parts.length}`,
+      );
       const { dialog, options } = chat(promptFor(part), sampling, wanted, notesTokens);
       return llm.chat(dialog, options).message.content.trim();
     });

@@ -29,6 +29,8 @@ export interface Segment {
   readonly words: readonly Word[];
   /** Name of the channel or speaker, when they are distinguished. */
   readonly speaker?: string | undefined;
+  /** Language code, when each part of the speech has its own. */
+  readonly language?: string | undefined;
 }
 
 export interface TranscriptionInfo {
@@ -44,6 +46,9 @@ export interface Transcription {
   readonly info: TranscriptionInfo;
   readonly segments: readonly Segment[];
 }
+
+/** What becomes of the speech: its own words, or their translation into English. */
+export type Task = 'transcribe' | 'translate';
 
 /** Absent members have the deployment's defaults. */
 export interface Params {
@@ -63,6 +68,19 @@ export interface Params {
   readonly vadFilter?: boolean | undefined;
   /** `separate` transcribes each channel of separated audio, and names the channel as the speaker. */
   readonly channels?: Channels | undefined;
+  readonly task?: Task | undefined;
+  /** Text before each part of the speech, at most 4,000 characters. Names and terms are written as they stand there. */
+  readonly initialPrompt?: string | undefined;
+  /** A text whose tokens have a lower mean log-probability is unlikely, and the next temperature is tried. -100 to 0. */
+  readonly logProbThreshold?: number | undefined;
+  /** An unlikely text is left out where the probability that nobody speaks is higher. 0 to 1. */
+  readonly noSpeechThreshold?: number | undefined;
+  /** The score of a beam is divided by its length to this power, 0 to 10. */
+  readonly lengthPenalty?: number | undefined;
+  /** The latest start of the first segment of a part, in seconds, 0 to 30. */
+  readonly maxInitialTimestamp?: number | undefined;
+  /** Whether to find the language of each part of the speech, not only of the first one. Excludes `language`. */
+  readonly multilingual?: boolean | undefined;
 }
 
 /** A running transcription. */

@@ -26,6 +26,7 @@ export const worldFunctions = {
   ],
   'progress': [
     { name: 'report', waits: false },
+    { name: 'report-step', waits: false },
   ],
   'media': [
     { name: '[method]audio.duration', waits: false },

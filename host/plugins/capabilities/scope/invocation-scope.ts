@@ -3,12 +3,20 @@ import { AanaError, cancelledError } from '../../../core/errors.ts';
 import { KeptPlaces } from '../../../core/kept-places.ts';
 import type { RequestContext } from '../../../core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
-import type { DeploymentPort, MediaScopePort, PluginPorts, UploadedFile, UserPorts } from '../../ports.ts';
+import type {
+  DeploymentCallOptions,
+  DeploymentPort,
+  MediaScopePort,
+  PluginPorts,
+  UploadedFile,
+  UserPorts,
+} from '../../ports.ts';
 import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
 import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
 import type { Capability } from '../catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { HeldChars, heldCharsLimits } from './held-chars.ts';
+import { InvocationProgress } from './invocation-progress.ts';
 import { callHost } from '../index.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { CapabilityScope, Resource } from './scope.ts';
@@ -24,6 +32,8 @@ export interface InvocationScopeOptions {
   /** The URLs of the request that the invocation answers. A helper has the URLs of its parent. */
   readonly requestUrls: RequestUrls;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
+  /** Called with the progress of the invocation. Default: the progress of deployments is not asked for. */
+  readonly onProgress?: ((fraction: number, text: string) => void) | undefined;
   /** Called when a chunk could not be sent and the guest does not wait for it. */
   readonly onOutputFailed?: (error: unknown) => void;
   readonly granted: Granted;
@@ -65,10 +75,13 @@ export class InvocationScope {
 
   /** The output to the client. */
   readonly output: ClientOutput;
+  /** Undefined when nobody asks for the progress. */
+  readonly progress: InvocationProgress | undefined;
 
   constructor(options: InvocationScopeOptions) {
     this.#options = options;
-    const { write, granted, onOutputFailed, ports, context, expectedDeployments = [] } = options;
+    const { write, granted, onOutputFailed, onProgress, ports, context, expectedDeployments = [] } = options;
+    this.progress = onProgress && new InvocationProgress(onProgress);
     this.#places = new KeptPlaces({
       reserve: (name, by) => ports.deployments.reserve(name, by),
       expected: expectedDeployments,
@@ -215,7 +228,10 @@ export class InvocationScope {
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
-      callOptions: (signal = this.#signal) => ({ ...context, signal, places: this.#places }),
+      callOptions: (signal = this.#signal) => ({
+        ...{ ...context, signal, places: this.#places },
+        ...(this.progress && { onProgress: this.#onCallProgress }),
+      }),
       held: this.#held,
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
@@ -224,6 +240,10 @@ export class InvocationScope {
     };
     return this.#capabilityScope;
   }
+
+  readonly #onCallProgress: DeploymentCallOptions['onProgress'] = ({ stage, fraction }) => {
+    if (stage === 'running' && fraction !== undefined) this.progress?.onCall(fraction);
+  };
 
   #openMedia(): MediaScopePort {
     this.#places.keep();

@@ -71,17 +71,41 @@ void AttendHeads(ggml_tensor* out, int thread, int n_threads, void*) {
   }
 }
 
-void AttendTokens(ggml_tensor* out, int thread, int n_threads, void* n_keys) {
-  thread_local std::vector<float> scores;
-  const auto n = static_cast<int>(reinterpret_cast<intptr_t>(n_keys));
-  scores.resize(static_cast<size_t>((n + kLanes - 1) / kLanes * kLanes));
+// The scratch of a thread, with room for `n` values.
+float* Scratch(size_t n) {
+  thread_local std::vector<float> scratch;
+  if (scratch.size() < n) scratch.resize(n);
+  return scratch.data();
+}
+
+const uint16_t* Halves(const ggml_tensor* tensor, int64_t head) { return reinterpret_cast<const uint16_t*>(static_cast<const char*>(tensor->data) + static_cast<size_t>(head) * tensor->nb[2]); }
+
+void AttendAudio(ggml_tensor* out, int thread, int n_threads, void* data) {
+  const auto& groups = *static_cast<const std::vector<AudioRows>*>(data);
+  const int64_t n_heads = out->ne[0] / kHead;
+  auto [begin, end] = PartOf(n_heads * static_cast<int64_t>(groups.size()), thread, n_threads);
+  for (int64_t i = begin; i < end; i++) {
+    const auto& group = groups[static_cast<size_t>(i / n_heads)];
+    const int64_t head = i % n_heads;
+    const int64_t at = group.begin * out->ne[0] + head * kHead;
+    const int n_rows = group.end - group.begin;
+    FastKernels()->attend_many(static_cast<const float*>(out->src[0]->data) + at, static_cast<size_t>(out->ne[0]), n_rows, Halves(group.k, head), Halves(group.v, head),
+                               group.k->nb[1] / sizeof(uint16_t), group.n, static_cast<float*>(out->data) + at, Scratch(SharedAttentionScratch(group.n, n_rows)));
+  }
+}
+
+void AttendCells(ggml_tensor* out, int thread, int n_threads, void* data) {
+  const auto& cells = *static_cast<const CellLists*>(data);
   const auto *k = out->src[1], *v = out->src[2];
-  const auto halves = [](const ggml_tensor* tensor, int64_t head) { return reinterpret_cast<const uint16_t*>(static_cast<const char*>(tensor->data) + static_cast<size_t>(head) * tensor->nb[2]); };
   const int64_t n_heads = out->ne[0] / kHead;
   const auto [begin, end] = PartOf(n_heads * out->ne[1], thread, n_threads);
   for (int64_t i = begin; i < end; i++) {
-    FastKernels()->attend_one(static_cast<const float*>(out->src[0]->data) + i * kHead, halves(k, i % n_heads), halves(v, i % n_heads), k->nb[1] / sizeof(uint16_t), n,
-                              static_cast<float*>(out->data) + i * kHead, scores.data());
+    const auto& list = cells[static_cast<size_t>(i / n_heads)];
+    const auto n = static_cast<int>(list.size());
+    const int64_t offset = i % n_heads * kHead;
+    FastKernels()->attend_cells(static_cast<const float*>(out->src[0]->data) + i * kHead, static_cast<const uint16_t*>(k->data) + offset,
+                                static_cast<const uint16_t*>(v->data) + offset, k->nb[1] / sizeof(uint16_t), list.data(), n, static_cast<float*>(out->data) + i * kHead,
+                                Scratch(static_cast<size_t>(n) + kLanes));
   }
 }
 
@@ -91,8 +115,8 @@ void GeluValues(ggml_tensor* out, int thread, int n_threads, void*) {
 }
 
 template <size_t N>
-ggml_tensor* Custom(ggml_context* context, ggml_type type, int64_t n_values, int64_t n_rows, std::array<ggml_tensor*, N> sources, ggml_custom_op_t run, intptr_t number = 0) {
-  return ggml_custom_4d(context, type, n_values, n_rows, 1, 1, sources.data(), static_cast<int>(N), run, GGML_N_TASKS_MAX, reinterpret_cast<void*>(number));
+ggml_tensor* Custom(ggml_context* context, ggml_type type, int64_t n_values, int64_t n_rows, std::array<ggml_tensor*, N> sources, ggml_custom_op_t run, const void* data = nullptr) {
+  return ggml_custom_4d(context, type, n_values, n_rows, 1, 1, sources.data(), static_cast<int>(N), run, GGML_N_TASKS_MAX, const_cast<void*>(data));
 }
 
 bool IsMatrix(const ggml_tensor* tensor) { return tensor->ne[2] == 1 && tensor->ne[3] == 1; }
@@ -126,10 +150,49 @@ ggml_tensor* Attention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, gg
   return Custom<3>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {q, k, v}, AttendHeads);
 }
 
-ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int n, float scale, const ggml_tensor* weights) {
-  if (!FastKernels() || !IsInMainMemory(weights) || k->type != GGML_TYPE_F16 || v->type != GGML_TYPE_F16 || k->ne[0] != kHead) return nullptr;
-  GGML_ASSERT(IsMatrix(q) && k->nb[0] == sizeof(uint16_t) && ggml_are_same_stride(k, v) && k->ne[1] >= n && k->ne[2] * kHead == q->ne[0]);
-  return Custom<3>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {ggml_scale(context, q, scale), k, v}, AttendTokens, n);
+bool UsesKernels(int64_t n_values, const ggml_tensor* weights) { return FastKernels() && IsInMainMemory(weights) && n_values == kHead; }
+
+namespace {
+
+// Attention of rows `begin` to `end` of `q` by ggml.
+ggml_tensor* FlashAttention(ggml_context* context, ggml_tensor* q, int64_t begin, int64_t end, ggml_tensor* k, ggml_tensor* v, ggml_tensor* mask, float scale) {
+  const int64_t n_values = k->ne[0];
+  auto* rows = ggml_view_3d(context, q, n_values, q->ne[0] / n_values, end - begin, static_cast<size_t>(n_values) * q->nb[0], q->nb[1], static_cast<size_t>(begin) * q->nb[1]);
+  auto* out = ggml_flash_attn_ext(context, ggml_permute(context, rows, 0, 2, 1, 3), k, v, mask, scale, 0.0F, 0.0F);
+  return ggml_reshape_2d(context, out, q->ne[0], end - begin);
+}
+
+}  // namespace
+
+ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, const std::vector<AudioRows>& groups, const std::vector<ggml_tensor*>& masks, float scale,
+                            const ggml_tensor* weights) {
+  if (UsesKernels(groups.front().k->ne[0], weights)) {
+    GGML_ASSERT(q->type == GGML_TYPE_F32 && ggml_is_contiguous(q) && IsMatrix(q) && groups.back().end == q->ne[1]);
+    for (const auto& group : groups) {
+      GGML_ASSERT(group.k->type == GGML_TYPE_F16 && group.v->type == GGML_TYPE_F16 && group.k->nb[0] == sizeof(uint16_t) && ggml_are_same_stride(group.k, group.v));
+      GGML_ASSERT(group.k->ne[1] >= group.n && group.k->ne[2] * kHead == q->ne[0]);
+    }
+    return Custom<1>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {ggml_scale(context, q, scale)}, AttendAudio, &groups);
+  }
+  ggml_tensor* all = nullptr;
+  for (size_t i = 0; i < groups.size(); i++) {
+    const auto& group = groups[i];
+    auto* out = FlashAttention(context, q, group.begin, group.end, group.k, group.v, masks[i], scale);
+    all = all ? ggml_concat(context, all, out, 1) : out;
+  }
+  return all;
+}
+
+ggml_tensor* CellAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, const CellLists& cells, ggml_tensor* mask, int n_heads, float scale,
+                           const ggml_tensor* weights) {
+  const int64_t n_values = q->ne[0] / n_heads;
+  if (UsesKernels(n_values, weights)) {
+    GGML_ASSERT(q->type == GGML_TYPE_F32 && ggml_is_contiguous(q) && IsMatrix(q) && cells.size() == static_cast<size_t>(q->ne[1]));
+    GGML_ASSERT(k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16 && ggml_are_same_shape(k, v) && k->ne[0] == q->ne[0]);
+    return Custom<3>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {ggml_scale(context, q, scale), k, v}, AttendCells, &cells);
+  }
+  const auto heads = [&](ggml_tensor* cache) { return ggml_view_3d(context, cache, n_values, mask->ne[0], n_heads, cache->nb[1], static_cast<size_t>(n_values) * cache->nb[0], 0); };
+  return FlashAttention(context, q, 0, q->ne[1], heads(k), heads(v), mask, scale);
 }
 
 ggml_tensor* Gelu(ggml_context* context, ggml_tensor* x, const ggml_tensor* weights) {

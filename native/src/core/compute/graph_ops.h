@@ -2,6 +2,10 @@
 
 #include <ggml.h>
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 // Operations for graphs of ggml that the kernels compute, where the weights are in main memory and the processor has the instructions. Elsewhere
 // these functions add ggml's own operations.
 namespace aana::compute {
@@ -19,9 +23,32 @@ ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* r
 // null where the kernels cannot compute it. `weights` are any of the model's.
 ggml_tensor* Attention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int n_heads, const ggml_tensor* weights);
 
-// Returns the softmax attention of each token of `q` [values, tokens] to `n` tokens, whose keys and values are views [64, at least n, heads] of halves.
-// Scores are multiplied by `scale`. Returns null where the kernels cannot compute it.
-ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int n, float scale, const ggml_tensor* weights);
+// Rows `begin` to `end` of queries, and the `n` positions that all of them attend to: views [64, positions, heads] of halves. Positions after the first `n`
+// are zeros.
+struct AudioRows {
+  ggml_tensor* k;
+  ggml_tensor* v;
+  int n;
+  int begin;
+  int end;
+};
+
+// Returns the softmax attention of each token of `q` [values, tokens] to the audio of its group. The groups follow one another and hold all tokens. Scores
+// are multiplied by `scale`. `groups` must live until the graph was computed. `masks` are inputs [positions, tokens] of halves for the groups, or null;
+// only ggml's own operations need them. `weights` are any of the model's.
+ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, const std::vector<AudioRows>& groups, const std::vector<ggml_tensor*>& masks, float scale,
+                            const ggml_tensor* weights);
+
+// The cells of a cache that each token attends to.
+using CellLists = std::vector<std::span<const int32_t>>;
+
+// Returns the softmax attention of each token of `q` [values, tokens] to its cells of a cache, whose keys and values are [values, cells] of halves. Scores
+// are multiplied by `scale`. `cells` must live until the graph was computed. `mask` is an input [cells, tokens] of halves, or null where UsesKernels.
+ggml_tensor* CellAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, const CellLists& cells, ggml_tensor* mask, int n_heads, float scale,
+                           const ggml_tensor* weights);
+
+// Whether the kernels compute CrossAttention and CellAttention of heads with `n_values` values for a model with such weights.
+bool UsesKernels(int64_t n_values, const ggml_tensor* weights);
 
 // Returns ggml_gelu(x). `weights` are any of the model's.
 ggml_tensor* Gelu(ggml_context* context, ggml_tensor* x, const ggml_tensor* weights);

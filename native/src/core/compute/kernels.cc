@@ -19,4 +19,9 @@ size_t AttentionScratch(int n) {
   return 2 * n_padded * kHead + kAttentionRows * (n_padded + kHead);
 }
 
+size_t SharedAttentionScratch(int n, int n_queries) {
+  const size_t n_padded = (static_cast<size_t>(n) + kLanes - 1) / kLanes * kLanes;
+  return static_cast<size_t>(n_queries) * (n_padded + 2 * kHead);
+}
+
 }  // namespace aana::compute

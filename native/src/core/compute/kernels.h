@@ -30,14 +30,18 @@ struct Kernels {
   // Softmax attention without a mask of `n` tokens for a head. Rows of `q`, `k`, `v` and `out` are `stride` values apart. Computes the rows from
   // `begin` to `end`. `scratch` has room for AttentionScratch(n) values.
   void (*attend)(const float* q, const float* k, const float* v, float* out, size_t stride, int n, int begin, int end, float* scratch);
-  // Softmax attention of one token to `n` tokens for a head, whose keys and values are halves, `stride` of them apart. `scores` has room for `n` values,
-  // up to a multiple of 16. Scores are not scaled.
-  void (*attend_one)(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scores);
+  // Softmax attention of `n_queries` tokens to the same `n` positions for a head. Rows of `q` and `out` are `q_stride` values apart. Keys and values are
+  // halves, `stride` of them apart. `scratch` has room for SharedAttentionScratch(n, n_queries) values. Scores are not scaled. The result of a token does
+  // not depend on the other tokens.
+  void (*attend_many)(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scratch);
+  // Softmax attention of one token to the `n` positions that `cells` names. `scores` has room for `n` values, up to a multiple of 16.
+  void (*attend_cells)(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n, float* out, float* scores);
   // GELU by its approximation with tanh, as ggml's.
   void (*gelu)(const float* values, float* out, size_t n);
 };
 
 size_t AttentionScratch(int n);
+size_t SharedAttentionScratch(int n, int n_queries);
 // Rows that attend() computes together.
 inline constexpr int kAttentionRows = 24;
 

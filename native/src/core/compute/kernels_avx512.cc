@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/compute/avx512_math.h"
 #include "core/compute/kernels.h"
 
 namespace aana::compute {
@@ -173,21 +174,6 @@ void Multiply(const void* weights, const void* rows, int n_in, int n_out, int n_
   }
 }
 
-// e^x for x from -87 to 88, with an error of 2 units in the last place. Source: expf of the Cephes library, Stephen L. Moshier (1992).
-__m512 Exp(__m512 x) {
-  x = _mm512_max_ps(_mm512_min_ps(x, _mm512_set1_ps(88.0F)), _mm512_set1_ps(-87.0F));
-  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504088896341F)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4F), _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375F), x));
-  __m512 p = _mm512_set1_ps(1.9875691500e-4F);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.3981999507e-3F));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(8.3334519073e-3F));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(4.1665795894e-2F));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.6666665459e-1F));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(5.0000001201e-1F));
-  const __m512 y = _mm512_add_ps(_mm512_fmadd_ps(p, _mm512_mul_ps(r, r), r), _mm512_set1_ps(1.0F));
-  return _mm512_scalef_ps(y, n);
-}
-
 constexpr int kGroupRows = 6;                    // rows whose sums fit into registers
 constexpr int kVectors = kHead / kLanes;         // registers for 64 values
 
@@ -231,9 +217,6 @@ void MultiplyRows(const float* rows, size_t stride, int n, const float* columns,
     MultiplyGroup<kAdds>(from, columns, to);
   }
 }
-
-// Selects the first `n` lanes.
-__mmask16 FirstLanes(size_t n) { return n >= kLanes ? static_cast<__mmask16>(0xFFFF) : static_cast<__mmask16>((1U << n) - 1); }
 
 // Turns `n` scores into weights and returns their sum. Values up to `n_padded` become 0.
 float Softmax(float* scores, int n, int n_padded, float scale) {
@@ -293,24 +276,17 @@ void Attend(const float* q, const float* k, const float* v, float* out, size_t s
   }
 }
 
-// Returns the sum of each of 16 vectors.
-__m512 SumOfEach(const __m512* vectors) {
-  __m512 fours[4];
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; i++) {
-    const __m512* v = vectors + 4 * i;
-    const __m512 low = _mm512_add_ps(_mm512_unpacklo_ps(v[0], v[1]), _mm512_unpackhi_ps(v[0], v[1]));
-    const __m512 high = _mm512_add_ps(_mm512_unpacklo_ps(v[2], v[3]), _mm512_unpackhi_ps(v[2], v[3]));
-    // Each 128 bits have a part of the sums of four vectors.
-    fours[i] = _mm512_add_ps(_mm512_shuffle_ps(low, high, 0x44), _mm512_shuffle_ps(low, high, 0xEE));
-  }
-  const auto halve = [](__m512 a, __m512 b) { return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xDD)); };
-  return halve(halve(fours[0], fours[1]), halve(fours[2], fours[3]));
-}
+// Positions of keys and values: consecutive ones, or those that a list names.
+struct Consecutive {
+  size_t operator()(int t) const { return static_cast<size_t>(t); }
+};
+struct Listed {
+  const int32_t* cells;
+  size_t operator()(int t) const { return static_cast<size_t>(cells[t]); }
+};
 
-__m512 Halves(const uint16_t* values) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(values))); }
-
-void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scores) {
+template <class Position>
+void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, Position position, int n, float* out, float* scores) {
   __m512 query[kVectors];
 #pragma GCC unroll 4
   for (int c = 0; c < kVectors; c++) query[c] = _mm512_loadu_ps(q + c * kLanes);
@@ -318,7 +294,7 @@ void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stri
     __m512 products[kLanes];
 #pragma GCC unroll 16
     for (int i = 0; i < kLanes; i++) {
-      const auto* key = k + static_cast<size_t>(first + i < n ? first + i : n - 1) * stride;
+      const auto* key = k + position(first + i < n ? first + i : n - 1) * stride;
       products[i] = _mm512_mul_ps(query[0], Halves(key));
 #pragma GCC unroll 3
       for (int c = 1; c < kVectors; c++) products[i] = _mm512_fmadd_ps(query[c], Halves(key + c * kLanes), products[i]);
@@ -331,22 +307,109 @@ void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stri
 #pragma GCC unroll 4
   for (int c = 0; c < kVectors; c++) even[c] = odd[c] = _mm512_setzero_ps();
   for (int t = 0; t + 1 < n; t += 2) {
-    const auto* value = v + static_cast<size_t>(t) * stride;
+    const auto* value = v + position(t) * stride;
+    const auto* next_value = v + position(t + 1) * stride;
     const __m512 weight = _mm512_set1_ps(scores[t]);
     const __m512 next_weight = _mm512_set1_ps(scores[t + 1]);
 #pragma GCC unroll 4
     for (int c = 0; c < kVectors; c++) {
       even[c] = _mm512_fmadd_ps(weight, Halves(value + c * kLanes), even[c]);
-      odd[c] = _mm512_fmadd_ps(next_weight, Halves(value + stride + c * kLanes), odd[c]);
+      odd[c] = _mm512_fmadd_ps(next_weight, Halves(next_value + c * kLanes), odd[c]);
     }
   }
   const __m512 last_weight = _mm512_set1_ps(n % 2 == 1 ? scores[n - 1] : 0.0F);
-  const auto* last = v + static_cast<size_t>(n - 1) * stride;
+  const auto* last = v + position(n - 1) * stride;
   const __m512 factor = _mm512_set1_ps(1.0F / sum);
 #pragma GCC unroll 4
   for (int c = 0; c < kVectors; c++) {
     const __m512 total = _mm512_fmadd_ps(last_weight, Halves(last + c * kLanes), _mm512_add_ps(even[c], odd[c]));
     _mm512_storeu_ps(out + c * kLanes, _mm512_mul_ps(total, factor));
+  }
+}
+
+void AttendCells(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n, float* out, float* scores) {
+  AttendOne(q, k, v, stride, Listed{cells}, n, out, scores);
+}
+
+void Widen(const uint16_t* halves, float* values) {
+#pragma GCC unroll 4
+  for (int c = 0; c < kVectors; c++) _mm512_storeu_ps(values + c * kLanes, Halves(halves + c * kLanes));
+}
+
+// Sums of weighted values at even and at odd positions.
+struct ValueSums {
+  float even[kHead];
+  float odd[kHead];
+};
+
+// Adds the weighted values of `n` positions, an even number of them.
+void AddValues(const float* weights, const float* values, int n, ValueSums* sums) {
+  __m512 even[kVectors];
+  __m512 odd[kVectors];
+#pragma GCC unroll 4
+  for (int c = 0; c < kVectors; c++) {
+    even[c] = _mm512_loadu_ps(sums->even + c * kLanes);
+    odd[c] = _mm512_loadu_ps(sums->odd + c * kLanes);
+  }
+  for (int i = 0; i < n; i += 2) {
+    const __m512 weight = _mm512_set1_ps(weights[i]);
+    const __m512 next_weight = _mm512_set1_ps(weights[i + 1]);
+    const float* value = values + i * kHead;
+#pragma GCC unroll 4
+    for (int c = 0; c < kVectors; c++) {
+      even[c] = _mm512_fmadd_ps(weight, _mm512_loadu_ps(value + c * kLanes), even[c]);
+      odd[c] = _mm512_fmadd_ps(next_weight, _mm512_loadu_ps(value + kHead + c * kLanes), odd[c]);
+    }
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < kVectors; c++) {
+    _mm512_storeu_ps(sums->even + c * kLanes, even[c]);
+    _mm512_storeu_ps(sums->odd + c * kLanes, odd[c]);
+  }
+}
+
+// Adds up in the order of AttendOne, so that the result for a token is the same whatever other tokens there are. Halves are read and widened once for all
+// tokens, 16 positions at a time.
+void AttendMany(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scratch) {
+  if (n_queries == 1) return AttendOne(q, k, v, stride, Consecutive{}, n, out, scratch);
+  const auto n_padded = static_cast<size_t>((n + kLanes - 1) / kLanes * kLanes);
+  auto* sums = reinterpret_cast<ValueSums*>(scratch);
+  float* scores = scratch + static_cast<size_t>(n_queries) * 2 * kHead;
+  float widened[kLanes * kHead];
+  for (int first = 0; first < n; first += kLanes) {
+    for (int i = 0; i < kLanes; i++) Widen(k + static_cast<size_t>(first + i < n ? first + i : n - 1) * stride, widened + i * kHead);
+    for (int row = 0; row < n_queries; row++) {
+      const float* query = q + static_cast<size_t>(row) * q_stride;
+      __m512 products[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; i++) {
+        products[i] = _mm512_mul_ps(_mm512_loadu_ps(query), _mm512_loadu_ps(widened + i * kHead));
+#pragma GCC unroll 3
+        for (int c = 1; c < kVectors; c++) products[i] = _mm512_fmadd_ps(_mm512_loadu_ps(query + c * kLanes), _mm512_loadu_ps(widened + i * kHead + c * kLanes), products[i]);
+      }
+      _mm512_storeu_ps(scores + static_cast<size_t>(row) * n_padded + first, SumOfEach(products));
+    }
+  }
+  for (int row = 0; row < n_queries; row++) {
+    // The sum of the weights waits in the place of the row's result.
+    out[static_cast<size_t>(row) * q_stride] = Softmax(scores + static_cast<size_t>(row) * n_padded, n, n, 1.0F);
+    memset(sums + row, 0, sizeof(ValueSums));
+  }
+  for (int first = 0; first < n / 2 * 2; first += kLanes) {
+    const int count = n / 2 * 2 - first < kLanes ? n / 2 * 2 - first : kLanes;
+    for (int i = 0; i < count; i++) Widen(v + static_cast<size_t>(first + i) * stride, widened + i * kHead);
+    for (int row = 0; row < n_queries; row++) AddValues(scores + static_cast<size_t>(row) * n_padded + first, widened, count, sums + row);
+  }
+  const auto* last = v + static_cast<size_t>(n - 1) * stride;
+  for (int row = 0; row < n_queries; row++) {
+    float* to = out + static_cast<size_t>(row) * q_stride;
+    const __m512 last_weight = _mm512_set1_ps(n % 2 == 1 ? scores[static_cast<size_t>(row) * n_padded + static_cast<size_t>(n) - 1] : 0.0F);
+    const __m512 factor = _mm512_set1_ps(1.0F / to[0]);
+#pragma GCC unroll 4
+    for (int c = 0; c < kVectors; c++) {
+      const __m512 pairs = _mm512_add_ps(_mm512_loadu_ps(sums[row].even + c * kLanes), _mm512_loadu_ps(sums[row].odd + c * kLanes));
+      _mm512_storeu_ps(to + c * kLanes, _mm512_mul_ps(_mm512_fmadd_ps(last_weight, Halves(last + c * kLanes), pairs), factor));
+    }
   }
 }
 
@@ -363,6 +426,6 @@ void Gelu(const float* values, float* out, size_t n) {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {Pack, Unpack, Quantise, Multiply, Attend, AttendOne, Gelu};
+const Kernels kAvx512Kernels = {Pack, Unpack, Quantise, Multiply, Attend, AttendMany, AttendCells, Gelu};
 
 }  // namespace aana::compute

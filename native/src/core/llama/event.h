@@ -72,6 +72,10 @@ struct EndEvent {
 // Answers a CountRequest.
 struct CountEvent {
   int32_t n_tokens = 0;
+  // Empty unless the request asks for the tokens.
+  std::vector<llama_token> tokens = {};
+  std::string text = {};                 // of all tokens, one after the other; control tokens have theirs, too
+  std::vector<int32_t> n_bytes = {};     // in the text, for each token
 };
 
 enum class ErrorCode { kPromptTooLong, kEmptyPrompt, kTemplate, kInvalidSampling, kDeadlineExceeded, kSlowReader, kNoRoom, kEngineEnded, kFailed };

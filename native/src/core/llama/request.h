@@ -44,11 +44,15 @@ struct Request {
   std::chrono::steady_clock::time_point arrived_at = std::chrono::steady_clock::now();
 };
 
-// A request for the number of a prompt's tokens.
+// A request for the tokens of a prompt.
 struct CountRequest {
   RequestId id = 0;
   Prompt prompt;
   RequestTerms terms;
+  // Whether the answer has the tokens with their texts, and not only their number.
+  bool tells_tokens = false;
+  // Whether a text gets the tokens that the model wants around texts.
+  bool has_outer_tokens = true;
 };
 
 // A request for a completion whose prompt was read.

@@ -1,26 +1,30 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
+#include "core/whisper/search/token_segments.h"
+#include "core/whisper/search/words.h"
 #include "core/whisper/speech_windows.h"
 #include "core/whisper/types.h"
 
-struct whisper_context;
-struct whisper_state;
-
 namespace aana {
+
+// The text of a part of a window.
+struct PartText {
+  double begin;  // of the part, in seconds of the window
+  std::vector<TokenSegment> segments;
+  std::vector<std::vector<TimedWord>> words;  // of each segment; empty without times of words
+  double no_speech_probability;
+};
 
 struct SegmentReading {
   const SpeechWindow& window;
-  double duration;  // of the media, in seconds
-  bool with_words;
-  bool aligned;  // word times come from the alignment heads
+  double duration;    // of the media, in seconds
   bool whole_window;  // segments have no times and get those of the window
-  const char* language;
 };
 
-// Returns the segments of `state` from index `from` on, in media time. Leaves out tags such as [BLANK_AUDIO] and empty
-// segments.
-std::vector<WhisperSegment> ReadSegments(whisper_context* context, whisper_state* state, int from, const SegmentReading& how);
+// Returns the segments in media time. Leaves out tags such as [BLANK_AUDIO] and empty segments.
+std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const PartText& part, const SegmentReading& how);
 
 }  // namespace aana

@@ -15,6 +15,9 @@ class SpeechWindow {
  public:
   explicit SpeechWindow(std::vector<SpeechRegion> pieces) : pieces_(std::move(pieces)) {}
 
+  // The highest probability of speech in a frame of 32 ms; 1 if it was not looked for.
+  float voice() const { return voice_; }
+  void set_voice(float voice) { voice_ = voice; }
   const std::vector<SpeechRegion>& pieces() const { return pieces_; }
   int64_t begin() const { return pieces_.front().begin; }
   int64_t end() const { return pieces_.back().end; }
@@ -23,6 +26,9 @@ class SpeechWindow {
   // AudioError.
   std::vector<float> Samples(const AudioSource& media) const;
 
+  // Whether there is a sample that is not 0 between the begin and the end. Throws an AudioError.
+  bool HasSound(const AudioSource& media) const;
+
   enum class Side { kStart, kEnd };
   // Converts seconds in the window to seconds in the media. Where two pieces meet, a start gets the later time and an
   // end the earlier one.
@@ -30,6 +36,11 @@ class SpeechWindow {
 
  private:
   std::vector<SpeechRegion> pieces_;
+  float voice_ = 1;
 };
+
+// Leaves out what the model has probably invented in a window with hardly a voice: text of which it is not very sure, and
+// text where it hears no speech.
+void LeaveOutInvented(const SpeechWindow& window, const WhisperParams& params, std::vector<WhisperSegment>& segments);
 
 }  // namespace aana

@@ -3,138 +3,282 @@
 #include <whisper.h>
 
 #include <algorithm>
-#include <exception>
+#include <cmath>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "core/engine_log.h"
-#include "core/whisper/asked_temperatures.h"
+#include "core/whisper/compute_watch.h"
+#include "core/whisper/search/alignment.h"
+#include "core/whisper/search/suppressed_tokens.h"
 #include "core/whisper/segments.h"
+#include "core/whisper/speech/window_size.h"
 
 namespace aana {
 namespace {
 
-constexpr int kMaxDecoders = 8;      // whisper.cpp's limit
-constexpr int kStateFreed = -7;      // code of whisper_full_with_state when it has freed the state
+constexpr int kFramesPerSecond = 100;  // of the spectrogram
+constexpr double kPartSeconds = static_cast<double>(kWindow) / kSampleRate;
+// A rest of a window that is shorter is not decoded.
+constexpr double kLeastPart = 0.1;
 
-// State shared by the callbacks of whisper_full_with_state.
-struct Run {
-  const TranscriptionJob& job;
-  SegmentReading reading;
-  std::optional<Pulse::Pause>& pause;
-  int read = 0;  // number of segments passed on so far
-  std::exception_ptr failure = nullptr;
-
-  void HandOn(whisper_context* context, whisper_state* state) noexcept {
-    try {
-      const int count = whisper_full_n_segments_from_state(state);
-      if (count == read) return;
-      auto segments = ReadSegments(context, state, read, reading);
-      read = count;
-      if (!segments.empty()) job.on_segments(std::move(segments));
-    } catch (...) {
-      failure = std::current_exception();
-    }
+std::vector<int32_t> TextTokens(const std::vector<TokenSegment>& segments) {
+  std::vector<int32_t> tokens;
+  for (const auto& segment : segments) {
+    for (const auto& token : segment.tokens) tokens.push_back(token.id);
   }
-};
-
-// Lifts `pause` while it computes graphs, because their progress can be followed.
-Language DetectLanguage(whisper_context* context, whisper_state* state, const std::vector<float>& samples, const TranscriptionJob& job, std::optional<Pulse::Pause>& pause) {
-  const int threads = job.threads;
-  if (whisper_pcm_to_mel_with_state(context, state, samples.data(), static_cast<int>(samples.size()), threads) != 0) throw WhisperError("the spectrogram could not be computed");
-  pause.reset();
-  std::vector<float> probabilities(static_cast<size_t>(whisper_lang_max_id()) + 1);
-  const int id = whisper_lang_auto_detect_with_state(context, state, 0, threads, probabilities.data());
-  pause.emplace(job.pulse);
-  if (id < 0) throw WhisperError("the language could not be detected");
-  return {whisper_lang_str(id), probabilities[static_cast<size_t>(id)]};
-}
-
-whisper_full_params FullParams(const WhisperParams& params, int threads) {
-  const float first = params.temperatures.empty() ? 0 : params.temperatures.front();
-  const bool beams = params.beam_size > 1 && first == 0;
-  auto full = whisper_full_default_params(beams ? WHISPER_SAMPLING_BEAM_SEARCH : WHISPER_SAMPLING_GREEDY);
-  full.n_threads = threads;
-  full.no_context = true;  // requests share states, so the previous text belongs to another request
-  full.no_timestamps = params.without_timestamps;
-  full.print_progress = false;
-  full.print_realtime = false;
-  full.print_timestamps = false;
-  full.translate = params.translate;
-  if (!params.initial_prompt.empty()) full.initial_prompt = params.initial_prompt.c_str();
-  full.temperature = first;
-  full.logprob_thold = params.log_prob_threshold;
-  full.no_speech_thold = params.no_speech_threshold;
-  full.length_penalty = params.length_penalty;
-  full.max_initial_ts = params.max_initial_timestamp;
-  full.greedy.best_of = std::clamp(params.best_of, 1, kMaxDecoders);
-  full.beam_search.beam_size = std::clamp(params.beam_size, 1, kMaxDecoders);
-  return full;
+  return tokens;
 }
 
 }  // namespace
 
-bool KnownLanguage(whisper_context* context, const std::string& asked, Language& language) {
-  if (!whisper_is_multilingual(context)) {
+bool KnownLanguage(const WhisperModel& model, const std::string& asked, Language& language) {
+  if (model.vocabulary().n_languages == 0) {
     language = {"en", 1};
     return true;
   }
   if (asked.empty() || asked == "auto") return false;
   const int id = whisper_lang_id(asked.c_str());
-  if (id < 0) throw WhisperError("unknown language " + asked, Fault::kCaller);
+  if (id < 0 || id >= model.vocabulary().n_languages) throw WhisperError("unknown language " + asked, Fault::kCaller);
   language = {whisper_lang_str(id), 1};
   return true;
 }
 
-void TranscribeWindow(WhisperModel& model, const TranscriptionJob& job) {
-  const ScopedLogDemotion demotion(job.cancelled);
-  const auto& params = job.params;
-  // Reading weights and computing the spectrogram of hours of audio cannot beat.
-  std::optional<Pulse::Pause> pause(job.pulse);
-  auto& weights = params.word_timestamps ? model.with_word_times() : model.plain();
-  auto* context = weights.context();
-  auto borrowed = weights.Borrow();
-  const auto samples = job.window.Samples(job.media);
-  try {
-    if (job.language.code.empty()) job.language = DetectLanguage(context, borrowed.get(), samples, job, pause);
-    if (job.cancelled) return;
+// A window that is being transcribed, part by part: a part is what the text of one decoding covers.
+struct Transcriber::Running {
+  explicit Running(TranscriptionJob asked) : job(std::move(asked)) {}
 
-    const bool aligned = params.word_timestamps && weights.has_alignment();
-    auto full = FullParams(params, job.threads);
-    full.language = job.language.code.c_str();
-    full.token_timestamps = params.word_timestamps && !aligned;
-    Run run{job,
-            {job.window, static_cast<double>(job.media.size()) / kSampleRate, params.word_timestamps, aligned, params.without_timestamps && params.vad, job.language.code.c_str()},
-            pause};
-    full.encoder_begin_callback = [](whisper_context*, whisper_state*, void* user) {
-      auto& begun = *static_cast<Run*>(user);
-      begun.pause.reset();  // the spectrogram is ready; from now on graphs are computed
-      return !begun.job.cancelled;
-    };
-    full.encoder_begin_callback_user_data = &run;
-    full.abort_callback = [](void* user) -> bool {
-      const auto& callback_job = static_cast<Run*>(user)->job;
-      callback_job.pulse.Beat();
-      callback_job.on_node();
-      return callback_job.cancelled;
-    };
-    full.abort_callback_user_data = &run;
-    if (!aligned) {  // with alignment it is called before the times are known
-      full.new_segment_callback = [](whisper_context* callback_context, whisper_state* state, int, void* user) { static_cast<Run*>(user)->HandOn(callback_context, state); };
-      full.new_segment_callback_user_data = &run;
-    }
-    const AskedTemperatures temperatures(params.temperatures);
-    const int code = whisper_full_with_state(context, borrowed.get(), full, samples.data(), static_cast<int>(samples.size()));
-    if (code == kStateFreed) borrowed.Lost();
-    if (job.cancelled) return;
-    if (code != 0) throw WhisperError("whisper.cpp failed with code " + std::to_string(code));
-    run.HandOn(context, borrowed.get());
-    if (run.failure) std::rethrow_exception(run.failure);
-  } catch (const WhisperError&) {
-    throw;
-  } catch (const std::exception& error) {
-    borrowed.Discard();
-    throw WhisperError(std::string("whisper.cpp failed: ") + error.what());
+  double seconds_left() const { return duration - begin; }
+
+  TranscriptionJob job;
+  std::vector<int32_t> initial_prompt = {};
+  std::vector<int32_t> hotwords = {};
+  std::vector<int32_t> prefix = {};
+  double duration = 0;  // of the window
+  double begin = 0;     // of the part
+  EncodedAudioPtr audio = nullptr;
+  AudioKeys keys = {};
+  std::unique_ptr<WindowDecoder> decoder = nullptr;
+};
+
+Transcriber::Transcriber(const WhisperModel& model, int threads, Pulse& pulse, std::function<void()> on_node)
+    : model_(model), threads_(threads), pulse_(pulse), on_node_(std::move(on_node)) {}
+
+Transcriber::~Transcriber() = default;
+
+void Transcriber::Begin(TranscriptionJob job) {
+  running_.push_back(std::make_unique<Running>(std::move(job)));
+  const auto place = std::prev(running_.end());
+  try {
+    Prepare(**place);
+    BeginPart(**place);
+  } catch (...) {
+    End(place, std::current_exception());
   }
+}
+
+void Transcriber::Prepare(Running& running) {
+  const auto& params = *running.job.params;
+  for (const auto token : params.suppress_tokens) {
+    if (token < -1 || token >= model_.vocabulary().size()) throw WhisperError("suppress_tokens: the model has no token " + std::to_string(token), Fault::kCaller);
+  }
+  running.initial_prompt = model_.Tokenise(params.initial_prompt);
+  if (!params.hotwords.empty()) running.hotwords = model_.Tokenise(" " + params.hotwords);
+  if (!params.prefix.empty() && running.job.is_first) running.prefix = model_.Tokenise(" " + params.prefix);
+  if (params.condition_on_previous_text && running.job.is_first) running.job.previous = running.initial_prompt;
+  const Pulse::Pause pause(pulse_);  // allocating cannot beat
+  if (!state_) state_ = model_.NewState();
+  if (!decoder_) decoder_ = std::make_unique<Decoder>(model_.context());
+  if (!free_audio_.empty()) {
+    running.audio = std::move(free_audio_.back());
+    free_audio_.pop_back();
+  } else {
+    running.audio.reset(NewEncodedAudio(model_.context(), state_.get()));
+    if (!running.audio) throw WhisperError("not enough memory for another window: lower batch_size");
+  }
+  running.keys = {running.audio.get(), whisper_model_n_audio_ctx(model_.context())};
+}
+
+void Transcriber::BeginPart(Running& running) {
+  std::vector<float> samples;
+  {
+    const Pulse::Pause pause(pulse_);  // reading and the spectrogram cannot beat
+    samples = running.job.window->Samples(*running.job.media);
+    running.duration = static_cast<double>(samples.size()) / kSampleRate;
+    if (whisper_pcm_to_mel_with_state(model_.context(), state_.get(), samples.data(), static_cast<int>(samples.size()), threads_) != 0) {
+      throw WhisperError("the spectrogram could not be computed");
+    }
+  }
+  const int most = whisper_model_n_audio_ctx(model_.context());
+  const int asked = running.job.params->audio_context;
+  // The audio must fit.
+  running.keys.n_positions = asked > 0 ? std::clamp(asked, std::min(most, static_cast<int>(std::ceil(running.duration / kTimeStep))), most) : most;
+  SetAudioPositions(state_.get(), running.keys.n_positions);
+  {
+    const ScopedLogDemotion demotion(*running.job.cancelled);
+    const ComputeWatch watch(pulse_, [&] {
+      on_node_();
+      return running.job.cancelled->load(std::memory_order_relaxed);
+    });
+    const int offset = static_cast<int>(std::lround(running.begin * kFramesPerSecond));
+    const bool is_encoded = whisper_encode_with_state(model_.context(), state_.get(), offset, threads_) == 0;
+    if (*running.job.cancelled) return;
+    if (!is_encoded) throw WhisperError("whisper.cpp could not encode the audio");
+    SwapEncodedAudio(state_.get(), running.audio.get());
+  }
+  if (running.job.language.code.empty()) DetectLanguage(running);
+  running.decoder = std::make_unique<WindowDecoder>(model_.vocabulary(), decoder_->cells(), running.keys, TaskFor(running));
+}
+
+void Transcriber::DetectLanguage(Running& running) {
+  const auto& vocabulary = model_.vocabulary();
+  CellList cells(decoder_->cells());
+  cells.Append();
+  const DecoderRow row{vocabulary.start, &running.keys, cells.all(), true};
+  const auto logits = decoder_->Compute({&row, 1}, threads_).subspan(static_cast<size_t>(vocabulary.first_language), static_cast<size_t>(vocabulary.n_languages));
+  const auto likeliest = std::ranges::max_element(logits);
+  running.job.language = {whisper_lang_str(static_cast<int>(likeliest - logits.begin())), std::exp(static_cast<double>(*likeliest - LogSumExp(logits)))};
+  running.job.on_language(running.job.language);
+}
+
+DecodingTask Transcriber::TaskFor(const Running& running) const {
+  const auto& params = *running.job.params;
+  const auto& vocabulary = model_.vocabulary();
+  const bool without_timestamps = params.without_timestamps || model_.lacks_timestamps();
+  PromptParts parts;
+  parts.language = vocabulary.n_languages > 0 ? whisper_lang_id(running.job.language.code.c_str()) : -1;
+  parts.translate = params.translate;
+  parts.without_timestamps = without_timestamps;
+  parts.previous = params.condition_on_previous_text ? running.job.previous : running.initial_prompt;
+  parts.hotwords = running.hotwords;
+  if (running.begin == 0) parts.prefix = running.prefix;
+  const int n_positions = decoder_->weights().text_positions;
+
+  DecodingTask task;
+  task.prompt = MakePrompt(vocabulary, parts, n_positions);
+  task.logits.space = TokenOf(vocabulary, " ");
+  task.logits.suppress_blank = params.suppress_blank;
+  task.logits.without_timestamps = without_timestamps;
+  task.logits.max_initial_time = static_cast<int32_t>(std::lround(static_cast<double>(params.max_initial_timestamp) / kTimeStep));
+  task.logits.repetition_penalty = params.repetition_penalty;
+  task.logits.no_repeat_ngram_size = params.no_repeat_ngram_size;
+  for (const auto token : params.suppress_tokens) {
+    if (token >= 0) task.logits.suppressed.push_back(token);
+    else task.logits.suppressed.insert(task.logits.suppressed.end(), model_.non_speech_tokens().begin(), model_.non_speech_tokens().end());
+  }
+  const int room = std::min(n_positions / 2, n_positions - static_cast<int>(task.prompt.tokens.size()));
+  task.search = {.beam_size = params.beam_size,
+                 .best_of = params.best_of,
+                 .temperature = 0,
+                 .patience = params.patience,
+                 .length_penalty = params.length_penalty,
+                 .max_tokens = params.max_new_tokens > 0 ? std::min(params.max_new_tokens, room) : room,
+                 .seed = 0};
+  task.temperatures = params.temperatures;
+  task.log_prob_threshold = static_cast<double>(params.log_prob_threshold);
+  task.no_speech_threshold = static_cast<double>(params.no_speech_threshold);
+  task.compression_ratio_threshold = static_cast<double>(params.compression_ratio_threshold);
+  return task;
+}
+
+void Transcriber::Step() {
+  for (auto place = running_.begin(); place != running_.end();) place = *(*place)->job.cancelled ? End(place, nullptr) : std::next(place);
+  std::vector<DecoderRow> rows;
+  std::vector<size_t> n_wanted;
+  for (const auto& running : running_) {
+    const auto before = rows.size();
+    running->decoder->AddRows(rows);
+    n_wanted.push_back(static_cast<size_t>(std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(), [](const auto& row) { return row.wants_logits; })));
+  }
+  if (rows.empty()) return;
+  std::span<float> logits;
+  try {
+    const ComputeWatch watch(pulse_);
+    logits = decoder_->Compute(rows, threads_);
+  } catch (...) {  // nobody knows what the cache holds now
+    const auto failure = std::current_exception();
+    for (auto place = running_.begin(); place != running_.end();) place = End(place, failure);
+    return;
+  }
+  // All windows take their logits first, because the end of a window computes, too.
+  size_t i = 0;
+  for (const auto& running : running_) {
+    const auto n = n_wanted[i++] * static_cast<size_t>(model_.vocabulary().size());
+    running->decoder->Advance(logits.first(n));
+    logits = logits.subspan(n);
+  }
+  for (auto place = running_.begin(); place != running_.end();) {
+    std::exception_ptr failure;
+    bool goes_on = !(*place)->decoder->text();
+    try {
+      if (!goes_on && (goes_on = EndPart(**place))) BeginPart(**place);
+    } catch (...) {
+      failure = std::current_exception();
+      goes_on = false;
+    }
+    place = goes_on ? std::next(place) : End(place, failure);
+  }
+}
+
+bool Transcriber::EndPart(Running& running) {
+  const auto& params = *running.job.params;
+  const auto& vocabulary = model_.vocabulary();
+  const auto text = *running.decoder->text();
+  const double duration = std::min(kPartSeconds, running.seconds_left());
+  running.decoder.reset();
+  auto [segments, next] = SplitByTimes(vocabulary, text.tokens, duration);
+  if (!text.is_speech) {
+    segments.clear();
+    next = duration;
+  }
+  PartText part{running.begin, std::move(segments), {}, text.no_speech_probability};
+  if (params.word_timestamps) part.words = TimeWordsOf(running, part.segments, duration);
+  if (params.condition_on_previous_text) {
+    const auto tokens = TextTokens(part.segments);
+    running.job.previous.insert(running.job.previous.end(), tokens.begin(), tokens.end());
+    if (text.temperature > params.prompt_reset_on_temperature) running.job.previous.clear();
+  }
+  const bool whole_window = (params.without_timestamps || model_.lacks_timestamps()) && params.vad;
+  auto read = ReadSegments(vocabulary, part, {*running.job.window, static_cast<double>(running.job.media->size()) / kSampleRate, whole_window});
+  if (!read.empty()) running.job.on_segments(std::move(read), running.job.language);
+  running.begin += next;
+  return running.seconds_left() >= kLeastPart && !*running.job.cancelled;
+}
+
+std::vector<std::vector<TimedWord>> Transcriber::TimeWordsOf(Running& running, std::vector<TokenSegment>& segments, double duration) {
+  const auto& vocabulary = model_.vocabulary();
+  const auto text = TextTokens(segments);
+  if (text.empty()) return {};
+  const int32_t language = vocabulary.n_languages > 0 ? whisper_lang_id(running.job.language.code.c_str()) : -1;
+  auto tokens = StartTokens(vocabulary, language, running.job.params->translate);
+  const auto first = tokens.size();
+  tokens.push_back(vocabulary.no_timestamps);
+  tokens.insert(tokens.end(), text.begin(), text.end());
+  tokens.push_back(vocabulary.end);
+
+  CellList cells(decoder_->cells());
+  for (size_t i = 0; i < tokens.size(); i++) cells.Append();
+  std::vector<DecoderRow> rows;
+  for (size_t i = 0; i < tokens.size(); i++) rows.push_back({tokens[i], &running.keys, cells.first(i + 1), false});
+  const int n_frames = std::clamp(static_cast<int>(std::ceil(duration / kTimeStep)), 1, running.keys.n_positions);
+  const auto& heads = model_.alignment_heads();
+  const ComputeWatch watch(pulse_);
+  const auto scores = decoder_->ComputeAlignment(rows, heads, n_frames, threads_);
+  const auto positions = AlignTokens({scores, heads.size(), tokens.size(), static_cast<size_t>(n_frames)}, first, tokens.size() - 1);
+  std::vector<double> starts;
+  for (const auto position : positions) starts.push_back(kTimeStep * static_cast<double>(position));
+  const auto& params = *running.job.params;
+  return TimeWords(vocabulary, segments, starts, {IsWrittenWithoutSpaces(running.job.language.code), params.prepend_punctuations, params.append_punctuations});
+}
+
+Transcriber::Place Transcriber::End(Place place, std::exception_ptr failure) {
+  auto running = std::move(*place);
+  const auto next = running_.erase(place);
+  if (running->audio) free_audio_.push_back(std::move(running->audio));
+  running->decoder.reset();
+  running->job.on_end(failure, std::move(running->job.previous));
+  return next;
 }
 
 }  // namespace aana

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -16,28 +17,55 @@ struct WhisperOptions {
   std::string vad_model_path;
   bool use_gpu = false;
   std::string device;  // name of the GPU as in ListDevices; empty: the first GPU that the process sees
-  int threads = 1;     // of one transcription
-  int max_states = 1;  // number of windows transcribed at the same time
+  int threads = 1;     // of one computation
+  int max_states = 1;  // number of computations at the same time: each encodes a window, or decodes its windows
+  int batch_size = 8;  // number of windows that one computation decodes together
   std::string model_size;  // selects the alignment heads; empty: derived from the model
 };
 
+// A region of speech in samples; the end is exclusive.
+struct SpeechRegion {
+  int64_t begin;
+  int64_t end;
+};
+
+// Names and meanings are those of faster-whisper.
 struct WhisperParams {
   std::string language = "auto";
   bool translate = false;      // into English
   std::string initial_prompt;  // text before each window, such as names that come up
-  int beam_size = 1;
-  int best_of = 1;
+  std::string prefix;          // text that the first window begins with
+  std::string hotwords;        // words that are likely; before each window without a prefix
+  bool condition_on_previous_text = false;   // whether the text of a window is the prompt of the next one, which then waits for it
+  float prompt_reset_on_temperature = 0.5F;  // a text of a higher temperature is no such prompt
+  int beam_size = 5;
+  float patience = 1.0F;
+  int best_of = 5;
   // Tried in turn while a window's text is unlikely. Not empty.
   std::vector<float> temperatures{0.0F};
-  // A text is unlikely when the mean log-probability of its tokens is below this, unless the window has no speech by the next number.
+  // A text is unlikely when the mean log-probability of its tokens is below this, unless the window has no speech by `no_speech_threshold`; or when it repeats
+  // itself, so that its compressed form is more than `compression_ratio_threshold` times as short.
   float log_prob_threshold = -1.0F;
   float no_speech_threshold = 0.6F;
-  // Divides the score of a beam by its length to this power; below 0: by its length.
-  float length_penalty = -1.0F;
+  float compression_ratio_threshold = 2.4F;
+  float length_penalty = 1.0F;  // the log-probability of a text is divided by its length to this power
+  float repetition_penalty = 1.0F;
+  int no_repeat_ngram_size = 0;
+  bool suppress_blank = true;
+  std::vector<int32_t> suppress_tokens{-1};  // never chosen; -1: signs that are not spoken
   float max_initial_timestamp = 1.0F;  // seconds
+  // Frames of 20 ms that the encoder computes, at most 1500; 0: all 1500. The audio must fit. Fewer take less time.
+  int audio_context = 0;
+  int max_new_tokens = 0;              // of a window; 0: as many as the model can write
   bool without_timestamps = false;
   bool word_timestamps = false;
+  std::string prepend_punctuations = "\"'“¿([{-";
+  std::string append_punctuations = "\"'.。,，!！?？:：”)]}、";
   bool vad = true;
+  // The parts to transcribe, instead of those with voice activity.
+  std::optional<std::vector<SpeechRegion>> clips;
+  bool multilingual = false;  // finds the language of each window, not of the first one only
+  int max_windows = 0;  // that are transcribed at the same time; 0: no limit
 };
 
 // Times are in seconds from the start of the media.
@@ -55,18 +83,15 @@ struct WhisperSegment {
   double average_log_probability;
   double no_speech_probability;
   std::vector<WhisperWord> words;
+  // Of its window, if each window has its own. Otherwise empty.
+  std::string language = {};
+  double language_probability = 0;
 };
 
 struct WhisperResult {
   std::vector<WhisperSegment> segments;
   std::string language;  // empty without speech
   double language_probability = 0;
-};
-
-// A region of speech in samples; the end is exclusive.
-struct SpeechRegion {
-  int64_t begin;
-  int64_t end;
 };
 
 // A failure of whisper.cpp, with a message for the caller.

@@ -26,6 +26,8 @@ VoiceDetector::VoiceDetector(const std::string& model_path) {
   if (!context_) throw WhisperError(NotLoaded(model_path, load_log.error()));
 }
 
+size_t VoiceDetector::state_size() const { return aana_vad_get_state(context_.get(), nullptr); }
+
 std::span<const float> VoiceDetector::Detect(std::span<const float> samples, State& state) {
   if (samples.empty()) return {};
   if (state.empty()) whisper_vad_reset_state(context_.get());
@@ -33,7 +35,7 @@ std::span<const float> VoiceDetector::Detect(std::span<const float> samples, Sta
   if (!whisper_vad_detect_speech_no_reset(context_.get(), samples.data(), static_cast<int>(samples.size()))) {
     throw WhisperError("voice activity detection failed");
   }
-  state.resize(aana_vad_get_state(context_.get(), nullptr));
+  state.resize(state_size());
   aana_vad_get_state(context_.get(), state.data());
   return {whisper_vad_probs(context_.get()), static_cast<size_t>(whisper_vad_n_probs(context_.get()))};
 }

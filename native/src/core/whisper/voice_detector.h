@@ -25,6 +25,9 @@ class VoiceDetector {
   // Throws a WhisperError that names the file.
   explicit VoiceDetector(const std::string& model_path);
 
+  // Number of values of a state that is not empty.
+  size_t state_size() const;
+
   // Returns the probability of speech for each frame of the next samples, and updates `state`. The number of samples is
   // a multiple of the frame except at the end of the audio. The result is valid until the next call. Throws a
   // WhisperError.

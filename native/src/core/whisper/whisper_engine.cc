@@ -1,11 +1,15 @@
 #include "core/whisper/whisper_engine.h"
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <utility>
 
 #include "core/thread_name.h"
 #include "core/whisper/compute_watch.h"
+#include "core/whisper/speech/clip_windows.h"
 #include "core/whisper/speech/speech_scan.h"
+#include "core/whisper/transcriber.h"
 
 namespace aana {
 namespace {
@@ -17,12 +21,27 @@ constexpr int64_t kTurnSamples = 120 * kSampleRate;
 // Progress is reported after each percent.
 constexpr double kProgressStep = 0.01;
 
+TranscriptionOutcome OutcomeOf(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const AudioError& thrown) {
+    return {.end = TranscriptionEnd::kUnreadable, .error = thrown.what(), .fault = thrown.fault()};
+  } catch (const WhisperError& thrown) {
+    return {.end = TranscriptionEnd::kFailed, .error = thrown.what(), .fault = thrown.fault()};
+  } catch (const std::exception& thrown) {
+    return {.end = TranscriptionEnd::kFailed, .error = thrown.what()};
+  } catch (...) {
+    return {.end = TranscriptionEnd::kFailed, .error = "unknown failure"};
+  }
+}
+
 }  // namespace
 
 struct WhisperEngine::Window {
-  explicit Window(SpeechWindow window) : speech(std::move(window)) {}
+  Window(SpeechWindow window, bool first) : speech(std::move(window)), is_first(first) {}
 
   const SpeechWindow speech;
+  const bool is_first;  // of its audio
   // Guarded by the engine's lock.
   std::vector<WhisperSegment> segments = {};
   size_t n_delivered = 0;
@@ -49,13 +68,32 @@ struct WhisperEngine::Request {
   std::deque<WindowPtr> windows;     // the known windows without those of which all segments were delivered
   std::deque<WindowPtr> waiting;     // the known windows that no thread has begun
   bool has_begun = false;            // a thread has begun the first window
+  size_t n_windows = 0;              // known so far
+  size_t n_running = 0;              // windows that threads have begun and not ended
+  bool has_text = false;             // the text of a window is complete
+  std::vector<int32_t> previous = {};  // tokens of the text before the next window, for `condition_on_previous_text`
   int64_t next_window_begin = 0;     // no unknown window begins before this
   double progress = 0;               // as it was reported last
   Language language;
   WhisperResult result;              // the segments that were delivered
 
+  // The samples whose text is complete. Windows that are decoded together end in any order.
+  int64_t SamplesDone() const {
+    int64_t samples = windows.empty() ? next_window_begin : windows.front()->speech.begin();
+    for (size_t i = 0; i < windows.size(); i++) {
+      const auto& speech = windows[i]->speech;
+      const auto next = i + 1 < windows.size() ? windows[i + 1]->speech.begin() : std::max(next_window_begin, speech.end());
+      if (windows[i]->is_done) samples += std::max<int64_t>(0, next - speech.begin());  // clips need not follow one another
+    }
+    return samples;
+  }
+
   // The first window detects the language for the others.
-  bool CanTranscribe() const { return !waiting.empty() && (!has_begun || !language.code.empty()); }
+  bool CanTranscribe() const {
+    const size_t most = params.condition_on_previous_text ? 1 : static_cast<size_t>(params.max_windows);
+    if (waiting.empty() || (most > 0 && n_running >= most)) return false;
+    return !has_begun || params.multilingual || !language.code.empty();
+  }
 };
 
 struct WhisperEngine::Work {
@@ -144,65 +182,75 @@ void WhisperEngine::RunThread() {
   NameThread("aana-whisper");
   const ComputeWatch watch(pulse_);
   std::unique_ptr<VoiceDetector> detector;  // each thread has one, because a detector has state
+  Transcriber transcriber(*model_, options_.threads, pulse_, [this] { EndOverdueIfDue(); });
   std::unique_lock lock(mutex_);
   while (true) {
-    std::optional<Work> work;
-    while (!stopping_ && !(work = TakeWork())) {
+    auto work = TakeWork(transcriber.size());
+    while (!work && transcriber.size() == 0) {
+      if (stopping_) return;
       const auto deadline = next_deadline_.load();
       if (deadline == Clock::time_point::max()) wake_.wait(lock);
       else wake_.wait_until(lock, deadline);
+      work = TakeWork(0);
     }
-    if (!work) return;
-    const auto& tenant = work->request->terms.tenant;
-    turns_.Begin(tenant);
     lock.unlock();
-    TranscriptionOutcome failure;
-    try {
-      if (work->window) {
-        Transcribe(*work->request, *work->window);
-      } else {
-        if (!detector) detector = std::make_unique<VoiceDetector>(options_.vad_model_path);
-        Analyse(*work->request, *detector);
-      }
-    } catch (const AudioError& thrown) {
-      failure = {.end = TranscriptionEnd::kUnreadable, .error = thrown.what(), .fault = thrown.fault()};
-    } catch (const WhisperError& thrown) {
-      failure = {.end = TranscriptionEnd::kFailed, .error = thrown.what(), .fault = thrown.fault()};
-    } catch (const std::exception& thrown) {
-      failure = {.end = TranscriptionEnd::kFailed, .error = thrown.what()};
-    } catch (...) {
-      failure = {.end = TranscriptionEnd::kFailed, .error = "unknown failure"};
+    if (!work) {
+      transcriber.Step();
+      EndOverdueIfDue();
+    } else if (work->window) {
+      transcriber.Begin(JobFor(work->request, work->window));
+    } else {
+      RunAnalysis(*work->request, detector);
     }
     lock.lock();
-    turns_.End(tenant);
-    if (failure.end != TranscriptionEnd::kDone) End(*work->request, std::move(failure));
-    wake_.notify_all();  // work that waited for this step can continue
   }
 }
 
-std::optional<WhisperEngine::Work> WhisperEngine::TakeWork() {
+void WhisperEngine::RunAnalysis(Request& request, std::unique_ptr<VoiceDetector>& detector) {
+  std::exception_ptr failure;
+  try {
+    if (!detector) detector = std::make_unique<VoiceDetector>(options_.vad_model_path);
+    Analyse(request, *detector);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  std::lock_guard lock(mutex_);
+  turns_.End(request.terms.tenant);
+  if (failure) End(request, OutcomeOf(failure));
+  wake_.notify_all();  // work that waited for this can continue
+}
+
+std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(size_t n_running) {
   EndOverdue();
+  if (stopping_ || n_running >= static_cast<size_t>(std::max(1, options_.batch_size))) return std::nullopt;
   const auto rank = [&](const RequestPtr& request) { return std::pair(turns_.Rank(request->terms.tenant), -static_cast<int64_t>(request->terms.priority)); };
   auto chosen = turn_.end();
   for (auto it = turn_.begin(); it != turn_.end(); ++it) {
-    if (HasWork(**it) && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
+    if (HasWork(**it, n_running) && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
   }
   if (chosen == turn_.end()) return std::nullopt;
   auto request = *chosen;
   turn_.erase(chosen);
   turn_.push_back(request);
+  turns_.Begin(request->terms.tenant);
   // A window that is known goes first, so that its segments come early. Other threads look for more.
   if (request->CanTranscribe()) {
     auto window = std::move(request->waiting.front());
     request->waiting.pop_front();
     request->has_begun = true;
+    request->n_running++;
     return Work{std::move(request), std::move(window)};
   }
   request->is_analysing = true;
   return Work{std::move(request), nullptr};
 }
 
-bool WhisperEngine::HasWork(const Request& request) const {
+bool WhisperEngine::HasWork(const Request& request, size_t n_running) const {
+  if (n_running > 0) {
+    // The first text of a request does not wait until further windows of the request were encoded. One place stays free for another request.
+    if (request.has_begun && !request.has_text) return false;
+    if (request.n_running > 0 && n_running + 1 >= static_cast<size_t>(options_.batch_size)) return false;
+  }
   if (request.CanTranscribe()) return true;
   // No thread has to wait for a window, but a request that is cancelled early was not analysed to its end.
   const auto ahead = static_cast<size_t>(std::max(1, options_.max_states)) + 1;
@@ -236,7 +284,7 @@ void WhisperEngine::EndOverdueIfDue() {
 void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   Language language;
   if (!request.scan) {
-    if (!request.only_speech) KnownLanguage(model_->plain().context(), request.params.language, language);
+    if (!request.only_speech) KnownLanguage(*model_, request.params.language, language);
     const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
     request.audio = request.open_audio();
     const auto coverage = request.only_speech ? Coverage::kNone : request.params.vad ? Coverage::kSpeech : Coverage::kWhole;
@@ -244,8 +292,12 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   }
   auto& scan = *request.scan;
   std::vector<SpeechWindow> windows;
+  if (request.params.clips) {
+    const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
+    windows = ClipWindows(*request.audio, *request.params.clips);
+  }
   const auto turn_end = scan.position() + kTurnSamples;
-  while (windows.empty() && !scan.is_complete() && scan.position() < turn_end && !request.cancelled) {
+  while (!request.params.clips && windows.empty() && !scan.is_complete() && scan.position() < turn_end && !request.cancelled) {
     windows = scan.Advance(detector);
     pulse_.Beat();
     EndOverdueIfDue();
@@ -255,33 +307,62 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   request.is_analysing = false;
   if (request.has_ended) return;
   if (request.language.code.empty()) request.language = std::move(language);
-  request.is_analysed = scan.is_complete();
+  request.is_analysed = request.params.clips.has_value() || scan.is_complete();
   request.next_window_begin = scan.next_begin();
   for (auto& speech : windows) {
-    request.windows.push_back(std::make_shared<Window>(std::move(speech)));
+    request.windows.push_back(std::make_shared<Window>(std::move(speech), request.n_windows++ == 0));
     request.waiting.push_back(request.windows.back());
   }
   Flush(request);
 }
 
-void WhisperEngine::Transcribe(Request& request, Window& window) {
-  Language language;
-  {
-    std::lock_guard lock(mutex_);
-    language = request.language;
-  }
-  TranscribeWindow(*model_, {window.speech, *request.audio, request.params, options_.threads, request.cancelled, pulse_, language, [&](std::vector<WhisperSegment> segments) {
-                               std::lock_guard lock(mutex_);
-                               if (request.language.code.empty()) request.language = language;
-                               std::move(segments.begin(), segments.end(), std::back_inserter(window.segments));
-                               Flush(request);
-                             },
-                             [this] { EndOverdueIfDue(); }});
-  steps_++;
+TranscriptionJob WhisperEngine::JobFor(const RequestPtr& request, const WindowPtr& window) {
   std::lock_guard lock(mutex_);
-  if (request.language.code.empty()) request.language = language;
-  window.is_done = true;
-  Flush(request);
+  TranscriptionJob job{.window = &window->speech,
+                       .media = request->audio.get(),
+                       .params = &request->params,
+                       .cancelled = &request->cancelled,
+                       .is_first = window->is_first,
+                       .language = request->params.multilingual ? Language{} : request->language,
+                       .previous = request->previous,
+                       .on_language = {},
+                       .on_segments = {},
+                       .on_end = {}};
+  job.on_language = [this, request](const Language& language) {
+    std::lock_guard guard(mutex_);
+    if (request->language.code.empty()) request->language = language;
+    wake_.notify_all();  // the other windows of the request can begin
+  };
+  job.on_segments = [this, request, window](std::vector<WhisperSegment> segments, const Language& language) {
+    LeaveOutInvented(window->speech, request->params, segments);
+    if (request->params.multilingual) {
+      for (auto& segment : segments) {
+        segment.language = language.code;
+        segment.language_probability = language.probability;
+      }
+    }
+    std::lock_guard guard(mutex_);
+    std::move(segments.begin(), segments.end(), std::back_inserter(window->segments));
+    request->has_text = true;
+    Flush(*request);
+  };
+  // It holds the request and the window until it was called, and with them what the job points to.
+  job.on_end = [this, request, window](const std::exception_ptr& failure, std::vector<int32_t> previous) {
+    std::lock_guard guard(mutex_);
+    turns_.End(request->terms.tenant);
+    request->n_running--;
+    if (failure) {
+      End(*request, OutcomeOf(failure));
+    } else if (!request->cancelled) {
+      steps_++;
+      request->has_text = true;
+      request->previous = std::move(previous);
+      window->is_done = true;
+      Flush(*request);
+    }
+    wake_.notify_all();
+  };
+  return job;
 }
 
 void WhisperEngine::Flush(Request& request) {
@@ -298,8 +379,7 @@ void WhisperEngine::Flush(Request& request) {
   }
   const bool is_done = request.windows.empty() && request.is_analysed;
   if (listener.on_progress) {
-    const auto position = request.windows.empty() ? request.next_window_begin : request.windows.front()->speech.begin();
-    const double progress = is_done ? 1 : static_cast<double>(position) / static_cast<double>(request.audio->size());
+    const double progress = is_done ? 1 : static_cast<double>(request.SamplesDone()) / static_cast<double>(request.audio->size());
     if (progress - request.progress >= kProgressStep || (is_done && request.progress < 1)) {
       request.progress = progress;
       listener.on_progress(progress);

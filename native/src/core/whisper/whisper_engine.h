@@ -40,9 +40,9 @@ struct TranscriptionOutcome {
   std::vector<SpeechRegion> speech = {};  // for DetectSpeech
 };
 
-// One Whisper model with one thread for each state. Requests are divided into windows of at most 30 s, and the threads
-// take windows from the requests in turn, so that a long request does not delay a short one. The speech of a request is
-// found a little ahead of its windows. Tenants take turns, and a tenant's requests with a higher priority go first. Any
+// One Whisper model with `max_states` threads. Requests are divided into windows of at most 30 s, and the threads take windows from the requests in turn, so
+// that a long request does not delay a short one. A thread encodes its windows one after another and decodes them together. The speech of a request is found
+// a little ahead of its windows. Tenants take turns, and a tenant's requests with a higher priority go first. Any
 // thread may call the methods. Callbacks come from the engine's threads, one at a time for a request. They must not block
 // and must not call the engine.
 class WhisperEngine {
@@ -93,13 +93,15 @@ class WhisperEngine {
 
   void Submit(RequestPtr request);
   void RunThread();
-  std::optional<Work> TakeWork();  // with the lock held
+  // Takes work for a thread that decodes `n_running` windows. With the lock held.
+  std::optional<Work> TakeWork(size_t n_running);
   void EndOverdue();               // with the lock held
   void EndOverdueIfDue();
   // Analyses the audio until a window is known, but not for long.
   void Analyse(Request& request, VoiceDetector& detector);
-  void Transcribe(Request& request, Window& window);
-  bool HasWork(const Request& request) const;                // with the lock held
+  void RunAnalysis(Request& request, std::unique_ptr<VoiceDetector>& detector);
+  TranscriptionJob JobFor(const RequestPtr& request, const WindowPtr& window);
+  bool HasWork(const Request& request, size_t n_running) const;  // with the lock held
   void Flush(Request& request);                              // with the lock held
   void End(Request& request, TranscriptionOutcome outcome);  // with the lock held
 

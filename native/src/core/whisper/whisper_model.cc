@@ -2,12 +2,14 @@
 
 #include <whisper.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "core/devices.h"
 #include "core/engine_log.h"
 #include "core/whisper/model_file.h"
+#include "core/whisper/search/suppressed_tokens.h"
 
 namespace aana {
 namespace {
@@ -66,15 +68,14 @@ int GpuNumber(const WhisperOptions& options) {
   throw WhisperError("model file " + options.model_path + " cannot be loaded onto " + options.device + ": there is no such GPU");
 }
 
-WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_preset heads) {
+WhisperContextPtr Load(const WhisperOptions& options) {
+  InitEngines();
   CheckWhisperFile(options.model_path);
   const ScopedLoadLog load_log;
   auto params = whisper_context_default_params();
   params.use_gpu = options.use_gpu;
   if (options.use_gpu && !options.device.empty()) params.gpu_device = GpuNumber(options);
-  params.flash_attn = heads == WHISPER_AHEADS_NONE;
-  params.dtw_token_timestamps = heads != WHISPER_AHEADS_NONE;
-  params.dtw_aheads_preset = heads;
+  params.flash_attn = true;
   try {
     WhisperContextPtr context(whisper_init_from_file_with_params_no_state(options.model_path.c_str(), params));
     if (context) return context;
@@ -84,49 +85,62 @@ WhisperContextPtr Load(const WhisperOptions& options, whisper_alignment_heads_pr
   throw WhisperError(NotLoaded(options.model_path, load_log.error()));
 }
 
+Vocabulary VocabularyOf(whisper_context* context) {
+  Vocabulary vocabulary;
+  const int size = whisper_n_vocab(context);
+  vocabulary.texts.reserve(static_cast<size_t>(size));
+  for (int token = 0; token < size; token++) vocabulary.texts.emplace_back(whisper_token_to_str(context, token));
+  vocabulary.end = whisper_token_eot(context);
+  vocabulary.start = whisper_token_sot(context);
+  vocabulary.translate = whisper_token_translate(context);
+  vocabulary.transcribe = whisper_token_transcribe(context);
+  vocabulary.previous = whisper_token_prev(context);
+  vocabulary.no_speech = whisper_token_nosp(context);
+  vocabulary.no_timestamps = whisper_token_not(context);
+  vocabulary.first_time = whisper_token_beg(context);
+  if (whisper_is_multilingual(context)) {
+    vocabulary.first_language = whisper_token_lang(context, 0);
+    vocabulary.n_languages = vocabulary.translate - vocabulary.first_language;
+  }
+  return vocabulary;
+}
+
+std::vector<AlignmentHead> HeadsFor(whisper_context* context, const std::string& model_size) {
+  const auto preset = PresetFor(context, model_size);
+  if (preset != WHISPER_AHEADS_NONE) return AlignmentHeadsOf(preset);
+  const int n_layers = whisper_model_n_text_layer(context);
+  std::vector<AlignmentHead> heads;
+  for (int layer = n_layers / 2; layer < n_layers; layer++) {
+    for (int head = 0; head < whisper_model_n_text_head(context); head++) heads.push_back({layer, head});
+  }
+  return heads;
+}
+
 }  // namespace
 
-WhisperWeights::WhisperWeights(const WhisperOptions& options, int alignment_heads)
-    : context_(Load(options, static_cast<whisper_alignment_heads_preset>(alignment_heads))), has_alignment_(alignment_heads != WHISPER_AHEADS_NONE) {}
-
-WhisperWeights::BorrowedState WhisperWeights::Borrow() {
-  {
-    std::lock_guard lock(mutex_);
-    if (!free_states_.empty()) {
-      auto state = std::move(free_states_.back());
-      free_states_.pop_back();
-      return {*this, std::move(state)};
-    }
-  }
-  const ScopedLoadLog load_log;
-  WhisperStatePtr state(whisper_init_state(context_.get()));
-  if (!state) throw WhisperError("not enough memory for another transcription: lower max_states");
-  return {*this, std::move(state)};
-}
-
-WhisperWeights::BorrowedState::~BorrowedState() {
-  if (!state_) return;
-  std::lock_guard lock(weights_.mutex_);
-  weights_.free_states_.push_back(std::move(state_));
-}
-
-WhisperModel::WhisperModel(WhisperOptions options) : options_(std::move(options)) {
-  InitEngines();
-  plain_ = std::make_unique<WhisperWeights>(options_, WHISPER_AHEADS_NONE);
-}
+WhisperModel::WhisperModel(const WhisperOptions& options)
+    : context_(Load(options)),
+      vocabulary_(VocabularyOf(context_.get())),
+      non_speech_tokens_(NonSpeechTokens(vocabulary_)),
+      alignment_heads_(HeadsFor(context_.get(), options.model_size)),
+      lacks_timestamps_(whisper_model_n_text_layer(context_.get()) == 2 && whisper_n_vocab(context_.get()) != 51866) {}
 
 WhisperModelInfo WhisperModel::info() const {
-  auto* context = plain_->context();
-  return {whisper_is_multilingual(context) != 0, whisper_n_vocab(context), whisper_model_type_readable(context)};
+  return {whisper_is_multilingual(context()) != 0, whisper_n_vocab(context()), whisper_model_type_readable(context())};
 }
 
-WhisperWeights& WhisperModel::with_word_times() {
-  std::lock_guard lock(mutex_);
-  if (with_word_times_) return *with_word_times_;
-  const auto heads = PresetFor(plain_->context(), options_.model_size);
-  if (heads == WHISPER_AHEADS_NONE) return *plain_;
-  with_word_times_ = std::make_unique<WhisperWeights>(options_, heads);
-  return *with_word_times_;
+std::vector<int32_t> WhisperModel::Tokenise(const std::string& text) const {
+  if (text.empty()) return {};
+  std::vector<int32_t> tokens(text.size());  // a token has at least one byte
+  tokens.resize(static_cast<size_t>(std::max(0, whisper_tokenize(context(), text.c_str(), tokens.data(), static_cast<int>(tokens.size())))));
+  return tokens;
+}
+
+WhisperStatePtr WhisperModel::NewState() const {
+  const ScopedLoadLog load_log;
+  WhisperStatePtr state(whisper_init_state(context()));
+  if (!state) throw WhisperError("not enough memory for another transcription: lower max_states");
+  return state;
 }
 
 }  // namespace aana

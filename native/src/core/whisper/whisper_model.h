@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "core/deleter.h"
+#include "core/whisper/decoder/whisper_access.h"
+#include "core/whisper/search/vocabulary.h"
 #include "core/whisper/types.h"
 
 struct whisper_context;
@@ -18,65 +20,38 @@ namespace aana {
 using WhisperContextPtr = std::unique_ptr<whisper_context, Deleter<whisper_free>>;
 using WhisperStatePtr = std::unique_ptr<whisper_state, Deleter<whisper_free_state>>;
 
-// Loaded weights, with the states that compute with them. Any thread.
-class WhisperWeights {
- public:
-  // `alignment_heads` is a whisper_alignment_heads_preset; 0 means none. The attention of these heads aligns words to
-  // the audio. They exclude flash attention and cost a further pass over the text. Throws a WhisperError that names the
-  // file.
-  WhisperWeights(const WhisperOptions& options, int alignment_heads);
-
-  whisper_context* context() const { return context_.get(); }
-  bool has_alignment() const { return has_alignment_; }
-
-  // A state for one transcription, returned on destruction. Borrow makes a new state if none is free.
-  class BorrowedState {
-   public:
-    BorrowedState(WhisperWeights& weights, WhisperStatePtr state) : weights_(weights), state_(std::move(state)) {}
-    ~BorrowedState();
-    BorrowedState(const BorrowedState&) = delete;
-    BorrowedState& operator=(const BorrowedState&) = delete;
-    whisper_state* get() const { return state_.get(); }
-    // Call this when whisper.cpp has freed the state because of an error.
-    void Lost() { (void)state_.release(); }
-    // Call this when the content of the state is undefined.
-    void Discard() { state_.reset(); }
-
-   private:
-    WhisperWeights& weights_;
-    WhisperStatePtr state_;
-  };
-  BorrowedState Borrow();
-
- private:
-  // Destroyed in reverse order: the states before the context that they point into.
-  WhisperContextPtr context_;
-  bool has_alignment_ = false;
-  std::mutex mutex_;
-  std::vector<WhisperStatePtr> free_states_;
-};
-
 struct WhisperModelInfo {
   bool multilingual;
   int vocabulary_size;
   std::string type;
 };
 
-// A model, and a second copy of its weights after the first request for word times.
+// Loaded weights, and what belongs to them. Any thread.
 class WhisperModel {
  public:
-  explicit WhisperModel(WhisperOptions options);
+  // Throws a WhisperError that names the file.
+  explicit WhisperModel(const WhisperOptions& options);
 
   WhisperModelInfo info() const;
-  WhisperWeights& plain() { return *plain_; }
-  // Returns the same weights as plain() if the model's alignment heads are unknown.
-  WhisperWeights& with_word_times();
+  whisper_context* context() const { return context_.get(); }
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+  // The signs that are not spoken.
+  const std::vector<int32_t>& non_speech_tokens() const { return non_speech_tokens_; }
+  // The heads whose attention follows the speech. Those of the upper half of the layers where nobody has looked for them.
+  const std::vector<AlignmentHead>& alignment_heads() const { return alignment_heads_; }
+  // Whether it cannot write times: the first distilled models.
+  bool lacks_timestamps() const { return lacks_timestamps_; }
+
+  std::vector<int32_t> Tokenise(const std::string& text) const;
+  // Returns a state that encodes audio. Throws a WhisperError without memory.
+  WhisperStatePtr NewState() const;
 
  private:
-  WhisperOptions options_;
-  std::unique_ptr<WhisperWeights> plain_;
-  std::mutex mutex_;
-  std::unique_ptr<WhisperWeights> with_word_times_;
+  WhisperContextPtr context_;
+  Vocabulary vocabulary_;
+  std::vector<int32_t> non_speech_tokens_;
+  std::vector<AlignmentHead> alignment_heads_;
+  bool lacks_timestamps_ = false;
 };
 
 }  // namespace aana

@@ -57,6 +57,10 @@ declare module 'aana:host/asr@0.1.0' {
      * Name of the channel or speaker, when they are distinguished.
      */
     speaker?: string,
+    /**
+     * Language code, when each part of the speech has its own.
+     */
+    language?: string,
   }
   export interface TranscriptionInfo {
     /**
@@ -76,6 +80,15 @@ declare module 'aana:host/asr@0.1.0' {
     info: TranscriptionInfo,
     segments: Array<Segment>,
   }
+  /**
+   * What becomes of the speech: its own words, or their translation into English.
+   * # Variants
+   *
+   * ## `"transcribe"`
+   *
+   * ## `"translate"`
+   */
+  export type Task = 'transcribe' | 'translate';
   /**
    * Absent members have the deployment's defaults.
    */
@@ -112,6 +125,31 @@ declare module 'aana:host/asr@0.1.0' {
      * `separate` transcribes each channel of separated audio, and names the channel as the speaker.
      */
     channels?: Channels,
+    task?: Task,
+    /**
+     * Text before each part of the speech, at most 4,000 characters. Names and terms are written as they stand there.
+     */
+    initialPrompt?: string,
+    /**
+     * A text whose tokens have a lower mean log-probability is unlikely, and the next temperature is tried. -100 to 0.
+     */
+    logProbThreshold?: number,
+    /**
+     * An unlikely text is left out where the probability that nobody speaks is higher. 0 to 1.
+     */
+    noSpeechThreshold?: number,
+    /**
+     * The score of a beam is divided by its length to this power, 0 to 10.
+     */
+    lengthPenalty?: number,
+    /**
+     * The latest start of the first segment of a part, in seconds, 0 to 30.
+     */
+    maxInitialTimestamp?: number,
+    /**
+     * Whether to find the language of each part of the speech, not only of the first one. Excludes `language`.
+     */
+    multilingual?: boolean,
   }
 
   export class Transcriptions implements Disposable {

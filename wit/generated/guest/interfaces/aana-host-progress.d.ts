@@ -5,4 +5,9 @@ declare module 'aana:host/progress@0.1.0' {
    * dropped when it changes neither the whole percent nor the text, and after the thousandth report.
    */
   export function report(fraction: number, text: string): void;
+  /**
+   * Reports as `report` does, and says which fraction the next step ends at. While a deployment works in this step, its own progress
+   * moves the invocation's from `fraction` to `until`. Before the first report, a call of a deployment moves it from 0 to 1.
+   */
+  export function reportStep(fraction: number, until: number, text: string): void;
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 
 #include "core/llama/engine_life.h"
 #include "core/thread_name.h"
@@ -149,7 +150,7 @@ uint64_t EmbeddingEngine::ReadSome(Call& call) const {
   while (call.texts.size() < texts.size() && work < kBytesPerTurn) {
     const size_t index = call.texts.size();
     call.texts.push_back(texts_->Read(call.request, index));
-    work += texts[index].size() + 1;
+    work += std::visit([](const auto& text) { return text.size(); }, texts[index]) + 1;
   }
   return work;
 }

@@ -14,11 +14,14 @@ namespace aana::llama {
 // Which tokens of a text that is too long are left out.
 enum class Truncation { kNone, kStart, kEnd };
 
+// A text, or its tokens as a caller gives them: all tokens that the model computes, also those around a text.
+using TextOrTokens = std::variant<std::string, std::vector<int32_t>>;
+
 // A request for the answers for some texts, or only for the number of their tokens.
 struct EmbeddingRequest {
   RequestId id = 0;
-  std::string query;  // of a reranker; the texts are documents
-  std::vector<std::string> texts;
+  std::string query;  // of a reranker; the texts are documents, which have no tokens
+  std::vector<TextOrTokens> texts;
   Truncation truncation = Truncation::kNone;
   bool only_counts = false;
   RequestTerms terms;

@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "core/llama/model/load_error.h"
 
@@ -79,7 +80,9 @@ TextReader::TextReader(const Model& model, const EmbeddingOptions& options, int3
 }
 
 std::vector<llama_token> TextReader::Read(const EmbeddingRequest& request, size_t index) const {
-  const Text text{request.texts[index], (task_ == EmbeddingTask::kEmbed ? "the text at index " : "the document at index ") + std::to_string(index)};
+  auto name = (task_ == EmbeddingTask::kEmbed ? "the text at index " : "the document at index ") + std::to_string(index);
+  if (const auto* given = std::get_if<std::vector<int32_t>>(&request.texts[index])) return ReadTokens(*given, name, request.truncation);
+  const Text text{std::get<std::string>(request.texts[index]), std::move(name)};
   auto tokens = task_ == EmbeddingTask::kEmbed ? ReadText(text, request.truncation)
                 : template_.empty()            ? ReadPair(request.query, text, request.truncation)
                                                : ReadTemplate(request.query, text, request.truncation);
@@ -95,6 +98,22 @@ TextReader::Inner TextReader::ReadInner(const std::string& text, size_t n_room, 
     if (tokens.size() > n_room + kBytesPerToken) return {std::move(tokens), false};
   }
   return {model_.TokenizeInner(text), true};
+}
+
+std::vector<llama_token> TextReader::ReadTokens(const std::vector<int32_t>& tokens, const std::string& name, Truncation truncation) const {
+  if (task_ != EmbeddingTask::kEmbed) throw TextError{ErrorCode::kFailed, name + " is a list of tokens, but a reranker reads texts", 0};
+  if (tokens.empty()) throw TextError{ErrorCode::kEmptyPrompt, name + " is empty", 0};
+  const int32_t n_vocab = llama_vocab_n_tokens(model_.vocab());
+  const auto unknown = std::ranges::find_if(tokens, [&](int32_t token) { return token < 0 || token >= n_vocab; });
+  if (unknown != tokens.end()) {
+    const auto number = std::to_string(*unknown);
+    throw TextError{ErrorCode::kFailed, name + " has the token " + number + ", but the tokens of the model are 0 to " + std::to_string(n_vocab - 1), 0};
+  }
+  std::vector<llama_token> kept(tokens);
+  if (kept.size() <= n_context_) return kept;
+  if (truncation == Truncation::kNone) throw TooLong(name, kept.size(), true, "");
+  Truncate(kept, n_context_, truncation);
+  return kept;
 }
 
 std::vector<llama_token> TextReader::ReadText(const Text& text, Truncation truncation) const {
@@ -114,9 +133,13 @@ std::vector<llama_token> TextReader::ReadRest(const Text& text, size_t n_used, c
   auto [tokens, is_complete] = ReadInner(text.content, n_room, truncation);
   if (tokens.size() <= n_room) return tokens;
   if (truncation == Truncation::kNone) throw TooLong(text.name, tokens.size() + n_used, is_complete, together);
+  Truncate(tokens, n_room, truncation);
+  return tokens;
+}
+
+void TextReader::Truncate(std::vector<llama_token>& tokens, size_t n_room, Truncation truncation) {
   if (truncation == Truncation::kEnd) tokens.resize(n_room);
   else tokens.erase(tokens.begin(), tokens.end() - static_cast<std::ptrdiff_t>(n_room));
-  return tokens;
 }
 
 std::vector<llama_token> TextReader::ReadTemplate(const std::string& query, const Text& document, Truncation truncation) const {

@@ -41,11 +41,14 @@ class TextReader {
     bool is_complete = true;  // false: the text has more tokens
   };
 
+  std::vector<llama_token> ReadTokens(const std::vector<int32_t>& tokens, const std::string& name, Truncation truncation) const;
   std::vector<llama_token> ReadText(const Text& text, Truncation truncation) const;
   std::vector<llama_token> ReadPair(const std::string& query, const Text& document, Truncation truncation) const;
   std::vector<llama_token> ReadTemplate(const std::string& query, const Text& document, Truncation truncation) const;
   // Returns the tokens of a text beside `n_used` others. `together` ends the number of tokens in the error.
   std::vector<llama_token> ReadRest(const Text& text, size_t n_used, const char* together, Truncation truncation) const;
+  // Leaves `n_room` of the tokens.
+  static void Truncate(std::vector<llama_token>& tokens, size_t n_room, Truncation truncation);
   // Returns at least one token more than `n_room` of a text that has more; the tokens at its end for Truncation::kStart.
   Inner ReadInner(const std::string& text, size_t n_room, Truncation truncation) const;
   std::vector<llama_token> FillTemplate(std::string_view query, std::string_view document) const;

@@ -4,7 +4,10 @@
 #include <array>
 #include <limits>
 
+#include "core/compute/device/packed_buffers.h"
+#include "core/compute/device/processor_device.h"
 #include "core/engine_log.h"
+#include "core/llama/model/file_mapping.h"
 #include "core/llama/model/gguf_check.h"
 #include "core/llama/model/load_error.h"
 #include "core/llama/model/shifting.h"
@@ -78,6 +81,7 @@ LoadProgress PartOf(const LoadProgress& whole, float begin, float end) {
 Model::Model(const ModelOptions& options, const LoadProgress& progress) {
   InitEngines();
   CheckGguf(options.model_path);
+  if (!UsesGpu(options)) compute::RegisterProcessorDevice();
 
   auto params = llama_model_default_params();
   auto devices = FindDevices(options);
@@ -94,10 +98,13 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress) {
   params.load_mode = LLAMA_LOAD_MODE_MMAP;
   params.progress_callback = OnProgress;
   params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
+  const size_t packed_before = compute::PackedBytes();
   model_.reset(llama_model_load_from_file(options.model_path.c_str(), params));
 
   const auto& path = options.model_path;
   if (!model_) throw LoadError("model file " + path + " could not be loaded: its architecture is unknown or there is not enough memory");
+  // Packed matrices are copies. Where they are most of a file, little of its mapping is read again.
+  if (compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2) ReleaseMappings(path);
   vocab_ = llama_model_get_vocab(model_.get());
   if (llama_vocab_type(vocab_) == LLAMA_VOCAB_TYPE_NONE) throw LoadError("model file " + path + " has no vocabulary");
 }
@@ -169,7 +176,8 @@ llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callb
   auto params = llama_context_default_params();
   params.n_threads = options.n_threads;
   params.n_threads_batch = options.n_threads;
-  params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_AUTO;
+  // Without a GPU llama.cpp would look for flash attention on the processor's device, and find it on that of the matrices.
+  params.flash_attn_type = UsesGpu(options) ? LLAMA_FLASH_ATTN_TYPE_AUTO : LLAMA_FLASH_ATTN_TYPE_ENABLED;
   params.no_perf = true;
   params.abort_callback = abort;
   params.abort_callback_data = abort_data;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,8 +63,13 @@ struct Dialog {
   bool is_reasoning_split = true;
 };
 
-// A text, whose control tokens are read as such, or a dialog.
-using Prompt = std::variant<std::string, Dialog>;
+// The numbers of tokens, which nothing is added to.
+struct TokenPrompt {
+  std::vector<int32_t> tokens;
+};
+
+// A text, whose control tokens are read as such, a dialog, or tokens.
+using Prompt = std::variant<std::string, Dialog, TokenPrompt>;
 
 // A stretch of a prompt's text.
 struct PromptPart {

@@ -90,6 +90,20 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
   return read;
 }
 
+CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer) {
+  const auto* text = std::get_if<std::string>(&request.prompt);
+  auto tokens = text && !request.has_outer_tokens ? tokenizer.ReadInner(*text) : tokenizer.Read(request.prompt, kNoLimit).tokens;
+  CountEvent event{.n_tokens = static_cast<int32_t>(tokens.size())};
+  if (!request.tells_tokens) return event;
+  for (const auto token : tokens) {
+    const auto piece = tokenizer.TextOf(token);
+    event.text += piece;
+    event.n_bytes.push_back(static_cast<int32_t>(piece.size()));
+  }
+  event.tokens = std::move(tokens);
+  return event;
+}
+
 Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, ChatAnswers& answers, int32_t n_context) {
   const auto id = IdOf(job);
   const auto refused = [&](ErrorCode code, Fault fault, std::string message) {
@@ -101,7 +115,7 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
   const std::string unreadable = "the prompt could not be read: ";
   try {
     if (const auto* count = std::get_if<CountRequest>(&job)) {
-      return Event{id, CountEvent{static_cast<int32_t>(tokenizer.Read(count->prompt, kNoLimit).tokens.size())}};
+      return Event{id, Count(*count, tokenizer)};
     }
     auto& request = std::get<Request>(job);
     Dropped dropped;

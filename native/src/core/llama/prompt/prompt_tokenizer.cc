@@ -1,6 +1,7 @@
 #include "core/llama/prompt/prompt_tokenizer.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +39,14 @@ PromptTokenizer::PromptTokenizer(const Model& model, const ChatTemplate& chat_te
     : model_(model), chat_template_(chat_template), control_texts_(model.vocab()) {}
 
 PromptTokenizer::Tokens PromptTokenizer::Read(const Prompt& prompt, size_t n_most) const {
+  if (const auto* given = std::get_if<TokenPrompt>(&prompt)) {
+    for (const auto token : given->tokens) {
+      if (token < 0 || token >= model_.n_vocab()) {
+        throw std::invalid_argument("the model has no token " + std::to_string(token) + "; the last one is " + std::to_string(model_.n_vocab() - 1));
+      }
+    }
+    return {given->tokens, true};
+  }
   const auto [parts, format] = PartsOf(prompt);
   if (BytesOf(parts) / kBytesPerToken > n_most) {
     auto tokens = model_.Tokenize(FirstBytes(parts, n_most * kBytesPerToken));

@@ -28,8 +28,13 @@ class PromptTokenizer {
     // Of a dialog's answer; null: the answer is a text and nothing else.
     std::shared_ptr<const ChatFormat> format = nullptr;
   };
-  // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the text cannot be read.
+  // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the text cannot be read or a token
+  // is none of the model's.
   Tokens Read(const Prompt& prompt, size_t n_most) const;
+  // The tokens of a text, without those that the model wants around texts. Throws like Read.
+  std::vector<llama_token> ReadInner(const std::string& text) const { return model_.TokenizeInner(PartsOf(text).parts); }
+  // The bytes of a token; of a control token, its text.
+  std::string TextOf(llama_token token) const { return model_.PieceOrControlText(token); }
   // The tokens of these texts, without those that are no single token.
   std::vector<llama_token> ControlTokens(const std::vector<std::string>& texts) const;
 

@@ -1,6 +1,7 @@
 #include "core/whisper/speech/speech_scan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "core/whisper/speech/speech_cutter.h"
@@ -10,6 +11,8 @@ namespace aana {
 namespace {
 
 constexpr int64_t kPartSamples = 4 * kSampleRate;
+// A window without a frame of this probability has no voice. Noise, tones and instruments lie below it.
+constexpr float kNoVoice = 0.1F;
 static_assert(kPartSamples % VoiceDetector::kFrameSamples == 0);
 
 std::unique_ptr<WindowCutter> MakeCutter(const AudioSource& audio, Coverage coverage) {
@@ -29,7 +32,15 @@ SpeechScan::SpeechScan(const AudioSource& audio, Coverage coverage)
 std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
   std::vector<float> part(static_cast<size_t>(std::min(kPartSamples, audio_.size() - position_)));
   audio_.Read(position_, part);
-  auto ended = finder_.Add(detector.Detect(part, state_));
+  const auto probabilities = detector.Detect(part, state_);
+  if (coverage_ == Coverage::kWhole) {
+    for (size_t i = 0; i < probabilities.size(); i++) {
+      const auto second = static_cast<size_t>((position_ + static_cast<int64_t>(i) * VoiceDetector::kFrameSamples) / kSampleRate);
+      voices_.resize(std::max(voices_.size(), second + 1));
+      voices_[second] = std::max(voices_[second], probabilities[i]);
+    }
+  }
+  auto ended = finder_.Add(probabilities);
   position_ += static_cast<int64_t>(part.size());
   const bool is_end = position_ == audio_.size();
   if (is_end) {
@@ -40,21 +51,31 @@ std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
     return {};
   }
   auto windows = cutter_->Cut({ended, finder_.open(), finder_.next_begin(), finder_.settled(), is_end});
-  // Zeros have no words, but the model may invent some.
-  if (coverage_ == Coverage::kWhole) std::erase_if(windows, [this](const SpeechWindow& window) { return !HasSound(window); });
-  return windows;
+  if (coverage_ != Coverage::kWhole) return windows;
+  std::move(windows.begin(), windows.end(), std::back_inserter(unheard_));
+  return TakeHeard();
 }
 
-bool SpeechScan::is_complete() const { return position_ == audio_.size() || (cutter_ && cutter_->is_complete()); }
-
-bool SpeechScan::HasSound(const SpeechWindow& window) const {
-  std::vector<float> samples;
-  for (int64_t at = window.begin(); at < window.end(); at += kSampleRate) {
-    samples.resize(static_cast<size_t>(std::min<int64_t>(kSampleRate, window.end() - at)));
-    audio_.Read(at, samples);
-    if (std::any_of(samples.begin(), samples.end(), [](float sample) { return sample != 0; })) return true;
+std::vector<SpeechWindow> SpeechScan::TakeHeard() {
+  std::vector<SpeechWindow> heard;
+  const auto rest = std::find_if(unheard_.begin(), unheard_.end(), [this](const SpeechWindow& window) { return window.end() > position_; });
+  for (auto window = unheard_.begin(); window != rest; ++window) {
+    window->set_voice(VoiceIn(*window));
+    // Where nobody speaks, the model may invent words.
+    if (window->voice() >= kNoVoice && window->HasSound(audio_)) heard.push_back(std::move(*window));
   }
-  return false;
+  unheard_.erase(unheard_.begin(), rest);
+  return heard;
 }
+
+float SpeechScan::VoiceIn(const SpeechWindow& window) const {
+  float voice = 0;
+  for (int64_t at = window.begin() / kSampleRate; at * kSampleRate < window.end() && static_cast<size_t>(at) < voices_.size(); at++) {
+    voice = std::max(voice, voices_[static_cast<size_t>(at)]);
+  }
+  return voice;
+}
+
+bool SpeechScan::is_complete() const { return position_ == audio_.size() || (cutter_ && cutter_->is_complete() && unheard_.empty()); }
 
 }  // namespace aana

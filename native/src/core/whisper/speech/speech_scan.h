@@ -31,13 +31,18 @@ class SpeechScan {
   // Number of samples analysed so far.
   int64_t position() const { return position_; }
   // No further window begins before this.
-  int64_t next_begin() const { return cutter_ ? cutter_->next_begin() : position_; }
+  int64_t next_begin() const {
+    if (!unheard_.empty()) return unheard_.front().begin();
+    return cutter_ ? cutter_->next_begin() : position_;
+  }
   // Returns the regions of speech, which are kept only for Coverage::kNone.
   std::vector<SpeechRegion> TakeRegions() { return std::move(regions_); }
 
  private:
-  // Whether the window has a sample that is not 0.
-  bool HasSound(const SpeechWindow& window) const;
+  // Returns the windows that were analysed to their end and have a voice.
+  std::vector<SpeechWindow> TakeHeard();
+  // Returns the highest probability of speech of the window's frames.
+  float VoiceIn(const SpeechWindow& window) const;
 
   const AudioSource& audio_;
   const Coverage coverage_;
@@ -45,6 +50,8 @@ class SpeechScan {
   std::unique_ptr<WindowCutter> cutter_;
   VoiceDetector::State state_;
   int64_t position_ = 0;
+  std::vector<SpeechWindow> unheard_;  // windows that end after `position_`, for Coverage::kWhole
+  std::vector<float> voices_;  // the highest probability of each second so far, for Coverage::kWhole
   std::vector<SpeechRegion> regions_;
 };
 

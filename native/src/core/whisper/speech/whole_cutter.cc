@@ -9,8 +9,6 @@
 namespace aana {
 namespace {
 
-// The last window is not shorter, because the model invents words for a very short rest.
-constexpr int64_t kShortest = 5 * kSampleRate;
 // Shorter pauses are parts of pauses that lie outside.
 constexpr int64_t kMinimumPause = kSampleRate / 10;
 // The longest silence before the first speech of a window.
@@ -31,7 +29,7 @@ std::vector<SpeechWindow> WholeCutter::Cut(const SpeechSoFar& speech) {
   const auto settled = speech.is_complete ? audio_.size() : speech.settled;
   std::vector<SpeechWindow> windows;
   while (audio_.size() - begin_ > kWindow) {
-    const auto latest = std::min(begin_ + kWindow, audio_.size() - kShortest);
+    const auto latest = std::min(begin_ + kWindow, audio_.size() - kShortestRest);
     if (settled < latest) return windows;
     windows.push_back(WindowTo(Place(begin_ + kFilledWindow, latest)));
   }

@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { ChatDialogInput, chatOptions } from '../../schemas/index.ts';
+import { method } from '../class/method.ts';
+
+const token = z.int().min(0).max(2_147_483_647);
+
+/** The methods `tokenize` and `detokenize` of text models whose vocabulary this process has. */
+export const tokenMethods = {
+  tokenize: method({
+    description: 'Tells the tokens of a text, or of a dialog and its tools in the template of the model.',
+    input: z
+      .strictObject({
+        dialog: z.optional(ChatDialogInput),
+        text: z.string().optional(),
+        add_special_tokens: z
+          .boolean()
+          .nullish()
+          .describe('Whether a text gets the tokens that the model wants around texts. Default: true.'),
+        tools: chatOptions.tools,
+        tool_choice: chatOptions.tool_choice,
+        chat_template_kwargs: chatOptions.chat_template_kwargs,
+      })
+      .refine(
+        ({ dialog, text }) => (dialog === undefined) !== (text === undefined),
+        "Exactly one of 'dialog' and 'text' must be provided.",
+      ),
+    output: z.strictObject({
+      tokens: z.array(token),
+      texts: z.array(z.string()).describe('The text of each token, with U+FFFD for bytes that are no whole character.'),
+      max_tokens: z.int().describe('Tokens that one dialog can hold.'),
+    }),
+  }),
+  detokenize: method({
+    description: 'Tells the text of tokens.',
+    input: z.strictObject({ tokens: z.array(token).max(1_000_000) }),
+    output: z.strictObject({ text: z.string() }),
+  }),
+};

@@ -1,0 +1,46 @@
+import { AanaError } from '../../core/errors.ts';
+import type { Feed } from '../../rpc/index.ts';
+import { check } from '../class/check.ts';
+import type { FeedDefinition } from '../class/method.ts';
+
+/** The feed of one call. Checks each value before it is sent. */
+export class CheckedFeed implements Feed {
+  readonly name: string;
+  readonly values: AsyncIterable<unknown>;
+  #isStarted = false;
+
+  /**
+   * `what` is the beginning of messages. Throws `ValidationError` when `source` is not an async iterable, which is the
+   * case when it came from another process as JSON.
+   */
+  constructor({ name, value: schema }: FeedDefinition, source: unknown, what: string) {
+    if (!isAsyncIterable(source)) {
+      const problem = `${name}: Input should be an async iterable of values, which only code of the host's process can pass`;
+      const data = [{ type: 'value_error', loc: [name], msg: problem }];
+      throw new AanaError('ValidationError', 'invalid-input', `${what}: ${problem}`, { data });
+    }
+    this.name = name;
+    this.values = {
+      [Symbol.asyncIterator]: () => {
+        const iterator = source[Symbol.asyncIterator]();
+        return {
+          next: async () => {
+            this.#isStarted = true;
+            const step = await iterator.next();
+            return step.done === true ? step : { done: false, value: check(schema, step.value, `${what}: ${name}`) };
+          },
+          return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
+        };
+      },
+    };
+  }
+
+  /** Whether a value was asked for. The call cannot be repeated then, because the values cannot be read twice. */
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}

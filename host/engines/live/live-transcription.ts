@@ -1,0 +1,200 @@
+import type { WhisperNativeParams, WhisperNativeResult } from '../../../native/lib/index.ts';
+import type { AsrTranscriptionInfo, LiveParams, LiveResult } from '../../schemas/index.ts';
+import { infoOf } from '../asr-output.ts';
+import { AudioIntake } from './audio-intake.ts';
+import { samplesOf } from './audio-samples.ts';
+import { AudioWindow } from './audio-window.ts';
+import { trimPoint, WINDOW_LENGTHS } from './trim-point.ts';
+import { withoutLoops } from './without-loops.ts';
+import { type HeardWord, WordAgreement } from './word-agreement.ts';
+
+/** What a live transcription needs of the engine. */
+export interface LiveEngine {
+  transcribe(samples: Float32Array, params: WhisperNativeParams): Promise<WhisperNativeResult>;
+  /** Returns the regions of speech in seconds. */
+  detectSpeech(samples: Float32Array): Promise<readonly { readonly start: number; readonly end: number }[]>;
+}
+
+const RATE = 16_000;
+/** New audio that a pass waits for. */
+const STEP_S = 0.5;
+/** Most new audio of one pass. */
+const LONGEST_STEP_S = 5;
+/** Audio that may wait for the engine before the sender is slowed down. */
+const WAITING_S = 10;
+/** Silence that confirms the words before it. */
+const PAUSE_S = 0.8;
+/** Silence after which the speech before it is dropped, because it no longer helps to hear what follows. */
+const LONG_PAUSE_S = 2;
+/** Audio that is kept before and after speech, because its edges are found late. */
+const MARGIN_S = 0.4;
+/** A pass over less audio hears nothing. */
+const SHORTEST_PASS_S = 0.3;
+/** Frames of 20 ms that the encoder computes after the audio. With fewer, the model repeats itself. */
+const FRAMES_AFTER = 256;
+const FRAMES_PER_SECOND = 50;
+const MOST_FRAMES = 1500;
+
+/**
+ * Transcribes speech while it comes. Yields partials and finals. `known` is the language if it needs no detection;
+ * otherwise the language is the one that was detected when the first words were confirmed. Throws `ValidationError` for
+ * parts of `audio` that are not {@link EncodedAudio}.
+ */
+export async function* transcribeLive(
+  audio: AsyncIterable<unknown>,
+  params: LiveParams & { readonly known: string | undefined },
+  engine: LiveEngine,
+  signal: AbortSignal,
+): AsyncGenerator<LiveResult, void, undefined> {
+  const intake = new AudioIntake(WAITING_S * RATE);
+  void intake.follow(decoded(audio)); // `read` throws what it meets
+  const stream = new LiveStream(params, engine);
+  try {
+    for (;;) {
+      const samples = await intake.read(STEP_S * RATE, LONGEST_STEP_S * RATE, signal);
+      if (!samples) break;
+      yield* stream.add(samples);
+      signal.throwIfAborted();
+    }
+    yield* stream.end();
+  } finally {
+    intake.close();
+  }
+}
+
+async function* decoded(audio: AsyncIterable<unknown>): AsyncGenerator<Float32Array> {
+  for await (const part of audio) yield samplesOf(part);
+}
+
+class LiveStream {
+  readonly #engine: LiveEngine;
+  readonly #params: LiveParams;
+  readonly #window = new AudioWindow(RATE);
+  readonly #agreement = new WordAgreement();
+  #info: AsrTranscriptionInfo;
+  #isLanguageKnown: boolean;
+  /** Time up to which the last pass has heard the stream. */
+  #heardUntil = 0;
+  #shown = '';
+
+  constructor({ known, ...params }: LiveParams & { readonly known: string | undefined }, engine: LiveEngine) {
+    this.#engine = engine;
+    this.#params = params;
+    this.#isLanguageKnown = known !== undefined;
+    this.#info = { language: known ?? '', language_confidence: known === undefined ? 0 : 1 };
+  }
+
+  async *add(samples: Float32Array): AsyncGenerator<LiveResult> {
+    this.#window.append(samples);
+    const speech = await this.#speech();
+    const pauseS = speech ? this.#window.end - speech.end : Infinity;
+    const isPause = pauseS >= PAUSE_S;
+    if (speech) yield* this.#hear(speech, isPause);
+    if (isPause) {
+      yield* this.#final(this.#agreement.confirm());
+      const isLong = this.#window.end - this.#window.start > WINDOW_LENGTHS.comfortableS;
+      if (isLong || pauseS >= LONG_PAUSE_S) this.#dropBefore(Math.max(speech?.end ?? 0, this.#window.end - MARGIN_S));
+    } else yield* this.#trim();
+    yield* this.#partial();
+  }
+
+  async *end(): AsyncGenerator<LiveResult> {
+    const speech = await this.#speech();
+    if (speech) yield* this.#hear(speech, true);
+    yield* this.#final(this.#agreement.confirm());
+    yield* this.#partial();
+  }
+
+  /** Returns where speech begins and ends in the window; undefined for silence. */
+  async #speech(): Promise<{ readonly start: number; readonly end: number } | undefined> {
+    const { start, end } = this.#window;
+    if (end - start < SHORTEST_PASS_S) return undefined;
+    const regions = await this.#engine.detectSpeech(this.#window.between(start, end));
+    const [first] = regions;
+    const last = regions.at(-1);
+    return first && last && { start: start + first.start, end: start + last.end };
+  }
+
+  /** Makes a pass over the speech, unless the last pass has heard all of it. */
+  async *#hear(speech: { readonly start: number; readonly end: number }, isEnd: boolean): AsyncGenerator<LiveResult> {
+    if (isEnd && this.#heardUntil >= speech.end + MARGIN_S / 2) return;
+    const from = Math.max(this.#window.start, speech.start - MARGIN_S);
+    const to = Math.min(this.#window.end, isEnd ? speech.end + MARGIN_S : this.#window.end);
+    this.#heardUntil = to;
+    const samples = this.#window.between(from, to);
+    if (samples.length < SHORTEST_PASS_S * RATE) return;
+    const result = await this.#engine.transcribe(samples, this.#nativeParams(samples.length / RATE));
+    if (!this.#isLanguageKnown && result.language !== '') this.#info = infoOf(result);
+    yield* this.#final(this.#agreement.hear(withoutLoops(wordsOf(result, from))));
+  }
+
+  *#trim(): Generator<LiveResult> {
+    const { start, end } = this.#window;
+    const { confirmed, pending } = this.#agreement;
+    const trim = trimPoint({ start, end, confirmed, pending });
+    if (!trim) return;
+    yield* this.#final(this.#agreement.confirm(trim.confirmed));
+    this.#dropBefore(trim.at);
+  }
+
+  #dropBefore(time: number): void {
+    this.#window.dropBefore(time);
+    this.#agreement.forgetBefore(this.#window.start);
+  }
+
+  *#final(words: readonly HeardWord[]): Generator<LiveResult> {
+    if (words.length === 0) return;
+    this.#isLanguageKnown = true;
+    const result = this.#result('final', words);
+    this.#shown = '';
+    yield result;
+  }
+
+  /** Yields the pending words, if they differ from the last partial. */
+  *#partial(): Generator<LiveResult> {
+    const result = this.#result('partial', this.#agreement.pending);
+    if (result.text === this.#shown) return;
+    this.#shown = result.text;
+    yield result;
+  }
+
+  #result(type: LiveResult['type'], words: readonly HeardWord[]): LiveResult {
+    const [first] = words;
+    const last = words.at(-1);
+    return {
+      type,
+      text: words.map(({ word }) => word).join(''),
+      words: words.map(({ word, start, end, probability }) => ({
+        word,
+        speaker: null,
+        time_interval: { start, end },
+        alignment_confidence: Math.min(1, Math.max(0, probability)),
+      })),
+      time_interval: first && last ? { start: first.start, end: last.end } : null,
+      ...this.#info,
+    };
+  }
+
+  #nativeParams(seconds: number): WhisperNativeParams {
+    const { task, beam_size: beamSize, initial_prompt: initialPrompt } = this.#params;
+    const frames = Math.ceil(Math.min(seconds, WINDOW_LENGTHS.longestS + LONGEST_STEP_S) * FRAMES_PER_SECOND);
+    return {
+      language: this.#info.language !== '' && this.#isLanguageKnown ? this.#info.language : 'auto',
+      translate: task === 'translate',
+      beamSize,
+      bestOf: 1,
+      temperatures: [0],
+      ...(initialPrompt != null && { initialPrompt }),
+      audioContext: Math.min(MOST_FRAMES, frames + FRAMES_AFTER),
+      withoutTimestamps: false,
+      wordTimestamps: true,
+      vad: false,
+    };
+  }
+}
+
+function wordsOf({ segments }: WhisperNativeResult, from: number): HeardWord[] {
+  return segments
+    .flatMap(({ words }) => words)
+    .map((word) => ({ ...word, start: word.start + from, end: word.end + from }));
+}

@@ -1,0 +1,71 @@
+import type { Context } from 'koa';
+import { AanaError } from '../../../core/errors.ts';
+import type { RequestContext } from '../../../core/request-context.ts';
+import { readRequest, type RequestFields } from '../../../openai/index.ts';
+import { callerOf } from '../../guards/caller.ts';
+import type { HttpAppOptions } from '../../options.ts';
+import { readBody } from '../../request/request-body.ts';
+import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
+import type { OpenAiRoutesOptions } from './openai-options.ts';
+
+/** What the routes below `/v1` need of the HTTP side. */
+export type OpenAiHttpOptions = HttpAppOptions & { readonly openai: OpenAiRoutesOptions };
+
+/** Header that names the parameters of a request that had no effect. */
+export const IGNORED_HEADER = 'x-aana-ignored-parameters';
+
+/**
+ * Reads and checks the JSON of a request. The header {@link IGNORED_HEADER} of the answer names parameters that have no
+ * effect; with the setting `strict` they are refused.
+ */
+export async function readJsonRequest<Fields extends RequestFields>(
+  ctx: Context,
+  fields: Fields,
+  { limits, tempDir, isDeployed, openai: { strict } }: OpenAiHttpOptions,
+): Promise<ReturnType<Fields['schema']['parse']>> {
+  if (!isDeployed())
+    throw new AanaError(
+      'NotReady',
+      'unavailable',
+      'the application is starting: try again when /api/ready answers 200',
+    );
+  await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
+  const { request, ignored } = readRequest(fields, body.input, { strict });
+  if (ignored.length > 0) ctx.set(IGNORED_HEADER, ignored.join(', '));
+  return request as ReturnType<Fields['schema']['parse']>;
+}
+
+/** Facts of a request for the calls of deployments. Its signal aborts when the client leaves or the time is up. */
+export type RunContext = RequestContext & { readonly signal: AbortSignal };
+
+/** Runs the work for a request within `limits.invocation_timeout_s`. */
+export async function withinTime<T>(
+  ctx: Context,
+  { limits: { invocation_timeout_s: timeoutS } }: HttpAppOptions,
+  work: (context: RunContext) => Promise<T>,
+): Promise<T> {
+  const ending = new AbortController();
+  const gone = abortOnClose(ctx);
+  const onGone = (): void => ending.abort(gone.reason);
+  gone.addEventListener('abort', onGone, { once: true });
+  const timer = setTimeout(
+    () =>
+      ending.abort(
+        new AanaError('TimeoutError', 'deadline-exceeded', `the request was ended after ${timeoutS} seconds`),
+      ),
+    timeoutS * 1000,
+  );
+  try {
+    return await work({
+      requestId: String(ctx.state['requestId']),
+      userId: callerOf(ctx).userId,
+      client: ctx.ip,
+      traceparent: traceparentOf(ctx),
+      deadlineAt: Date.now() + timeoutS * 1000,
+      signal: ending.signal,
+    });
+  } finally {
+    clearTimeout(timer);
+    gone.removeEventListener('abort', onGone);
+  }
+}

@@ -1,0 +1,31 @@
+import type { Router } from '@koa/router';
+import type { HttpAppOptions } from '../../options.ts';
+import { HttpError } from '../../response/error-body.ts';
+import { chatRoute } from './chat-route.ts';
+import { completionsRoute } from './completions-route.ts';
+import { modelRoutes } from './models-route.ts';
+import type { OpenAiRoutesOptions } from './openai-options.ts';
+import { originalChatRoute } from './original-chat-route.ts';
+import { tokenRoutes } from './token-routes.ts';
+import { vectorRoutes } from './vector-routes.ts';
+
+/** Adds the routes of OpenAI's API, or routes that say that it is off. */
+export function openAiRoutes(router: Router, options: HttpAppOptions & { readonly openai: OpenAiRoutesOptions }): void {
+  if (!options.openai.enabled) {
+    const message = 'The OpenAI-compatible endpoint is not enabled.';
+    router.all('/v1/{*path}', () => {
+      throw new HttpError('NotFound', 404, message);
+    });
+    router.all('/chat/completions', (ctx) => {
+      ctx.status = 404;
+      ctx.body = { error: { message } };
+    });
+    return;
+  }
+  modelRoutes(router, options);
+  chatRoute(router, options);
+  completionsRoute(router, options);
+  tokenRoutes(router, options);
+  originalChatRoute(router, options);
+  vectorRoutes(router, options);
+}

@@ -1,0 +1,59 @@
+import type { Router } from '@koa/router';
+import { drained } from '../../../core/async/async-values.ts';
+import { parseInput } from '../../../endpoints/index.ts';
+import { findModel, newHead, OriginalChatRequest, originalChatArguments } from '../../../openai/index.ts';
+import { OPENAI_ROUTES } from '../../../openapi/index.ts';
+import type { ChatOutputWithDetails, TextChunk } from '../../../schemas/index.ts';
+import { readBody } from '../../request/request-body.ts';
+import { serveRoute } from '../serve-route.ts';
+import { sendEvents } from './event-stream.ts';
+import { type OpenAiHttpOptions, withinTime } from './openai-request.ts';
+
+/** The content type of streams in the original. */
+const STREAM_TYPE = 'application/json-seq';
+
+/** Adds `POST /chat/completions` with the contract of the original system. */
+export function originalChatRoute(router: Router, options: OpenAiHttpOptions): void {
+  const { openai, limits, tempDir, log } = options;
+  const { models } = openai;
+  serveRoute(router, OPENAI_ROUTES.originalChat, async ({ ctx }) => {
+    await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
+    const request = parseInput(OriginalChatRequest, body.input);
+    const found = findModel(models, request.model, 'chat');
+    if (!found || !['chat', 'chat_stream'].every((method) => found.model.methods.has(method))) {
+      ctx.status = 404;
+      return { error: { message: `The model \`${request.model}\` does not exist.` } };
+    }
+    const args = originalChatArguments(request, found);
+    const { id, created, model } = newHead('chatcmpl-', request.model);
+    return withinTime(ctx, options, async (context) => {
+      if (request.stream !== true) {
+        const { message } = (await models.call(found.model.name, 'chat', args, context)) as ChatOutputWithDetails;
+        const { content, role } = message;
+        return {
+          id,
+          object: 'chat.completion' as const,
+          model,
+          created,
+          choices: [{ index: 0, message: { content, role } }],
+        };
+      }
+      const keepAliveMs = limits.stream_keep_alive_s * 1000;
+      await sendEvents(ctx, { signal: context.signal, keepAliveMs, type: STREAM_TYPE, log }, async (send) => {
+        const values = models.stream(found.model.name, 'chat_stream', args, context) as AsyncIterable<TextChunk[]>;
+        await drained(values, (batch) =>
+          send(
+            batch.map(({ text: content }) => ({
+              id,
+              object: 'chat.completion.chunk',
+              model,
+              created,
+              choices: [{ index: 0, delta: { content, role: 'assistant' } }],
+            })),
+          ),
+        );
+      });
+      return undefined;
+    });
+  });
+}

@@ -1,0 +1,33 @@
+import type { Router } from '@koa/router';
+import {
+  DETOKENIZE_FIELDS,
+  resolveModel,
+  TOKENIZE_FIELDS,
+  tokenizeArguments,
+  tokenized,
+  type TokenizeOutput,
+} from '../../../openai/index.ts';
+import { OPENAI_ROUTES } from '../../../openapi/index.ts';
+import { serveRoute } from '../serve-route.ts';
+import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
+
+/** Adds `POST /v1/tokenize` and `POST /v1/detokenize`. */
+export function tokenRoutes(router: Router, options: OpenAiHttpOptions): void {
+  const { models } = options.openai;
+  serveRoute(router, OPENAI_ROUTES.tokenize, async ({ ctx }) => {
+    const request = await readJsonRequest(ctx, TOKENIZE_FIELDS, options);
+    const { model } = resolveModel(models, request.model, 'tokenize');
+    const args = tokenizeArguments(request);
+    const output = await withinTime(ctx, options, (context) => models.call(model.name, 'tokenize', args, context));
+    return tokenized(output as TokenizeOutput, request);
+  });
+  serveRoute(router, OPENAI_ROUTES.detokenize, async ({ ctx }) => {
+    const { model: named, tokens } = await readJsonRequest(ctx, DETOKENIZE_FIELDS, options);
+    const { model } = resolveModel(models, named, 'tokenize');
+    const output = await withinTime(ctx, options, (context) =>
+      models.call(model.name, 'detokenize', { tokens }, context),
+    );
+    const { text } = output as { readonly text: string };
+    return { prompt: text, content: text };
+  });
+}

@@ -1,0 +1,48 @@
+import type { Router } from '@koa/router';
+import {
+  blaming,
+  documentsOf,
+  EMBEDDING_BLAME,
+  EMBEDDING_FIELDS,
+  type EmbeddedBatch,
+  embeddingArguments,
+  embeddingList,
+  type RankedDocuments,
+  rankingOf,
+  RERANK_BLAME,
+  RERANK_FIELDS,
+  rerankArguments,
+  resolveModel,
+} from '../../../openai/index.ts';
+import { OPENAI_ROUTES } from '../../../openapi/index.ts';
+import { serveRoute } from '../serve-route.ts';
+import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
+
+/** Adds `POST /v1/embeddings`, and `POST /v1/rerank` with the other paths that servers have for it. */
+export function vectorRoutes(router: Router, options: OpenAiHttpOptions): void {
+  const { models } = options.openai;
+  serveRoute(router, OPENAI_ROUTES.embeddings, async ({ ctx }) => {
+    const request = await readJsonRequest(ctx, EMBEDDING_FIELDS, options);
+    const resolved = resolveModel(models, request.model, 'embeddings');
+    const args = embeddingArguments(request, resolved);
+    return withinTime(ctx, options, (context) =>
+      blaming(EMBEDDING_BLAME, async () => {
+        const batch = await models.call(resolved.model.name, 'embed_batch', args, context);
+        return embeddingList(request, batch as EmbeddedBatch);
+      }),
+    );
+  });
+  for (const path of ['/v1/rerank', '/v1/reranking'] as const)
+    serveRoute(router, { ...OPENAI_ROUTES.rerank, path }, async ({ ctx }) => {
+      const request = await readJsonRequest(ctx, RERANK_FIELDS, options);
+      const resolved = resolveModel(models, request.model, 'rerank');
+      const documents = documentsOf(request);
+      const args = rerankArguments(request, documents, resolved);
+      return withinTime(ctx, options, (context) =>
+        blaming(RERANK_BLAME, async () => {
+          const ranked = await models.call(resolved.model.name, 'rerank', args, context);
+          return rankingOf(request, documents, ranked as RankedDocuments);
+        }),
+      );
+    });
+}

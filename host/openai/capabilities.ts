@@ -1,0 +1,34 @@
+/** What a model can do for the routes below `/v1`, by the methods of its deployment. */
+export const CAPABILITIES = {
+  chat: {
+    methods: ['chat', 'chat_stream'],
+    deploy: 'a language model (LlamaTextGenerationDeployment or OpenAITextGenerationDeployment)',
+  },
+  completions: {
+    methods: ['generate', 'generate_stream'],
+    deploy: 'a language model (LlamaTextGenerationDeployment or OpenAITextGenerationDeployment)',
+  },
+  tokenize: {
+    methods: ['tokenize', 'detokenize'],
+    deploy: 'a language model of this machine (LlamaTextGenerationDeployment)',
+  },
+  embeddings: { methods: ['embed_batch'], deploy: 'a model for embeddings (LlamaEmbeddingDeployment)' },
+  rerank: { methods: ['rerank'], deploy: 'a model that ranks documents (LlamaRerankDeployment)' },
+} as const satisfies Readonly<Record<string, CapabilityFacts>>;
+
+interface CapabilityFacts {
+  /** Methods that the deployment needs, all of them. */
+  readonly methods: readonly string[];
+  /** What gives the application such a model. */
+  readonly deploy: string;
+}
+
+/** A word for what a model can do, such as `chat`. */
+export type Capability = keyof typeof CAPABILITIES;
+
+/** Returns what a deployment with these methods can do. */
+export function capabilitiesOf(methods: ReadonlySet<string>): Capability[] {
+  return (Object.keys(CAPABILITIES) as Capability[]).filter((name) =>
+    CAPABILITIES[name].methods.every((method) => methods.has(method)),
+  );
+}

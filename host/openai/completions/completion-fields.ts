@@ -1,0 +1,44 @@
+import * as z from 'zod';
+import { Overflow, ResponseFormat } from '../../schemas/index.ts';
+import type { RequestFields } from '../fields.ts';
+import { TEXT_IDLE } from '../text/idle-fields.ts';
+import { samplingFields } from '../text/sampling-fields.ts';
+
+const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
+
+/** Prompts of one request. */
+const MAX_PROMPTS = 128;
+const Token = z.int().min(0).max(2_147_483_647);
+const Tokens = z.array(Token).min(1).max(1_000_000);
+
+/** The parameters of `POST /v1/completions` that have an effect. */
+export const CompletionRequest = z.object({
+  model: z.string().min(1).describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  prompt: z
+    .union([z.string(), Tokens, z.array(z.string()).min(1).max(MAX_PROMPTS), z.array(Tokens).min(1).max(MAX_PROMPTS)])
+    .describe(`A text, the numbers of tokens, or a list of at most ${MAX_PROMPTS} of either.`),
+  stream: optional(z.boolean()),
+  stream_options: optional(z.object({ include_usage: optional(z.boolean()) })).describe(
+    '`include_usage`: a last chunk has the usage.',
+  ),
+  ...samplingFields,
+  max_tokens: optional(z.int().min(0)).describe('Default: 16. 0 needs `echo`.'),
+  logprobs: optional(z.int().min(0).max(20)).describe(
+    'Tells the log-probability of each token, and so many of the likeliest tokens at its place.',
+  ),
+  echo: optional(z.boolean()).describe('Whether the text begins with the prompt.'),
+  best_of: optional(z.int().min(1).max(16)).describe(
+    'Answers to generate, of which the `n` likeliest are sent. Not for streams.',
+  ),
+  response_format: optional(ResponseFormat),
+  overflow: optional(Overflow),
+});
+export type CompletionRequest = z.output<typeof CompletionRequest>;
+
+const { best_of: _best, echo: _echo, ...shared } = TEXT_IDLE;
+
+/** All parameters of `POST /v1/completions`. */
+export const COMPLETION_FIELDS = {
+  schema: CompletionRequest,
+  idle: { ...shared, suffix: { why: 'the text goes on from its end', neutral: [''] } },
+} as const satisfies RequestFields;

@@ -1,0 +1,74 @@
+import { type ErrorKind, publicMessage, toErrorRecord } from '../core/errors.ts';
+import { paramOf } from './fields.ts';
+
+/** The body of a failed request, as in OpenAI's API. */
+export interface OpenAiErrorBody {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    /** The parameter that is wrong, such as `messages[0].content`. */
+    readonly param: string | null;
+    /** The cause, for programs. */
+    readonly code: string | null;
+  };
+}
+
+/** Codes of OpenAI's API for errors of this package; other errors have their own name as the code. */
+const CODES: Readonly<Record<string, string>> = {
+  UnknownModel: 'model_not_found',
+  DeploymentNotFound: 'model_not_found',
+  UnknownAdapter: 'model_not_found',
+  PromptTooLongException: 'context_length_exceeded',
+  ApiKeyNotProvided: 'invalid_api_key',
+  ApiKeyNotFound: 'invalid_api_key',
+  ApiKeyExpired: 'invalid_api_key',
+  InsufficientScope: 'insufficient_permissions',
+  InactiveSubscription: 'insufficient_quota',
+  TooManyRequestsException: 'rate_limit_exceeded',
+  UnsupportedParameter: 'unsupported_parameter',
+  NotFound: 'unknown_url',
+  MethodNotAllowed: 'method_not_allowed',
+  RequestTooLarge: 'request_too_large',
+};
+
+/** Types of OpenAI's API. */
+const TYPES: Readonly<Partial<Record<ErrorKind, string>>> = {
+  'rate-limited': 'rate_limit_error',
+  unavailable: 'server_error',
+  'deadline-exceeded': 'server_error',
+  cancelled: 'server_error',
+  'plugin-failed': 'server_error',
+  internal: 'server_error',
+};
+
+/** Errors whose code says nothing more than their type. */
+const PLAIN = new Set(['ValidationError', 'InvalidParameter', 'MalformedRequest']);
+
+/** Returns the body for anything that was thrown. It has no more details than `publicMessage` allows. */
+export function openAiError(thrown: unknown): OpenAiErrorBody {
+  const record = toErrorRecord(thrown);
+  const { name, kind, data } = record;
+  const facts = (typeof data === 'object' && data !== null ? data : {}) as Readonly<Record<string, unknown>>;
+  const code =
+    typeof facts['code'] === 'string' ? facts['code'] : (CODES[name] ?? (PLAIN.has(name) ? null : snakeCase(name)));
+  return {
+    error: {
+      message: publicMessage(record),
+      type: code === 'insufficient_quota' ? code : (TYPES[kind] ?? 'invalid_request_error'),
+      param: paramIn(facts, code),
+      code,
+    },
+  };
+}
+
+function paramIn(facts: Readonly<Record<string, unknown>>, code: string | null): string | null {
+  if (typeof facts['param'] === 'string') return facts['param'];
+  if (code === 'context_length_exceeded') return 'messages';
+  const [entry] = Array.isArray(facts) ? (facts as readonly { readonly loc?: unknown }[]) : [];
+  return Array.isArray(entry?.loc) && entry.loc.length > 0 ? paramOf(entry.loc as (string | number)[]) : null;
+}
+
+/** Returns `deployment_full` for `DeploymentFull`. */
+function snakeCase(name: string): string {
+  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toLowerCase();
+}

@@ -1,0 +1,90 @@
+import type * as z from 'zod';
+import { AanaError } from '../core/errors.ts';
+import { type SchemaIssue, type ValidationEntry, validationEntries } from '../schemas/index.ts';
+
+/** A parameter of OpenAI's API, or of another server's, that has no effect here. */
+export interface IdleField {
+  /** Why it has no effect, for people. */
+  readonly why: string;
+  /** Values that ask for what happens anyway, besides null. They are never reported. */
+  readonly neutral?: readonly unknown[];
+  /** Whether the parameter changes no answer anywhere, so that it is never reported. */
+  readonly isHarmless?: true;
+}
+
+/** The parameters of a route: those that have an effect, with their schemas, and those that have none. */
+export interface RequestFields<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
+  readonly schema: z.ZodObject<Shape>;
+  readonly idle: Readonly<Record<string, IdleField>>;
+}
+
+/** A checked request, and the names of its parameters that have no effect. */
+export interface ReadRequest<Request> {
+  readonly request: Request;
+  readonly ignored: readonly string[];
+}
+
+/** More names than this are not worth a header. */
+const MAX_IGNORED = 50;
+/** Names that a header can carry. */
+const HEADER_NAME = /^[\w.-]{1,64}$/;
+
+/**
+ * Checks a request against the parameters of its route. Throws `ValidationError`, whose `data.param` names the first
+ * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`.
+ */
+export function readRequest<Shape extends z.core.$ZodShape>(
+  { schema, idle }: RequestFields<Shape>,
+  input: unknown,
+  { strict }: { readonly strict: boolean },
+): ReadRequest<z.output<z.ZodObject<Shape>>> {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (!result.success) throw wrongRequest(validationEntries(result.error.issues as unknown as SchemaIssue[], input));
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(input as Record<string, unknown>)) {
+    if (Object.hasOwn(schema.shape, name)) continue;
+    const field = Object.hasOwn(idle, name) ? idle[name] : undefined;
+    if (value === null || field?.isHarmless || field?.neutral?.some((one) => isSame(one, value))) continue;
+    if (strict) throw unsupported(name, field?.why ?? 'this server does not know it');
+    if (ignored.length < MAX_IGNORED) ignored.push(HEADER_NAME.test(name) ? name : '?');
+  }
+  return { request: result.data, ignored };
+}
+
+/** Returns the error for a parameter, named as in `messages[0].content`, that cannot be honoured. */
+export function unsupported(param: string, why: string): AanaError {
+  return new AanaError(
+    'UnsupportedParameter',
+    'bad-request',
+    `Unsupported parameter: '${param.slice(0, 200)}': ${why}`,
+    {
+      data: { param: param.slice(0, 200) },
+    },
+  );
+}
+
+/** Returns the error for a value of a parameter. */
+export function invalidValue(param: string, why: string): AanaError {
+  return new AanaError('InvalidParameter', 'bad-request', `Invalid value for '${param}': ${why}`, { data: { param } });
+}
+
+function wrongRequest(entries: readonly ValidationEntry[]): AanaError {
+  const [first] = entries;
+  const param = first && first.loc.length > 0 ? paramOf(first.loc) : null;
+  const more = entries.length > 1 ? ` (and ${entries.length - 1} more)` : '';
+  const where = param === null ? 'The request body' : `'${param}'`;
+  return new AanaError('InvalidParameter', 'bad-request', `${where}: ${first?.msg ?? 'it is not valid'}${more}`, {
+    data: { param, ...(first?.type === 'missing' && { code: 'missing_required_parameter' }) },
+  });
+}
+
+/** Returns `messages[0].content` for the path of that value. */
+export function paramOf(path: readonly (string | number)[]): string {
+  return path
+    .map((key, n) => (typeof key === 'number' ? `[${key}]` : n === 0 ? key : `.${key}`))
+    .join('')
+    .slice(0, 200);
+}
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (Array.isArray(one) && JSON.stringify(one) === JSON.stringify(other));

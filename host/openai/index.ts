@@ -1,0 +1,51 @@
+export { blaming } from './blame.ts';
+export { capabilitiesOf, type Capability } from './capabilities.ts';
+export { ChatCompletion, chatCompletion } from './chat/chat-answer.ts';
+export { chatArguments } from './chat/chat-call.ts';
+export {
+  OriginalChatChunk,
+  OriginalChatCompletion,
+  OriginalChatRequest,
+  originalChatArguments,
+  OriginalNotFound,
+} from './chat/original-chat.ts';
+export { ChatCompletionChunk, ChatChunks } from './chat/chat-chunks.ts';
+export { CHAT_FIELDS, ChatRequest } from './chat/chat-fields.ts';
+export { Completion, completionAnswer, type Completed } from './completions/completion-answer.ts';
+export { completionPlan, type OnePrompt } from './completions/completion-call.ts';
+export { CompletionChunk, CompletionChunks, usageChunk } from './completions/completion-chunks.ts';
+export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-fields.ts';
+export { openAiError, type OpenAiErrorBody } from './errors.ts';
+export { invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
+export { findModel, type ModelDirectory, resolveModel, type ServedModel } from './model-directory.ts';
+export { describeModel, listModels, Model, ModelList } from './models.ts';
+export {
+  DETOKENIZE_FIELDS,
+  Detokenized,
+  DetokenizeRequest,
+  TOKENIZE_FIELDS,
+  tokenizeArguments,
+  tokenized,
+  Tokenized,
+  type TokenizeOutput,
+  TokenizeRequest,
+} from './tokens/token-fields.ts';
+export { EMBEDDING_FIELDS, EmbeddingRequest } from './vectors/embedding-fields.ts';
+export {
+  EMBEDDING_BLAME,
+  type EmbeddedBatch,
+  embeddingArguments,
+  EmbeddingList,
+  embeddingList,
+} from './vectors/embeddings.ts';
+export {
+  documentsOf,
+  type RankedDocuments,
+  Ranking,
+  rankingOf,
+  RERANK_BLAME,
+  RERANK_FIELDS,
+  rerankArguments,
+  RerankRequest,
+} from './vectors/rerank.ts';
+export { newHead } from './text/values.ts';

@@ -1,0 +1,105 @@
+import * as z from 'zod';
+import { CHAT_FIELDS } from './chat/chat-fields.ts';
+import { COMPLETION_FIELDS } from './completions/completion-fields.ts';
+import type { RequestFields } from './fields.ts';
+import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokens/token-fields.ts';
+import { EMBEDDING_FIELDS } from './vectors/embedding-fields.ts';
+import { RERANK_FIELDS } from './vectors/rerank.ts';
+
+/** The routes with parameters, for the documentation. */
+export const DOCUMENTED_ROUTES: readonly { readonly route: string; readonly fields: RequestFields }[] = [
+  { route: 'POST /v1/chat/completions', fields: CHAT_FIELDS },
+  { route: 'POST /v1/completions', fields: COMPLETION_FIELDS },
+  { route: 'POST /v1/tokenize', fields: TOKENIZE_FIELDS },
+  { route: 'POST /v1/detokenize', fields: DETOKENIZE_FIELDS },
+  { route: 'POST /v1/embeddings', fields: EMBEDDING_FIELDS },
+  { route: 'POST /v1/rerank', fields: RERANK_FIELDS },
+];
+
+/** Returns `docs/openai-compatibility.md`, generated from the parameters of the routes. */
+export function renderOpenAiDocs(): string {
+  return `# OpenAI's API
+
+<!-- Made by \`aana-host docs openai > docs/openai-compatibility.md\` from host/openai/; do not edit. -->
+
+Every server answers OpenAI's API below \`/v1\`, over its deployments. Clients need another base URL and the name of a deployment. In TypeScript (\`npm install openai\`):
+
+\`\`\`ts
+import OpenAI from 'openai';
+const client = new OpenAI({ baseURL: 'http://127.0.0.1:8000/v1', apiKey: 'none' });
+const answer = await client.chat.completions.create({ model: 'llm_deployment', messages: [{ role: 'user', content: 'Hello!' }] });
+\`\`\`
+
+In Python (\`pip install openai\`):
+
+\`\`\`python
+from openai import OpenAI
+client = OpenAI(base_url="http://127.0.0.1:8000/v1", api_key="none")
+answer = client.chat.completions.create(model="llm_deployment", messages=[{"role": "user", "content": "Hello!"}])
+\`\`\`
+
+With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \`/v1/chat/completions\` or \`endpoints\`. Its user takes turns with other users in the queues of the deployments.
+
+## Names of models
+
+\`GET /v1/models\` lists the names, with the state of each model and what it can do. A name is
+
+1. a deployment: \`llm_deployment\`;
+2. an alias of the configuration: \`{"openai": {"aliases": {"gpt-4o-mini": "llm_deployment"}}}\`;
+3. the id of the model that a deployment has: \`qwen2.5-coder-0.5b-instruct\`;
+4. one of these with a LoRA adapter: \`llm_deployment:sql\`.
+
+Another name is answered with 404 and \`model_not_found\`. The message lists the names, or says which deployment is missing.
+
+## Errors
+
+Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, so clients throw their typed exceptions. \`param\` names the wrong parameter, such as \`messages[0].content\`.
+
+| status | \`code\` | when |
+| --- | --- | --- |
+| 400 | null, \`missing_required_parameter\`, \`unsupported_parameter\` | a parameter is wrong or missing, or cannot be honoured |
+| 400 | \`context_length_exceeded\` | the dialog is longer than the context of the model |
+| 401 | \`invalid_api_key\` | the key is missing, unknown or expired |
+| 403 | \`insufficient_permissions\` | the scopes of the key do not allow the path |
+| 404 | \`model_not_found\`, \`unknown_url\` | no model has the name; no route has the path |
+| 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\` |
+| 429 | \`rate_limit_exceeded\` | over a rate limit; \`retry-after\` has the time to wait |
+| 503, 504 | the name of the error, such as \`deployment_full\` | try again later |
+
+An error in a stream is the last event, and no \`[DONE]\` follows. Every answer has \`x-request-id\`, which is in the log, too.
+
+## Parameters
+
+A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
+
+${DOCUMENTED_ROUTES.map(({ route, fields }) => section(route, fields)).join('\n')}`;
+}
+
+function section(route: string, { schema, idle }: RequestFields): string {
+  const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const rows = [
+    ...Object.entries(properties).map(([name, value]) => [
+      `\`${name}\``,
+      'has an effect',
+      descriptionOf(value as Readonly<Record<string, unknown>>),
+    ]),
+    ...Object.entries(idle).map(([name, { why, isHarmless }]) => [
+      `\`${name}\``,
+      isHarmless ? 'accepted' : 'no effect',
+      why,
+    ]),
+  ];
+  return `### \`${route}\`
+
+| parameter | state | |
+| --- | --- | --- |
+${rows.map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n')}
+`;
+}
+
+/** Returns the description of a schema, which may be on a branch of a union with null. */
+function descriptionOf({ description, anyOf }: Readonly<Record<string, unknown>>): string {
+  if (typeof description === 'string') return description;
+  const branches = Array.isArray(anyOf) ? (anyOf as readonly { readonly description?: string }[]) : [];
+  return branches.flatMap((branch) => branch.description ?? [])[0] ?? '';
+}

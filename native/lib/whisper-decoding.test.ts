@@ -1,0 +1,202 @@
+// How texts are decoded, with a real model: windows together and alone, and the parameters of the search.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type {
+  NativeWhisperEngine,
+  WhisperLoadOptions,
+  WhisperNativeParams,
+  WhisperNativeResult,
+  WhisperNativeSegment,
+} from './binding.ts';
+import {
+  addonPath,
+  concat,
+  missing,
+  options,
+  plain,
+  readWav,
+  said,
+  silence,
+  speechPath,
+  wordsOf,
+} from './fixtures/test-whisper.ts';
+import { loadNative } from './load.ts';
+
+const Decoding = suite('decoding of NativeWhisperEngine');
+
+if (missing !== undefined) {
+  process.stdout.write(`SKIP decoding of NativeWhisperEngine: ${missing} is missing\n`);
+} else {
+  const speech = await readWav(speechPath);
+  let engine: NativeWhisperEngine;
+  let lastId = 0;
+  const load = (changes: Partial<WhisperLoadOptions>): Promise<NativeWhisperEngine> =>
+    loadNative({ addonPath }).loadWhisper({ ...options, maxStates: 1, ...changes });
+  const transcribe = (
+    samples: Float32Array,
+    changes: Partial<WhisperNativeParams> = {},
+    onSegment?: (segment: WhisperNativeSegment) => void,
+  ): Promise<WhisperNativeResult> => engine.transcribe(++lastId, samples, { ...plain, ...changes }, onSegment);
+  const textOf = ({ segments }: WhisperNativeResult): string => segments.map(({ text }) => text).join('');
+  /** The speech sample from a second on, so that windows of several of these differ. */
+  const from = (second: number): Float32Array => speech.slice(second * 16000);
+
+  Decoding.before(async () => {
+    engine = await load({});
+  });
+  Decoding.after(async () => {
+    await engine.close();
+  });
+
+  const long = concat(...[0, 3, 1, 5, 2, 0, 4, 1, 3, 0, 2, 5].flatMap((second) => [from(second), silence(0.4)]));
+  for (const [what, changes] of [
+    ['greedily', {}],
+    ['with beams', { beamSize: 5 }],
+    ['by chance', { temperatures: [0.4], bestOf: 3 }],
+    ['with times of words', { wordTimestamps: true, beamSize: 2 }],
+  ] as const) {
+    Decoding(`gives the same segments for windows that are decoded together and alone, ${what}`, async () => {
+      const alone = await load({ batchSize: 1 });
+      try {
+        const expected = await alone.transcribe(1, long, { ...plain, vad: false, ...changes });
+        assert.ok(expected.segments.length >= 6);
+        assert.equal(await transcribe(long, { vad: false, ...changes }), expected);
+      } finally {
+        await alone.close();
+      }
+    });
+  }
+
+  Decoding('gives the same segments beside other requests, and each request its own', async () => {
+    const expected = [];
+    for (let second = 0; second < 6; second++) expected.push(await transcribe(from(second), { beamSize: 3 }));
+    const together = expected.map((_, second) => transcribe(from(second), { beamSize: 3 }));
+    assert.equal(await Promise.all(together), expected);
+  });
+
+  Decoding('delivers the first text before the other windows were encoded', async () => {
+    const before = engine.steps;
+    let steps = Infinity;
+    await transcribe(long, { vad: false }, () => (steps = Math.min(steps, engine.steps - before)));
+    assert.ok(engine.steps - before >= 4);
+    assert.ok(steps <= 1, `${steps} windows were done before the first text`);
+  });
+
+  Decoding('goes on after some of the windows that are decoded together were cancelled', async () => {
+    const ids = [1, 2, 3].map(() => ++lastId);
+    const cancelled = ids.map((id) =>
+      engine.transcribe(id, long, { ...plain, vad: false, beamSize: 5 }).then(
+        () => 'done',
+        (error: unknown) => (error as { code?: unknown }).code,
+      ),
+    );
+    const kept = transcribe(speech, {}, () => ids.forEach((id) => engine.cancelTranscription(id)));
+    assert.is(wordsOf((await kept).segments), said);
+    assert.equal(await Promise.all(cancelled), ['cancelled', 'cancelled', 'cancelled']);
+    assert.is(wordsOf((await transcribe(speech)).segments), said);
+  });
+
+  Decoding('decodes with as many beams as are asked for', async () => {
+    for (const beamSize of [1, 2, 5, 8]) {
+      const { segments } = await transcribe(speech, { beamSize, patience: beamSize === 2 ? 2 : 1 });
+      assert.is(wordsOf(segments), said, `${beamSize} beams`);
+    }
+  });
+
+  Decoding('never chooses a suppressed token', async () => {
+    assert.match(textOf(await transcribe(speech, { withoutTimestamps: true })), /,/);
+    // 11 is the comma of the vocabulary of models for English.
+    assert.not.match(textOf(await transcribe(speech, { withoutTimestamps: true, suppressTokens: [-1, 11] })), /,/);
+    const refused = await transcribe(speech, { suppressTokens: [99_999] }).catch((error: unknown) => error);
+    assert.match(String(refused), 'suppress_tokens: the model has no token 99999');
+    assert.is((refused as { fault?: unknown }).fault, 'caller');
+  });
+
+  Decoding('ends a text after the most tokens', async () => {
+    const { segments } = await transcribe(speech, { maxNewTokens: 5, withoutTimestamps: true });
+    const words = wordsOf(segments).split(' ');
+    assert.ok(words.length >= 3 && words.length <= 5 && said.startsWith(words.join(' ')), words.join(' '));
+  });
+
+  Decoding('repeats no sequence of tokens where that is forbidden', async () => {
+    // "what you can do for" and "your country" occur twice in the speech.
+    const words = wordsOf((await transcribe(speech, { noRepeatNgramSize: 3, withoutTimestamps: true })).segments);
+    assert.is.not(words, said);
+    const triples = words
+      .split(' ')
+      .flatMap((_, i, all) => (i + 2 < all.length ? [all.slice(i, i + 3).join(' ')] : []));
+    assert.is(new Set(triples).size, triples.length, words);
+    assert.is.not(textOf(await transcribe(speech, { repetitionPenalty: 5 })), textOf(await transcribe(speech)));
+  });
+
+  Decoding('continues a prefix in the first window, and leaves it out of the text', async () => {
+    const prefix = 'And so, my fellow Americans, ask not';
+    const { segments } = await transcribe(speech, { prefix, withoutTimestamps: true });
+    assert.is(wordsOf(segments), said.replace(/^.*?ask not /, ''));
+  });
+
+  Decoding('writes as its hotwords do', async () => {
+    const hotwords = 'so my fellow americans, my fellow americans, my fellow americans';
+    assert.match(textOf(await transcribe(speech)), 'my fellow Americans');
+    assert.match(textOf(await transcribe(speech, { hotwords })), 'my fellow americans');
+  });
+
+  Decoding('writes the next window as the previous one, where that is asked', async () => {
+    const initialPrompt = 'so my fellow americans, my fellow americans, my fellow americans';
+    const twice = concat(speech, silence(1), speech, silence(1), speech, silence(1), speech);
+    const forms = (result: WhisperNativeResult): string[] => textOf(result).match(/fellow americans/gi) ?? [];
+    // Without it the prompt stands before each window, with it before the first one, whose text stands before the next.
+    for (const conditionOnPreviousText of [false, true]) {
+      const all = forms(await transcribe(twice, { initialPrompt, conditionOnPreviousText }));
+      assert.equal(all, Array(4).fill('fellow americans'), `${conditionOnPreviousText}`);
+    }
+    // Each text is at a temperature of 0.2, so none is a prompt.
+    const reset = { temperatures: [0.2], conditionOnPreviousText: true, promptResetOnTemperature: 0.1 };
+    const all = forms(await transcribe(twice, { initialPrompt, ...reset }));
+    assert.is(all[0], 'fellow americans');
+    assert.is(all.at(-1), 'fellow Americans');
+  });
+
+  Decoding('leaves out an unlikely text where nobody speaks', async () => {
+    const noise = Float32Array.from({ length: 5 * 16000 }, (_, i) => 0.01 * Math.sin(i * i * 0.37));
+    const sure = { vad: false, logProbThreshold: 0, noSpeechThreshold: 0 };
+    assert.equal((await transcribe(noise, sure)).segments, []);
+    assert.equal((await transcribe(speech, sure)).segments, []);
+    assert.is(wordsOf((await transcribe(speech, { ...sure, noSpeechThreshold: 1 })).segments), said);
+  });
+
+  Decoding('finds words in order, inside of their segments, over several windows', async () => {
+    const { segments } = await transcribe(long, { vad: false, wordTimestamps: true });
+    let last = 0;
+    for (const segment of segments) {
+      assert.is(segment.words.map(({ word }) => word).join(''), segment.text);
+      for (const { start, end, probability } of segment.words) {
+        assert.ok(
+          start >= last && end >= start && start >= segment.start && end <= segment.end,
+          JSON.stringify(segment),
+        );
+        assert.ok(probability > 0 && probability <= 1);
+        last = end;
+      }
+    }
+  });
+
+  Decoding('has joined punctuation only where that is asked', async () => {
+    const wordsWith = async (appendPunctuations: string): Promise<string[]> =>
+      (await transcribe(speech, { wordTimestamps: true, appendPunctuations })).segments.flatMap(({ words }) =>
+        words.map(({ word }) => word),
+      );
+    assert.is((await wordsWith(',.')).at(-1), ' country.');
+    assert.equal((await wordsWith('')).slice(-2), [' country', '.']);
+  });
+
+  Decoding('needs no further memory for times of words', async () => {
+    await transcribe(speech, { beamSize: 5 });
+    const before = process.memoryUsage().rss;
+    for (let i = 0; i < 3; i++) await transcribe(speech, { beamSize: 5, wordTimestamps: true });
+    // The weights have 44 MB.
+    assert.ok(process.memoryUsage().rss - before < 25e6, `${(process.memoryUsage().rss - before) / 1e6} MB`);
+  });
+}
+
+Decoding.run();

@@ -1,0 +1,104 @@
+#include "core/compute/device/packed_buffers.h"
+
+#include <ggml-backend-impl.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "core/compute/device/processor_device.h"
+#include "core/compute/matrix/matrix_source.h"
+
+namespace aana::compute {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+std::atomic<size_t> packed_bytes{0};
+
+// Matrices that llama.cpp's graphs multiply as a whole. Others, such as those of latent attention, are also seen in parts, which a packed matrix has not.
+bool HasKnownName(const ggml_tensor* weights) {
+  std::string_view name = weights->name;
+  constexpr std::string_view kEnd = ".weight";
+  if (!name.ends_with(kEnd)) return false;
+  name.remove_suffix(kEnd.size());
+  if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  constexpr std::array<std::string_view, 9> kNames = {"attn_q", "attn_k", "attn_v", "attn_qkv", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "output"};
+  return name == "token_embd" || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+void FreeBuffer(ggml_backend_buffer_t buffer) { std::free(buffer->context); }
+
+void* BaseOf(ggml_backend_buffer_t buffer) { return buffer->context; }
+
+void MemsetTensor(ggml_backend_buffer_t, ggml_tensor* tensor, uint8_t value, size_t offset, size_t size) {
+  std::memset(static_cast<char*>(tensor->data) + offset, value, size);
+}
+
+void SetTensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data, size_t offset, size_t size) {
+  if (buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS || !CanPack(tensor)) {
+    std::memcpy(static_cast<char*>(tensor->data) + offset, data, size);
+    return;
+  }
+  GGML_ASSERT(offset == 0 && size == ggml_nbytes(tensor) && "weights are set as a whole");
+  PackMatrix(tensor->type, data, tensor->ne[0], tensor->ne[1], tensor->data);
+  packed_bytes += size;
+}
+
+void GetTensor(ggml_backend_buffer_t buffer, const ggml_tensor* tensor, void* data, size_t offset, size_t size) {
+  GGML_ASSERT((buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS || !CanPack(tensor)) && "packed weights are not read back");
+  std::memcpy(data, static_cast<const char*>(tensor->data) + offset, size);
+}
+
+void ClearBuffer(ggml_backend_buffer_t buffer, uint8_t value) { std::memset(buffer->context, value, buffer->size); }
+
+ggml_backend_buffer_t AllocateBuffer(ggml_backend_buffer_type_t type, size_t size) {
+  constexpr ggml_backend_buffer_i kBuffer = {
+      .free_buffer = FreeBuffer,
+      .get_base = BaseOf,
+      .init_tensor = nullptr,
+      .memset_tensor = MemsetTensor,
+      .set_tensor = SetTensor,
+      .get_tensor = GetTensor,
+      .set_tensor_2d = nullptr,
+      .get_tensor_2d = nullptr,
+      .cpy_tensor = nullptr,
+      .clear = ClearBuffer,
+      .reset = nullptr,
+  };
+  auto* memory = std::aligned_alloc(kAlignment, (size + kAlignment) / kAlignment * kAlignment);
+  return memory ? ggml_backend_buffer_init(type, kBuffer, memory, size) : nullptr;
+}
+
+size_t TensorBytes(ggml_backend_buffer_type_t, const ggml_tensor* tensor) {
+  return CanPack(tensor) ? std::max(ggml_nbytes(tensor), MatrixBytes(*FormOf(tensor->type), tensor->ne[0], tensor->ne[1])) : ggml_nbytes(tensor);
+}
+
+}  // namespace
+
+bool CanPack(const ggml_tensor* weights) {
+  return FormOf(weights->type) && weights->ne[2] == 1 && weights->ne[3] == 1 && !weights->view_src && ggml_is_contiguous(weights) && HasKnownName(weights);
+}
+
+bool IsPacked(const ggml_tensor* tensor) { return tensor->buffer && tensor->buffer->buft == PackedBufferType() && CanPack(tensor); }
+
+size_t PackedBytes() { return packed_bytes; }
+
+ggml_backend_buffer_type_t PackedBufferType() {
+  static ggml_backend_buffer_type type = {
+      .iface = {.get_name = [](ggml_backend_buffer_type_t) { return "AANA"; },
+                .alloc_buffer = AllocateBuffer,
+                .get_alignment = [](ggml_backend_buffer_type_t) { return kAlignment; },
+                .get_max_size = nullptr,
+                .get_alloc_size = TensorBytes,
+                .is_host = [](ggml_backend_buffer_type_t) { return true; }},
+      .device = ProcessorDevice(),
+      .context = nullptr,
+  };
+  return &type;
+}
+
+}  // namespace aana::compute

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <ggml-backend.h>
+
+#include <cstddef>
+
+// Memory in which quantised matrices lie packed.
+namespace aana::compute {
+
+// Whether the matrix is packed in such a buffer.
+bool CanPack(const ggml_tensor* weights);
+
+// Whether the tensor is a packed matrix. Only MUL_MAT can use it, and only as a whole.
+bool IsPacked(const ggml_tensor* tensor);
+
+// Buffers of main memory. Matrices are packed when they are set in a buffer of weights; everything else lies there as in ggml's own buffers, so that ggml's
+// processor backend can compute with it.
+ggml_backend_buffer_type_t PackedBufferType();
+
+// Returns the bytes of all matrices that were packed so far, in ggml's types.
+size_t PackedBytes();
+
+}  // namespace aana::compute

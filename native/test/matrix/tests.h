@@ -1,0 +1,7 @@
+#pragma once
+
+namespace aana::test {
+
+void TestAttention();
+
+}  // namespace aana::test
