@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { addonPath } from './fixtures/test-engine.ts';
-import type { NativeDriverGpu } from './binding.ts';
+import type { NativeDriverGpu } from './binding/index.ts';
 
 const Devices = suite('the addon’s list of GPUs');
 const folder = mkdtempSync(join(tmpdir(), 'aana-driver-'));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaLoadOptions, LlamaTokenScores } from './binding.ts';
+import type { LlamaLoadOptions, LlamaTokenScores } from './binding/index.ts';
 import { writeAdapter, writeMerged } from './fixtures/tiny-adapter.ts';
 import { writeGguf } from './fixtures/gguf-file.ts';
 import { endOf, isBuilt, prompt, TestEngine, tinyModel } from './fixtures/test-engine.ts';

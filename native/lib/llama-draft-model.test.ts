@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaLoadOptions, LlamaSampling } from './binding.ts';
+import type { LlamaLoadOptions, LlamaSampling } from './binding/index.ts';
 import { endOf, isBuilt, rejection, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { tinyToken, writeTinyLlama } from './fixtures/tiny-llama.ts';
 

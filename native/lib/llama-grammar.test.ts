@@ -1,7 +1,7 @@
 // Grammars in the real engine with a tiny model, whose own texts are meaningless words.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaGrammar, LlamaSampling } from './binding.ts';
+import type { LlamaGrammar, LlamaSampling } from './binding/index.ts';
 import { endOf, errorOf, isBuilt, prompt, TestEngine } from './fixtures/test-engine.ts';
 import { tinyToken } from './fixtures/tiny-llama.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaRequestOptions, LlamaSampling } from './binding.ts';
+import type { LlamaRequestOptions, LlamaSampling } from './binding/index.ts';
 import { endOf, errorOf, isBuilt, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { tinyToken, writeTinyLlama } from './fixtures/tiny-llama.ts';
 

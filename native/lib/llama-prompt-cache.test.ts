@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaLoadOptions } from './binding.ts';
+import type { LlamaLoadOptions } from './binding/index.ts';
 import { writeAdapter } from './fixtures/tiny-adapter.ts';
 import { endOf, isBuilt, rejection, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { writeTinyLlama } from './fixtures/tiny-llama.ts';

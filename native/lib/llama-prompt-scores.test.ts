@@ -1,7 +1,7 @@
 // Log-probabilities of the tokens of a prompt.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaPromptToken } from './binding.ts';
+import type { LlamaPromptToken } from './binding/index.ts';
 import { endOf, errorOf, isBuilt, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { writeTinyLlama } from './fixtures/tiny-llama.ts';
 

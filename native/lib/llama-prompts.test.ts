@@ -1,7 +1,7 @@
 // The engine reads prompts on a separate thread, and treats control tokens in messages as text.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaPrompt } from './binding.ts';
+import type { LlamaPrompt } from './binding/index.ts';
 import { endOf, errorOf, isBuilt, prompt, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { writeTinyLlama } from './fixtures/tiny-llama.ts';
 

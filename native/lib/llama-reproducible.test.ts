@@ -1,7 +1,7 @@
 // Reproducible requests: their logits are the same to the last bit, whatever else the engine computes.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaLoadOptions, LlamaRequestOptions, LlamaSampling, RequestTerms } from './binding.ts';
+import type { LlamaLoadOptions, LlamaRequestOptions, LlamaSampling, RequestTerms } from './binding/index.ts';
 import { endOf, errorOf, isBuilt, TestEngine } from './fixtures/test-engine.ts';
 
 const Reproducible = suite('reproducible requests of the llama engine');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaSampling } from './binding.ts';
+import type { LlamaSampling } from './binding/index.ts';
 import { endOf, errorOf, isBuilt, prompt, TestEngine } from './fixtures/test-engine.ts';
 import { TINY_LLAMA, tinyToken, writeTinyLlama } from './fixtures/tiny-llama.ts';
 

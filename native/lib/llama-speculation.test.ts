@@ -1,7 +1,7 @@
 // Tokens that are guessed from the text itself change how many steps it takes, and nothing else.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LlamaSampling } from './binding.ts';
+import type { LlamaSampling } from './binding/index.ts';
 import { endOf, isBuilt, TestEngine } from './fixtures/test-engine.ts';
 import { tinyToken } from './fixtures/tiny-llama.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
-import type { NativeBinding } from './binding.ts';
+import type { NativeBinding } from './binding/index.ts';
 
 const require = createRequire(import.meta.url);
 

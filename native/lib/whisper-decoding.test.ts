@@ -7,7 +7,7 @@ import type {
   WhisperNativeParams,
   WhisperNativeResult,
   WhisperNativeSegment,
-} from './binding.ts';
+} from './binding/index.ts';
 import {
   addonPath,
   concat,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { NativeAudioFile, NativeWhisperEngine, WhisperNativeSegment } from './binding.ts';
+import type { NativeAudioFile, NativeWhisperEngine, WhisperNativeSegment } from './binding/index.ts';
 import {
   addonPath,
   concat,

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { NativeWhisperEngine, WhisperLoadOptions, WhisperNativeParams, WhisperNativeSegment } from './binding.ts';
+import type {
+  NativeWhisperEngine,
+  WhisperLoadOptions,
+  WhisperNativeParams,
+  WhisperNativeSegment,
+} from './binding/index.ts';
 import {
   addonPath,
   cached,

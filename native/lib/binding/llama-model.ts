@@ -1,0 +1,83 @@
+/** The file of a model for llama.cpp, and the processors that compute it. */
+export interface LlamaModelOptions {
+  readonly modelPath: string;
+  readonly threads: number;
+  /** Number of layers on the GPU; −1 for all. Ignored without a GPU. */
+  readonly gpuLayers: number;
+  /** Names of the GPUs to use, as `devices()` returns them. Default: all GPUs that this process sees. */
+  readonly devices?: readonly string[];
+  /**
+   * How the model is divided among several GPUs: not at all, by layers (the default), by rows of matrices, or every
+   * tensor.
+   */
+  readonly splitMode?: 'none' | 'layer' | 'row' | 'tensor';
+  /** Index of the GPU that holds the whole model if it is not divided. Default: 0. */
+  readonly mainGpu?: number;
+  /** The share of each GPU, in any unit. Default: in proportion to their free memory. */
+  readonly tensorSplit?: readonly number[];
+}
+
+export interface LlamaLoadOptions extends LlamaModelOptions {
+  /**
+   * Tokens that one sequence can hold, prompt and completion together. 0: the number that the model was trained with.
+   */
+  readonly contextTokens: number;
+  /** Number of sequences decoded at the same time, 1 to 64. */
+  readonly maxSequences: number;
+  /** A request fails if its reader takes nothing for this many milliseconds. Default: 60 000. */
+  readonly readerTimeoutMs?: number;
+  /** Prompt tokens decoded in one step. A limit keeps a long prompt from delaying running sequences. */
+  readonly prefillTokensPerStep: number;
+  /**
+   * Tokens that are guessed and computed with the next ones, 0 to 256 in a step, all sequences together. Right guesses
+   * save steps; the text stays the same. Default: 0.
+   */
+  readonly guessedTokensPerStep?: number;
+  /**
+   * File of a smaller model with the same vocabulary, which guesses the tokens. Default: they are guessed from the
+   * earlier tokens of their sequences.
+   */
+  readonly draftModelPath?: string;
+  /** The smaller model guesses no token that it holds for less likely, 0 to 1. Default: 0.5. */
+  readonly leastGuessProbability?: number;
+  /**
+   * Whether all sequences share the cells of one cache. Otherwise each sequence has a cache of its own. Default: false.
+   */
+  readonly kvUnified?: boolean;
+  /**
+   * Cells of the cache that all sequences share; implies `kvUnified`. At least the cells of one sequence. With fewer
+   * than all sequences can use, sequences lose their cells when they run out, and are computed again later. 0, the
+   * default: as many as all sequences can use.
+   */
+  readonly totalCells?: number;
+  /** Whether a request may reuse what was computed for the prompt of another tenant. Default: true. */
+  readonly sharesPrefixesAmongTenants?: boolean;
+  /** Type of the cached keys and values. */
+  readonly kvType: 'f16' | 'q8_0';
+  /** Keeps what was computed for prompts on disk, also for later engines of the same model. Default: not. */
+  readonly promptCache?: {
+    /** Made if it does not exist. Several engines can use one. */
+    readonly folder: string;
+    /** Of all files together. Files that were used the longest ago are deleted. */
+    readonly maxBytes: number;
+    /** A prompt is kept if this many of its tokens are in no other file, and read if it spares as many. Default: 256. */
+    readonly minTokens?: number;
+  };
+  /** Jinja template that replaces the model's own. */
+  readonly chatTemplate?: string;
+  /** Files of LoRA adapters. Requests name them by their place in this list. */
+  readonly adapters?: readonly string[];
+}
+
+export interface LlamaModelInfo {
+  readonly description: string;
+  readonly sizeBytes: number;
+  readonly parameterCount: number;
+  readonly trainedContextTokens: number;
+  /** Tokens that one sequence can hold. */
+  readonly contextTokens: number;
+  readonly vocabularySize: number;
+  readonly hasChatTemplate: boolean;
+  /** Whether requests can have the `overflow` `shift`. */
+  readonly canShift: boolean;
+}
