@@ -67,13 +67,16 @@ export class FairQueue<T extends Queued> {
     return this.#next()?.entries[0];
   }
 
-  /** Takes the next entry, and counts its work for its user; undefined if the queue is empty. */
-  take(): T | undefined {
+  /**
+   * Takes the next entry, and counts its work for its user; undefined if the queue is empty.
+   * @param cost the work for the entry as it is known now; by default as it was known when the entry was added
+   */
+  take(cost?: number): T | undefined {
     const user = this.#next();
     const entry = user?.entries[0];
     if (!user || !entry) return undefined;
     this.#virtual = user.virtual;
-    user.virtual += entry.cost / weightOf(entry);
+    user.virtual += (cost ?? entry.cost) / weightOf(entry);
     this.remove(entry);
     if (this.#users.size > MANY_USERS) this.#forget();
     return entry;

@@ -48,6 +48,11 @@ export class Admission {
     this.#options = options;
   }
 
+  /** Returns the milliseconds that a call of `method` is expected to take, at least a small amount. */
+  costOf(method: string | undefined): number {
+    return Math.max(LEAST_COST_MS, this.#options.workload.expect(method)?.mean ?? 0);
+  }
+
   /** Returns the call in the terms of the queue. */
   applicant({
     userId = null,
@@ -59,14 +64,14 @@ export class Admission {
   }: Pick<RequestContext, 'userId' | 'client' | 'priority' | 'weight' | 'deadlineAt'> & {
     readonly method?: string | undefined;
   }): Applicant {
-    const { mean = 0, deviation = 0 } = this.#options.workload.expect(method) ?? {};
+    const { deviation = 0 } = this.#options.workload.expect(method) ?? {};
     const key = typeof userId === 'string' ? `user ${userId}` : client === undefined ? undefined : `client ${client}`;
     return {
       userId,
       key,
       priority,
       weight,
-      cost: Math.max(LEAST_COST_MS, mean),
+      cost: this.costOf(method),
       margin: deviation,
       leftMs: remainingMs({ deadlineAt }),
     };

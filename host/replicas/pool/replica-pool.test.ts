@@ -1,8 +1,10 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { type Clock, systemClock } from '../../core/clock.ts';
 import { AanaError } from '../../core/errors.ts';
 import { restartDelayMs } from '../slot/backoff.ts';
 import { ReplicaPool } from './replica-pool.ts';
+import type { Run } from './workload.ts';
 
 const Pool = suite('the pool of replicas');
 
@@ -58,6 +60,42 @@ Pool('starts waiting calls in order, one for each call that ends', async () => {
   replicas.release();
   await Promise.all(calls);
   assert.equal(order, [1, 2, 3]);
+});
+
+Pool('divides calls by the weights of their users, also if calls take longer now than when they arrived', async () => {
+  let now = 0;
+  const clock: Clock = { ...systemClock, now: () => now };
+  const replicas = new ReplicaPool<Member>({ deployment: 'asr', maxOngoing: 1, maxQueued: 100, clock });
+  const only = member('a');
+  replicas.add(only);
+  const order: string[] = [];
+  let running: Run | undefined;
+  const call = async (userId: string, weight: number): Promise<void> => {
+    await replicas.dispatch(
+      (to, run) => {
+        running = run;
+        order.push(userId);
+        return take(to);
+      },
+      { userId, weight, method: 'transcribe' },
+    );
+  };
+  const end = (ms: number): void => {
+    now += ms;
+    const run = running!;
+    only.ongoing = 0;
+    replicas.observe(run, true);
+    replicas.settle(run);
+  };
+  const calls = [call('small', 1)];
+  end(10);
+  for (let n = 0; n < 12; n += 1) calls.push(call('small', 1));
+  for (let n = 0; n < 4; n += 1) end(400);
+  for (let n = 0; n < 12; n += 1) calls.push(call('large', 3));
+  for (let n = 0; n < 9; n += 1) end(400);
+  assert.is(order.slice(-8).filter((user) => user === 'large').length, 6, order.join(' '));
+  for (let n = 0; n < 11; n += 1) end(400);
+  await Promise.all(calls);
 });
 
 Pool('refuses a call when the queue is full, naming the deployment and the limit', async () => {

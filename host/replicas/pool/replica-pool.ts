@@ -156,7 +156,8 @@ export class ReplicaPool<Member extends Choosable> {
         inTurn.remove(waiting);
         waiting.refuse(late);
       } else if (free) {
-        inTurn.take();
+        // Calls of all users count at today's cost. Otherwise a user whose calls arrived when calls were short would get more.
+        inTurn.take(this.#admission.costOf(waiting.method));
         waiting.take(free);
       } else return;
     }
