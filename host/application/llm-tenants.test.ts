@@ -55,7 +55,7 @@ Tenants.before(async () => {
         ),
   });
   await started(app);
-  for (const user of ['large', 'small']) {
+  for (const user of ['large', 'small', 'earlier']) {
     const { apiKey } = await app.apiKeys!.create({ user_id: user });
     keys.set(user, apiKey);
   }
@@ -65,6 +65,8 @@ Tenants.after(async () => {
   await app?.[Symbol.asyncDispose]();
   rmSync(folder, { recursive: true, force: true });
 });
+
+const open = (): number => telemetry.of('aana.deployment.calls.open').at(-1)?.value ?? 0;
 
 async function say(user: string, tokens: number, more: object = {}): Promise<Response> {
   const response = await fetch(`${app.url}/say`, {
@@ -84,17 +86,26 @@ Tenants('get parts of it by their weights, however many requests they send', asy
     assert.is(response.status, 200, await response.text());
     order.push(user);
   };
+  // All requests wait before the first one is answered, because requests that come later have no part in the beginning.
+  let earlier = 8;
+  const before = Array.from({ length: earlier }, () => say('earlier', 400).finally(() => (earlier -= 1)));
+  await until(async () => open() === 8);
   const users = [...Array<string>(16).fill('small'), ...Array<string>(24).fill('large')];
-  await Promise.all(users.map(send));
+  const answered = Promise.all(users.map(send));
+  await until(async () => open() >= 40 + earlier || order.length > 0);
+  assert.equal(order, [], 'all requests wait before the first one is answered');
+  await Promise.all([...before, answered]);
   // Both have requests until all 24 of the one user are answered, beside 8 of the other one.
-  const share = order.slice(4, 28).filter((user) => user === 'large').length / 24;
+  const share = order.slice(0, 24).filter((user) => user === 'large').length / 24;
   assert.ok(share > 0.65 && share < 0.85, `${share} of ${order.join(' ')}`);
 });
 
 Tenants('are measured with the engine', async () => {
   const sum = (name: string): number => telemetry.of(name).reduce((all, { value }) => all + value, 0);
   const last = (name: string): number | undefined => telemetry.of(name).at(-1)?.value;
-  await until(async () => sum('aana.engine.tokens.generated') >= 41 * 40 && last('aana.engine.requests.running') === 0);
+  await until(
+    async () => sum('aana.engine.tokens.generated') >= 41 * 40 + 8 * 400 && last('aana.engine.requests.running') === 0,
+  );
   const prompt = sum('aana.engine.tokens.prompt');
   assert.ok(prompt >= 41 * 4, `${prompt}`);
   assert.ok(sum('aana.engine.tokens.reused') > prompt / 2);
@@ -118,7 +129,7 @@ Tenants('are measured with the engine', async () => {
 
 Tenants('are told when to come back if their turn comes after the deadline', async () => {
   const running = Array.from({ length: 8 }, () => say('large', 400));
-  await until(async () => (telemetry.of('aana.deployment.calls.open').at(-1)?.value ?? 0) === 8);
+  await until(async () => open() === 8);
   const refused = await say('small', 1, { within_ms: 20 });
   const { error, data } = (await refused.json()) as { error: string; data: Record<string, number> };
   assert.equal([refused.status, error], [503, 'DeploymentOverloaded']);
