@@ -9,10 +9,9 @@ import type {
   WhisperNativeSegment,
 } from './binding/index.ts';
 import {
-  addonPath,
   concat,
+  loadWhisper,
   missing,
-  options,
   plain,
   readWav,
   said,
@@ -20,7 +19,6 @@ import {
   speechPath,
   wordsOf,
 } from './fixtures/test-whisper.ts';
-import { loadNative } from './load.ts';
 
 const Decoding = suite('decoding of NativeWhisperEngine');
 
@@ -31,7 +29,7 @@ if (missing !== undefined) {
   let engine: NativeWhisperEngine;
   let lastId = 0;
   const load = (changes: Partial<WhisperLoadOptions>): Promise<NativeWhisperEngine> =>
-    loadNative({ addonPath }).loadWhisper({ ...options, maxStates: 1, ...changes });
+    loadWhisper({ maxStates: 1, ...changes });
   const transcribe = (
     samples: Float32Array,
     changes: Partial<WhisperNativeParams> = {},

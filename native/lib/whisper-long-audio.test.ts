@@ -10,6 +10,7 @@ import type { NativeAudioFile, NativeWhisperEngine, WhisperNativeSegment } from 
 import {
   addonPath,
   concat,
+  loadWhisper,
   missing,
   options,
   plain,
@@ -19,7 +20,6 @@ import {
   speechPath,
   wordsOf,
 } from './fixtures/test-whisper.ts';
-import { loadNative } from './load.ts';
 
 const LongAudio = suite('long audio of NativeWhisperEngine');
 
@@ -33,7 +33,7 @@ if (missing !== undefined) {
   let lastId = 0;
 
   LongAudio.before(async () => {
-    engine = await loadNative({ addonPath }).loadWhisper(options);
+    engine = await loadWhisper();
   });
   LongAudio.after(async () => {
     await engine.close();

@@ -4,16 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type {
-  NativeWhisperEngine,
-  WhisperLoadOptions,
-  WhisperNativeParams,
-  WhisperNativeSegment,
-} from './binding/index.ts';
+import type { NativeWhisperEngine, WhisperNativeParams, WhisperNativeSegment } from './binding/index.ts';
 import {
   addonPath,
   cached,
   concat,
+  loadWhisper,
   missing,
   options,
   plain,
@@ -41,8 +37,6 @@ const Whisper = suite('NativeWhisperEngine');
 if (missing !== undefined) {
   process.stdout.write(`SKIP NativeWhisperEngine: ${missing} is missing\n`);
 } else {
-  const load = (changes: Partial<WhisperLoadOptions> = {}): Promise<NativeWhisperEngine> =>
-    loadNative({ addonPath }).loadWhisper({ ...options, ...changes });
   const { modelPath, vadModelPath } = options;
   const speech = await readWav(speechPath);
   const durationS = speech.length / 16000;
@@ -55,7 +49,7 @@ if (missing !== undefined) {
   ) => engine.transcribe(++lastId, samples, { ...plain, ...changes }, onSegment);
 
   Whisper.before(async () => {
-    engine = await load();
+    engine = await loadWhisper();
   });
   Whisper.after(async () => {
     await engine.close();
@@ -104,7 +98,7 @@ if (missing !== undefined) {
   if (multilingual === undefined) process.stdout.write('SKIP the language of speech: the base model is missing\n');
   else {
     Whisper('finds the language in the whole audio after a request with a shorter encoder', async () => {
-      const base = await load({ modelPath: multilingual, maxStates: 1 });
+      const base = await loadWhisper({ modelPath: multilingual, maxStates: 1 });
       try {
         const auto = { ...plain, language: 'auto', vad: false };
         const alone = await base.transcribe(1, speech, auto);
@@ -116,7 +110,7 @@ if (missing !== undefined) {
     });
 
     Whisper('finds the language of speech without encoding it twice', async () => {
-      const base = await load({ modelPath: multilingual, maxStates: 1 });
+      const base = await loadWhisper({ modelPath: multilingual, maxStates: 1 });
       try {
         const work = async (id: number, language: string): Promise<number> => {
           const before = base.beats;
@@ -231,7 +225,7 @@ if (missing !== undefined) {
     const binding = loadNative({ addonPath });
     binding.setLogger((level, message) => lines.push({ level, message }));
     try {
-      const other = await load();
+      const other = await loadWhisper();
       await other.transcribe(1, speech, { ...plain, wordTimestamps: true });
       await other.close();
       while (lines.length === 0) await new Promise((go) => setTimeout(go, 5));
@@ -275,7 +269,7 @@ if (missing !== undefined) {
   });
 
   Whisper('serves requests in turns, so that a short request does not wait for a whole long one', async () => {
-    const single = await load({ maxStates: 1 });
+    const single = await loadWhisper({ maxStates: 1 });
     const ended: string[] = [];
     const long = single
       .transcribe(1, concat(...Array.from({ length: 7 }, () => speech)), plain)
@@ -323,7 +317,7 @@ if (missing !== undefined) {
     );
 
   Whisper('ends a request at its deadline: as overload before it began, as cancelled afterwards', async () => {
-    const single = await load({ maxStates: 1 });
+    const single = await loadWhisper({ maxStates: 1 });
     assert.equal(await outcomeOf(single.transcribe(1, speech, { ...plain, deadlineMs: 0 })), [
       'deadline-exceeded',
       'overload',
@@ -348,7 +342,7 @@ if (missing !== undefined) {
   });
 
   Whisper("lets tenants take turns, and serves a tenant's higher priority first", async () => {
-    const single = await load({ maxStates: 1 });
+    const single = await loadWhisper({ maxStates: 1 });
     const ended: number[] = [];
     const run = (id: number, terms: object): Promise<unknown> =>
       single.transcribe(id, speech, { ...plain, ...terms }).then(() => ended.push(id));
@@ -365,7 +359,7 @@ if (missing !== undefined) {
 
   Whisper('refuses a missing GPU', async () => {
     assert.match(
-      await messageOf(load({ useGpu: true, device: 'CUDA77' })),
+      await messageOf(loadWhisper({ useGpu: true, device: 'CUDA77' })),
       /cannot be loaded onto CUDA77: there is no such GPU/,
     );
   });
@@ -390,30 +384,30 @@ if (missing !== undefined) {
     try {
       const file = join(folder, 'model.bin');
       const whole = await readFile(modelPath);
-      assert.match(await messageOf(load({ modelPath: file })), `cannot open ${file}: No such file`);
+      assert.match(await messageOf(loadWhisper({ modelPath: file })), `cannot open ${file}: No such file`);
       for (const length of [0, 3, 100, 500_000, whole.length - 1]) {
         await writeFile(file, whole.subarray(0, length));
         assert.match(
-          await messageOf(load({ modelPath: file })),
+          await messageOf(loadWhisper({ modelPath: file })),
           new RegExp(`${file}: (it is truncated|the file is empty)`),
         );
       }
       const silero = await readFile(vadModelPath);
       for (const length of [100, silero.length - 1]) {
         await writeFile(file, silero.subarray(0, length));
-        assert.match(await messageOf(load({ vadModelPath: file })), `${file}: it is truncated`);
+        assert.match(await messageOf(loadWhisper({ vadModelPath: file })), `${file}: it is truncated`);
       }
       await writeFile(file, 'GGUF and then something else');
-      assert.match(await messageOf(load({ modelPath: file })), 'is not a Whisper model');
-      assert.match(await messageOf(load({ modelPath: vadModelPath })), 'not a Whisper model');
-      assert.is(await codeOf(load({ modelPath: file })), 'failed');
+      assert.match(await messageOf(loadWhisper({ modelPath: file })), 'is not a Whisper model');
+      assert.match(await messageOf(loadWhisper({ modelPath: vadModelPath })), 'not a Whisper model');
+      assert.is(await codeOf(loadWhisper({ modelPath: file })), 'failed');
     } finally {
       await rm(folder, { recursive: true });
     }
   });
 
   Whisper('cancels its requests when it is closed, may be closed twice, and refuses work afterwards', async () => {
-    const other = await load();
+    const other = await loadWhisper();
     const code = codeOf(other.transcribe(1, concat(speech, speech, speech, speech), plain));
     await Promise.all([other.close(), other.close()]);
     assert.is(await code, 'cancelled');

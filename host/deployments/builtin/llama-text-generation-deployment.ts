@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
-import { countTokensMethod } from './count-tokens-method.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { llamaMemory, type LlamaMemorySettings, sumOfNeeds } from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
@@ -9,7 +8,7 @@ import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { pullModel, pullModelAs } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
-import { tokenMethods } from './token-methods.ts';
+import { countTokensMethod, tokenMethods } from './token-methods.ts';
 import {
   DefaultSamplingParams,
   promptBeginning,

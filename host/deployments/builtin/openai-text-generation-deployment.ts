@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { DefaultSamplingParams, textGenerationMethods } from '../class/text-generation-methods.ts';
-import { countTokensMethod } from './count-tokens-method.ts';
+import { countTokensMethod } from './token-methods.ts';
 
 const seconds = z.number().positive().max(86_400);
 

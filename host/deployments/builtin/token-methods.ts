@@ -2,7 +2,25 @@ import * as z from 'zod';
 import { ChatDialogInput, chatOptions } from '../../schemas/index.ts';
 import { method } from '../class/method.ts';
 
+const textOrDialog = {
+  dialog: z.optional(ChatDialogInput),
+  text: z.string().optional(),
+  tools: chatOptions.tools,
+  tool_choice: chatOptions.tool_choice,
+  chat_template_kwargs: chatOptions.chat_template_kwargs,
+};
+const hasOneOfThem = ({ dialog, text }: { readonly dialog?: unknown; readonly text?: unknown }): boolean =>
+  (dialog === undefined) !== (text === undefined);
+const ONE_OF_THEM = "Exactly one of 'dialog' and 'text' must be provided.";
+
 const token = z.int().min(0).max(2_147_483_647);
+
+/** The method `count_tokens` of text models. */
+export const countTokensMethod = method({
+  description: 'Counts the tokens of a text, or of a dialog and its tools in the template of the model.',
+  input: z.strictObject(textOrDialog).refine(hasOneOfThem, ONE_OF_THEM),
+  output: z.strictObject({ tokens: z.int(), max_tokens: z.int() }),
+});
 
 /** The methods `tokenize` and `detokenize` of text models whose vocabulary this process has. */
 export const tokenMethods = {
@@ -10,20 +28,13 @@ export const tokenMethods = {
     description: 'Tells the tokens of a text, or of a dialog and its tools in the template of the model.',
     input: z
       .strictObject({
-        dialog: z.optional(ChatDialogInput),
-        text: z.string().optional(),
+        ...textOrDialog,
         add_special_tokens: z
           .boolean()
           .nullish()
           .describe('Whether a text gets the tokens that the model wants around texts. Default: true.'),
-        tools: chatOptions.tools,
-        tool_choice: chatOptions.tool_choice,
-        chat_template_kwargs: chatOptions.chat_template_kwargs,
       })
-      .refine(
-        ({ dialog, text }) => (dialog === undefined) !== (text === undefined),
-        "Exactly one of 'dialog' and 'text' must be provided.",
-      ),
+      .refine(hasOneOfThem, ONE_OF_THEM),
     output: z.strictObject({
       tokens: z.array(token),
       texts: z.array(z.string()).describe('The text of each token, with U+FFFD for bytes that are no whole character.'),
