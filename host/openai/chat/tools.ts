@@ -12,7 +12,9 @@ export const toolFields = {
   tools: chatOptions.tools,
   tool_choice: z
     .optional(z.nullable(z.union([z.enum(['none', 'auto', 'required']), z.union([Named, Allowed])])))
-    .describe('`none`, `auto`, `required`, one function, or `allowed_tools`: some of the tools.'),
+    .describe(
+      '`none`, `auto`, `required`, one function, or `allowed_tools`: some of the tools. One function is called once, unless `parallel_tool_calls` is `true`.',
+    ),
   parallel_tool_calls: chatOptions.parallel_tool_calls,
 } as const;
 
@@ -27,8 +29,8 @@ export function toolArguments({
 }: ToolFields): Record<string, unknown> {
   const allowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.allowed_tools : undefined;
   const given = tools ?? [];
-  if (typeof choice === 'object' && choice?.type === 'function')
-    requireTool(given, choice.function.name, 'tool_choice');
+  const named = typeof choice === 'object' && choice?.type === 'function' ? choice.function.name : undefined;
+  if (named !== undefined) requireTool(given, named, 'tool_choice');
   if (choice === 'required' && given.length === 0) throw invalidValue('tool_choice', 'the request has no tools');
   for (const {
     function: { name },
@@ -39,7 +41,8 @@ export function toolArguments({
   return {
     ...(usable.length > 0 && { tools: usable }),
     ...(choice != null && usable.length > 0 && { tool_choice: allowed?.mode ?? choice }),
-    ...(parallel != null && { parallel_tool_calls: parallel }),
+    // Clients that name a function read one call, as from OpenAI's models.
+    ...((parallel != null || named !== undefined) && { parallel_tool_calls: parallel ?? false }),
   };
 }
 

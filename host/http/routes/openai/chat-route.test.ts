@@ -180,7 +180,6 @@ Chat('the tool runner calls a function with checked arguments', async () => {
       model: 'smol',
       messages: [{ role: 'user', content: 'What is the weather in Paris?' }],
       tool_choice: { type: 'function', function: { name: 'get_weather' } },
-      parallel_tool_calls: false,
       tools: [
         {
           type: 'function',
