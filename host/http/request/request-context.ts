@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { cancelledError } from '../../core/errors.ts';
+import { type AanaError, cancelledError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { validTraceparent } from '../../core/request-context.ts';
 
@@ -41,4 +41,9 @@ export function abortOnClose(ctx: Context): AbortSignal {
     if (!ctx.res.writableFinished) controller.abort(cancelledError('the client closed the connection'));
   });
   return controller.signal;
+}
+
+/** Returns the error of a request whose client closes the connection before the end of the body. */
+export function goneError(): AanaError {
+  return cancelledError('the client closed the connection while it sent the request');
 }

@@ -1,6 +1,6 @@
 import { multipart, type PluginFunction } from 'formidable';
-import { AanaError } from '../../core/errors.ts';
-import { tooLarge } from './json.ts';
+import { AanaError } from '../../../core/errors.ts';
+import { tooLarge } from '../json.ts';
 
 /** Limit of the headers of a part. No client needs more for the name and the type of a part. */
 const HEAD_BYTES = 8 * 1024;
@@ -62,12 +62,12 @@ export interface PartHead {
 }
 
 /**
- * Marks a part as a file if it has a file name, because formidable decides by the content type. The part `body` is
- * never a file.
+ * Marks a part as a file if it has a file name, because formidable decides by the content type. A part that `isText`
+ * names is never a file.
  */
-export function classify(part: PartHead): void {
+export function classify(part: PartHead, isText: (part: PartHead) => boolean): void {
   part.originalFilename ??= extendedName(part.headers?.['content-disposition'] ?? '');
-  if (part.name === 'body') part.mimetype = null;
+  if (isText(part)) part.mimetype = null;
   else if (part.originalFilename !== null && !part.mimetype) part.mimetype = 'application/octet-stream';
 }
 
