@@ -39,6 +39,10 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
       enabled: config.openai.enabled,
       strict: config.openai.strict,
       models: modelDirectory(services.deployments, config.openai),
+      openAudio: async (file, signal) => {
+        const media = await services.openMedia();
+        return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
+      },
     },
     tempDir: () => services.uploads.path(),
     artifactsDir: services.artifactsDir,

@@ -14,6 +14,11 @@ export const CAPABILITIES = {
   },
   embeddings: { methods: ['embed_batch'], deploy: 'a model for embeddings (LlamaEmbeddingDeployment)' },
   rerank: { methods: ['rerank'], deploy: 'a model that ranks documents (LlamaRerankDeployment)' },
+  transcriptions: {
+    methods: ['transcribe', 'transcribe_stream'],
+    deploy: 'a model of speech to text (WhisperDeployment)',
+  },
+  diarization: { methods: ['diarize'], deploy: 'speaker diarization (SpeakerDiarizationDeployment)' },
 } as const satisfies Readonly<Record<string, CapabilityFacts>>;
 
 interface CapabilityFacts {

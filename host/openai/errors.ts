@@ -29,6 +29,8 @@ const CODES: Readonly<Record<string, string>> = {
   NotFound: 'unknown_url',
   MethodNotAllowed: 'method_not_allowed',
   RequestTooLarge: 'request_too_large',
+  VideoReadingException: 'invalid_value',
+  AudioReadingException: 'invalid_value',
 };
 
 /** Types of OpenAI's API. */
@@ -53,7 +55,7 @@ export function openAiError(thrown: unknown): OpenAiErrorBody {
     typeof facts['code'] === 'string' ? facts['code'] : (CODES[name] ?? (PLAIN.has(name) ? null : snakeCase(name)));
   return {
     error: {
-      message: publicMessage(record),
+      message: wrongInput(facts) ?? publicMessage(record),
       type: code === 'insufficient_quota' ? code : (TYPES[kind] ?? 'invalid_request_error'),
       param: paramIn(facts, code),
       code,
@@ -64,8 +66,29 @@ export function openAiError(thrown: unknown): OpenAiErrorBody {
 function paramIn(facts: Readonly<Record<string, unknown>>, code: string | null): string | null {
   if (typeof facts['param'] === 'string') return facts['param'];
   if (code === 'context_length_exceeded') return 'messages';
-  const [entry] = Array.isArray(facts) ? (facts as readonly { readonly loc?: unknown }[]) : [];
+  return placeOf(firstEntry(facts));
+}
+
+/** The first thing that is wrong with an input, of the list that a `ValidationError` has. */
+interface Entry {
+  readonly loc?: unknown;
+  readonly msg?: unknown;
+}
+
+function firstEntry(facts: unknown): Entry | undefined {
+  return Array.isArray(facts) ? (facts as readonly Entry[])[0] : undefined;
+}
+
+function placeOf(entry: Entry | undefined): string | null {
   return Array.isArray(entry?.loc) && entry.loc.length > 0 ? paramOf(entry.loc as (string | number)[]) : null;
+}
+
+/** Returns what is wrong with an input and where, because the message of a `ValidationError` says neither. */
+function wrongInput(facts: unknown): string | undefined {
+  const entry = firstEntry(facts);
+  if (typeof entry?.msg !== 'string') return undefined;
+  const place = placeOf(entry);
+  return place === null ? entry.msg : `'${place}': ${entry.msg}`;
 }
 
 /** Returns `deployment_full` for `DeploymentFull`. */

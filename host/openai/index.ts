@@ -1,3 +1,18 @@
+export {
+  TranscriptionAnswer,
+  transcriptionAnswer,
+  TranslationAnswer,
+  translationAnswer,
+} from './audio/audio-answer.ts';
+export { AUDIO_BLAME, transcriptionParams, translationParams } from './audio/audio-call.ts';
+export { diarizedEvents, TranscriptionEvent, TranscriptionEvents } from './audio/audio-events.ts';
+export {
+  TRANSCRIPTION_FIELDS,
+  TranscriptionRequest,
+  TRANSLATION_FIELDS,
+  TranslationRequest,
+} from './audio/audio-fields.ts';
+export { diarized } from './audio/speakers.ts';
 export { blaming } from './blame.ts';
 export { capabilitiesOf, type Capability } from './capabilities.ts';
 export { ChatCompletion, chatCompletion } from './chat/chat-answer.ts';
@@ -17,7 +32,8 @@ export { CompletionChunk, CompletionChunks, usageChunk } from './completions/com
 export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-fields.ts';
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
 export { invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
-export { findModel, type ModelDirectory, resolveModel, type ServedModel } from './model-directory.ts';
+export { formReader } from './form-input.ts';
+export { deploymentFor, findModel, type ModelDirectory, resolveModel, type ServedModel } from './model-directory.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
 export {
   DETOKENIZE_FIELDS,

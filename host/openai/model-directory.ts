@@ -1,6 +1,7 @@
 import { AanaError } from '../core/errors.ts';
 import type { CallOptions } from '../deployments/index.ts';
 import { CAPABILITIES, capabilitiesOf, type Capability } from './capabilities.ts';
+import { invalidValue } from './fields.ts';
 
 /** A deployment as the routes below `/v1` see it. */
 export interface ServedModel {
@@ -86,6 +87,13 @@ export function findModel(directory: ModelDirectory, name: string, capability?: 
   const deployment = models.find((model) => model.name === name);
   if (deployment) return { model: deployment, adapter: undefined };
   return named(Object.hasOwn(aliases, name) ? aliases[name]! : name);
+}
+
+/** Returns the first deployment that can do something. Throws `InvalidParameter` for the parameter that asks for it. */
+export function deploymentFor(directory: ModelDirectory, capability: Capability, param: string): ServedModel {
+  const found = directory.list().find(({ methods }) => capabilitiesOf(methods).includes(capability));
+  if (!found) throw invalidValue(param, whatToDo(directory, capability));
+  return found;
 }
 
 /** The names that clients can give, each with its model: deployments, then aliases, then adapters. */

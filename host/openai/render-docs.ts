@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { TRANSCRIPTION_FIELDS, TRANSLATION_FIELDS } from './audio/audio-fields.ts';
 import { CHAT_FIELDS } from './chat/chat-fields.ts';
 import { COMPLETION_FIELDS } from './completions/completion-fields.ts';
 import type { RequestFields } from './fields.ts';
@@ -14,6 +15,8 @@ export const DOCUMENTED_ROUTES: readonly { readonly route: string; readonly fiel
   { route: 'POST /v1/detokenize', fields: DETOKENIZE_FIELDS },
   { route: 'POST /v1/embeddings', fields: EMBEDDING_FIELDS },
   { route: 'POST /v1/rerank', fields: RERANK_FIELDS },
+  { route: 'POST /v1/audio/transcriptions', fields: TRANSCRIPTION_FIELDS },
+  { route: 'POST /v1/audio/translations', fields: TRANSLATION_FIELDS },
 ];
 
 /** Returns `docs/openai-compatibility.md`, generated from the parameters of the routes. */
@@ -58,15 +61,32 @@ Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, 
 | status | \`code\` | when |
 | --- | --- | --- |
 | 400 | null, \`missing_required_parameter\`, \`unsupported_parameter\` | a parameter is wrong or missing, or cannot be honoured |
+| 400 | \`invalid_value\` | the file is no audio or video, is damaged, or has no audio track |
 | 400 | \`context_length_exceeded\` | the dialog is longer than the context of the model |
 | 401 | \`invalid_api_key\` | the key is missing, unknown or expired |
 | 403 | \`insufficient_permissions\` | the scopes of the key do not allow the path |
 | 404 | \`model_not_found\`, \`unknown_url\` | no model has the name; no route has the path |
-| 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\` |
+| 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\`, or a file than \`limits.max_file_bytes\` |
 | 429 | \`rate_limit_exceeded\` | over a rate limit; \`retry-after\` has the time to wait |
 | 503, 504 | the name of the error, such as \`deployment_full\` | try again later |
 
 An error in a stream is the last event, and no \`[DONE]\` follows. Every answer has \`x-request-id\`, which is in the log, too.
+
+## Audio
+
+\`/v1/audio/transcriptions\` and \`/v1/audio/translations\` need a deployment of speech to text, such as \`WhisperDeployment\`. An alias gives it the name that a client has built in: \`{"openai": {"aliases": {"whisper-1": "asr_deployment"}}}\`. The file can be in every form that ffmpeg reads, also a video.
+
+\`\`\`ts
+import { createReadStream } from 'node:fs';
+const file = createReadStream('talk.mp4');
+const stream = await client.audio.transcriptions.create({ file, model: 'whisper-1', stream: true });
+for await (const event of stream) if (event.type === 'transcript.text.delta') process.stdout.write(event.delta);
+\`\`\`
+
+- \`diarized_json\` says who speaks: \`A\`, \`B\` and so on. It needs a \`SpeakerDiarizationDeployment\`, too. A stream of it has the segments when all of them are known.
+- Segments of \`verbose_json\` lack \`seek\`, \`tokens\`, \`temperature\` and \`compression_ratio\`.
+- \`usage\` has the seconds of the audio, rounded up. Events of streams have no \`usage\`.
+- A translation is into English, and needs a model that knows other languages: not \`tiny.en\`.
 
 ## Parameters
 

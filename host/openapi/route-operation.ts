@@ -17,28 +17,32 @@ export function pathsOf(routes: readonly RouteDefinition[]): oas31.PathsObject {
 }
 
 function operationOf(route: RouteDefinition): oas31.OperationObject {
-  const { id, summary, tag, query, body, answers, fails, isDeprecated } = route;
+  const { id, summary, tag, query, body, form, answers, fails, isDeprecated } = route;
   return {
     operationId: id,
     summary,
     tags: [tag],
     ...(isDeprecated && { deprecated: true }),
     ...(query && { parameters: parametersOf('query', query) }),
-    ...(body && {
-      requestBody: { required: true, content: { 'application/json': { schema: jsonSchemaOf(body) } } },
-    }),
+    ...(body && { requestBody: requestBodyOf('application/json', body) }),
+    ...(form && { requestBody: requestBodyOf('multipart/form-data', form) }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, responseOf(answer)])),
-      ...failuresOf([tag], [...fails, ...(body ? BODY_FAILURES : [])]),
+      ...failuresOf([tag], [...fails, ...(body || form ? BODY_FAILURES : [])]),
     },
   };
 }
 
-function responseOf({ description, schema, type, events }: RouteAnswer): oas31.ResponseObject {
+function requestBodyOf(type: string, schema: z.ZodType): oas31.RequestBodyObject {
+  return { required: true, content: { [type]: { schema: jsonSchemaOf(schema) } } };
+}
+
+function responseOf({ description, schema, type, events, text }: RouteAnswer): oas31.ResponseObject {
   return {
     description,
     content: {
       [type ?? 'application/json']: { schema: jsonSchemaOf(schema) },
+      ...(text && { [text]: { schema: { type: 'string' } } }),
       ...(events && { 'text/event-stream': { schema: jsonSchemaOf(events) } }),
     },
   };

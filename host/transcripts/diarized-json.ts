@@ -5,21 +5,22 @@ import type { AudioFacts } from './verbose-json.ts';
 
 const seconds = z.number().check(z.minimum(0));
 
+/** A segment of one speaker in the shape of OpenAI's `diarized_json`. */
+export const DiarizedSegment = z.strictObject({
+  type: z.literal('transcript.text.segment'),
+  id: z.string(),
+  start: seconds,
+  end: seconds,
+  text: z.string(),
+  speaker: z.optional(z.string()),
+});
+
 /** A transcript in the shape of OpenAI's `diarized_json`. Facts that are unknown are absent. */
 export const DiarizedTranscription = z.strictObject({
   task: z.literal('transcribe'),
   duration: z.optional(seconds.check(z.describe('Seconds of the audio.'))),
   text: z.string().check(z.describe('The whole text, with a line such as "Ada: Good morning." for each turn.')),
-  segments: z.array(
-    z.strictObject({
-      type: z.literal('transcript.text.segment'),
-      id: z.string(),
-      start: seconds,
-      end: seconds,
-      text: z.string(),
-      speaker: z.optional(z.string()),
-    }),
-  ),
+  segments: z.array(DiarizedSegment),
 });
 export type DiarizedTranscription = z.infer<typeof DiarizedTranscription>;
 

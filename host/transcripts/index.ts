@@ -1,4 +1,4 @@
-export { DiarizedTranscription, toDiarizedJson } from './diarized-json.ts';
+export { DiarizedSegment, DiarizedTranscription, toDiarizedJson } from './diarized-json.ts';
 export {
   SubtitleOptions,
   TRANSCRIPT_FORMATS,

@@ -13,13 +13,15 @@ type QueryOf<Route extends RouteDefinition> = Route extends { readonly query: in
   ? z.output<Query>
   : Record<string, never>;
 type Answers<Route extends RouteDefinition> = Route['answers'][keyof Route['answers']];
-/** The body of an answer. Handlers write streams themselves. */
+/** The body of an answer. Handlers write streams and texts themselves. */
 type Answered<Route extends RouteDefinition> =
   Answers<Route> extends { readonly type: string }
     ? void
     : Answers<Route> extends { readonly schema: infer Schema extends z.ZodType }
       ? | AnswerOf<Schema>
-        | ([Extract<Answers<Route>, { readonly events: z.ZodType }>] extends [never] ? never : undefined)
+        | ([Extract<Answers<Route>, { readonly events: z.ZodType } | { readonly text: string }>] extends [never]
+            ? never
+            : undefined)
       : never;
 
 /** A request of one of the host's routes. Parameters and query have been checked against the route's schemas. */

@@ -112,6 +112,8 @@ function operationsOf(path: string, item: Json, document: Json): (EndpointOperat
       'content' in (resolved(answer, document) as Json)
     )
       return []; // a stream of events
+    const body = jsonOf(operation['requestBody'], document);
+    if (body === undefined && operation['requestBody'] !== undefined) return []; // a form
     const parameters = [...listAt(item, 'parameters'), ...listAt(operation, 'parameters')].flatMap((one) =>
       parameterOf(resolved(one, document)),
     );
@@ -121,7 +123,7 @@ function operationsOf(path: string, item: Json, document: Json): (EndpointOperat
         ...said,
         method: method.toUpperCase(),
         parameters,
-        body: jsonOf(operation['requestBody'], document),
+        body,
         answer: schema,
       },
     ];

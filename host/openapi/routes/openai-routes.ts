@@ -19,6 +19,11 @@ import {
   EmbeddingRequest,
   Ranking,
   RerankRequest,
+  TranscriptionAnswer,
+  TranscriptionEvent,
+  TranscriptionRequest,
+  TranslationAnswer,
+  TranslationRequest,
 } from '../../openai/index.ts';
 import { answers, type RouteDefinition } from './route-definition.ts';
 
@@ -117,6 +122,39 @@ export const OPENAI_ROUTES = {
     tag: 'openai',
     body: RerankRequest,
     answers: answers('The documents, the best one first.', Ranking),
+    fails: RUN_FAILURES,
+  },
+  transcriptions: {
+    id: 'create_transcription',
+    method: 'post',
+    path: '/v1/audio/transcriptions',
+    summary: 'Writes down the speech of a file, as in OpenAI’s API',
+    tag: 'openai',
+    form: TranscriptionRequest,
+    answers: {
+      200: {
+        description: 'The transcript, in the form that the request asks for.',
+        schema: TranscriptionAnswer,
+        text: 'text/plain',
+        events: TranscriptionEvent,
+      },
+    },
+    fails: RUN_FAILURES,
+  },
+  translations: {
+    id: 'create_translation',
+    method: 'post',
+    path: '/v1/audio/translations',
+    summary: 'Writes down the speech of a file in English, as in OpenAI’s API',
+    tag: 'openai',
+    form: TranslationRequest,
+    answers: {
+      200: {
+        description: 'The transcript, in the form that the request asks for.',
+        schema: TranslationAnswer,
+        text: 'text/plain',
+      },
+    },
     fails: RUN_FAILURES,
   },
 } as const satisfies Readonly<Record<string, RouteDefinition>>;

@@ -10,6 +10,8 @@ export interface RouteAnswer {
   readonly type?: 'text/event-stream';
   /** One event of the answer where the body of the request asks for a stream instead. */
   readonly events?: z.ZodType;
+  /** The media type of the answer where the request asks for a text instead. */
+  readonly text?: 'text/plain';
 }
 
 /**
@@ -27,6 +29,8 @@ export interface RouteDefinition {
   /** Every parameter may be left out. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
+  /** The parts of a multipart form, instead of `body`. */
+  readonly form?: z.ZodType;
   /** By status. The first one is the usual answer. */
   readonly answers: Readonly<Record<number, RouteAnswer>>;
   /** Statuses of failures besides the failures of reading a body. */

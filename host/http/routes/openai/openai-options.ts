@@ -1,4 +1,6 @@
+import type { UploadedFile } from '../../../endpoints/index.ts';
 import type { ModelDirectory } from '../../../openai/index.ts';
+import type { AudioReference } from '../../../schemas/index.ts';
 
 /** Settings of the routes below `/v1`. */
 export interface OpenAiRoutesOptions {
@@ -7,4 +9,12 @@ export interface OpenAiRoutesOptions {
   /** Whether a parameter without effect is refused. Otherwise a header of the answer names it. */
   readonly strict: boolean;
   readonly models: ModelDirectory;
+  /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
+  readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
+}
+
+/** Decoded audio, as an argument of `transcribe`. Disposing it removes its files. */
+export interface OpenedAudio extends AudioReference, AsyncDisposable {
+  /** Seconds. */
+  readonly duration: number;
 }

@@ -21,18 +21,32 @@ export const IGNORED_HEADER = 'x-aana-ignored-parameters';
 export async function readJsonRequest<Fields extends RequestFields>(
   ctx: Context,
   fields: Fields,
-  { limits, tempDir, isDeployed, openai: { strict } }: OpenAiHttpOptions,
-): Promise<ReturnType<Fields['schema']['parse']>> {
-  if (!isDeployed())
-    throw new AanaError(
-      'NotReady',
-      'unavailable',
-      'the application is starting: try again when /api/ready answers 200',
-    );
+  options: OpenAiHttpOptions,
+): Promise<RequestOf<Fields>> {
+  refuseUntilDeployed(options);
+  const { limits, tempDir } = options;
   await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
-  const { request, ignored } = readRequest(fields, body.input, { strict });
+  return checkedRequest(ctx, fields, body.input, options);
+}
+
+/** A checked request. */
+export type RequestOf<Fields extends RequestFields> = ReturnType<Fields['schema']['parse']>;
+
+export function refuseUntilDeployed({ isDeployed }: HttpAppOptions): void {
+  if (isDeployed()) return;
+  throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
+}
+
+/** Checks the input of a request. Parameters without effect are named in {@link IGNORED_HEADER}, or refused. */
+export function checkedRequest<Fields extends RequestFields>(
+  ctx: Context,
+  fields: Fields,
+  input: unknown,
+  { openai: { strict } }: OpenAiHttpOptions,
+): RequestOf<Fields> {
+  const { request, ignored } = readRequest(fields, input, { strict });
   if (ignored.length > 0) ctx.set(IGNORED_HEADER, ignored.join(', '));
-  return request as ReturnType<Fields['schema']['parse']>;
+  return request as RequestOf<Fields>;
 }
 
 /** Facts of a request for the calls of deployments. Its signal aborts when the client leaves or the time is up. */

@@ -1,6 +1,7 @@
 import type { Router } from '@koa/router';
 import type { HttpAppOptions } from '../../options.ts';
 import { HttpError } from '../../response/error-body.ts';
+import { audioRoutes } from './audio-routes.ts';
 import { chatRoute } from './chat-route.ts';
 import { completionsRoute } from './completions-route.ts';
 import { modelRoutes } from './models-route.ts';
@@ -28,4 +29,5 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   tokenRoutes(router, options);
   originalChatRoute(router, options);
   vectorRoutes(router, options);
+  audioRoutes(router, options);
 }

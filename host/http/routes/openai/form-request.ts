@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer';
+import type { Context } from 'koa';
+import type { UploadedFile } from '../../../endpoints/index.ts';
+import { formReader, invalidValue, type RequestFields } from '../../../openai/index.ts';
+import { letFormCome, type MultipartForm, readForm } from '../../request/form/read-form.ts';
+import { checkEncodings } from '../../request/request-body.ts';
+import { HttpError } from '../../response/error-body.ts';
+import { checkedRequest, type OpenAiHttpOptions, refuseUntilDeployed, type RequestOf } from './openai-request.ts';
+
+/** A request with a file. The file is deleted when the request is disposed. */
+export interface FormRequest<Request> extends AsyncDisposable {
+  readonly request: Request;
+  readonly file: UploadedFile;
+}
+
+/** The part of a form that is the file. */
+const FILE = 'file';
+/** More parts than any client sends. */
+const MAX_PARTS = 64;
+
+/**
+ * Returns a function that reads and checks the form of a request with one file, in the part `file`. Parameters without
+ * effect are treated as in requests of JSON.
+ */
+export function formRequests<Fields extends RequestFields>(
+  fields: Fields,
+  options: OpenAiHttpOptions,
+): (ctx: Context) => Promise<FormRequest<RequestOf<Fields>>> {
+  const toInput = formReader(fields.schema);
+  const { limits, tempDir, artifactsDir } = options;
+  return async (ctx) => {
+    refuseUntilDeployed(options);
+    if (!ctx.is('multipart/form-data'))
+      throw new HttpError(
+        'UnsupportedMediaType',
+        415,
+        `this route takes multipart/form-data with the audio in the part ${JSON.stringify(FILE)}`,
+      );
+    checkEncodings(ctx);
+    letFormCome(ctx, limits);
+    const form = await readForm(ctx, {
+      limits,
+      folders: { tempDir, artifactsDir },
+      // Some clients send a content type with every text.
+      isText: ({ name, originalFilename }) => name !== FILE && originalFilename === null,
+      maxParts: MAX_PARTS,
+    });
+    try {
+      const input = { ...toInput(textsOf(form)), ...(form.files.has(FILE) && { [FILE]: FILE }) };
+      const request = checkedRequest(ctx, fields, input, options);
+      return { request, file: form.files.get(FILE)!, [Symbol.asyncDispose]: () => form[Symbol.asyncDispose]() };
+    } catch (error) {
+      await form[Symbol.asyncDispose]();
+      throw error;
+    }
+  };
+}
+
+/** Returns the text parts of a form. Throws `InvalidParameter` for files where texts belong, and the other way round. */
+function textsOf({ fields, files }: MultipartForm): { readonly name: string; readonly text: string }[] {
+  const other = [...files.keys()].find((name) => name !== FILE);
+  if (other !== undefined) throw invalidValue(other, `it is a file; the only file is ${JSON.stringify(FILE)}`);
+  return fields.map(({ name, value }) => {
+    if (name === FILE) throw invalidValue(FILE, 'it is a text: send the audio as a file, which has a file name');
+    if (!isUtf8(value)) throw invalidValue(name, 'it is not UTF-8');
+    return { name, text: value.toString('utf8') };
+  });
+}

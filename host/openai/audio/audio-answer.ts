@@ -1,0 +1,76 @@
+import * as z from 'zod';
+import type { AsrOutput } from '../../schemas/index.ts';
+import {
+  DiarizedTranscription,
+  toDiarizedJson,
+  toVerboseJson,
+  transcriptFile,
+  VerboseTranscription,
+} from '../../transcripts/index.ts';
+import type { TranscriptionRequest, TranslationRequest } from './audio-fields.ts';
+
+const usage = z.object({
+  type: z.literal('duration'),
+  seconds: z.int().describe('Seconds of the audio, rounded up.'),
+});
+
+const Text = z.object({ text: z.string(), usage });
+const Verbose = z.object({
+  ...VerboseTranscription.shape,
+  segments: z.optional(VerboseTranscription.shape.segments),
+  usage,
+});
+const Diarized = z.object({ ...DiarizedTranscription.shape, usage });
+
+/** The answers of `POST /v1/audio/transcriptions` that are JSON: `json`, `verbose_json` and `diarized_json`. */
+export const TranscriptionAnswer = z.union([Verbose, Diarized, Text]);
+/** The answers of `POST /v1/audio/translations` that are JSON: `json` and `verbose_json`. */
+export const TranslationAnswer = z.union([Verbose, Text]);
+
+/** Facts about the audio of a request. */
+export interface HeardAudio {
+  /** Seconds. */
+  readonly duration: number;
+}
+
+/** Returns the answer to a request: an object, or the text of the forms that are text. */
+export function transcriptionAnswer(
+  { response_format: format, timestamp_granularities: times }: TranscriptionRequest,
+  output: AsrOutput,
+  audio: HeardAudio,
+): z.input<typeof TranscriptionAnswer> | string {
+  if (format === 'diarized_json') return { ...toDiarizedJson(output, audio), usage: usageOf(audio) };
+  if (format !== 'verbose_json') return plainAnswer(format, output, audio);
+  const { segments, words = [], ...facts } = toVerboseJson(output, audio);
+  const wanted = times ?? ['segment'];
+  return {
+    ...facts,
+    ...(wanted.includes('segment') && { segments }),
+    ...(wanted.includes('word') && { words }),
+    usage: usageOf(audio),
+  };
+}
+
+/** Returns the answer to a request for a translation: an object, or the text of the forms that are text. */
+export function translationAnswer(
+  { response_format: format }: TranslationRequest,
+  output: AsrOutput,
+  audio: HeardAudio,
+): z.input<typeof TranslationAnswer> | string {
+  if (format !== 'verbose_json') return plainAnswer(format, output, audio);
+  // The language is that of the text, as in OpenAI's API.
+  return { ...toVerboseJson(output, audio, 'translate'), language: 'english', usage: usageOf(audio) };
+}
+
+function plainAnswer(
+  format: 'json' | 'text' | 'srt' | 'vtt' | null | undefined,
+  output: AsrOutput,
+  audio: HeardAudio,
+): z.input<typeof Text> | string {
+  if (format == null || format === 'json') return { text: output.transcription.text.trim(), usage: usageOf(audio) };
+  return transcriptFile(format, output);
+}
+
+function usageOf({ duration }: HeardAudio): z.input<typeof usage> {
+  return { type: 'duration', seconds: Math.ceil(duration) };
+}

@@ -1,0 +1,63 @@
+import type { Blame } from '../blame.ts';
+import { invalidValue, unsupported } from '../fields.ts';
+import type { TranscriptionRequest, TranslationRequest } from './audio-fields.ts';
+
+/** What causes errors of audio. */
+export const AUDIO_BLAME: Blame = {
+  VideoReadingException: 'file',
+  AudioReadingException: 'file',
+  MediaTooLongException: 'file',
+  'params.language': 'language',
+  'params.task': 'model',
+};
+
+/** The forms of a streamed answer. */
+const STREAMED_FORMATS: readonly string[] = ['json', 'text', 'diarized_json'];
+
+/**
+ * Returns the `params` of `transcribe` and `transcribe_stream` for a request. Throws errors that name the wrong
+ * parameter.
+ */
+export function transcriptionParams(request: TranscriptionRequest): Record<string, unknown> {
+  const { language, stream, include, timestamp_granularities: times } = request;
+  const format = request.response_format ?? 'json';
+  if (times != null && format !== 'verbose_json')
+    throw invalidValue('timestamp_granularities', 'it needs response_format to be verbose_json');
+  if (stream === true && !STREAMED_FORMATS.includes(format))
+    throw invalidValue('response_format', `a stream has the forms ${STREAMED_FORMATS.join(', ')}`);
+  if (include?.includes('logprobs'))
+    throw unsupported('include', 'deployments of speech to text do not tell the log-probabilities of tokens');
+  refuseVadSettings(request.chunking_strategy);
+  return {
+    ...sharedParams(request),
+    ...(language != null && { language }),
+    ...((times?.includes('word') || format === 'diarized_json') && { word_timestamps: true }),
+  };
+}
+
+/** Returns the `params` of `transcribe` for a translation. */
+export function translationParams(request: TranslationRequest): Record<string, unknown> {
+  return { ...sharedParams(request), task: 'translate' };
+}
+
+function sharedParams({
+  prompt,
+  temperature,
+  hotwords,
+  vad_filter: vad,
+}: TranscriptionRequest | TranslationRequest): Record<string, unknown> {
+  return {
+    ...(prompt != null && { initial_prompt: prompt }),
+    // 0 means in OpenAI's API what the deployment does without a temperature: higher ones are tried after 0.
+    ...(temperature != null && temperature !== 0 && { temperature }),
+    ...(hotwords != null && { hotwords }),
+    ...(vad != null && { vad_filter: vad }),
+  };
+}
+
+function refuseVadSettings(strategy: TranscriptionRequest['chunking_strategy']): void {
+  if (strategy == null || strategy === 'auto') return;
+  for (const name of ['threshold', 'prefix_padding_ms', 'silence_duration_ms'] as const)
+    if (strategy[name] != null)
+      throw unsupported(`chunking_strategy.${name}`, 'the server finds speech with thresholds of its own');
+}

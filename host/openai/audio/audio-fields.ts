@@ -1,0 +1,82 @@
+import * as z from 'zod';
+import type { RequestFields } from '../fields.ts';
+
+const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
+
+/** Characters that a prompt of Whisper can have. */
+const MAX_PROMPT = 4000;
+
+const shared = {
+  file: z
+    .string()
+    .meta({ format: 'binary' })
+    .describe(
+      'The part with the audio or the video: every form that ffmpeg reads, also without a file name extension.',
+    ),
+  model: z.string().min(1).describe('A deployment of speech to text, an alias, or the id of a model.'),
+  prompt: optional(z.string().max(MAX_PROMPT)).describe(
+    'Text before each part of the speech. Names and terms are written as they stand there.',
+  ),
+  temperature: optional(z.number().min(0).max(1)).describe(
+    '0, which is the default, begins at 0 and tries higher temperatures while a text is unlikely.',
+  ),
+  hotwords: optional(z.string().max(MAX_PROMPT)).describe('Words that are likely, as in vLLM and faster-whisper.'),
+  vad_filter: optional(z.boolean()).describe(
+    'Whether only the parts with voice activity are transcribed, as in faster-whisper. Default: true.',
+  ),
+};
+
+/** Parameters of vLLM that have no effect. Values of forms are texts. */
+const idle = {
+  seed: { why: 'transcriptions are reproducible unless a higher temperature is tried' },
+  top_p: { why: 'the search of Whisper has no such limit', neutral: ['1', '1.0'] },
+  top_k: { why: 'the search of Whisper has no such limit', neutral: ['0', '-1'] },
+  min_p: { why: 'the search of Whisper has no such limit', neutral: ['0', '0.0'] },
+} as const satisfies RequestFields['idle'];
+
+const ServerVad = z.object({
+  type: z.literal('server_vad'),
+  threshold: optional(z.number().min(0).max(1)),
+  prefix_padding_ms: optional(z.number().min(0)),
+  silence_duration_ms: optional(z.number().min(0)),
+});
+
+/** The parameters of `POST /v1/audio/transcriptions` that have an effect. */
+export const TranscriptionRequest = z.object({
+  ...shared,
+  language: optional(z.string()).describe('Code of the language, such as `en`. Default: detected from the speech.'),
+  response_format: optional(z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'])).describe(
+    'Default: `json`. `diarized_json` says who speaks and needs a deployment for speaker diarization.',
+  ),
+  timestamp_granularities: optional(z.array(z.enum(['word', 'segment'])).min(1)).describe(
+    'The times in `verbose_json`. Default: `segment`.',
+  ),
+  stream: optional(z.boolean()).describe(
+    'Sends each segment when it is final, as events. For `json`, `text` and `diarized_json`.',
+  ),
+  include: optional(z.array(z.string())).describe('`logprobs` is refused, because no model tells them.'),
+  chunking_strategy: optional(z.union([z.literal('auto'), ServerVad])).describe(
+    '`auto` or `{type: server_vad}`. Speech is always found first, with the thresholds of the server; others are refused.',
+  ),
+});
+export type TranscriptionRequest = z.output<typeof TranscriptionRequest>;
+
+/** All parameters of `POST /v1/audio/transcriptions`. */
+export const TRANSCRIPTION_FIELDS = { schema: TranscriptionRequest, idle } as const satisfies RequestFields;
+
+/** The parameters of `POST /v1/audio/translations` that have an effect. */
+export const TranslationRequest = z.object({
+  ...shared,
+  response_format: optional(z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt'])).describe('Default: `json`.'),
+});
+export type TranslationRequest = z.output<typeof TranslationRequest>;
+
+/** All parameters of `POST /v1/audio/translations`. */
+export const TRANSLATION_FIELDS = {
+  schema: TranslationRequest,
+  idle: {
+    ...idle,
+    language: { why: 'the language of the speech is detected', neutral: ['en'] },
+    stream: { why: 'a translation is sent as a whole', neutral: ['false'] },
+  },
+} as const satisfies RequestFields;
