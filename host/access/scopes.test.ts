@@ -30,7 +30,7 @@ Scopes('allow the named paths and no others', () => {
     [
       ['endpoints'],
       ['/a', '/video/transcribe', '/nowhere', '/tasksandmore'],
-      ['/tasks', '/TASKS/1', '//tasks', '/webhooks', '/api/status', '/API/keys'],
+      ['/tasks', '/TASKS/1', '//tasks', '/webhooks', '/api/status', '/API/keys', '/metrics'],
     ],
     [['tasks'], ['/tasks', '/tasks/', '/Tasks/1/events'], ['/a', '/webhooks', '/api/keys']],
     [['/video/transcribe'], ['/video/transcribe'], ['/video/transcribe/x', '/video/Transcribe', '/video', '/tasks']],

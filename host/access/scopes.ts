@@ -21,7 +21,7 @@ export function scopeOfPath(path: string): Scope {
     .toLowerCase()
     .split('/')
     .filter((part) => part !== '');
-  if (first === 'api') return 'admin';
+  if (first === 'api' || first === 'metrics') return 'admin';
   if (first === 'tasks' || first === 'webhooks') return first;
   return 'endpoints';
 }

@@ -10,6 +10,7 @@ import {
   retryableNames,
 } from './app-options.ts';
 import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
+import { observeApplication } from './metrics/observe-application.ts';
 import { AppConnection } from './attach/connection.ts';
 import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
 import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
@@ -25,6 +26,7 @@ import { type Config, loadConfig } from '../config/index.ts';
 import type { HeldAudio } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { noTelemetry } from '../core/telemetry.ts';
+import { Metrics, metricsText } from '../telemetry/index.ts';
 import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
 import { LogRing } from '../core/log/log-ring.ts';
 import {
@@ -100,10 +102,14 @@ export class AanaApp implements AsyncDisposable {
       onFailure: (error) => this.#fail(error, progress),
       closeServer: async (graceMs) =>
         void (await Promise.all([this.#connection.closeServer(graceMs), this.#services.tasks?.stop(graceMs)])),
-      close: (graceMs) => this.#services.close(graceMs),
+      close: async (graceMs) => {
+        await this.#services.close(graceMs);
+        stopMeasuring?.();
+      },
       end: () => this.#connection.end(),
     });
-    const telemetry = options.telemetry ?? noTelemetry;
+    const metrics = config.telemetry.metrics && !options.telemetry ? new Metrics() : undefined;
+    const telemetry = options.telemetry ?? metrics ?? noTelemetry;
     this.#services = new Services({
       config,
       log: this.#log,
@@ -113,6 +119,7 @@ export class AanaApp implements AsyncDisposable {
       telemetry,
       signal: this.#lifecycle.signal,
     });
+    const stopMeasuring = metrics && observeApplication(metrics, this.#services.deployments);
     this.#face = httpFace({
       name: this.name,
       config,
@@ -123,6 +130,7 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#lifecycle.hasStarted,
       log: this.#log,
       telemetry,
+      metrics: metrics && ((format) => metricsText(metrics.read(), { 'service.name': this.name }, format)),
     });
     this.#callback = this.#face.callback();
     this.#connection = new AppConnection({

@@ -7,7 +7,7 @@ import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<
   HttpAppOptions,
-  'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log' | 'telemetry'
+  'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log' | 'telemetry' | 'metrics'
 > {
   readonly name: string;
   readonly config: Config;

@@ -9,6 +9,7 @@ import { createLogger, type Logger } from '../core/log/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
 import { renderErrorDocs } from '../http/index.ts';
+import { renderMetricsDocs } from '../application/metrics/render-docs.ts';
 import { renderOpenAiDocs } from '../openai/render-docs.ts';
 import {
   type CommandOutput,
@@ -273,6 +274,9 @@ export function program(state: { exitCode: number }): Command {
   });
   command(docs, 'errors', 'print the page of all errors').action(() => {
     process.stdout.write(renderErrorDocs());
+  });
+  command(docs, 'metrics', 'print the page of all metrics').action(() => {
+    process.stdout.write(renderMetricsDocs());
   });
   command(root, 'version', 'print the version of this package').action(() => {
     process.stdout.write(`${packageVersion()}\n`);

@@ -15,6 +15,7 @@ import { PluginConfig, PluginGrant } from './sections/plugins.ts';
 import { RateLimitsConfig } from './sections/rate-limits.ts';
 import { AllowedHosts, LISTEN_KEYS, TrustedProxies } from './sections/server.ts';
 import { TaskQueueConfig } from './sections/task-queue.ts';
+import { TelemetryConfig } from './sections/telemetry.ts';
 import { TlsConfig } from './sections/tls.ts';
 import { WebhookConfig } from './sections/webhooks.ts';
 
@@ -129,6 +130,7 @@ export const ConfigSchema = z.strictObject({
     'Limits of how often callers may send requests. Each host counts separately.',
   ),
   openai: OpenAiConfig.prefault({}).describe('OpenAI’s API over the deployments.'),
+  telemetry: TelemetryConfig.prefault({}).describe('What the host reports about its work.'),
   webhook: WebhookConfig.prefault({}).describe('Notifications about deferred requests.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });

@@ -146,6 +146,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'openai.enabled', kind: 'boolean', env: 'OPENAI_ENDPOINT_ENABLED' },
   { key: 'openai.strict', kind: 'boolean', env: 'AANA_OPENAI_STRICT' },
   { key: 'openai.aliases', kind: 'json', env: 'AANA_OPENAI_ALIASES' },
+  { key: 'telemetry.metrics', kind: 'boolean', env: 'AANA_METRICS' },
   { key: 'webhook.hmac_secret', kind: 'text', env: 'WEBHOOK__HMAC_SECRET' },
   { key: 'webhook.retry_attempts', kind: 'number', env: 'WEBHOOK__RETRY_ATTEMPTS' },
   { key: 'webhook.retry_delay', kind: 'number', env: 'WEBHOOK__RETRY_DELAY' },

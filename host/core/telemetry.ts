@@ -31,6 +31,13 @@ export interface InstrumentOptions {
   readonly description?: string;
   /** A unit of UCUM, such as `s`, `By` or `{call}`. */
   readonly unit?: string;
+  /** Names of the attributes, for the documentation. Default: none. */
+  readonly attributes?: readonly string[];
+  /**
+   * Of a histogram: inclusive upper bounds of its buckets, ascending. Default: bounds for the unit, which the receiver
+   * of the reports chooses.
+   */
+  readonly boundaries?: readonly number[];
 }
 
 export interface SpanOptions {

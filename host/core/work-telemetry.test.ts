@@ -24,7 +24,7 @@ function recording(): { readonly telemetry: Telemetry; readonly told: unknown[] 
 
 Work('has the parent, the labels and the fault of an error', async () => {
   const { telemetry, told } = recording();
-  const work = new WorkTelemetry(telemetry, 'aana.thing', 'Time of a thing.');
+  const work = new WorkTelemetry(telemetry, 'aana.thing', { description: 'Time of a thing.' });
   assert.is(await work.run({ kind: 'a' }, PARENT, async (traceparent) => traceparent), INSIDE);
   const error = new AanaError('Full', 'unavailable', 'full');
   assert.is(await work.run({}, undefined, () => Promise.reject(error)).catch((thrown: unknown) => thrown), error);
@@ -43,7 +43,7 @@ Work('has the parent, the labels and the fault of an error', async () => {
 });
 
 Work('passes the place in the trace on when nothing is recorded', () => {
-  const work = new WorkTelemetry(noTelemetry, 'aana.thing', 'Time of a thing.');
+  const work = new WorkTelemetry(noTelemetry, 'aana.thing', { description: 'Time of a thing.' });
   assert.equal([work.begin({}, PARENT).traceparent, work.begin({}, undefined).traceparent], [PARENT, undefined]);
 });
 
@@ -55,7 +55,7 @@ Work('waits by the given clock, and has a duration only when it has begun', () =
     span: () => ({ traceparent: INSIDE, end: (outcome) => void told.push(outcome) }),
   };
   let now = 500;
-  const work = new WorkTelemetry(telemetry, 'aana.thing', 'Time of a thing.', { now: () => now });
+  const work = new WorkTelemetry(telemetry, 'aana.thing', { description: 'Time of a thing.' }, { now: () => now });
   const [done, refused] = [work.wait({ kind: 'a' }, undefined), work.wait({ kind: 'b' }, undefined)];
   now += 2000;
   assert.is(done.begin(), 2);

@@ -12,6 +12,13 @@ export interface WorkEnd {
   readonly attributes?: Attributes | undefined;
 }
 
+export interface WorkOptions {
+  /** One sentence about the measured time. */
+  readonly description: string;
+  /** Names of the attributes of the work, for the documentation. Default: none. */
+  readonly attributes?: readonly string[];
+}
+
 /** A piece of work that is under way. */
 export interface Work {
   /** The place in the trace for the calls inside this work. */
@@ -39,12 +46,20 @@ export class WorkTelemetry {
   readonly #durations: Histogram;
   readonly #clock: Pick<Clock, 'now'>;
 
-  /** `description` is one sentence about the measured time. */
-  constructor(telemetry: Telemetry, name: string, description: string, clock: Pick<Clock, 'now'> = systemClock) {
+  constructor(
+    telemetry: Telemetry,
+    name: string,
+    { description, attributes = [] }: WorkOptions,
+    clock: Pick<Clock, 'now'> = systemClock,
+  ) {
     this.#name = name;
     this.#telemetry = telemetry;
     this.#clock = clock;
-    this.#durations = telemetry.histogram(`${name}.duration`, { unit: 's', description });
+    this.#durations = telemetry.histogram(`${name}.duration`, {
+      unit: 's',
+      description,
+      attributes: [...attributes, 'aana.outcome'],
+    });
   }
 
   /** Returns work that begins now. `parent` is the `traceparent` of the caller. */

@@ -1,5 +1,6 @@
 export { type DeclaredDevices, findMachine, type FindMachineOptions } from './find-machine.ts';
 export type { Gpu, Machine, MemoryProbe } from './machine.ts';
+export { freeMainBytes, totalMainBytes } from './main-memory.ts';
 export { placementEnvironment, placementText } from './placement-environment.ts';
 export { type Demand, type DeviceUse, type GpuLoad, type Placement, PlacementLedger } from './placement-ledger.ts';
 export { hasVnniKernels } from './processor.ts';

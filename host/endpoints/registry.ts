@@ -16,6 +16,7 @@ const RESERVED = [
   '/v1',
   '/livez',
   '/readyz',
+  '/metrics',
 ];
 
 /** The origin of a loaded plugin, and whether all of its endpoints are served or only the chosen ones. */

@@ -34,7 +34,7 @@ export async function funnel(
     answerError(ctx, error, options);
   } finally {
     const traceId = traceIdOf(traceparentOf(ctx));
-    const ms = Math.round(performance.now() - startedAt);
+    const ms = performance.now() - startedAt;
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
     record.end({ status, ms, error: failure });
     options.log.info('request', {
@@ -42,7 +42,7 @@ export async function funnel(
       method: ctx.method,
       path: keyHider(ctx, status, options)(ctx.path),
       status,
-      ms,
+      ms: Math.round(ms),
       ...(traceId !== undefined && { traceId }),
     });
   }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { AanaError } from '../core/errors.ts';
+import { noTelemetry } from '../core/telemetry.ts';
 import { isOwnPath } from '../endpoints/index.ts';
 import { isAuthenticated } from './guards/api-key-guard.ts';
 import { letBodyCome } from './server/continue.ts';
@@ -35,7 +36,7 @@ export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const system = systemRoutes(options);
-  const begin = requestRecorder(options);
+  const begin = requestRecorder(options.telemetry ?? noTelemetry, (path) => routeOf(path, system, options));
   const answerWith =
     (guards: readonly Guard[]) =>
     (ctx: Context): Promise<void> =>
@@ -68,6 +69,14 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
       };
     },
   };
+}
+
+/** Returns the path of the endpoint, or the template of the route, that a path belongs to. */
+function routeOf(path: string, system: Router, { registry, routers }: HttpAppOptions): string | undefined {
+  const endpoint = registry.find(path);
+  if (endpoint) return endpoint.path;
+  const own = system.match(path, 'GET').path.map((layer) => String(layer.path));
+  return own.includes(path) ? path : (own[0] ?? routers.routeAt(path));
 }
 
 function hasPath(path: string, system: Router, { registry, routers }: HttpAppOptions): boolean {

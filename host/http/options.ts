@@ -1,6 +1,7 @@
 import type { ApiKeys, RateLimits } from '../access/index.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
+import type { Format } from '../telemetry/index.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
@@ -58,4 +59,6 @@ export interface HttpAppOptions {
   readonly log: Logger;
   /** Receives reports about requests. Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
+  /** Returns the metrics of this host as text. Without it there is no `/metrics`. */
+  readonly metrics?: ((format: Format) => string) | undefined;
 }

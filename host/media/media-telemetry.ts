@@ -11,12 +11,13 @@ export class MediaTelemetry {
   readonly #sizes: Histogram;
 
   constructor(telemetry: Telemetry) {
-    this.#fetches = new WorkTelemetry(telemetry, 'aana.media.fetch', 'Time of fetching media from its URL.');
-    this.#decodings = new WorkTelemetry(
-      telemetry,
-      'aana.media.decode',
-      'Time of decoding audio or an image, including the wait for a free decoder.',
-    );
+    this.#fetches = new WorkTelemetry(telemetry, 'aana.media.fetch', {
+      description: 'Time of fetching media from its URL.',
+    });
+    this.#decodings = new WorkTelemetry(telemetry, 'aana.media.decode', {
+      description: 'Time of decoding audio or an image, including the wait for a free decoder.',
+      attributes: ['aana.media'],
+    });
     this.#sizes = telemetry.histogram('aana.media.fetch.size', {
       unit: 'By',
       description: 'Bytes of media fetched from a URL.',

@@ -22,18 +22,24 @@ export class TaskTelemetry {
   #count = 0;
 
   constructor(telemetry: Telemetry) {
-    this.#attempts = new WorkTelemetry(telemetry, 'aana.task.attempt', 'Time of an attempt at a task.');
+    this.#attempts = new WorkTelemetry(telemetry, 'aana.task.attempt', {
+      description: 'Time of an attempt at a task.',
+      attributes: ['aana.endpoint'],
+    });
     this.#waits = telemetry.histogram('aana.task.wait', {
       unit: 's',
       description: 'Time from the moment at which a task could be taken until a host took it.',
+      attributes: ['aana.endpoint'],
     });
     this.#ended = telemetry.counter('aana.tasks.ended', {
       unit: '{task}',
       description: 'Tasks that ended on this host, by their status.',
+      attributes: ['aana.endpoint', 'aana.task.status'],
     });
     this.#counts = telemetry.histogram('aana.task.attempts', {
       unit: '{attempt}',
       description: 'Attempts that a task had when it ended.',
+      attributes: ['aana.endpoint', 'aana.task.status'],
     });
     this.#running = telemetry.gauge('aana.tasks.running', {
       unit: '{task}',

@@ -9,18 +9,19 @@ export class DeliveryTelemetry {
   readonly #counts: Histogram;
 
   constructor(telemetry: Telemetry) {
-    this.#attempts = new WorkTelemetry(
-      telemetry,
-      'aana.webhook.attempt',
-      'Time of an attempt to send a message to a webhook.',
-    );
+    this.#attempts = new WorkTelemetry(telemetry, 'aana.webhook.attempt', {
+      description: 'Time of an attempt to send a message to a webhook.',
+      attributes: ['aana.webhook.event'],
+    });
     this.#ended = telemetry.counter('aana.webhook.deliveries', {
       unit: '{delivery}',
       description: 'Messages that were delivered, or failed after the last attempt.',
+      attributes: ['aana.webhook.event', 'aana.webhook.status'],
     });
     this.#counts = telemetry.histogram('aana.webhook.attempts', {
       unit: '{attempt}',
       description: 'Attempts of a message until it was delivered or failed.',
+      attributes: ['aana.webhook.event', 'aana.webhook.status'],
     });
   }
 

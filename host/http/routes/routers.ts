@@ -82,6 +82,15 @@ export class RouterSet {
     ];
   }
 
+  /** Returns the template of the first route at this path, such as `/pages/:name`. */
+  routeAt(path: string): string | undefined {
+    for (const { router } of this.#routers.values()) {
+      const route = router.match(path, 'GET').path.find(({ methods }) => methods.length > 0);
+      if (route) return String(route.path);
+    }
+    return undefined;
+  }
+
   #find(path: string, method: string): Registered | undefined {
     return [...this.#routers.values()].find(({ router }) => router.match(path, method).route);
   }

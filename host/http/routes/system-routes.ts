@@ -6,6 +6,7 @@ import { hasCheckedHost } from '../guards/host-guard.ts';
 import { buildOpenApi, SYSTEM_ROUTES } from '../../openapi/index.ts';
 import { withGuards } from '../../openapi/security.ts';
 import { isOpenPath } from '../guards/open-paths.ts';
+import { metricsRoute } from './metrics-route.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
@@ -77,6 +78,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
       includeStacktrace,
       log: options.log,
     });
+  if (options.metrics) metricsRoute(router, options.metrics);
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   if (options.openai) openAiRoutes(router, { ...options, openai: options.openai });

@@ -37,23 +37,29 @@ export class PluginTelemetry {
   constructor(plugin: string, telemetry: Telemetry) {
     this.#isOff = telemetry === noTelemetry;
     this.#plugin = { 'aana.plugin': plugin };
-    this.#invocations = new WorkTelemetry(
-      telemetry,
-      'aana.plugin.invocation',
-      'Time of an invocation, waiting for its turn included.',
-    );
-    this.#calls = new WorkTelemetry(telemetry, 'aana.plugin.call', 'Time of a call of the host by a plugin.');
+    const attributes = ['aana.plugin', 'aana.plugin.endpoint'];
+    this.#invocations = new WorkTelemetry(telemetry, 'aana.plugin.invocation', {
+      description: 'Time of an invocation, waiting for its turn included.',
+      attributes,
+    });
+    this.#calls = new WorkTelemetry(telemetry, 'aana.plugin.call', {
+      description: 'Time of a call of the host by a plugin.',
+      attributes: ['aana.plugin', 'aana.operation'],
+    });
     this.#waits = telemetry.histogram('aana.plugin.invocation.wait', {
       unit: 's',
       description: 'Time that an invocation waited for its turn.',
+      attributes,
     });
     this.#computed = telemetry.histogram('aana.plugin.invocation.cpu', {
       unit: 's',
       description: 'Time that an invocation computed, and the host for it.',
+      attributes,
     });
     this.#open = telemetry.gauge('aana.plugin.invocations.open', {
       unit: '{invocation}',
       description: 'Invocations that wait for their turn or run.',
+      attributes: ['aana.plugin'],
     });
   }
 

@@ -25,18 +25,23 @@ export class CallTelemetry {
 
   constructor(deployment: string, clock: Clock, telemetry: Telemetry) {
     this.#deployment = deployment;
-    this.#work = new WorkTelemetry(telemetry, 'aana.deployment.call', 'Time of a call on a replica.', clock);
+    const attributes = ['aana.deployment', 'aana.method'];
+    const work = { description: 'Time of a call on a replica.', attributes };
+    this.#work = new WorkTelemetry(telemetry, 'aana.deployment.call', work, clock);
     this.#calls = telemetry.counter('aana.deployment.calls', {
       unit: '{call}',
       description: 'Ended calls by outcome: ok, or the party at fault.',
+      attributes: [...attributes, 'aana.outcome'],
     });
     this.#waits = telemetry.histogram('aana.deployment.call.wait', {
       unit: 's',
       description: 'Time that a call waited for a replica.',
+      attributes,
     });
     this.#running = telemetry.gauge('aana.deployment.calls.open', {
       unit: '{call}',
       description: 'Calls that wait for a replica or run on one.',
+      attributes: ['aana.deployment'],
     });
   }
 

@@ -1,0 +1,72 @@
+import type { InstrumentOptions } from '../../core/telemetry.ts';
+import { freeMainBytes, totalMainBytes } from '../../devices/index.ts';
+import type { DeploymentManager } from '../../deployments/index.ts';
+import type { ReplicaSetStatus } from '../../replicas/index.ts';
+import { type Metrics, type NumberPoint, observeProcess } from '../../telemetry/index.ts';
+
+/**
+ * Adds what is measured when the metrics are read: this process, the memory of the machine, and the replicas. Returns a
+ * function that ends the measurement.
+ */
+export function observeApplication(metrics: Metrics, deployments: Pick<DeploymentManager, 'status'>): () => void {
+  observeMemory(metrics);
+  observeReplicas(metrics, deployments);
+  return observeProcess(metrics);
+}
+
+function observeMemory(metrics: Metrics): void {
+  const free = { unit: 'By', description: 'Main memory that can be allocated without swapping, within the limit.' };
+  metrics.observe('gauge', 'system.memory.linux.available', free, () => {
+    const value = freeMainBytes();
+    return value === undefined ? [] : [{ attributes: {}, value }];
+  });
+  const limit = { unit: 'By', description: 'Main memory of the machine, or the limit of the container.' };
+  metrics.observe('gauge', 'system.memory.limit', limit, () => [{ attributes: {}, value: totalMainBytes() }]);
+}
+
+/** A measurement of the replicas of one deployment. Its series exist as long as the deployment. */
+type Measure = (status: ReplicaSetStatus) => readonly NumberPoint[];
+
+function observeReplicas(metrics: Metrics, deployments: Pick<DeploymentManager, 'status'>): void {
+  const observe = (name: string, options: InstrumentOptions, measure: Measure): void =>
+    metrics.observe('gauge', name, { ...options, attributes: ['aana.deployment', ...(options.attributes ?? [])] }, () =>
+      Object.entries(deployments.status()).flatMap(([deployment, status]) =>
+        measure(status).map(({ attributes, value }) => ({
+          attributes: { 'aana.deployment': deployment, ...attributes },
+          value,
+        })),
+      ),
+    );
+  const replicas = { unit: '{replica}', description: 'Replicas by their state.', attributes: ['aana.replica.state'] };
+  observe('aana.deployment.replicas', replicas, replicasByState);
+  const queued = { unit: '{call}', description: 'Calls that wait for a replica.' };
+  observe('aana.deployment.calls.queued', queued, (status) => [{ attributes: {}, value: status.queued }]);
+  const memory = {
+    unit: 'By',
+    description: 'Memory of the replicas at their last health checks: main memory of their own, of files, and of GPUs.',
+    attributes: ['aana.memory.kind'],
+  };
+  observe('aana.deployment.memory', memory, memoryByKind);
+}
+
+/** As for replicas, and `failed` for those that were given up. */
+const STATES = ['starting', 'ready', 'draining', 'stopped', 'exited', 'failed'] as const;
+
+function replicasByState({ replicas }: ReplicaSetStatus): NumberPoint[] {
+  const states = replicas.map(({ state, failure }) => (failure === '' ? state : 'failed'));
+  return STATES.map((state) => ({
+    attributes: { 'aana.replica.state': state },
+    value: states.filter((one) => one === state).length,
+  }));
+}
+
+function memoryByKind({ replicas }: ReplicaSetStatus): NumberPoint[] {
+  const memories = replicas.flatMap(({ memory }) => memory ?? []);
+  const kinds = {
+    private: memories.reduce((sum, { privateBytes }) => sum + privateBytes, 0),
+    // Replicas share the pages of the same model.
+    file: Math.max(0, ...memories.map(({ fileBytes }) => fileBytes)),
+    gpu: memories.flatMap(({ gpus }) => gpus).reduce((sum, { usedBytes }) => sum + usedBytes, 0),
+  };
+  return Object.entries(kinds).map(([kind, value]) => ({ attributes: { 'aana.memory.kind': kind }, value }));
+}
