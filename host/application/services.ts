@@ -110,6 +110,7 @@ export class Services {
       log,
       sqliteModule: () => buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) }),
       migrations,
+      telemetry,
     });
     this.apiKeys = config.api_service.enabled
       ? new ApiKeys({ storage: this.storage, log, lookUps: new KeyLookUps(config.rate_limits.refused_keys) })

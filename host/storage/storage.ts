@@ -1,4 +1,5 @@
 import type { Logger } from '../core/log/logger.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import type { Database, WriteOptions } from './database.ts';
 import { databaseError } from './errors.ts';
 import { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
@@ -6,6 +7,7 @@ import { PostgresDatabase } from './postgres/postgres-database.ts';
 import { type TlsConfig, tlsOptions } from './postgres/tls.ts';
 import { Repositories } from './repositories/index.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
+import { StorageTelemetry } from './storage-telemetry.ts';
 
 /** The database, described like the setting `DB_CONFIG`. */
 export interface StorageConfig {
@@ -34,16 +36,21 @@ export interface StorageOptions {
   readonly sqliteModule: () => Promise<string>;
   /** Migrations of the application, after the migrations of the host. */
   readonly migrations?: readonly MigrationSource[] | undefined;
+  /** Records how long the work with the database takes. Default: nothing. */
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** The database of the host. It is opened and migrated when it is first used. */
 export class Storage implements AsyncDisposable {
   readonly #options: StorageOptions;
+  readonly #telemetry: StorageTelemetry;
   #opened: Promise<Database> | undefined;
   #closed = false;
 
   constructor(options: StorageOptions) {
+    const { config, telemetry = noTelemetry } = options;
     this.#options = options;
+    this.#telemetry = new StorageTelemetry(telemetry, config.datastore_type);
   }
 
   /** Opens the database and applies missing migrations. Returns the migrations that this call applied. */
@@ -61,12 +68,16 @@ export class Storage implements AsyncDisposable {
 
   /** See {@link Database.read}. */
   async read<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
-    return (await this.#database()).read((connection) => work(new Repositories(connection)));
+    const database = await this.#database();
+    return this.#telemetry.run('read', () => database.read((connection) => work(new Repositories(connection))));
   }
 
   /** Runs one transaction; see {@link Database.write}. */
   async write<T>(work: (repositories: Repositories) => Promise<T>, options?: WriteOptions): Promise<T> {
-    return (await this.#database()).write((connection) => work(new Repositories(connection)), options);
+    const database = await this.#database();
+    return this.#telemetry.run('write', () =>
+      database.write((connection) => work(new Repositories(connection)), options),
+    );
   }
 
   /** See {@link Database.listen}. */

@@ -1,5 +1,5 @@
 export { type MetricDescription, Metrics } from './metrics.ts';
 export type { MetricData, NumberPoint } from './metric-data.ts';
 export { observeProcess } from './process-metrics.ts';
-export { sampleName } from './prometheus/names.ts';
+export { labelName, sampleName } from './prometheus/names.ts';
 export { type Format, FORMATS, metricsText } from './prometheus/text.ts';

@@ -1,11 +1,15 @@
 import type { LlamaCounts } from '../../../native/lib/index.ts';
 import { systemClock } from '../../core/clock.ts';
+import { retryCounter } from '../../deployments/handle/deployment-calls.ts';
+import { GenerationTelemetry } from '../../deployments/handle/generation-telemetry.ts';
 import { LlamaMetrics } from '../../engines/metrics/llama-metrics.ts';
 import { WaitTimes } from '../../engines/metrics/wait-times.ts';
+import { refusalCounter } from '../../http/guards/rate-limit-guard.ts';
 import { requestRecorder } from '../../http/request/request-telemetry.ts';
 import { MediaTelemetry } from '../../media/media-telemetry.ts';
 import { PluginTelemetry } from '../../plugins/invocation/plugin-telemetry.ts';
 import { CallTelemetry } from '../../replicas/calls/call-telemetry.ts';
+import { StorageTelemetry } from '../../storage/storage-telemetry.ts';
 import { TaskTelemetry } from '../../tasks/task-telemetry.ts';
 import { type MetricDescription, Metrics } from '../../telemetry/index.ts';
 import { DeliveryTelemetry } from '../../webhooks/delivery-telemetry.ts';
@@ -19,13 +23,15 @@ export interface DescribedPart {
 
 /** The parts that report metrics, by the titles of their sections. */
 const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => unknown])[] = [
-  ['Requests', (metrics) => requestRecorder(metrics, () => undefined)],
-  ['Calls of deployments', (metrics) => new CallTelemetry('', systemClock, metrics)],
+  ['Requests', (metrics) => [requestRecorder(metrics, () => undefined), refusalCounter(metrics)]],
+  ['Calls of deployments', (metrics) => [new CallTelemetry('', systemClock, metrics), retryCounter(metrics)]],
+  ['Models for texts', (metrics) => new GenerationTelemetry(metrics, systemClock)],
   ['Engines of language models', describeEngine],
   ['Plugins', (metrics) => new PluginTelemetry('', metrics)],
   ['Media', (metrics) => new MediaTelemetry(metrics)],
   ['Tasks', (metrics) => new TaskTelemetry(metrics)],
   ['Webhooks', (metrics) => new DeliveryTelemetry(metrics)],
+  ['Database', (metrics) => new StorageTelemetry(metrics, 'sqlite')],
   ['Replicas, the host process and the machine', (metrics) => observeApplication(metrics, { status: () => ({}) })()],
 ];
 

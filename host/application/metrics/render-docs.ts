@@ -40,6 +40,8 @@ No label has values that clients choose: requests to unknown paths have no \`htt
 Engines report with each health check (\`health_check_period_s\`) and before they end as they were told; a process that is lost takes what it did since its last report along. Counters are sums over all replicas of a deployment and go on after a restart; gauges are
 sums over the replicas that run. A replica's \`Implementation\` reports metrics of its own with \`metrics()\`.
 
+\`gen_ai.request.model\` is the name of the deployment. The results of \`chat\` and \`generate\` tell their tokens if the call asks for \`details\`, as the routes below \`/v1\` do; \`aana.engine.tokens.…\` count the tokens of all calls.
+
 Some queries:
 
 | question | query |
@@ -47,6 +49,7 @@ Some queries:
 | requests in a second, by route | \`sum by (http_route) (rate(http_server_request_duration_seconds_count[5m]))\` |
 | part of the requests that fail | \`sum(rate(http_server_request_duration_seconds_count{error_type!=""}[5m])) / sum(rate(http_server_request_duration_seconds_count[5m]))\` |
 | how long calls wait for a replica, 95 of 100 | \`histogram_quantile(0.95, sum by (le, aana_deployment) (rate(aana_deployment_call_wait_seconds_bucket[5m])))\` |
+| time to the first token of a stream, 95 of 100 | \`histogram_quantile(0.95, sum by (le, gen_ai_request_model) (rate(gen_ai_server_time_to_first_token_seconds_bucket[5m])))\` |
 | deployments without a replica | \`aana_deployment_replicas{aana_replica_state="ready"} == 0\` |
 | part of the prompts that was computed before | \`sum(rate(aana_engine_tokens_reused_total[5m])) / sum(rate(aana_engine_tokens_prompt_total[5m]))\` |
 `;

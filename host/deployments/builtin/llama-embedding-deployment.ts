@@ -74,11 +74,13 @@ export const LlamaEmbeddingDeployment = defineDeployment({
   maxOngoingRequests: () => EMBEDDING_CALLS,
   methods: {
     embed: method({
+      operation: 'embeddings',
       description: 'Computes the vector of a text.',
       input: z.strictObject({ text: z.string(), ...options }),
       output: z.strictObject({ embedding: z.array(z.number()), tokens }),
     }),
     embed_batch: method({
+      operation: 'embeddings',
       description: 'Computes the vectors of several texts, or of their tokens.',
       input: z.strictObject({
         sentences: z

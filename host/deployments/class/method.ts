@@ -1,5 +1,8 @@
 import type * as z from 'zod';
 
+/** What a model does in a method, in the words of OpenTelemetry's conventions for generative AI. */
+export type GenerationOperation = 'chat' | 'text_completion' | 'embeddings';
+
 /** A method of a deployment: its parameters, its result and its purpose. */
 export interface MethodDefinition<
   Input extends z.core.$ZodType = z.core.$ZodType,
@@ -18,6 +21,8 @@ export interface MethodDefinition<
   readonly end?: End | undefined;
   /** Argument beside those of `input` whose values the caller sends while the method runs. Absent: there is none. */
   readonly feed?: Fed | undefined;
+  /** What a model does in it, for metrics. Absent: it is not a call that a model for texts answers. */
+  readonly operation?: GenerationOperation | undefined;
 }
 
 /**
@@ -40,6 +45,8 @@ interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$Zo
   readonly input: Input;
   /** Schema of the result, or of one value of the stream. */
   readonly output: Output;
+  /** What a model does in it, for metrics. */
+  readonly operation?: GenerationOperation;
 }
 
 /** Defines a method with one result. */

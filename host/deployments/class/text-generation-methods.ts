@@ -62,21 +62,34 @@ const batch = z.strictObject({
 
 /** Methods of every deployment of a text model. */
 export const textGenerationMethods = {
-  chat: method({ description: 'Answers a dialog.', input: chat.extend({ details }), output: ChatOutputWithDetails }),
+  chat: method({
+    operation: 'chat',
+    description: 'Answers a dialog.',
+    input: chat.extend({ details }),
+    output: ChatOutputWithDetails,
+  }),
   chat_stream: streamingMethod({
+    operation: 'chat',
     description: 'Answers a dialog, piece by piece.',
     input: chat,
     output: TextChunk,
     end: GenerationDetails,
   }),
-  generate: method({ description: 'Continues a text.', input: generate.extend({ details }), output: GeneratedText }),
+  generate: method({
+    operation: 'text_completion',
+    description: 'Continues a text.',
+    input: generate.extend({ details }),
+    output: GeneratedText,
+  }),
   generate_stream: streamingMethod({
+    operation: 'text_completion',
     description: 'Continues a text, piece by piece.',
     input: generate,
     output: TextChunk,
     end: GenerationDetails,
   }),
   generate_batch: method({
+    operation: 'text_completion',
     description: 'Continues several texts independently.',
     input: batch,
     output: GeneratedTexts,
@@ -86,11 +99,13 @@ export const textGenerationMethods = {
 /** Methods of text models that also take tokens as a prompt. */
 export const tokenPromptMethods = {
   generate: method({
+    operation: 'text_completion',
     description: textGenerationMethods.generate.description,
     input: generate.extend({ prompt: tokenPrompt, details }),
     output: GeneratedText,
   }),
   generate_stream: streamingMethod({
+    operation: 'text_completion',
     description: textGenerationMethods.generate_stream.description,
     input: generate.extend({ prompt: tokenPrompt }),
     output: TextChunk,

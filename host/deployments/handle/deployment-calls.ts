@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
-import { AanaError, errorLogFields } from '../../core/errors.ts';
+import { AanaError, errorLogFields, faultOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
+import { type Counter, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
 import {
   callWithRetry,
   type ReplicaSet,
@@ -12,6 +13,7 @@ import {
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import { CheckedFeed } from './checked-feed.ts';
+import { type Generation, GenerationTelemetry } from './generation-telemetry.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
 import type { MethodDefinition } from '../class/method.ts';
@@ -20,6 +22,8 @@ export interface DeploymentCallsOptions {
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Default: no reports. */
+  readonly telemetry?: Telemetry | undefined;
   /** Returns the deployment that currently has the name. Throws when there is none. */
   find(name: string): ManagedDeployment;
 }
@@ -29,14 +33,30 @@ interface OpenedCall {
   readonly checked: Record<string, unknown>;
   readonly affinity: string | undefined;
   readonly feed: CheckedFeed | undefined;
+  /** Undefined for methods that no model for texts answers. */
+  readonly generation: Generation | undefined;
+}
+
+/** Returns the counter of calls that are made again. */
+export function retryCounter(telemetry: Telemetry): Counter {
+  return telemetry.counter('aana.deployment.call.retries', {
+    unit: '{call}',
+    description: 'Calls that were made again, by the cause of the failure before.',
+    attributes: ['aana.deployment', 'aana.outcome'],
+  });
 }
 
 /** Checks calls, sends them to replicas, and repeats a call whose replica was lost. */
 export class DeploymentCalls {
   readonly #options: DeploymentCallsOptions;
+  readonly #generations: GenerationTelemetry;
+  readonly #retries: Counter;
 
   constructor(options: DeploymentCallsOptions) {
+    const { telemetry = noTelemetry, clock } = options;
     this.#options = options;
+    this.#generations = new GenerationTelemetry(telemetry, clock);
+    this.#retries = retryCounter(telemetry);
   }
 
   /** Returns a handle to the deployment that has the name at the time of each call. */
@@ -44,12 +64,14 @@ export class DeploymentCalls {
     return {
       name,
       call: async (method, args, { places, ...options } = {}) => {
-        const { replicas, checked, affinity } = this.#open(name, method, args, false);
+        const { replicas, checked, affinity, generation } = this.#open(name, method, args, false);
         const reservation = places?.take(name);
-        return callWithRetry(
-          (_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }),
-          this.#retry(name, options, policy),
-        );
+        const run = (): Promise<unknown> =>
+          callWithRetry(
+            (_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }),
+            this.#retry(name, options, policy),
+          );
+        return generation ? this.#generations.call(generation, run) : run();
       },
       stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
     };
@@ -70,12 +92,13 @@ export class DeploymentCalls {
     { places, ...options }: CallOptions,
     policy: HandleOptions,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    const { replicas, checked, affinity, feed } = this.#open(name, method, args, true);
+    const { replicas, checked, affinity, feed, generation } = this.#open(name, method, args, true);
     const reservation = places?.take(name);
-    return yield* streamWithRetry(
+    const values = streamWithRetry(
       (_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted, feed }),
       { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
     );
+    return yield* generation ? this.#generations.stream(generation, values) : values;
   }
 
   #retry(deployment: string, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {
@@ -85,8 +108,10 @@ export class DeploymentCalls {
       random,
       signal,
       ...retryPolicy(policy),
-      onRetry: (error, delayMs) =>
-        log.warn('call repeated', { deployment, requestId, ...errorLogFields(error), delay_ms: Math.round(delayMs) }),
+      onRetry: (error, delayMs) => {
+        log.warn('call repeated', { deployment, requestId, ...errorLogFields(error), delay_ms: Math.round(delayMs) });
+        this.#retries.add(1, { 'aana.deployment': deployment, 'aana.outcome': faultOf(error) });
+      },
     };
   }
 
@@ -105,7 +130,14 @@ export class DeploymentCalls {
     const { [described.feed?.name ?? '']: source, ...others } = args;
     const checked = check(described.input, described.feed ? others : args, what) as Record<string, unknown>;
     const feed = described.feed && new CheckedFeed(described.feed, source, what);
-    return { replicas: deployment.requireReplicas(), checked, affinity: definition.affinity?.(method, checked), feed };
+    const { operation } = described;
+    return {
+      replicas: deployment.requireReplicas(),
+      checked,
+      affinity: definition.affinity?.(method, checked),
+      feed,
+      generation: operation && { operation, deployment: name },
+    };
   }
 }
 

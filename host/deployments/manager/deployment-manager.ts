@@ -104,6 +104,7 @@ export class DeploymentManager {
     this.#calls = new DeploymentCalls({
       log,
       clock: this.#clock,
+      telemetry: options.telemetry,
       random: simulated?.random ?? Math.random,
       find: (name) => this.#require(name),
     });

@@ -3,6 +3,7 @@ import { apiKeyGuard } from './api-key-guard.ts';
 import { CLOSED, cors } from './cors.ts';
 import { trustProxies } from './forwarded.ts';
 import { hostGuard } from './host-guard.ts';
+import { noTelemetry } from '../../core/telemetry.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { rateLimitGuard } from './rate-limit-guard.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -23,6 +24,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     apiKeys,
     registry,
     rateLimits,
+    telemetry = noTelemetry,
   } = options;
   const checksHost = listensAt !== undefined || allowedHosts.length > 0;
   return [
@@ -31,7 +33,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     ...(checksHost ? [hostGuard({ allowedHosts, listensAt, hasApiKeys: apiKeys !== undefined })] : []),
     cors(origins),
     ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []),
-    ...(rateLimits ? [rateLimitGuard(rateLimits)] : []),
+    ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry)] : []),
   ];
 }
 

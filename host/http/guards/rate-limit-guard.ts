@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { type RateLimits, tooManyRequests } from '../../access/index.ts';
+import type { Counter, Telemetry } from '../../core/telemetry.ts';
 import { callerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
@@ -10,22 +11,34 @@ import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
  * Refuses a request over a limit before its body is read. Every answer to a limited request has headers with the limits
  * and the remaining requests.
  */
-export function rateLimitGuard(limits: RateLimits): Guard {
+export function rateLimitGuard(limits: RateLimits, telemetry: Telemetry): Guard {
+  const refusals = refusalCounter(telemetry);
   return (ctx, next) => {
-    if (isDocumentationPath(ctx.path)) countDocumentation(ctx, limits);
-    else if (!isOpenPath(ctx.path) && !isPreflight(ctx)) countRequest(ctx, limits);
+    if (isDocumentationPath(ctx.path)) countDocumentation(ctx, limits, refusals);
+    else if (!isOpenPath(ctx.path) && !isPreflight(ctx)) countRequest(ctx, limits, refusals);
     return next();
   };
 }
 
-function countDocumentation(ctx: Context, limits: RateLimits): void {
+/** Returns the counter of requests over a limit. */
+export function refusalCounter(telemetry: Telemetry): Counter {
+  return telemetry.counter('aana.rate_limit.refusals', {
+    unit: '{request}',
+    description:
+      'Requests over a rate limit, by the limit: `default`, `documentation`, or a path of the configuration.',
+    attributes: ['aana.rate_limit.policy'],
+  });
+}
+
+function countDocumentation(ctx: Context, limits: RateLimits, refusals: Counter): void {
   const verdict = limits.takeDocumentation(ctx.ip);
-  if (verdict?.isAllowed === false)
-    throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
+  if (verdict?.isAllowed !== false) return;
+  refusals.add(1, { 'aana.rate_limit.policy': 'documentation' });
+  throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
 }
 
 /** Sets the headers of the IETF draft "RateLimit header fields for HTTP". */
-function countRequest(ctx: Context, limits: RateLimits): void {
+function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void {
   const verdicts = limits.take({ keyId: callerOf(ctx).keyId, address: ctx.ip }, ctx.path);
   if (verdicts.length === 0) return;
   ctx.set(
@@ -45,8 +58,9 @@ function countRequest(ctx: Context, limits: RateLimits): void {
   );
   if (isOpenAiPath(ctx.path)) setOpenAiHeaders(ctx, verdicts);
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
-  if (worst)
-    throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
+  if (!worst) return;
+  refusals.add(1, { 'aana.rate_limit.policy': worst.policy });
+  throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
 }
 
 /** Sets the headers of OpenAI's API for the limit of which the least is left. */
