@@ -48,11 +48,12 @@ function familyText(metric: MetricData, { family, unit }: ExposedName, format: F
 
 function histogramSamples(family: string, { attributes, boundaries, counts, sum }: HistogramPoint): string[] {
   const labels = labelsText(attributes);
-  const prefix = labels === '' ? '' : `${labels},`;
+  const bucket = `${family}_bucket{${labels === '' ? '' : `${labels},`}le="`;
+  const bounds = boundTexts(boundaries);
   let below = 0;
   const buckets = counts.map((count, index) => {
     below += count;
-    return sample(`${family}_bucket`, `${prefix}le="${boundText(boundaries[index])}"`, below);
+    return `${bucket}${bounds[index]}"} ${below}`;
   });
   return [...buckets, sample(`${family}_sum`, labels, sum), sample(`${family}_count`, labels, below)];
 }
@@ -61,16 +62,29 @@ function sample(name: string, labels: string, value: number): string {
   return labels === '' ? `${name} ${value}` : `${name}{${labels}} ${value}`;
 }
 
-/** Returns a bound as OpenMetrics writes it, also in the other format, so that both name the same series. */
-function boundText(bound: number | undefined): string {
-  if (bound === undefined) return '+Inf';
-  return Number.isInteger(bound) ? `${bound}.0` : String(bound);
+/** Texts of bounds. The series of an instrument share their bounds. */
+const BOUND_TEXTS = new WeakMap<readonly number[], readonly string[]>();
+
+/** Returns bounds as OpenMetrics writes them, also in the other format, so that both name the same series. */
+function boundTexts(bounds: readonly number[]): readonly string[] {
+  const known = BOUND_TEXTS.get(bounds);
+  if (known) return known;
+  const texts = [...bounds.map((bound) => (Number.isInteger(bound) ? `${bound}.0` : String(bound))), '+Inf'];
+  BOUND_TEXTS.set(bounds, texts);
+  return texts;
 }
 
+/** Labels of series, whose attributes are the same object at each reading. */
+const LABELS = new WeakMap<Attributes, string>();
+
 function labelsText(attributes: Attributes): string {
-  return Object.entries(attributes)
+  const known = LABELS.get(attributes);
+  if (known !== undefined) return known;
+  const text = Object.entries(attributes)
     .map(([name, value]) => `${labelName(name)}="${escaped(String(value), true)}"`)
     .join(',');
+  LABELS.set(attributes, text);
+  return text;
 }
 
 function escaped(text: string, hasQuotes: boolean): string {
