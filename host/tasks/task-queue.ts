@@ -2,7 +2,7 @@ import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { validTraceparent } from '../core/request-context.ts';
-import type { Telemetry } from '../core/telemetry.ts';
+import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import {
   type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
@@ -12,6 +12,7 @@ import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
 import { TaskRunner } from './task-runner.ts';
+import { TaskTelemetry } from './task-telemetry.ts';
 import { watchTask } from './watch-task.ts';
 import { Watchers } from './watchers.ts';
 import { WriteTogether } from './write-together.ts';
@@ -66,6 +67,7 @@ export class TaskQueue {
   readonly #files: TaskFiles;
   readonly #runner: TaskRunner;
   readonly #sweeper: Sweeper;
+  readonly #telemetry: TaskTelemetry;
   readonly #accepting: WriteTogether;
   readonly #watchers = new Watchers();
 
@@ -76,12 +78,13 @@ export class TaskQueue {
       endpoints,
       config,
       log,
-      telemetry,
+      telemetry = noTelemetry,
       retryable = RETRYABLE_EXCEPTIONS,
       subscribersOnly = false,
     } = options;
     const files = new TaskFiles(options.dir);
     this.#files = files;
+    this.#telemetry = new TaskTelemetry(telemetry);
     const leaseMs = config.heartbeat_timeout * 1000;
     this.#runner = new TaskRunner({
       storage,
@@ -94,7 +97,7 @@ export class TaskQueue {
       activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers),
       subscribersOnly,
       retryable,
-      telemetry,
+      telemetry: this.#telemetry,
       maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes,
     });
     this.#accepting = new WriteTogether(storage);
@@ -143,8 +146,10 @@ export class TaskQueue {
         traceparent: validTraceparent(traceparent) ?? null,
       };
       const accepted = await this.#accept(task, { maxWaiting, maxBytes });
-      if (accepted.isNew) this.#runner.look();
-      else if (kept.length > 0) await this.#files.remove(id);
+      if (accepted.isNew) {
+        this.#telemetry.accepted(endpoint.path);
+        this.#runner.look();
+      } else if (kept.length > 0) await this.#files.remove(id);
       return accepted.id;
     } catch (error) {
       // After an unknown commit, the sweeper removes the files if the task does not exist.

@@ -2,7 +2,6 @@ import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord
 import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { QueueConsumer, SHUTDOWN } from '../core/queue-consumer.ts';
-import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
 import {
   type ClaimedTask,
@@ -16,7 +15,7 @@ import {
 import { AttemptReport } from './attempt-report.ts';
 import { isRetryable, retryDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
-import { type AttemptRecord, TaskTelemetry } from './task-telemetry.ts';
+import type { AttemptRecord, TaskTelemetry } from './task-telemetry.ts';
 import { WriteTogether } from './write-together.ts';
 
 export interface TaskRunnerOptions {
@@ -37,8 +36,7 @@ export interface TaskRunnerOptions {
   readonly retryable: readonly string[];
   /** Returns the bytes that tasks of a user may keep; undefined is no limit. */
   readonly maxBytesOf: (userId: string | null) => number | undefined;
-  /** Default: attempts are not reported. */
-  readonly telemetry?: Telemetry | undefined;
+  readonly telemetry: TaskTelemetry;
 }
 
 /** The abort reason of an attempt that lost its task. Nothing is stored of such an attempt. */
@@ -49,7 +47,6 @@ export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   /** Writes of running tasks, which share transactions. */
   readonly #results: WriteTogether;
-  readonly #telemetry: TaskTelemetry;
   readonly #owner = newLeaseOwner();
   readonly #consumer: QueueConsumer<ClaimedTask>;
   /** The time until which this host may have tasks that it does not know of; see {@link TaskRunner.#adopt}. */
@@ -59,7 +56,6 @@ export class TaskRunner {
     this.#options = options;
     const { storage, log } = options;
     this.#results = new WriteTogether(storage);
-    this.#telemetry = new TaskTelemetry(options.telemetry ?? noTelemetry);
     this.#consumer = new QueueConsumer({
       concurrency: options.workers,
       claim: (room) => this.#claim(room),
@@ -159,7 +155,7 @@ export class TaskRunner {
     const fields = { task: task.id, endpoint: task.endpoint, attempt: task.num_retries };
     log.info('task started', fields);
     const startedAt = performance.now();
-    const record = this.#telemetry.begin(task);
+    const record = this.#options.telemetry.begin(task);
     let stored = false;
     let outcome: Outcome | undefined;
     try {

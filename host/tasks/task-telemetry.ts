@@ -12,10 +12,11 @@ export interface AttemptRecord {
   end(stored: Outcome | undefined): void;
 }
 
-/** Reports the tasks that this host runs, by the paths of their endpoints. */
+/** Reports the tasks that this host accepts and runs, by the paths of their endpoints. */
 export class TaskTelemetry {
   readonly #attempts: WorkTelemetry;
   readonly #waits: Histogram;
+  readonly #accepted: Counter;
   readonly #ended: Counter;
   readonly #counts: Histogram;
   readonly #running: Gauge;
@@ -29,6 +30,11 @@ export class TaskTelemetry {
     this.#waits = telemetry.histogram('aana.task.wait', {
       unit: 's',
       description: 'Time from the moment at which a task could be taken until a host took it.',
+      attributes: ['aana.endpoint'],
+    });
+    this.#accepted = telemetry.counter('aana.tasks.accepted', {
+      unit: '{task}',
+      description: 'Tasks that this host stored.',
       attributes: ['aana.endpoint'],
     });
     this.#ended = telemetry.counter('aana.tasks.ended', {
@@ -45,6 +51,10 @@ export class TaskTelemetry {
       unit: '{task}',
       description: 'Tasks that run on this host.',
     });
+  }
+
+  accepted(endpoint: string): void {
+    this.#accepted.add(1, { 'aana.endpoint': endpoint });
   }
 
   begin({ endpoint, traceparent, waited_ms: waitedMs, num_retries: attempt }: ClaimedTask): AttemptRecord {

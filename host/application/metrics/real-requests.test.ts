@@ -115,6 +115,7 @@ else {
       [`gen_ai_server_time_per_output_token_seconds_count{${chatted}}`]: 1,
       [`gen_ai_client_token_usage_count{${chatted},gen_ai_token_type="input"}`]: 2,
       [`gen_ai_client_token_usage_sum{${chatted},gen_ai_token_type="output"}`]: 10,
+      'aana_tasks_accepted_total{aana_endpoint="/count"}': 1,
       'aana_tasks_ended_total{aana_endpoint="/count",aana_task_status="completed"}': 1,
     };
     const isIn = (samples: Samples): boolean =>
