@@ -20,10 +20,10 @@ const CASES: readonly (readonly [WeightWish, number | undefined, WeightPlace, st
   [{ weight_type: 'q6_k' }, undefined, 'cpu', 'q6_k'],
   [{ weight_type: 'auto' }, q4.fileType, 'cpu', 'q8_0'],
   [{ weight_type: 'auto' }, q4.fileType, 'gpu', undefined],
-  [{ weight_type: 'auto' }, q4.fileType, 'vnni', undefined],
+  [{ weight_type: 'auto' }, q4.fileType, 'cpu-kernels', undefined],
   [{ weight_type: 'auto' }, q4k.fileType, 'cpu', undefined],
-  [{ weight_type: 'auto' }, f16.fileType, 'vnni', 'q8_0'],
-  [{ weight_type: 'auto' }, 0, 'vnni', 'q8_0'],
+  [{ weight_type: 'auto' }, f16.fileType, 'cpu-kernels', 'q8_0'],
+  [{ weight_type: 'auto' }, 0, 'cpu-kernels', 'q8_0'],
   [{ weight_type: 'auto' }, 0, 'gpu', undefined],
 ];
 for (const [wish, fileType, place, chosen] of CASES) {

@@ -21,14 +21,14 @@ export const WEIGHT_TYPES = {
 } as const;
 export type WeightType = keyof typeof WEIGHT_TYPES;
 
-/** Where a model runs: `vnni` is a processor for which the engine has kernels of its own. */
-export type WeightPlace = 'gpu' | 'cpu' | 'vnni';
+/** Where a model runs: `cpu-kernels` is a processor for which the engine has kernels of its own. */
+export type WeightPlace = 'gpu' | 'cpu' | 'cpu-kernels';
 
 /** Types without fast kernels for prompts; their models read prompts faster as q8_0. */
 const SLOW: Readonly<Record<WeightPlace, readonly WeightType[]>> = {
   gpu: [],
   cpu: ['f16', 'bf16', 'q5_1', 'q5_0', 'q4_1'],
-  vnni: ['f16', 'bf16'],
+  'cpu-kernels': ['f16', 'bf16'],
 };
 const F32 = 0;
 

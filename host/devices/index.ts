@@ -3,4 +3,4 @@ export type { Gpu, Machine, MemoryProbe } from './machine.ts';
 export { freeMainBytes, totalMainBytes } from './main-memory.ts';
 export { placementEnvironment, placementText } from './placement-environment.ts';
 export { type Demand, type DeviceUse, type GpuLoad, type Placement, PlacementLedger } from './placement-ledger.ts';
-export { hasVnniKernels } from './processor.ts';
+export { hasEngineKernels } from './processor.ts';

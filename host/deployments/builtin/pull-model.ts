@@ -1,5 +1,5 @@
 import { chosenWeightType, type WeightType, type WeightWish } from '../../core/weight-types.ts';
-import { hasVnniKernels } from '../../devices/index.ts';
+import { hasEngineKernels } from '../../devices/index.ts';
 import type { PrepareContext } from '../class/deployment-definition.ts';
 import { readGgufHeader } from './gguf-header.ts';
 
@@ -26,7 +26,7 @@ export async function pullModelAs(id: string, wish: WeightWish, context: Prepare
   const path = await pullModel(id, context);
   if (!wish.load_in_4bit && !wish.load_in_8bit && wish.weight_type === undefined) return path;
   const fileType = (await readGgufHeader(path))?.get('general.file_type');
-  const place = context.numGpus > 0 ? 'gpu' : hasVnniKernels() ? 'vnni' : 'cpu';
+  const place = context.numGpus > 0 ? 'gpu' : hasEngineKernels() ? 'cpu-kernels' : 'cpu';
   const type = chosenWeightType(wish, typeof fileType === 'number' ? fileType : undefined, place);
   return type === undefined ? path : pullModel(id, context, type);
 }

@@ -1,5 +1,5 @@
 // Attention to cells against plain loops in double precision.
-#include "core/compute/attention/attention_kernel.h"
+#include "core/compute/kernel_sets.h"
 
 #include <ggml.h>
 
@@ -49,7 +49,7 @@ std::vector<double> Expected(const float* q, const std::vector<uint16_t>& k, con
   return out;
 }
 
-void TestKernel(int n_values, int n_rows, int n_cells, bool has_masks, float size) {
+void TestKernel(const KernelSet& set, int n_values, int n_rows, int n_cells, bool has_masks, float size) {
   const size_t stride = static_cast<size_t>(n_values) * 2;  // another head stands beside this one
   const int n_all = 2 * n_cells + 3;
   std::vector<uint16_t> k(static_cast<size_t>(n_all) * stride), v(k.size());
@@ -72,7 +72,7 @@ void TestKernel(int n_values, int n_rows, int n_cells, bool has_masks, float siz
   }
   std::vector<float> scratch(AttentionScratchValues(n_rows, n_cells, n_values), std::numeric_limits<float>::quiet_NaN());
   const float scale = 1 / std::sqrt(static_cast<float>(n_values));
-  FastAttention(n_values)({.k = k.data(),
+  set.attention(n_values)({.k = k.data(),
                            .v = v.data(),
                            .k_stride = stride,
                            .v_stride = stride,
@@ -135,17 +135,21 @@ void ExpectSame(const MaskOf& mask, const AttentionBlocks& blocks, int64_t n_tok
 
 }  // namespace
 
-void TestAttention() {
-  Test("attention to cells is that of a plain loop, for all sizes of heads and numbers of rows", [] {
+void TestAttention(const KernelSet& set) {
+  const std::string with = std::string(" with ") + set.name;
+  Test("attention to cells is that of a plain loop, for all sizes of heads and numbers of rows" + with, [&set] {
     for (const int n_values : {64, 80, 96, 128, 256}) {
       for (const bool has_masks : {false, true}) {
-        for (const int n_rows : {1, 2, 3, 4, 5, 8, 24}) TestKernel(n_values, n_rows, 48, has_masks, 1);
-        TestKernel(n_values, 3, 1040, has_masks, 1);
+        for (const int n_rows : {1, 2, 3, 4, 5, 8, 24}) TestKernel(set, n_values, n_rows, 48, has_masks, 1);
+        TestKernel(set, n_values, 3, 1040, has_masks, 1);
       }
     }
   });
-  Test("attention with large scores has no overflow", [] { TestKernel(64, 4, 64, true, 40); });
-  Test("there is no kernel for heads of other sizes", [] { Expect(!FastAttention(72) && !FastAttention(0) && !FastAttention(576), "there is one"); });
+  Test("attention with large scores has no overflow" + with, [&set] { TestKernel(set, 64, 4, 64, true, 40); });
+  Test("there is no kernel for heads of other sizes" + with, [&set] { Expect(!set.attention(72) && !set.attention(0) && !set.attention(576), "there is one"); });
+}
+
+void TestAttentionBlocks() {
   Test("tokens of a prompt share blocks, and see what came before them", [] {
     const MaskOf mask(256, 40, 2);
     for (int64_t stream = 0; stream < 2; stream++) {

@@ -14,7 +14,7 @@
 
 #include "../sampling/check.h"
 #include "core/compute/device/processor_device.h"
-#include "core/compute/matrix/matrix_kernels.h"
+#include "core/compute/kernel_sets.h"
 #include "core/compute/matrix/matrix_source.h"
 #include "tests.h"
 
@@ -73,16 +73,15 @@ std::vector<float> Quantised(const std::vector<uint8_t>& inputs, int n_in, int n
   return values;
 }
 
-void TestProducts(const Matrix& matrix, int n_rows, int split) {
+void TestProducts(const MatrixKernels& kernels, const Matrix& matrix, const std::vector<float>& x, int n_rows, int split) {
   const auto form = FormOf(matrix.type).value();
-  const auto x = Random(static_cast<size_t>(matrix.n_in * n_rows));
   std::vector<uint8_t> packed(MatrixBytes(form, matrix.n_in, matrix.n_out)), inputs(InputBytes(matrix.n_in, n_rows));
   PackMatrix(matrix.type, matrix.bytes.data(), matrix.n_in, matrix.n_out, packed.data());
-  for (int row = 0; row < n_rows; row++) FastMatrixKernels()->quantise(form, x.data() + row * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
+  for (int row = 0; row < n_rows; row++) kernels.quantise(form, x.data() + row * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
   std::vector<float> out(static_cast<size_t>(n_rows * matrix.n_out), std::numeric_limits<float>::quiet_NaN());
   const int n_groups = (matrix.n_out + kMatrixRows - 1) / kMatrixRows;
   for (const auto& [begin, end] : {std::pair(0, split), std::pair(split, n_groups)}) {
-    FastMatrixKernels()->multiply(form, packed.data(), inputs.data(), matrix.n_in, matrix.n_out, n_rows, begin, end, out.data());
+    kernels.multiply(form, packed.data(), inputs.data(), matrix.n_in, matrix.n_out, n_rows, begin, end, out.data());
   }
   // Scales of types with two levels are rounded to 11 bits.
   const bool has_levels = ggml_blck_size(matrix.type) > kMatrixBlock;
@@ -96,8 +95,12 @@ void TestProducts(const Matrix& matrix, int n_rows, int split) {
   }
 }
 
+void TestProducts(const MatrixKernels& kernels, const Matrix& matrix, int n_rows, int split) {
+  TestProducts(kernels, matrix, Random(static_cast<size_t>(matrix.n_in * n_rows)), n_rows, split);
+}
+
 // Results of one input are the same bits, whatever is computed beside it.
-void TestIndependence(const Matrix& matrix) {
+void TestIndependence(const MatrixKernels& kernels, const Matrix& matrix) {
   const auto form = FormOf(matrix.type).value();
   constexpr int kRows = 37;
   const auto x = Random(static_cast<size_t>(matrix.n_in * kRows));
@@ -105,9 +108,9 @@ void TestIndependence(const Matrix& matrix) {
   PackMatrix(matrix.type, matrix.bytes.data(), matrix.n_in, matrix.n_out, packed.data());
   const auto multiply = [&](int first, int n_rows) {
     std::vector<uint8_t> inputs(InputBytes(matrix.n_in, n_rows));
-    for (int row = 0; row < n_rows; row++) FastMatrixKernels()->quantise(form, x.data() + (first + row) * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
+    for (int row = 0; row < n_rows; row++) kernels.quantise(form, x.data() + (first + row) * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
     std::vector<float> out(static_cast<size_t>(n_rows * matrix.n_out));
-    FastMatrixKernels()->multiply(form, packed.data(), inputs.data(), matrix.n_in, matrix.n_out, n_rows, 0, (matrix.n_out + kMatrixRows - 1) / kMatrixRows, out.data());
+    kernels.multiply(form, packed.data(), inputs.data(), matrix.n_in, matrix.n_out, n_rows, 0, (matrix.n_out + kMatrixRows - 1) / kMatrixRows, out.data());
     return out;
   };
   const auto together = multiply(0, kRows);
@@ -115,6 +118,19 @@ void TestIndependence(const Matrix& matrix) {
     const auto alone = multiply(row, 1);
     Expect(std::memcmp(alone.data(), together.data() + row * matrix.n_out, alone.size() * sizeof(float)) == 0, "row " + std::to_string(row) + " differs");
   }
+}
+
+// Values of a block and inputs at the ends of their ranges, with equal and with opposite signs: the largest sums of products.
+void TestExtremes(const MatrixKernels& kernels, ggml_type type) {
+  constexpr int kIn = 256;
+  Matrix matrix(type, kIn, 16);
+  std::vector<float> source(matrix.values.size());
+  for (size_t i = 0; i < source.size(); i++) source[i] = i / kIn % 4 == 0 ? 1.0F : i / kIn % 4 == 1 ? -1.0F : i % (i / kIn % 4) == 0 ? 1.0F : -1.0F;
+  ggml_quantize_chunk(type, source.data(), matrix.bytes.data(), 0, 16, kIn, nullptr);
+  ggml_get_type_traits(type)->to_float(matrix.bytes.data(), matrix.values.data(), static_cast<int64_t>(matrix.values.size()));
+  TestProducts(kernels, matrix, std::vector<float>(kIn, 1), 1, 1);
+  TestProducts(kernels, matrix, std::vector<float>(kIn, -1), 1, 1);
+  TestProducts(kernels, matrix, std::vector<float>(source.begin() + 2 * kIn, source.begin() + 4 * kIn), 2, 1);
 }
 
 struct Free {
@@ -248,31 +264,41 @@ bool Takes(const char* name, ggml_type type, int n_matrices = 1) {
   return takes;
 }
 
-void TestMatrices() {
+void TestKernels(const KernelSet& set) {
+  const std::string with = std::string(" with ") + set.name;
+  const auto& kernels = set.matrix;
+  for (const auto type : kTypes) {
+    const std::string name = ggml_type_name(type) + with;
+    Test("products of " + name + " are those of ggml's values, for any number of inputs and outputs", [&kernels, type] {
+      const Matrix matrix(type, 512, 41);
+      for (int n_rows = 1; n_rows <= 34; n_rows++) TestProducts(kernels, matrix, n_rows, 1);
+      for (const int n_out : {1, 7, 8, 9, 15}) TestProducts(kernels, Matrix(type, 256, n_out), 3, 1);
+      TestProducts(kernels, Matrix(type, 2048, 32), 300, 1);  // more inputs than fit into a cache
+    });
+    Test("a product of " + name + " does not depend on the inputs beside it", [&kernels, type] { TestIndependence(kernels, {type, 256, 23}); });
+    Test("the largest values of " + name + " do not overflow", [&kernels, type] { TestExtremes(kernels, type); });
+  }
+  Test("an input of zeros gives zeros" + with, [&kernels] {
+    const Matrix matrix(GGML_TYPE_Q6_K, 256, 16);
+    const std::vector<float> zeros(256);
+    std::vector<uint8_t> packed(MatrixBytes(MatrixForm::kSix, 256, 16)), inputs(InputBytes(256, 1), 1);
+    PackMatrix(matrix.type, matrix.bytes.data(), 256, 16, packed.data());
+    kernels.quantise(MatrixForm::kSix, zeros.data(), 256, 1, 0, inputs.data());
+    std::vector<float> out(16, 1);
+    kernels.multiply(MatrixForm::kSix, packed.data(), inputs.data(), 256, 16, 1, 0, 1, out.data());
+    for (const float value : out) Expect(value == 0, "it is " + std::to_string(value));
+  });
+}
+
+void TestDevice() {
   for (const auto type : kTypes) {
     const std::string name = ggml_type_name(type);
-    Test("products with " + name + " are those of ggml's values, for any number of inputs and outputs", [type] {
-      const Matrix matrix(type, 512, 41);
-      for (int n_rows = 1; n_rows <= 34; n_rows++) TestProducts(matrix, n_rows, 1);
-      TestProducts(Matrix(type, 2048, 32), 300, 1);  // more inputs than fit into a cache
-    });
-    Test("a product with " + name + " does not depend on the inputs beside it", [type] { TestIndependence({type, 256, 23}); });
     Test("a graph with " + name + " is computed as a whole, with what lies beside it", [type] {
       for (const int n_threads : {1, 3}) {
         for (const int n_rows : {1, 17}) TestGraph(type, n_rows, n_threads);
       }
     });
   }
-  Test("an input of zeros gives zeros", [] {
-    const Matrix matrix(GGML_TYPE_Q6_K, 256, 16);
-    const std::vector<float> zeros(256);
-    std::vector<uint8_t> packed(MatrixBytes(MatrixForm::kSix, 256, 16)), inputs(InputBytes(256, 1), 1);
-    PackMatrix(matrix.type, matrix.bytes.data(), 256, 16, packed.data());
-    FastMatrixKernels()->quantise(MatrixForm::kSix, zeros.data(), 256, 1, 0, inputs.data());
-    std::vector<float> out(16, 1);
-    FastMatrixKernels()->multiply(MatrixForm::kSix, packed.data(), inputs.data(), 256, 16, 1, 0, 1, out.data());
-    for (const float value : out) Expect(value == 0, "it is " + std::to_string(value));
-  });
   Test("the device takes known matrices, and leaves other weights where they are", [] {
     Expect(Takes("blk.3.ffn_down.weight", GGML_TYPE_Q6_K) && Takes("output.weight", GGML_TYPE_Q8_0) && Takes("token_embd.weight", GGML_TYPE_Q4_K), "a matrix is refused");
     Expect(!Takes("blk.3.ffn_down.weight", GGML_TYPE_F16), "a type without kernels is taken");
@@ -289,10 +315,14 @@ int main() {
 #ifdef AANA_BACKENDS
   ggml_backend_load_all_from_path(AANA_BACKENDS);
 #endif
-  if (aana::compute::FastMatrixKernels()) {
+  for (const auto& set : aana::compute::KernelSets()) {
+    aana::test::TestKernels(set);
+    aana::test::TestAttention(set);
+  }
+  if (aana::compute::FastKernelSet()) {
     aana::compute::RegisterProcessorDevice();
-    aana::test::TestMatrices();
-    aana::test::TestAttention();
+    aana::test::TestDevice();
+    aana::test::TestAttentionBlocks();
     aana::test::TestAttentionGraphs();
   } else {
     aana::test::Test("this processor has no kernels", [] {});

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "core/compute/kernel_sets.h"
+
 namespace aana::test {
 
-void TestAttention();
+void TestAttention(const compute::KernelSet& set);
+void TestAttentionBlocks();
 
 }  // namespace aana::test

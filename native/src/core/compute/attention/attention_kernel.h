@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Attention of tokens to the cells of a language model's memory, for processors with AVX-512.
+// Attention of tokens to the cells of a language model's memory.
 namespace aana::compute {
 
 // Cells of a block are a multiple of this; a block is filled up with cells that its mask hides.
@@ -28,9 +28,6 @@ struct AttentionTask {
 };
 
 using AttentionKernel = void (*)(const AttentionTask& task);
-
-// Returns null for a processor or for heads of a size that has no kernel: those have 64, 80, 96, 128 or 256 values.
-AttentionKernel FastAttention(int64_t n_values);
 
 static constexpr size_t AttentionScratchValues(int n_rows, int n_cells, int n_values) {
   return static_cast<size_t>(n_rows) * static_cast<size_t>(n_cells + n_values) + static_cast<size_t>(kCellLanes) * static_cast<size_t>(n_values);

@@ -7,9 +7,8 @@
 #include <cstring>
 #include <memory>
 
-#include "core/compute/attention/attention_kernel.h"
 #include "core/compute/device/packed_buffers.h"
-#include "core/compute/matrix/matrix_kernels.h"
+#include "core/compute/kernel_sets.h"
 #include "core/compute/matrix/matrix_source.h"
 
 namespace aana::compute {
@@ -47,7 +46,7 @@ bool HasKernel(const ggml_tensor& node) {
   return !sinks && mask && mask->type == GGML_TYPE_F16 && mask->ne[2] == 1 && mask->ne[3] == q->ne[3] && mask->ne[0] == k->ne[1] && params.max_bias == 0 &&
          params.softcap == 0 && q->type == GGML_TYPE_F32 && k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16 && q->ne[0] == k->ne[0] && k->ne[0] == v->ne[0] &&
          q->nb[0] == sizeof(float) && k->nb[0] == sizeof(uint16_t) && v->nb[0] == sizeof(uint16_t) && k->ne[2] == v->ne[2] && k->ne[3] == q->ne[3] &&
-         v->ne[3] == q->ne[3] && FastAttention(q->ne[0]);
+         v->ne[3] == q->ne[3] && FastKernelSet()->attention(q->ne[0]);
 }
 
 // Queries that are computed together: some heads of some tokens. More would need more memory for scores than a cache has.
@@ -78,7 +77,7 @@ void AttendRows(ggml_tensor* out, const AttentionBlocks& blocks, const Attention
                                                static_cast<size_t>(block.stream) * out->nb[3]);
   }
   scratch.resize(std::max(scratch.size(), AttentionScratchValues(n_rows, block.n_cells, n_values)));
-  FastAttention(n_values)({.k = HeadAt<uint16_t>(k, kv_head, block.stream),
+  FastKernelSet()->attention(n_values)({.k = HeadAt<uint16_t>(k, kv_head, block.stream),
                            .v = HeadAt<uint16_t>(v, kv_head, block.stream),
                            .k_stride = k->nb[1] / sizeof(uint16_t),
                            .v_stride = v->nb[1] / sizeof(uint16_t),
@@ -174,14 +173,14 @@ void GraphBackend::QuantiseInputs(ggml_tensor* product, int thread, int n_thread
   const auto form = *FormOf(product->src[0]->type);
   const int64_t n_rows = RowsOf(x);
   for (int64_t row = n_rows * thread / n_threads; row < n_rows * (thread + 1) / n_threads; row++) {
-    FastMatrixKernels()->quantise(form, RowAt(x, row), static_cast<int>(x->ne[0]), static_cast<int>(n_rows), static_cast<int>(row), inputs);
+    FastKernelSet()->matrix.quantise(form, RowAt(x, row), static_cast<int>(x->ne[0]), static_cast<int>(n_rows), static_cast<int>(row), inputs);
   }
 }
 
 void GraphBackend::MultiplyInputs(ggml_tensor* product, int thread, int n_threads, void* inputs) {
   const auto* matrix = product->src[0];
   const int64_t n_groups = (product->ne[0] + kMatrixRows - 1) / kMatrixRows;
-  FastMatrixKernels()->multiply(*FormOf(matrix->type), matrix->data, inputs, static_cast<int>(matrix->ne[0]), static_cast<int>(product->ne[0]),
+  FastKernelSet()->matrix.multiply(*FormOf(matrix->type), matrix->data, inputs, static_cast<int>(matrix->ne[0]), static_cast<int>(product->ne[0]),
                                 static_cast<int>(RowsOf(product->src[1])), static_cast<int>(n_groups * thread / n_threads),
                                 static_cast<int>(n_groups * (thread + 1) / n_threads), static_cast<float*>(product->data));
 }

@@ -7,7 +7,7 @@
 
 #include "core/compute/device/graph_backend.h"
 #include "core/compute/device/packed_buffers.h"
-#include "core/compute/matrix/matrix_kernels.h"
+#include "core/compute/kernel_sets.h"
 
 namespace aana::compute {
 namespace {
@@ -121,7 +121,7 @@ ggml_backend_dev_t ProcessorDevice() {
 
 void RegisterProcessorDevice() {
   static const bool is_registered = [] {
-    if (FastMatrixKernels() && CpuDevice()) ggml_backend_register(OurRegistry());
+    if (FastKernelSet() && CpuDevice()) ggml_backend_register(OurRegistry());
     return true;
   }();
   (void)is_registered;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/compute/matrix/matrix_kernels.h"
+#include "core/compute/matrix/matrix_tiles.h"
 
 namespace aana::compute {
 
@@ -148,53 +149,13 @@ void MultiplyTile(const uint8_t* group, const uint8_t* panel, int n_blocks, floa
   for (int r = 0; r < R; r++) _mm512_mask_storeu_ps(out + static_cast<size_t>(r) * n_out, lanes, sums[r]);
 }
 
-using Tile = void (*)(const uint8_t*, const uint8_t*, int, float*, size_t, __mmask16);
-
-template <MatrixForm kForm>
-Tile TileOf(int n_rows) {
-  constexpr Tile kTiles[8] = {MultiplyTile<kForm, 1>, MultiplyTile<kForm, 2>, MultiplyTile<kForm, 3>, MultiplyTile<kForm, 4>,
-                              MultiplyTile<kForm, 5>, MultiplyTile<kForm, 6>, MultiplyTile<kForm, 7>, MultiplyTile<kForm, 8>};
-  return n_rows == kPanelRows ? MultiplyTile<kForm, kPanelRows> : kTiles[n_rows - 1];
-}
-
-// Bytes of inputs that stay in the second cache while the whole matrix passes.
-constexpr size_t kCachedBytes = 512 * 1024;
-
-template <MatrixForm kForm>
-void MultiplyAll(const uint8_t* matrix, const uint8_t* inputs, int n_in, int n_out, int n_rows, int begin, int end, float* out) {
-  const int n_blocks = n_in / kMatrixBlock;
-  const size_t group_bytes = static_cast<size_t>(n_blocks) * MatrixGroupBytes(kForm);
-  int n_cached = static_cast<int>(kCachedBytes / InputBytes(n_in, 1)) / kPanelRows * kPanelRows;
-  if (n_cached < kPanelRows) n_cached = kPanelRows;
-  for (int first = 0; first < n_rows; first += n_cached) {
-    const int last = first + n_cached < n_rows ? first + n_cached : n_rows;
-    for (int group = begin; group < end; group++) {
-      const int left = n_out - group * kMatrixRows;
-      const auto lanes = static_cast<__mmask16>(left >= kMatrixRows ? 0xFFFFU : (1U << static_cast<unsigned>(left)) - 1U);
-      for (int row = first; row < last;) {
-        const int n = PanelAt(n_rows, row).n_rows;
-        TileOf<kForm>(n)(matrix + static_cast<size_t>(group) * group_bytes, inputs + InputBytes(n_in, row), n_blocks,
-                         out + static_cast<size_t>(row) * static_cast<size_t>(n_out) + group * kMatrixRows, static_cast<size_t>(n_out), lanes);
-        row += n;
-      }
-    }
-  }
-}
-
-void Multiply(MatrixForm form, const void* matrix, const void* inputs, int n_in, int n_out, int n_rows, int begin, int end, float* out) {
-  const auto run = [&](auto all) { all(static_cast<const uint8_t*>(matrix), static_cast<const uint8_t*>(inputs), n_in, n_out, n_rows, begin, end, out); };
-  switch (form) {
-    case MatrixForm::kFour: return run(MultiplyAll<MatrixForm::kFour>);
-    case MatrixForm::kFourLeast: return run(MultiplyAll<MatrixForm::kFourLeast>);
-    case MatrixForm::kFive: return run(MultiplyAll<MatrixForm::kFive>);
-    case MatrixForm::kFiveLeast: return run(MultiplyAll<MatrixForm::kFiveLeast>);
-    case MatrixForm::kSix: return run(MultiplyAll<MatrixForm::kSix>);
-    case MatrixForm::kEight: return run(MultiplyAll<MatrixForm::kEight>);
-  }
-}
+struct Avx512 {
+  template <MatrixForm kForm, int R>
+  static constexpr Tile kTile = MultiplyTile<kForm, R>;
+};
 
 }  // namespace
 
-const MatrixKernels kAvx512MatrixKernels = {Quantise, Multiply};
+const MatrixKernels kAvx512MatrixKernels = {Quantise, MultiplyByTiles<Avx512>};
 
 }  // namespace aana::compute

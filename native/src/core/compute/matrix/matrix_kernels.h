@@ -5,7 +5,7 @@
 
 #include "core/compute/matrix/matrix_form.h"
 
-// Products with packed matrices, for processors with AVX-512 and VNNI. Pointers need no alignment.
+// Products with packed matrices. Pointers need no alignment.
 namespace aana::compute {
 
 // Quantised inputs: rows in panels, in a panel the blocks one after another, in a block the values of all its rows and then their scales and corrections.
@@ -37,8 +37,5 @@ struct MatrixKernels {
   // result depends only on its input and its row of the matrix, whatever is computed beside it.
   void (*multiply)(MatrixForm form, const void* matrix, const void* inputs, int n_in, int n_out, int n_rows, int begin, int end, float* out);
 };
-
-// Returns null for a processor that lacks the instructions.
-const MatrixKernels* FastMatrixKernels();
 
 }  // namespace aana::compute
