@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "../sampling/check.h"
-#include "core/compute/kernels.h"
+#include "core/compute/kernel_sets.h"
+#include "core/compute/q8_rows.h"
 
 namespace aana::test {
 namespace {
@@ -48,7 +49,7 @@ struct Weights {
       }
       packed.insert(packed.end(), bytes, bytes + 34);
     }
-    FastKernels()->pack(packed.data(), n_in, n_out);
+    PackRows(packed.data(), n_in, n_out);
   }
   float At(int row, int column) const { return values[static_cast<size_t>(row) * static_cast<size_t>(n_in) + static_cast<size_t>(column)]; }
 
@@ -62,31 +63,31 @@ void TestUnpack(int n_in, int n_out) {
   const Weights weights(n_in, n_out);
   std::vector<float> row(static_cast<size_t>(n_in));
   for (int i = 0; i < n_out; i++) {
-    FastKernels()->unpack(weights.packed.data(), n_in, n_out, i, row.data());
+    UnpackRow(weights.packed.data(), n_in, n_out, i, row.data());
     for (int j = 0; j < n_in; j++) Expect(row[static_cast<size_t>(j)] == weights.At(i, j), "row " + std::to_string(i) + ", column " + std::to_string(j) + " is another number");
   }
 }
 
+// Rounds a block of values as Q8_0 does.
+void QuantiseBlock(const float* values, float* quantised) {
+  float most = 0;
+  for (int i = 0; i < kBlock; i++) most = std::max(most, std::abs(values[i]));
+  for (int i = 0; i < kBlock; i++) quantised[i] = most / 127.0F * std::nearbyint(values[i] * (127.0F / most));
+}
+
 // With quantised values as they are, so that only the rounding of sums differs.
-void TestMultiply(int n_in, int n_out, int n_rows, int split) {
+void TestMultiply(const Kernels& kernels, int n_in, int n_out, int n_rows, int split) {
   const Weights weights(n_in, n_out);
   const auto x = Random(static_cast<size_t>(n_in * n_rows));
   std::vector<uint8_t> rows(QuantisedBytes(n_in) * static_cast<size_t>(n_rows));
   std::vector<float> quantised(x.size());
   for (int row = 0; row < n_rows; row++) {
-    auto* to = rows.data() + QuantisedBytes(n_in) * static_cast<size_t>(row);
-    FastKernels()->quantise(x.data() + row * n_in, n_in, to);
-    for (int i = 0; i < n_in; i++) {
-      float scale;
-      std::memcpy(&scale, to + n_in + i / kBlock * 4, sizeof scale);
-      const float value = scale * static_cast<float>(static_cast<int8_t>(to[i]));
-      ExpectNear(value, x[static_cast<size_t>(row * n_in + i)], scale * 0.5001, "quantised value");
-      quantised[static_cast<size_t>(row * n_in + i)] = value;
-    }
+    kernels.quantise(x.data() + row * n_in, n_in, n_rows, row, rows.data());
+    for (int block = row * n_in; block < (row + 1) * n_in; block += kBlock) QuantiseBlock(x.data() + block, quantised.data() + block);
   }
   std::vector<float> out(static_cast<size_t>(n_rows * n_out), std::numeric_limits<float>::quiet_NaN());
   for (const auto& [begin, end] : {std::pair(0, split), std::pair(split, n_out)}) {
-    FastKernels()->multiply(weights.packed.data(), rows.data(), n_in, n_out, n_rows, begin, end, out.data());
+    kernels.multiply(weights.packed.data(), rows.data(), n_in, n_out, n_rows, begin, end, out.data());
   }
   for (int row = 0; row < n_rows; row++) {
     for (int o = 0; o < n_out; o++) {
@@ -119,14 +120,14 @@ std::vector<double> Attention(const float* q, const std::vector<float>& k, const
   return out;
 }
 
-void TestAttend(int n, int split, float most) {
+void TestAttend(const Kernels& kernels, int n, int split, float most) {
   constexpr size_t kStride = 2 * kHead;  // a second head stands beside the one that is computed
   const auto size = static_cast<size_t>(n) * kStride;
   const auto q = Random(size, most), k = Random(size, most), v = Random(size);
   std::vector<float> out(size, 7.0F);
   std::vector<float> scratch(AttentionScratch(n), std::numeric_limits<float>::quiet_NaN());
-  FastKernels()->attend(q.data(), k.data(), v.data(), out.data(), kStride, n, 0, split, scratch.data());
-  FastKernels()->attend(q.data(), k.data(), v.data(), out.data(), kStride, n, split, n, scratch.data());
+  kernels.attend(q.data(), k.data(), v.data(), out.data(), kStride, n, 0, split, scratch.data());
+  kernels.attend(q.data(), k.data(), v.data(), out.data(), kStride, n, split, n, scratch.data());
   for (int t = 0; t < n; t++) {
     const auto expected = Attention(q.data() + static_cast<size_t>(t) * kStride, k, v, kStride, n, 0.125);
     for (size_t i = 0; i < kHead; i++) ExpectNear(out[static_cast<size_t>(t) * kStride + i], expected[i], 2e-6, "token " + std::to_string(t));
@@ -150,14 +151,14 @@ struct HalfAudio {
   std::vector<float> keys, values;
 };
 
-void TestAttendMany(int n) {
+void TestAttendMany(const Kernels& kernels, int n) {
   const HalfAudio audio(n);
   constexpr int kQueries = 5;
   constexpr size_t kQueryStride = 2 * kHead;
   const auto q = Random(kQueries * kQueryStride, 3);
   const auto attend = [&](int first, int n_queries) {
     std::vector<float> out(q.size(), 7.0F), scratch(SharedAttentionScratch(n, n_queries), std::numeric_limits<float>::quiet_NaN());
-    FastKernels()->attend_many(q.data() + static_cast<size_t>(first) * kQueryStride, kQueryStride, n_queries, audio.k.data(), audio.v.data(), HalfAudio::kStride, n, out.data(), scratch.data());
+    kernels.attend_many(q.data() + static_cast<size_t>(first) * kQueryStride, kQueryStride, n_queries, audio.k.data(), audio.v.data(), HalfAudio::kStride, n, out.data(), scratch.data());
     return out;
   };
   const auto together = attend(0, kQueries);
@@ -174,7 +175,7 @@ void TestAttendMany(int n) {
   }
 }
 
-void TestAttendCells(int n) {
+void TestAttendCells(const Kernels& kernels, int n) {
   const HalfAudio audio(2 * n);
   std::vector<int32_t> cells;
   std::vector<float> keys, values;
@@ -185,42 +186,51 @@ void TestAttendCells(int n) {
     values.insert(values.end(), audio.values.begin() + at, audio.values.begin() + at + kHead);
   }
   const auto q = Random(kHead, 3);
-  std::vector<float> out(kHead), scores(static_cast<size_t>((n + kLanes - 1) / kLanes * kLanes));
-  FastKernels()->attend_cells(q.data(), audio.k.data(), audio.v.data(), HalfAudio::kStride, cells.data(), n, out.data(), scores.data());
+  std::vector<float> out(kHead), scratch(SharedAttentionScratch(n, 1), std::numeric_limits<float>::quiet_NaN());
+  kernels.attend_cells(q.data(), audio.k.data(), audio.v.data(), HalfAudio::kStride, cells.data(), n, out.data(), scratch.data());
   const auto expected = Attention(q.data(), keys, values, kHead, n, 1);
   for (size_t i = 0; i < kHead; i++) ExpectNear(out[i], expected[i], 2e-6, "value " + std::to_string(i) + " of " + std::to_string(n) + " cells");
 }
 
-void TestKernels() {
+void TestPacking() {
   Test("packed weights keep their values, also the last rows", [] {
     for (const int n_out : {16, 64, 41, 9, 1}) TestUnpack(96, n_out);
   });
-  Test("products are those of the quantised values, for any number of rows and outputs", [] {
-    for (int n_rows = 1; n_rows <= 34; n_rows++) TestMultiply(64, 48, n_rows, 16);
-    TestMultiply(384, 105, 3, 64);
-    TestMultiply(2048, 32, 450, 16);  // more rows than fit into a cache
+}
+
+void TestKernels(const KernelSet& set) {
+  const auto& kernels = set.speech;
+  const std::string with = std::string(" with ") + set.name;
+  Test("products are those of the quantised values, for any number of rows and outputs" + with, [&kernels] {
+    for (int n_rows = 1; n_rows <= 34; n_rows++) TestMultiply(kernels, 64, 48, n_rows, 16);
+    TestMultiply(kernels, 384, 105, 3, 64);
+    TestMultiply(kernels, 384, 105, 21, 96);
+    TestMultiply(kernels, 2048, 32, 450, 16);  // more rows than fit into a cache
   });
-  Test("a row of zeros is quantised to zeros", [] {
+  Test("the products of a row of zeros are zeros" + with, [&kernels] {
+    const Weights weights(64, 16);
     const std::vector<float> zeros(64);
     std::vector<uint8_t> row(QuantisedBytes(64), 1);
-    FastKernels()->quantise(zeros.data(), 64, row.data());
-    Expect(std::ranges::all_of(row, [](uint8_t byte) { return byte == 0; }), "something else is there");
+    kernels.quantise(zeros.data(), 64, 1, 0, row.data());
+    std::vector<float> out(16, 1);
+    kernels.multiply(weights.packed.data(), row.data(), 64, 16, 1, 0, 16, out.data());
+    Expect(std::ranges::all_of(out, [](float value) { return value == 0; }), "something else is there");
   });
-  Test("attention is that of a plain loop, for any number of tokens and from any row on", [] {
-    for (const int n : {1, 2, 15, 16, 63, 64, 65, 130}) TestAttend(n, n / 3, 2);
+  Test("attention is that of a plain loop, for any number of tokens and from any row on" + with, [&kernels] {
+    for (const int n : {1, 2, 15, 16, 63, 64, 65, 130}) TestAttend(kernels, n, n / 3, 2);
   });
-  Test("attention to one token by large scores has no overflow", [] { TestAttend(70, 24, 40); });
-  Test("attention of several tokens to halves is that of a plain loop, and no token changes the result of another", [] {
-    for (const int n : {1, 2, 15, 16, 17, 100, 1499, 1500}) TestAttendMany(n);
+  Test("attention to one token by large scores has no overflow" + with, [&kernels] { TestAttend(kernels, 70, 24, 40); });
+  Test("attention of several tokens to halves is that of a plain loop, and no token changes the result of another" + with, [&kernels] {
+    for (const int n : {1, 2, 15, 16, 17, 100, 1499, 1500}) TestAttendMany(kernels, n);
   });
-  Test("attention to cells of a cache is that of a plain loop over them", [] {
-    for (const int n : {1, 2, 15, 16, 17, 100, 448}) TestAttendCells(n);
+  Test("attention to cells of a cache is that of a plain loop over them" + with, [&kernels] {
+    for (const int n : {1, 2, 15, 16, 17, 100, 448}) TestAttendCells(kernels, n);
   });
-  Test("GELU is that of its formula, also where it is flat", [] {
+  Test("GELU is that of its formula, also where it is flat" + with, [&kernels] {
     auto x = Random(1003, 12);
     x.insert(x.end(), {0.0F, 1e6F, -1e6F, 1e-20F});
     std::vector<float> out(x.size());
-    FastKernels()->gelu(x.data(), out.data(), x.size());
+    kernels.gelu(x.data(), out.data(), x.size());
     for (size_t i = 0; i < x.size(); i++) {
       const double value = x[i];
       const double expected = 0.5 * value * (1 + std::tanh(0.79788456080286535588 * value * (1 + 0.044715 * value * value)));
@@ -233,7 +243,7 @@ void TestKernels() {
 }  // namespace aana::test
 
 int main() {
-  if (aana::compute::FastKernels()) aana::test::TestKernels();
-  else aana::test::Test("this processor has no kernels", [] {});
+  aana::test::TestPacking();
+  for (const auto& set : aana::compute::KernelSets()) aana::test::TestKernels(set);
   return aana::test::ExitStatus();
 }

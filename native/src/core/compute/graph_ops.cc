@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/compute/kernels.h"
+#include "core/compute/q8_rows.h"
 
 namespace aana::compute {
 namespace {
@@ -31,7 +32,7 @@ void QuantiseRows(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto [begin, end] = PartOf(out->ne[1], thread, n_threads);
   for (int64_t row = begin; row < end; row++) {
     const auto* values = reinterpret_cast<const float*>(static_cast<const char*>(x->data) + static_cast<size_t>(row) * x->nb[1]);
-    FastKernels()->quantise(values, static_cast<int>(x->ne[0]), static_cast<char*>(out->data) + static_cast<size_t>(row) * out->nb[1]);
+    FastKernels()->quantise(values, static_cast<int>(x->ne[0]), static_cast<int>(out->ne[1]), static_cast<int>(row), out->data);
   }
 }
 
@@ -48,7 +49,7 @@ void UnpackRows(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto [begin, end] = PartOf(out->ne[1], thread, n_threads);
   for (int64_t i = begin; i < end; i++) {
     const auto row = static_cast<const int32_t*>(out->src[1]->data)[i];
-    FastKernels()->unpack(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]), row, static_cast<float*>(out->data) + i * out->ne[0]);
+    UnpackRow(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]), row, static_cast<float*>(out->data) + i * out->ne[0]);
   }
 }
 
@@ -105,7 +106,7 @@ void AttendCells(ggml_tensor* out, int thread, int n_threads, void* data) {
     const int64_t offset = i % n_heads * kHead;
     FastKernels()->attend_cells(static_cast<const float*>(out->src[0]->data) + i * kHead, static_cast<const uint16_t*>(k->data) + offset,
                                 static_cast<const uint16_t*>(v->data) + offset, k->nb[1] / sizeof(uint16_t), list.data(), n, static_cast<float*>(out->data) + i * kHead,
-                                Scratch(static_cast<size_t>(n) + kLanes));
+                                Scratch(SharedAttentionScratch(n, 1)));
   }
 }
 
@@ -124,10 +125,9 @@ bool IsMatrix(const ggml_tensor* tensor) { return tensor->ne[2] == 1 && tensor->
 }  // namespace
 
 void PackWeights(ggml_tensor* weights) {
-  const auto* kernels = FastKernels();
-  if (!kernels || weights->type != GGML_TYPE_Q8_0 || !IsMatrix(weights) || !ggml_is_contiguous(weights) || !IsInMainMemory(weights)) return;
+  if (!FastKernels() || weights->type != GGML_TYPE_Q8_0 || !IsMatrix(weights) || !ggml_is_contiguous(weights) || !IsInMainMemory(weights)) return;
   if (weights->ne[0] % kBlock != 0) return;
-  kernels->pack(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]));
+  PackRows(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]));
   weights->extra = &packed_mark;
 }
 

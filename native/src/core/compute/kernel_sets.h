@@ -14,7 +14,7 @@ struct KernelSet {
   const MatrixKernels& matrix;
   // Returns null for heads of a size that has no kernel: those have 64, 80, 96, 128 or 256 values.
   AttentionKernel (*attention)(int64_t n_values);
-  const Kernels* speech;  // may be null
+  const Kernels& speech;
 };
 
 // The sets whose instructions this processor has, the fastest one first.

@@ -4,7 +4,7 @@
 
 namespace aana::compute {
 
-const Kernels* FastKernels() { return FastKernelSet() ? FastKernelSet()->speech : nullptr; }
+const Kernels* FastKernels() { return FastKernelSet() ? &FastKernelSet()->speech : nullptr; }
 
 size_t AttentionScratch(int n) {
   const size_t n_padded = (static_cast<size_t>(n) + kHead - 1) / kHead * kHead;
@@ -13,7 +13,8 @@ size_t AttentionScratch(int n) {
 
 size_t SharedAttentionScratch(int n, int n_queries) {
   const size_t n_padded = (static_cast<size_t>(n) + kLanes - 1) / kLanes * kLanes;
-  return static_cast<size_t>(n_queries) * (n_padded + 2 * kHead);
+  const size_t of_cells = 2 * n_padded + kLanes * kHead;
+  return of_cells + static_cast<size_t>(n_queries) * (n_padded + 2 * kHead);
 }
 
 }  // namespace aana::compute

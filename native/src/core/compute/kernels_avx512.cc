@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "core/compute/avx512_math.h"
+#include "core/compute/dense_attention.h"
 #include "core/compute/kernels.h"
+#include "core/compute/q8_rows.h"
 
 namespace aana::compute {
 
@@ -13,33 +15,10 @@ extern const Kernels kAvx512Kernels;
 
 namespace {
 
-constexpr int kQ8Bytes = 34;                         // a scale of 16 bits and 32 values
-constexpr int kGroupBytes = kLanes * kQ8Bytes;       // a block of 16 rows
+constexpr int kGroupBytes = kLanes * static_cast<int>(kQ8Bytes);  // a block of 16 rows
 constexpr int kScalesBytes = 2 * kLanes;             // stand first in such a group
 constexpr int kStepBytes = 4 * kLanes;               // one instruction multiplies four values of each row
 constexpr int kSteps = kBlock / 4;
-
-// Packed weights: for 16 rows at a time and each block, 16 scales, then for four columns at a time the values of all 16 rows. Values are
-// greater by 128, because VNNI multiplies unsigned by signed bytes; `multiply` begins with the correction of the row, -128 times its sum.
-void Pack(void* weights, int n_in, int n_out) {
-  const int n_blocks = n_in / kBlock;
-  const size_t row_bytes = static_cast<size_t>(n_blocks) * kQ8Bytes;
-  auto* bytes = static_cast<uint8_t*>(weights);
-  auto* rows = static_cast<uint8_t*>(_mm_malloc(row_bytes * kLanes, 64));
-  for (int first = 0; first + kLanes <= n_out; first += kLanes) {
-    auto* group = bytes + static_cast<size_t>(first) * row_bytes;
-    memcpy(rows, group, row_bytes * kLanes);
-    for (int block = 0; block < n_blocks; block++) {
-      auto* to = group + static_cast<size_t>(block) * kGroupBytes;
-      for (int lane = 0; lane < kLanes; lane++) {
-        const auto* from = rows + static_cast<size_t>(lane) * row_bytes + static_cast<size_t>(block) * kQ8Bytes;
-        memcpy(to + 2 * lane, from, 2);
-        for (int i = 0; i < kBlock; i++) to[kScalesBytes + i / 4 * kStepBytes + 4 * lane + i % 4] = static_cast<uint8_t>(from[2 + i] ^ 0x80U);
-      }
-    }
-  }
-  _mm_free(rows);
-}
 
 float ToFloat(const uint8_t* half) {
   uint16_t bits;
@@ -47,25 +26,9 @@ float ToFloat(const uint8_t* half) {
   return _cvtsh_ss(bits);
 }
 
-void Unpack(const void* weights, int n_in, int n_out, int row, float* values) {
-  const auto* bytes = static_cast<const uint8_t*>(weights);
-  const size_t row_bytes = static_cast<size_t>(n_in / kBlock) * kQ8Bytes;
-  if (row >= n_out / kLanes * kLanes) {
-    const auto* from = bytes + static_cast<size_t>(row) * row_bytes;
-    for (int i = 0; i < n_in; i++) {
-      const auto* block = from + static_cast<size_t>(i / kBlock) * kQ8Bytes;
-      values[i] = ToFloat(block) * static_cast<float>(static_cast<int8_t>(block[2 + i % kBlock]));
-    }
-    return;
-  }
-  const int lane = row % kLanes;
-  const auto* group = bytes + static_cast<size_t>(row - lane) * row_bytes;
-  for (int i = 0; i < n_in; i++) {
-    const auto* block = group + static_cast<size_t>(i / kBlock) * kGroupBytes;
-    const auto value = block[kScalesBytes + i % kBlock / 4 * kStepBytes + 4 * lane + i % 4] ^ 0x80U;
-    values[i] = ToFloat(block + 2 * lane) * static_cast<float>(static_cast<int8_t>(value));
-  }
-}
+// Bytes of a row of quantised values: the values, a scale for each block, and a correction for each block: -128 times the sum of its values, because VNNI
+// multiplies unsigned by signed bytes and weights are greater by 128.
+constexpr size_t RowBytes(int n_in) { return static_cast<size_t>(n_in) + static_cast<size_t>(n_in) / kBlock * 8; }
 
 struct QuantisedRow {
   const int8_t* values;
@@ -74,13 +37,13 @@ struct QuantisedRow {
 };
 
 QuantisedRow RowAt(const void* rows, int n_in, int row) {
-  const auto* values = static_cast<const int8_t*>(rows) + QuantisedBytes(n_in) * static_cast<size_t>(row);
+  const auto* values = static_cast<const int8_t*>(rows) + RowBytes(n_in) * static_cast<size_t>(row);
   const auto* scales = reinterpret_cast<const float*>(values + n_in);
   return {values, scales, reinterpret_cast<const int32_t*>(scales + n_in / kBlock)};
 }
 
-void Quantise(const float* values, int n_in, void* row) {
-  auto* to = static_cast<int8_t*>(row);
+void Quantise(const float* values, int n_in, int, int row, void* rows) {
+  auto* to = static_cast<int8_t*>(rows) + RowBytes(n_in) * static_cast<size_t>(row);
   auto* scales = reinterpret_cast<float*>(to + n_in);
   auto* corrections = reinterpret_cast<int32_t*>(scales + n_in / kBlock);
   for (int block = 0; block < n_in / kBlock; block++) {
@@ -155,7 +118,7 @@ constexpr size_t kPanelBytes = 512 * 1024;
 
 void Multiply(const void* weights, const void* rows, int n_in, int n_out, int n_rows, int begin, int end, float* out) {
   const size_t group_bytes = static_cast<size_t>(n_in / kBlock) * kGroupBytes;
-  int panel = static_cast<int>(kPanelBytes / QuantisedBytes(n_in)) / kTileRows * kTileRows;
+  int panel = static_cast<int>(kPanelBytes / RowBytes(n_in)) / kTileRows * kTileRows;
   if (panel < kTileRows) panel = kTileRows;
   for (int first = 0; first < n_rows; first += panel) {
     const int last = first + panel < n_rows ? first + panel : n_rows;
@@ -174,8 +137,7 @@ void Multiply(const void* weights, const void* rows, int n_in, int n_out, int n_
   }
 }
 
-constexpr int kGroupRows = 6;                    // rows whose sums fit into registers
-constexpr int kVectors = kHead / kLanes;         // registers for 64 values
+constexpr int kVectors = kHead / kLanes;  // registers for 64 values
 
 // out[r][c] is the sum of rows[r][i] * columns[i * 64 + c] over 64 values of i, for 64 of c. With `kAdds`, it is added to `out`.
 template <bool kAdds>
@@ -204,20 +166,6 @@ void MultiplyGroup(const float* const* rows, const float* columns, float* const*
   }
 }
 
-// MultiplyGroup for `n` rows, `stride` values apart. The last group repeats the last row, so `out` has room for a multiple of 6 rows.
-template <bool kAdds>
-void MultiplyRows(const float* rows, size_t stride, int n, const float* columns, float* out, size_t out_stride) {
-  for (int first = 0; first < n; first += kGroupRows) {
-    const float* from[kGroupRows];
-    float* to[kGroupRows];
-    for (int r = 0; r < kGroupRows; r++) {
-      from[r] = rows + static_cast<size_t>(first + r < n ? first + r : n - 1) * stride;
-      to[r] = out + static_cast<size_t>(first + r) * out_stride;
-    }
-    MultiplyGroup<kAdds>(from, columns, to);
-  }
-}
-
 // Turns `n` scores into weights and returns their sum. Values up to `n_padded` become 0.
 float Softmax(float* scores, int n, int n_padded, float scale) {
   const __m512 least = _mm512_set1_ps(-INFINITY);
@@ -236,45 +184,16 @@ float Softmax(float* scores, int n, int n_padded, float scale) {
   return _mm512_reduce_add_ps(sum);
 }
 
-// Keys in tiles of 64 tokens, each with the tokens' values of a dimension side by side, and values of the tokens one after another.
-void PackAttention(const float* k, const float* v, size_t stride, int n, int n_padded, float* keys, float* values) {
-  for (int t = 0; t < n_padded; t++) {
-    float* key = keys + static_cast<size_t>(t / kHead) * kHead * kHead + t % kHead;
-    float* value = values + static_cast<size_t>(t) * kHead;
-    for (int d = 0; d < kHead; d++) {
-      key[d * kHead] = t < n ? k[static_cast<size_t>(t) * stride + static_cast<size_t>(d)] : 0;
-      value[d] = t < n ? v[static_cast<size_t>(t) * stride + static_cast<size_t>(d)] : 0;
-    }
-  }
+void Scale(const float* from, float factor, float* to) {
+  for (int c = 0; c < kHead; c += kLanes) _mm512_storeu_ps(to + c, _mm512_mul_ps(_mm512_loadu_ps(from + c), _mm512_set1_ps(factor)));
 }
 
-void Attend(const float* q, const float* k, const float* v, float* out, size_t stride, int n, int begin, int end, float* scratch) {
-  const int n_padded = (n + kHead - 1) / kHead * kHead;
-  float* keys = scratch;
-  float* values = keys + static_cast<size_t>(n_padded) * kHead;
-  float* scores = values + static_cast<size_t>(n_padded) * kHead;
-  float* results = scores + static_cast<size_t>(kAttentionRows) * static_cast<size_t>(n_padded);
-  PackAttention(k, v, stride, n, n_padded, keys, values);
-  constexpr float kScale = 0.125F;  // one by the root of 64
-  const auto score_stride = static_cast<size_t>(n_padded);
-  for (int first = begin; first < end; first += kAttentionRows) {
-    const int n_rows = end - first < kAttentionRows ? end - first : kAttentionRows;
-    for (int tile = 0; tile < n_padded; tile += kHead) {
-      MultiplyRows<false>(q + static_cast<size_t>(first) * stride, stride, n_rows, keys + static_cast<size_t>(tile) * kHead, scores + tile, score_stride);
-    }
-    float sums[kAttentionRows];
-    for (int row = 0; row < n_rows; row++) sums[row] = Softmax(scores + static_cast<size_t>(row) * score_stride, n, n_padded, kScale);
-    memset(results, 0, sizeof(float) * kAttentionRows * kHead);
-    for (int tile = 0; tile < n_padded; tile += kHead) {
-      MultiplyRows<true>(scores + tile, score_stride, n_rows, values + static_cast<size_t>(tile) * kHead, results, kHead);
-    }
-    for (int row = 0; row < n_rows; row++) {
-      const __m512 factor = _mm512_set1_ps(1.0F / sums[row]);
-      float* to = out + static_cast<size_t>(first + row) * stride;
-      for (int c = 0; c < kHead; c += kLanes) _mm512_storeu_ps(to + c, _mm512_mul_ps(_mm512_loadu_ps(results + row * kHead + c), factor));
-    }
-  }
-}
+struct Avx512 {
+  template <bool kAdds>
+  static constexpr auto MultiplyGroup = compute::MultiplyGroup<kAdds>;
+  static constexpr auto Softmax = compute::Softmax;
+  static constexpr auto Scale = compute::Scale;
+};
 
 // Positions of keys and values: consecutive ones, or those that a list names.
 struct Consecutive {
@@ -426,6 +345,6 @@ void Gelu(const float* values, float* out, size_t n) {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {Pack, Unpack, Quantise, Multiply, Attend, AttendMany, AttendCells, Gelu};
+const Kernels kAvx512Kernels = {Quantise, Multiply, AttendDensely<Avx512>, AttendMany, AttendCells, Gelu};
 
 }  // namespace aana::compute
