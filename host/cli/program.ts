@@ -2,14 +2,15 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
+import { renderAnthropicDocs } from '../anthropic/render-docs.ts';
 import { AanaApp } from '../application/app.ts';
+import { renderMetricsDocs } from '../application/metrics/render-docs.ts';
 import { childEnvironment, type Config, renderConfigurationDocs } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger } from '../core/log/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
 import { renderErrorDocs } from '../http/index.ts';
-import { renderMetricsDocs } from '../application/metrics/render-docs.ts';
 import { renderOpenAiDocs } from '../openai/render-docs.ts';
 import {
   type CommandOutput,
@@ -271,6 +272,9 @@ export function program(state: { exitCode: number }): Command {
   });
   command(docs, 'openai', 'print the page of the parameters of OpenAI’s API').action(() => {
     process.stdout.write(renderOpenAiDocs());
+  });
+  command(docs, 'anthropic', 'print the page of the parameters of Anthropic’s API').action(() => {
+    process.stdout.write(renderAnthropicDocs());
   });
   command(docs, 'errors', 'print the page of all errors').action(() => {
     process.stdout.write(renderErrorDocs());

@@ -6,21 +6,9 @@ import type { DeploymentHandle, DeploymentManager } from '../deployments/index.t
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { THINKING_TEMPLATE } from './fixtures/thinking-template.ts';
 
 const Reasoning = suite('reasoning of a text generation deployment');
-
-/** Begins the reasoning in the prompt, unless it is switched off. */
-const OPENED = `{%- for message in messages -%}
-{%- if message.role == 'assistant' and message.reasoning_content -%}
-{{- '<|im_start|>assistant\\n<think>\\n' + message.reasoning_content + '\\n</think>\\n\\n' + message.content + '<|im_end|>\\n' -}}
-{%- else -%}
-{{- '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' -}}
-{%- endif -%}
-{%- endfor -%}
-{%- if add_generation_prompt -%}
-{{- '<|im_start|>assistant\\n<think>\\n' -}}
-{%- if enable_thinking is defined and not enable_thinking -%}{{- '\\n</think>\\n\\n' -}}{%- endif -%}
-{%- endif -%}`;
 
 let manager: DeploymentManager;
 let llm: DeploymentHandle;
@@ -30,7 +18,7 @@ Reasoning.before(async () => {
     type: 'LlamaTextGenerationDeployment',
     user_config: {
       model_id: 'smollm2-135m-instruct',
-      model_kwargs: { n_ctx: 512, n_threads: 1, chat_template: OPENED },
+      model_kwargs: { n_ctx: 512, n_threads: 1, chat_template: THINKING_TEMPLATE },
       default_sampling_params: { max_tokens: 12 },
     },
   });

@@ -14,7 +14,6 @@ import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type {
-  ChatDialog,
   ChatOutputWithDetails,
   GeneratedText,
   GeneratedTexts,
@@ -24,9 +23,9 @@ import type {
   TextChunk,
 } from '../schemas/index.ts';
 import { withCalls } from './chat/chat-chunks.ts';
-import { activeTools, type ChatOptions, chatPrompt } from './chat/chat-prompt.ts';
+import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
-import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
+import type { ChatArgs, CountTokensArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
 import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
@@ -124,7 +123,7 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       generate: (args, context) => llama.generate(args as unknown as GenerateArgs & WithDetails, context),
       generate_stream: (args, context) => llama.pieces(args as unknown as GenerateArgs, context),
       generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
-      count_tokens: (args, context) => llama.countTokens(args, context),
+      count_tokens: (args, context) => llama.countTokens(args as unknown as CountTokensArgs, context),
       tokenize: (args, context) => tokenize(engine, requests, args as unknown as TokenizeArgs, context),
       detokenize: (args, context) => detokenize(engine, requests, args as { tokens: number[] }, context),
     },
@@ -247,10 +246,10 @@ class Llama {
   }
 
   async countTokens(
-    { dialog, text = '', ...options }: ChatOptions & { readonly dialog?: ChatDialog; readonly text?: string },
+    { dialog, text = '', assistant_prefix: prefix, ...options }: CountTokensArgs,
     context: CallContext,
   ): Promise<{ tokens: number; max_tokens: number }> {
-    const prompt = dialog ? chatPrompt(dialog, '', options) : { text };
+    const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options) : { text };
     const { tokens } = await this.#requests.count(this.#engine, prompt, context);
     return { tokens, max_tokens: this.#engine.info.contextTokens };
   }

@@ -1,15 +1,15 @@
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceIdOf } from '../core/request-context.ts';
-import { openAiError } from '../openai/index.ts';
 import { showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
-import { isOpenAiPath } from './routes/openai/openai-paths.ts';
+import { foreignErrorForm } from './response/error-forms.ts';
+import { isAnthropicPath } from './routes/anthropic/anthropic-paths.ts';
 import { keyHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
 import { placeInTrace, takeRequestId, traceparentOf } from './request/request-context.ts';
 import type { BeginRequest } from './request/request-telemetry.ts';
-import { openAiStatusOf, statusOfThrown } from './response/status.ts';
+import { statusOfThrown } from './response/status.ts';
 
 /**
  * Runs the work for a request. Every error ends here: it is logged once, and answered with its status and the four
@@ -23,6 +23,7 @@ export async function funnel(
 ): Promise<void> {
   const startedAt = performance.now();
   const requestId = takeRequestId(ctx);
+  if (isAnthropicPath(ctx.path)) ctx.set('request-id', requestId);
   ctx.state['requestId'] = requestId;
   const record = begin(ctx, traceparentOf(ctx));
   placeInTrace(ctx, record.traceparent);
@@ -61,8 +62,8 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: loggedStack(error) });
   else options.log.debug('request refused', fields);
-  const isOpenAi = isOpenAiPath(ctx.path);
-  const answered = isOpenAi ? openAiStatusOf(error) : statusOfThrown(error, options.compatStatus);
+  const form = foreignErrorForm(ctx.path);
+  const answered = form ? form.statusOf(error) : statusOfThrown(error, options.compatStatus);
   ctx.state['failedStatus'] = answered;
   if (ctx.headerSent || ctx.res.destroyed) return;
   const { headers } = error as { headers?: unknown }; // an HttpError and an error of `ctx.throw` have headers
@@ -71,8 +72,8 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = answered;
   ctx.type = 'application/json';
-  ctx.body = isOpenAi
-    ? JSON.stringify(openAiError(error))
+  ctx.body = form
+    ? JSON.stringify(form.bodyOf(error, String(ctx.state['requestId'])))
     : errorJson(error, showsInside(ctx, options.includeStacktrace), options.compatStatus);
 }
 

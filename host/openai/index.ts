@@ -26,12 +26,13 @@ export {
 } from './chat/original-chat.ts';
 export { ChatCompletionChunk, ChatChunks } from './chat/chat-chunks.ts';
 export { CHAT_FIELDS, ChatRequest } from './chat/chat-fields.ts';
+export type { RequestMessage } from './chat/messages.ts';
 export { Completion, completionAnswer, type Completed } from './completions/completion-answer.ts';
 export { completionPlan, type OnePrompt } from './completions/completion-call.ts';
 export { CompletionChunk, CompletionChunks, usageChunk } from './completions/completion-chunks.ts';
 export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-fields.ts';
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
-export { invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
+export { type IdleField, invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
 export { formReader } from './form-input.ts';
 export { deploymentFor, findModel, type ModelDirectory, resolveModel, type ServedModel } from './model-directory.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
@@ -64,4 +65,5 @@ export {
   rerankArguments,
   RerankRequest,
 } from './vectors/rerank.ts';
-export { newHead } from './text/values.ts';
+export { samplingFields } from './text/sampling-fields.ts';
+export { type AnswerHead, newHead } from './text/values.ts';

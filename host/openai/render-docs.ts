@@ -7,8 +7,14 @@ import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokens/token-fields.ts';
 import { EMBEDDING_FIELDS } from './vectors/embedding-fields.ts';
 import { RERANK_FIELDS } from './vectors/rerank.ts';
 
+/** A route, such as `POST /v1/completions`, with its parameters. */
+export interface DocumentedRoute {
+  readonly route: string;
+  readonly fields: RequestFields;
+}
+
 /** The routes with parameters, for the documentation. */
-export const DOCUMENTED_ROUTES: readonly { readonly route: string; readonly fields: RequestFields }[] = [
+export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/chat/completions', fields: CHAT_FIELDS },
   { route: 'POST /v1/completions', fields: COMPLETION_FIELDS },
   { route: 'POST /v1/tokenize', fields: TOKENIZE_FIELDS },
@@ -92,7 +98,12 @@ for await (const event of stream) if (event.type === 'transcript.text.delta') pr
 
 A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
 
-${DOCUMENTED_ROUTES.map(({ route, fields }) => section(route, fields)).join('\n')}`;
+${parameterTables(DOCUMENTED_ROUTES)}`;
+}
+
+/** Returns a section for each route with the table of its parameters. */
+export function parameterTables(routes: readonly DocumentedRoute[]): string {
+  return routes.map(({ route, fields }) => section(route, fields)).join('\n');
 }
 
 function section(route: string, { schema, idle }: RequestFields): string {

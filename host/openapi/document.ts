@@ -1,10 +1,11 @@
 import { oas31 } from 'openapi3-ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import { endpointOperation } from './endpoint-operation.ts';
-import { errorResponses, FAILURE_SCHEMAS, OPENAI_ERROR, OPENAI_FAILURE_SCHEMAS } from './failures.ts';
+import { errorResponses, FAILURE_SCHEMAS, MODEL_API_ERRORS, MODEL_API_FAILURE_SCHEMAS } from './failures.ts';
 import { componentsOf } from './json-schema-of.ts';
 import { pathsOf } from './route-operation.ts';
 import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from './routes/admin-routes.ts';
+import { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
 import { KEY_ROUTES } from './routes/key-routes.ts';
 import { OPENAI_ROUTES } from './routes/openai-routes.ts';
 import type { RouteDefinition } from './routes/route-definition.ts';
@@ -29,7 +30,7 @@ export interface OpenApiOptions {
   readonly hasWebhooks?: boolean;
   /** Whether callers need an API key. */
   readonly hasKeys?: boolean;
-  /** Whether the routes of OpenAI's API are served. */
+  /** Whether the routes of OpenAI's and Anthropic's APIs are served. */
   readonly hasOpenAi?: boolean;
 }
 
@@ -51,9 +52,13 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
     .addInfo({ title: options.title, version: options.version, ...info });
   const schemas = new SchemaComponents((name, schema) => builder.addSchema(name, schema));
   const hasOpenAi = options.hasOpenAi ?? false;
-  const named = [...FAILURE_SCHEMAS, ...(hasTasks ? [TaskId, Task] : []), ...(hasOpenAi ? OPENAI_FAILURE_SCHEMAS : [])];
+  const named = [
+    ...FAILURE_SCHEMAS,
+    ...(hasTasks ? [TaskId, Task] : []),
+    ...(hasOpenAi ? MODEL_API_FAILURE_SCHEMAS : []),
+  ];
   for (const [name, schema] of componentsOf(named)) schemas.put(name, schema);
-  for (const [name, response] of [...errorResponses(), ...(hasOpenAi ? [OPENAI_ERROR] : [])])
+  for (const [name, response] of [...errorResponses(), ...(hasOpenAi ? MODEL_API_ERRORS : [])])
     builder.addResponse(name, response);
   for (const endpoint of endpoints) {
     builder.addPath(endpoint.path, {
@@ -82,7 +87,7 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
 /** Returns the routes of a host that has these parts. */
 function routesOf({ hasTasks, hasWebhooks, hasKeys, hasOpenAi }: OpenApiOptions): RouteDefinition[] {
   return [
-    ...(hasOpenAi ? Object.values(OPENAI_ROUTES) : []),
+    ...(hasOpenAi ? [...Object.values(OPENAI_ROUTES), ...Object.values(ANTHROPIC_ROUTES)] : []),
     ...(hasTasks ? Object.values(TASK_ROUTES) : []),
     ...(hasWebhooks ? Object.values(WEBHOOK_ROUTES) : []),
     ...Object.values(SYSTEM_ROUTES),
@@ -95,6 +100,7 @@ function routesOf({ hasTasks, hasWebhooks, hasKeys, hasOpenAi }: OpenApiOptions)
 const OWN_TAGS: readonly oas31.TagObject[] = [
   { name: 'app', description: 'Endpoints of the application.' },
   { name: 'openai', description: 'OpenAI’s API over the deployments of this server.' },
+  { name: 'anthropic', description: 'Anthropic’s Messages API over the deployments of this server.' },
   { name: 'tasks', description: 'Requests that are stored and run later.' },
   { name: 'webhooks', description: 'Addresses that receive the events of tasks.' },
   { name: 'system', description: 'The state of the server.' },

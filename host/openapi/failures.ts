@@ -52,10 +52,23 @@ const OpenAiError = z
   .describe('Body of every failed request below `/v1`, as in OpenAI’s API.')
   .register(NAMED_SCHEMAS, { id: 'OpenAIError' });
 
+const AnthropicError = z
+  .object({
+    type: z.literal('error'),
+    error: z.object({
+      type: z.string().meta({ examples: ['invalid_request_error'] }),
+      message: z.string().describe('For people.'),
+      details: z.object({ error_code: z.string() }).optional().describe('The cause, where clients act on it.'),
+    }),
+    request_id: z.string(),
+  })
+  .describe('Body of every failed request of `/v1/messages`, as in Anthropic’s API.')
+  .register(NAMED_SCHEMAS, { id: 'AnthropicError' });
+
 /** Schemas of the bodies of failed requests. */
 export const FAILURE_SCHEMAS: readonly z.ZodType[] = [ErrorBody, ValidationErrorBody];
-/** The schema of the bodies of failed requests below `/v1`. */
-export const OPENAI_FAILURE_SCHEMAS: readonly z.ZodType[] = [OpenAiError];
+/** The schemas of the bodies of failed requests below `/v1`. */
+export const MODEL_API_FAILURE_SCHEMAS: readonly z.ZodType[] = [OpenAiError, AnthropicError];
 
 const json = (schema: string): oas31.ContentObject => ({
   'application/json': { schema: { $ref: `#/components/schemas/${schema}` } },
@@ -128,20 +141,34 @@ export function errorResponses(): readonly (readonly [name: string, response: oa
   return Object.values(ERRORS);
 }
 
-/** The response to every failed request below `/v1`. */
-export const OPENAI_ERROR: readonly [name: string, response: oas31.ResponseObject] = [
-  'OpenAIError',
-  { description: 'The request failed. The status says how; `error.code` says why.', content: json('OpenAIError') },
+/** The responses to failed requests below `/v1`, with their names among the components. */
+export const MODEL_API_ERRORS: readonly (readonly [name: string, response: oas31.ResponseObject])[] = [
+  [
+    'OpenAIError',
+    { description: 'The request failed. The status says how; `error.code` says why.', content: json('OpenAIError') },
+  ],
+  ['AnthropicError', { description: 'The request failed. `error.type` says how.', content: json('AnthropicError') }],
 ];
+
+/** The APIs of others: the response to each of their failed requests, and the statuses that differ from ours. */
+const MODEL_APIS = {
+  openai: { response: 'OpenAIError', statuses: { 422: 400 } },
+  anthropic: { response: 'AnthropicError', statuses: { 422: 400, 503: 529 } },
+} as const satisfies Readonly<
+  Record<string, { readonly response: string; readonly statuses: Readonly<Partial<Record<ErrorStatus, number>>> }>
+>;
 
 /** Returns the members of `responses` for these statuses, for an operation with these tags. */
 export function failuresOf(
   tags: readonly string[],
   statuses: readonly ErrorStatus[],
 ): Record<string, oas31.ReferenceObject> {
-  if (!tags.includes('openai')) return failures(...statuses);
-  const told = statuses.filter((status) => status !== 422); // OpenAI's status of a wrong request is 400
-  return Object.fromEntries(told.map((status) => [status, { $ref: `#/components/responses/${OPENAI_ERROR[0]}` }]));
+  const api = Object.entries(MODEL_APIS).find(([tag]) => tags.includes(tag))?.[1];
+  if (!api) return failures(...statuses);
+  const theirs: Readonly<Partial<Record<ErrorStatus, number>>> = api.statuses;
+  return Object.fromEntries(
+    statuses.map((status) => [theirs[status] ?? status, { $ref: `#/components/responses/${api.response}` }]),
+  );
 }
 
 /** Returns the members of `responses` for these statuses. */

@@ -5,6 +5,7 @@ export { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES, type AnyTask, type AnyWebhook 
 export { DeferQuery, IdempotencyKey, TaskQuery } from './routes/deferral.ts';
 export { KEY_ROUTES } from './routes/key-routes.ts';
 export type { RouteDefinition } from './routes/route-definition.ts';
+export { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
 export { OPENAI_ROUTES } from './routes/openai-routes.ts';
 export { type AppStatus, SYSTEM_ROUTES } from './routes/system-routes.ts';
 export { type Attempt, type Task, TASK_ROUTES, type TaskCounts, type TaskId } from './routes/task-routes.ts';

@@ -163,6 +163,9 @@ const detailFields = {
         '"stop": the model ended, or a stop string came. "length": max_tokens or the context is full. "tool_calls": the model calls tools. "content_filter": a server withheld the rest.',
       ),
     ),
+  stop_reason: z.optional(
+    z.string().check(z.describe('The stop string that ended the answer, as in vLLM. Absent if none did.')),
+  ),
   timings: z.optional(
     z.strictObject({
       queue_ms: duration('Milliseconds from the arrival in the engine until the prompt was computed.'),

@@ -1,12 +1,12 @@
 import * as z from 'zod';
 
-/** OpenAI's API over the deployments. */
+/** OpenAI's and Anthropic's APIs over the deployments. */
 export const OpenAiConfig = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
     .describe(
-      'Whether `/v1/…` and `/chat/completions` are served. See [openai-compatibility.md](openai-compatibility.md).',
+      'Whether `/v1/…` and `/chat/completions` are served. See [openai-compatibility.md](openai-compatibility.md) and [anthropic-compatibility.md](anthropic-compatibility.md).',
     ),
   strict: z
     .boolean()

@@ -1,12 +1,15 @@
 import * as z from 'zod';
 import { ChatDialogInput, chatOptions } from '../../schemas/index.ts';
 import { method } from '../class/method.ts';
+import { assistantPrefix } from '../class/text-generation-methods.ts';
 
 const textOrDialog = {
   dialog: z.optional(ChatDialogInput),
   text: z.string().optional(),
+  assistant_prefix: assistantPrefix,
   tools: chatOptions.tools,
   tool_choice: chatOptions.tool_choice,
+  parallel_tool_calls: chatOptions.parallel_tool_calls,
   chat_template_kwargs: chatOptions.chat_template_kwargs,
 };
 const hasOneOfThem = ({ dialog, text }: { readonly dialog?: unknown; readonly text?: unknown }): boolean =>

@@ -27,7 +27,8 @@ export const DefaultSamplingParams = SamplingParams.check(
 );
 
 const sampling = z.optional(z.nullable(SamplingParams));
-const prefix = z.optional(z.nullable(z.string().describe('Text with which the answer begins.')));
+/** The argument `assistant_prefix` of methods that take dialogs. */
+export const assistantPrefix = z.optional(z.nullable(z.string().describe('Text with which the answer begins.')));
 const details = z
   .boolean()
   .optional()
@@ -42,7 +43,7 @@ const format = z.optional(
 const chat = z.strictObject({
   dialog: ChatDialogInput,
   sampling_params: sampling,
-  assistant_prefix: prefix,
+  assistant_prefix: assistantPrefix,
   response_format: format,
   adapter,
   overflow,

@@ -7,6 +7,13 @@ export interface WithDetails {
   readonly details?: boolean;
 }
 
+/** The arguments of `count_tokens`, of which exactly one of `dialog` and `text` is given. */
+export interface CountTokensArgs extends ChatOptions {
+  readonly dialog?: ChatDialog;
+  readonly text?: string;
+  readonly assistant_prefix?: string | null;
+}
+
 export interface ChatArgs extends ChatOptions {
   readonly dialog: ChatDialog;
   readonly sampling_params?: SamplingParams | null;

@@ -1,12 +1,10 @@
 import type { LlamaPrompt, NativeLlamaEngine } from '../../../native/lib/index.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import type { ChatDialog } from '../../schemas/index.ts';
-import { type ChatOptions, chatPrompt } from './chat-prompt.ts';
+import { chatPrompt } from './chat-prompt.ts';
+import type { CountTokensArgs } from './text-arguments.ts';
 import type { LlamaRequests } from '../llama-requests.ts';
 
-export interface TokenizeArgs extends ChatOptions {
-  readonly text?: string;
-  readonly dialog?: ChatDialog;
+export interface TokenizeArgs extends CountTokensArgs {
   readonly add_special_tokens?: boolean | null;
 }
 
@@ -21,10 +19,10 @@ export function promptOf(prompt: string | readonly number[]): LlamaPrompt {
 export async function tokenize(
   engine: NativeLlamaEngine,
   requests: LlamaRequests,
-  { text = '', dialog, add_special_tokens: outer, ...options }: TokenizeArgs,
+  { text = '', dialog, assistant_prefix: prefix, add_special_tokens: outer, ...options }: TokenizeArgs,
   context: CallContext,
 ): Promise<{ tokens: number[]; texts: string[]; max_tokens: number }> {
-  const prompt = dialog ? chatPrompt(dialog, '', options) : { text };
+  const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options) : { text };
   const { ids, bytes, lengths } = await requests.count(engine, prompt, context, {
     tellsTokens: true,
     outerTokens: outer !== false,

@@ -45,6 +45,8 @@ const Chunk = z.object({
       ),
       text: z.optional(z.nullable(z.string())),
       finish_reason: z.optional(z.nullable(z.string())),
+      // Of vLLM: a stop string, or the number of a stop token.
+      stop_reason: orElse(z.optional(z.nullable(z.union([z.string(), z.number()]))), undefined),
       logprobs: z.optional(
         z.nullable(
           z.object({
@@ -86,11 +88,17 @@ export function parseJson(text: string): unknown {
 
 type Choice = z.infer<typeof Chunk>['choices'][number];
 
+/** Why an answer ended. */
+type End = Pick<GenerationDetails, 'finish_reason' | 'stop_reason'>;
+
+/** The end of an answer for which a server has given no reason. */
+const ENDED: End = { finish_reason: 'stop' };
+
 /** Reads the events of the answers to one request and collects their details. */
 export class AnswerReader {
   readonly #startedMs = performance.now();
-  /** One for each answer. */
-  readonly #finishReasons: (string | undefined)[];
+  /** Why each answer ended; undefined until the server has said it. */
+  readonly #ends: (End | undefined)[];
   #firstMs: number | undefined;
   #usage: GenerationDetails['usage'] | undefined;
   #promptMs: number | undefined;
@@ -98,12 +106,12 @@ export class AnswerReader {
 
   /** `count` answers are wanted. */
   constructor(count = 1) {
-    this.#finishReasons = Array.from({ length: count }, () => undefined);
+    this.#ends = Array.from({ length: count }, () => undefined);
   }
 
   /** Whether the server has said why each answer ended. */
   get isWhole(): boolean {
-    return this.#finishReasons.every((reason) => reason !== undefined);
+    return this.#ends.every((end) => end !== undefined);
   }
 
   /** Returns what an event adds to the answers; undefined when it has an error instead. Throws for an event of another form. */
@@ -131,9 +139,10 @@ export class AnswerReader {
 
   /** Returns what a choice adds to its answer; nothing when it adds nothing. */
   #chunkOf(choice: Choice): TextChunk[] {
-    const { index = 0, delta, finish_reason: reason } = choice;
-    if (index >= this.#finishReasons.length) throw new AnswerFormatError('it has more answers than were asked for');
-    this.#finishReasons[index] = reason ?? this.#finishReasons[index];
+    const { index = 0, delta, finish_reason: reason, stop_reason: stop } = choice;
+    if (index >= this.#ends.length) throw new AnswerFormatError('it has more answers than were asked for');
+    if (reason != null)
+      this.#ends[index] = { finish_reason: toReason(reason), ...(typeof stop === 'string' && { stop_reason: stop }) };
     const text = delta?.content ?? choice.text ?? '';
     const reasoning = delta?.reasoning_content ?? delta?.reasoning;
     const calls = delta?.tool_calls?.map(toDelta);
@@ -160,16 +169,16 @@ export class AnswerReader {
     const untilFirst = (this.#firstMs ?? now) - this.#startedMs;
     const promptMs = this.#promptMs ?? untilFirst;
     // The server does not tell the tokens of each answer.
-    const choices = this.#finishReasons.map((reason) => ({ finish_reason: toReason(reason) }));
+    const [first = ENDED, ...others] = this.#ends.map((end) => end ?? ENDED);
     return {
-      finish_reason: toReason(this.#finishReasons[0]),
+      ...first,
       usage: this.#usage,
       timings: {
         queue_ms: Math.max(0, untilFirst - promptMs),
         prompt_ms: promptMs,
         completion_ms: this.#completionMs ?? now - (this.#firstMs ?? now),
       },
-      ...(choices.length > 1 && { choices }),
+      ...(others.length > 0 && { choices: [first, ...others] }),
     };
   }
 }
@@ -185,7 +194,7 @@ export function parseServerError(value: unknown): ServerError | undefined {
 
 const REASONS = ['length', 'tool_calls', 'content_filter'] as const;
 
-const toReason = (reason: string | undefined): GenerationDetails['finish_reason'] =>
+const toReason = (reason: string): GenerationDetails['finish_reason'] =>
   REASONS.find((one) => one === reason) ?? 'stop';
 
 function toDelta({ index, id, function: piece }: z.infer<typeof CallPiece>): ToolCallDelta {

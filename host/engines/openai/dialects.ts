@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import type { SamplingParams, StructuredOutputs } from '../../schemas/index.ts';
+import type { ChatDialog, SamplingParams, StructuredOutputs } from '../../schemas/index.ts';
 import { structuredBody } from './structured.ts';
 
 /** The servers whose extensions of OpenAI's API are known. `openai` has none. */
@@ -149,6 +149,16 @@ function forLlamaServer(body: Readonly<Record<string, unknown>>, contextTokens: 
     ...(isPenalised && { repeat_last_n: contextTokens }),
     ...('dry_multiplier' in body && { dry_penalty_last_n: (dryTokens ?? -1) === -1 ? contextTokens : dryTokens }),
     ...(typeof logprobs === 'number' && { logprobs: true, top_logprobs: logprobs }),
+  };
+}
+
+/** Returns the messages of a request. With a prefix the answer goes on with it, which vLLM and llama-server can do. */
+export function dialogBody({ messages }: ChatDialog, prefix: string | null | undefined): Record<string, unknown> {
+  if (prefix == null || prefix === '') return { messages };
+  return {
+    messages: [...messages, { role: 'assistant', content: prefix }],
+    add_generation_prompt: false,
+    continue_final_message: true,
   };
 }
 

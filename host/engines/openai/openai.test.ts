@@ -111,13 +111,13 @@ OpenAi('streams an answer with its details, and sends the key, the headers and t
 const several = { n: 2, temperature: 0.5, seed: 4 };
 
 OpenAi('asks vLLM once for several answers', async ({ server }) => {
-  const delta = (index: number, value: object, reason?: string): string =>
-    asEvent({ choices: [{ index, delta: value, finish_reason: reason }] });
+  const delta = (index: number, value: object, reason?: string, stop?: string | number): string =>
+    asEvent({ choices: [{ index, delta: value, finish_reason: reason, stop_reason: stop }] });
   const counted = asEvent({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 5 } });
   server.answers = [
     events(
       ...[delta(0, { content: 'He' }), delta(1, { content: 'Bye' }), delta(0, { content: 'llo' })],
-      ...[delta(1, {}, 'length'), delta(0, {}, 'stop'), counted, 'data: [DONE]\n\n'],
+      ...[delta(1, {}, 'length', 2), delta(0, {}, 'stop', 'o'), counted, 'data: [DONE]\n\n'],
     ),
   ];
   const remote = await open(server);
@@ -127,10 +127,10 @@ OpenAi('asks vLLM once for several answers', async ({ server }) => {
   assert.equal([server.seen.length, server.seen[0]?.body['n'], server.seen[0]?.body['seed']], [1, 2, 4]);
   assert.is(message.content, 'Oh Hello');
   assert.equal(
-    choices?.map((choice) => [choice.message.content, choice.details?.finish_reason]),
+    choices?.map(({ message: { content }, details: ended }) => [content, ended?.finish_reason, ended?.stop_reason]),
     [
-      ['Oh Hello', 'stop'],
-      ['Oh Bye', 'length'],
+      ['Oh Hello', 'stop', 'o'],
+      ['Oh Bye', 'length', undefined],
     ],
   );
   assert.equal(details?.usage, { prompt_tokens: 7, cached_tokens: 0, completion_tokens: 5 });

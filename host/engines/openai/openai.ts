@@ -20,7 +20,7 @@ import { answerCount, numbered, samplingOfAnswer, several } from '../chat/choice
 import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from '../chat/text-arguments.ts';
 import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from '../chat/whole-answers.ts';
 import { AnswerFormatError, AnswerReader } from './answer.ts';
-import { type Dialect, samplingBody, takesN } from './dialects.ts';
+import { type Dialect, dialogBody, samplingBody, takesN } from './dialects.ts';
 import { OpenAiServer } from './server.ts';
 import { countTokens, findServer, type FoundServer } from './server-facts.ts';
 
@@ -197,16 +197,9 @@ class RemoteModel {
       );
     const count = answerCount(this.#spec.default_sampling_params, sampling);
     if (isPrefixed) for (let index = 0; index < count; index += 1) yield numbered({ text: prefix }, index);
-    const messages = isPrefixed
-      ? {
-          messages: [...dialog.messages, { role: 'assistant', content: prefix }],
-          add_generation_prompt: false,
-          continue_final_message: true,
-        }
-      : { messages: dialog.messages };
     return yield* this.#run(
       'chat/completions',
-      { ...options, ...messages, ...(format && { response_format: named(format) }) },
+      { ...options, ...dialogBody(dialog, prefix), ...(format && { response_format: named(format) }) },
       sampling,
       adapter,
       context,

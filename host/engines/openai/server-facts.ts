@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { AanaError } from '../../core/errors.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import type { ChatDialog } from '../../schemas/index.ts';
-import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
+import { activeTools } from '../chat/chat-prompt.ts';
+import type { CountTokensArgs } from '../chat/text-arguments.ts';
 import { AnswerFormatError } from './answer.ts';
-import type { Dialect } from './dialects.ts';
+import { type Dialect, dialogBody } from './dialects.ts';
 import type { OpenAiServer } from './server.ts';
 
 // The rule for promises takes `z.catch` for the method of a promise.
@@ -102,14 +102,10 @@ export async function countTokens(
   args: Readonly<Record<string, unknown>>,
   context: CallContext,
 ): Promise<{ tokens: number; max_tokens: number }> {
-  const {
-    dialog,
-    text = '',
-    ...options
-  } = args as ChatOptions & { readonly dialog?: ChatDialog; readonly text?: string };
+  const { dialog, text = '', assistant_prefix: prefix, ...options } = args as unknown as CountTokensArgs;
   const tools = activeTools(options);
   const chat = {
-    messages: dialog?.messages,
+    ...(dialog && dialogBody(dialog, prefix)),
     ...(tools.length > 0 && { tools }),
     ...(options.chat_template_kwargs && { chat_template_kwargs: options.chat_template_kwargs }),
   };

@@ -41,10 +41,18 @@ function thrownStatus(error: unknown): number | undefined {
 
 /** Statuses of OpenAI's API where they differ from ours. */
 const OPENAI_STATUS: Readonly<Record<number, number>> = { 422: 400 };
+/** Statuses of Anthropic's API where they differ from ours. */
+const ANTHROPIC_STATUS: Readonly<Record<number, number>> = { 422: 400, 503: 529 };
 
 /** Returns the status of anything that was thrown on a path of OpenAI's API. */
 export function openAiStatusOf(thrown: unknown): number {
   if (toErrorRecord(thrown).name === 'InactiveSubscription') return STATUS['rate-limited']; // a quota
   const status = statusOfThrown(thrown);
   return OPENAI_STATUS[status] ?? status;
+}
+
+/** Returns the status of anything that was thrown on a path of Anthropic's API. */
+export function anthropicStatusOf(thrown: unknown): number {
+  const status = statusOfThrown(thrown);
+  return ANTHROPIC_STATUS[status] ?? status;
 }

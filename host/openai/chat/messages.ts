@@ -37,7 +37,7 @@ export const RequestMessage = z.object({
   tool_calls: optional(z.array(Call)),
   tool_call_id: optional(z.string()),
 });
-type RequestMessage = z.output<typeof RequestMessage>;
+export type RequestMessage = z.output<typeof RequestMessage>;
 
 /** Returns the dialog for a deployment. Throws `UnsupportedParameter` for content that is not text. */
 export function dialogOf(messages: readonly RequestMessage[]): ChatDialogInput {

@@ -31,6 +31,6 @@ export interface AnswerHead {
 }
 
 /** Returns the head of a new answer. Its id is `prefix` and 32 hexadecimal digits. */
-export function newHead(prefix: 'chatcmpl-' | 'cmpl-', model: string): AnswerHead {
+export function newHead(prefix: 'chatcmpl-' | 'cmpl-' | 'msg_', model: string): AnswerHead {
   return { id: prefix + newId().replaceAll('-', ''), created: Math.floor(Date.now() / 1000), model };
 }

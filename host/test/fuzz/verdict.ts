@@ -94,6 +94,8 @@ function absolute(value: unknown): unknown {
 function checkError(path: string, status: number, text: string): string[] {
   const body = JSON.parse(text) as Record<string, unknown>;
   const inner = body['error'] as Readonly<Record<string, unknown>> | undefined;
+  if (path.startsWith('/v1/messages'))
+    return ['message', 'type'].filter((key) => !(key in (inner ?? {}))).map((key) => `the error has no ${key}`);
   if (path.startsWith('/v1/'))
     return ['message', 'type', 'param', 'code']
       .filter((key) => !(key in (inner ?? {})))

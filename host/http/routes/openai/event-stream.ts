@@ -5,51 +5,71 @@ import { openAiError } from '../../../openai/index.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { StreamedAnswer } from '../../response/streamed-answer.ts';
 
+/** How an API writes the events of its streams. */
+export interface EventFormat {
+  /** Text that is sent in silence. */
+  readonly keepAlive: string;
+  /** Returns the text of one event. */
+  eventOf(value: unknown): string;
+  /** Returns the event for an error, which ends a stream. */
+  errorOf(thrown: unknown, requestId: string): unknown;
+  /** Text behind the last event of a whole answer. */
+  readonly end: string;
+}
+
+/** The events of OpenAI's API: `data: {…}` for each value, and `data: [DONE]` at the end. */
+const OPENAI_EVENTS: EventFormat = {
+  keepAlive: EVENT_KEEP_ALIVE,
+  eventOf: (value) => `data: ${JSON.stringify(value)}\n\n`,
+  errorOf: openAiError,
+  end: 'data: [DONE]\n\n',
+};
+
 export interface EventStreamOptions {
   readonly signal: AbortSignal;
-  /** Time of silence after which a comment is sent. */
+  /** Time of silence after which the text for silence is sent. */
   readonly keepAliveMs: number;
   /** Default: `text/event-stream`. */
   readonly type?: string;
+  /** Default: that of OpenAI's API. */
+  readonly format?: EventFormat;
   readonly log: Logger;
 }
 
 /**
- * Sends an answer as the events of OpenAI's API: `data: {…}` for each value, and `data: [DONE]` at the end. `write` gets
- * the function that sends events. The status is sent with the first event, or with the first comment after a time of
- * silence. An error before that rejects; a later one is the last event, without `[DONE]`.
+ * Sends an answer as server-sent events. `write` gets the function that sends events. The status is sent with the first
+ * event, or with the first text for silence. An error before that rejects; a later one is the last event, without the
+ * end of a whole answer.
  */
 export async function sendEvents(
   ctx: Context,
-  { signal, keepAliveMs, type = 'text/event-stream', log }: EventStreamOptions,
+  { signal, keepAliveMs, type = 'text/event-stream', format = OPENAI_EVENTS, log }: EventStreamOptions,
   write: (send: (events: readonly unknown[]) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   let answer: StreamedAnswer | undefined;
   const begin = (): StreamedAnswer => {
     clearTimeout(quiet);
-    answer ??= new StreamedAnswer(ctx, { type, keepAlive: EVENT_KEEP_ALIVE, keepAliveMs });
+    answer ??= new StreamedAnswer(ctx, { type, keepAlive: format.keepAlive, keepAliveMs });
     return answer;
   };
   const quiet = setTimeout(() => {
     if (!signal.aborted)
       void begin()
-        .write(EVENT_KEEP_ALIVE, signal)
+        .write(format.keepAlive, signal)
         .catch(() => {}); // the writer sees the abort, too
   }, keepAliveMs);
   try {
     await write(async (events) => {
       signal.throwIfAborted();
-      if (events.length > 0) await begin().write(events.map(eventOf).join(''), signal);
+      if (events.length > 0) await begin().write(events.map((event) => format.eventOf(event)).join(''), signal);
     });
-    begin().end('data: [DONE]\n\n');
+    begin().end(format.end);
   } catch (error) {
     if (!answer) throw error;
     ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
     log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
-    answer.end(eventOf(openAiError(error)));
+    answer.end(format.eventOf(format.errorOf(error, String(ctx.state['requestId']))));
   } finally {
     clearTimeout(quiet);
   }
 }
-
-const eventOf = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;

@@ -1,6 +1,7 @@
 import type { Router } from '@koa/router';
 import type { HttpAppOptions } from '../../options.ts';
 import { HttpError } from '../../response/error-body.ts';
+import { messageRoutes } from '../anthropic/message-routes.ts';
 import { audioRoutes } from './audio-routes.ts';
 import { chatRoute } from './chat-route.ts';
 import { completionsRoute } from './completions-route.ts';
@@ -10,7 +11,7 @@ import { originalChatRoute } from './original-chat-route.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { vectorRoutes } from './vector-routes.ts';
 
-/** Adds the routes of OpenAI's API, or routes that say that it is off. */
+/** Adds the routes below `/v1`, of OpenAI's API and of Anthropic's, or routes that say that they are off. */
 export function openAiRoutes(router: Router, options: HttpAppOptions & { readonly openai: OpenAiRoutesOptions }): void {
   if (!options.openai.enabled) {
     const message = 'The OpenAI-compatible endpoint is not enabled.';
@@ -30,4 +31,5 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   originalChatRoute(router, options);
   vectorRoutes(router, options);
   audioRoutes(router, options);
+  messageRoutes(router, options);
 }

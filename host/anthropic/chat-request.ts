@@ -1,0 +1,59 @@
+import { type ChatRequest, invalidValue, unsupported } from '../openai/index.ts';
+import { chatMessages } from './dialog.ts';
+import type { CountTokensRequest, MessagesRequest } from './message-fields.ts';
+import { chatTools } from './tools.ts';
+
+/**
+ * Returns a request as a chat request, which has all that decides the prompt. Throws `InvalidParameter` and
+ * `UnsupportedParameter`.
+ */
+export function promptRequest(request: CountTokensRequest): ChatRequest {
+  const { model, system, messages, thinking, thread, output_config: output } = request;
+  if (thread != null) throw unsupported('thread', 'the server keeps no dialogs: send the whole dialog');
+  const last = messages.at(-1);
+  const isContinued = last?.role === 'assistant';
+  if (isContinued && messages.length === 1)
+    throw invalidValue('messages', 'a message of the user must come before one of the assistant that goes on');
+  if (isContinued && typeof last.content !== 'string' && last.content.some(({ type }) => type === 'tool_use'))
+    throw invalidValue('messages', 'a message with the results must follow the last tool_use');
+  return {
+    model,
+    messages: chatMessages(system, messages),
+    ...chatTools(request),
+    ...(isContinued && { continue_final_message: true }),
+    ...(thinking &&
+      thinking.type !== 'adaptive' && {
+        chat_template_kwargs: { enable_thinking: thinking.type === 'enabled' },
+      }),
+    ...(output?.effort && { reasoning_effort: output.effort }),
+    ...(output?.format && {
+      response_format: { type: 'json_schema', json_schema: { schema: output.format.schema, strict: true } },
+    }),
+  };
+}
+
+/** Returns a request as a chat request. Throws like {@link promptRequest}. */
+export function chatRequest(request: MessagesRequest): ChatRequest {
+  const { max_tokens, stop_sequences, temperature, top_p, top_k } = request;
+  return {
+    ...promptRequest(request),
+    max_tokens,
+    stop: stop_sequences,
+    temperature,
+    top_p,
+    top_k,
+  };
+}
+
+/** Returns the arguments of `count_tokens` for the arguments of `chat`. */
+export function countArguments({
+  dialog,
+  assistant_prefix,
+  tools,
+  tool_choice,
+  parallel_tool_calls,
+  chat_template_kwargs,
+}: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const args = { dialog, assistant_prefix, tools, tool_choice, parallel_tool_calls, chat_template_kwargs };
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,84 @@
+import { invalidValue, type RequestMessage, unsupported } from '../openai/index.ts';
+import type { ContentBlock, MessageParam, TextBlock } from './content-blocks.ts';
+
+type BlockOf<Type extends ContentBlock['type']> = Extract<ContentBlock, { readonly type: Type }>;
+
+/** The role whose messages have blocks of a type; other blocks are in messages of every role. */
+const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], MessageParam['role']>>> = {
+  tool_use: 'assistant',
+  thinking: 'assistant',
+  redacted_thinking: 'assistant',
+  tool_result: 'user',
+};
+
+/**
+ * Returns the messages of a request as those of a chat request. The system prompt is the first one, and each result of
+ * a tool is one of its own. Throws `InvalidParameter` for a block in a message of the wrong role and for a result that
+ * answers no call, and `UnsupportedParameter` for a block that models cannot read.
+ */
+export function chatMessages(
+  system: string | readonly TextBlock[] | null | undefined,
+  messages: readonly MessageParam[],
+): RequestMessage[] {
+  const toolNames = new Map<string, string>();
+  const dialog = messages.flatMap((message, n) => {
+    const path = `messages[${n}].content`;
+    const { role, content } = message;
+    const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    for (const [at, { type }] of blocks.entries())
+      if ((ROLE_OF[type] ?? role) !== role)
+        throw invalidValue(`${path}[${at}].type`, `a message of the ${role} has no ${type}`);
+    const texts = blocks.filter((block, at) => isText(block, `${path}[${at}]`));
+    if (role === 'assistant') return [assistantMessage(blocks, texts, toolNames)];
+    const results = blocks.flatMap((block, at) =>
+      block.type === 'tool_result' ? [toolMessage(block, toolNames, `${path}[${at}]`)] : [],
+    );
+    return [...results, ...(texts.length > 0 || results.length === 0 ? [{ role, content: [...texts] }] : [])];
+  });
+  const isInstructed = system != null && system.length > 0;
+  return [...(isInstructed ? [{ role: 'system' as const, content: asContent(system) }] : []), ...dialog];
+}
+
+function assistantMessage(
+  blocks: readonly ContentBlock[],
+  texts: readonly TextBlock[],
+  toolNames: Map<string, string>,
+): RequestMessage {
+  const calls = blocks.filter((block) => block.type === 'tool_use');
+  const thinking = blocks.filter((block) => block.type === 'thinking');
+  for (const { id, name } of calls) toolNames.set(id, name);
+  return {
+    role: 'assistant',
+    content: [...texts],
+    ...(thinking.length > 0 && { reasoning_content: thinking.map((block) => block.thinking).join('\n') }),
+    ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
+  };
+}
+
+const toolCall = ({ id, name, input }: BlockOf<'tool_use'>): NonNullable<RequestMessage['tool_calls']>[number] => ({
+  id,
+  type: 'function',
+  function: { name, arguments: JSON.stringify(input) },
+});
+
+function toolMessage(
+  { tool_use_id: id, content = '' }: BlockOf<'tool_result'>,
+  toolNames: ReadonlyMap<string, string>,
+  path: string,
+): RequestMessage {
+  const name = toolNames.get(id);
+  if (name === undefined) throw invalidValue(`${path}.tool_use_id`, 'no tool_use before it has this id');
+  const texts =
+    typeof content === 'string' ? content : content.filter((block, at) => isText(block, `${path}.content[${at}]`));
+  return { role: 'tool', content: asContent(texts), tool_call_id: id, name };
+}
+
+const asContent = (content: string | readonly TextBlock[]): string | TextBlock[] =>
+  typeof content === 'string' ? content : [...content];
+
+/** Whether a block is a text. Throws `UnsupportedParameter` for one that models cannot read. */
+function isText(block: ContentBlock, path: string): block is TextBlock {
+  if (block.type === 'image' || block.type === 'document' || block.type === 'search_result')
+    throw unsupported(`${path}.type`, `the model takes no content of the type ${block.type}`);
+  return block.type === 'text';
+}

@@ -1,0 +1,5 @@
+export { chatRequest, countArguments, promptRequest } from './chat-request.ts';
+export { anthropicError, type AnthropicErrorBody } from './errors.ts';
+export { Message, messageOf, TokenCount } from './message.ts';
+export { MessageEvent, MessageEvents } from './message-events.ts';
+export { COUNT_TOKENS_FIELDS, CountTokensRequest, MESSAGES_FIELDS, MessagesRequest } from './message-fields.ts';

@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import { type IdleField, type RequestFields, samplingFields } from '../openai/index.ts';
+import { SamplingParams } from '../schemas/index.ts';
+import { MessageParam, TextBlock } from './content-blocks.ts';
+import { toolFields } from './tools.ts';
+
+const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
+
+const Thinking = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('enabled'), budget_tokens: z.int().min(1) }),
+  z.object({ type: z.literal('adaptive') }),
+  z.object({ type: z.literal('disabled') }),
+]);
+
+const OutputConfig = z.object({
+  effort: optional(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
+  format: optional(z.object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) })),
+});
+
+/** What decides the prompt of an answer. */
+const promptFields = {
+  model: z.string().min(1).describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  messages: z
+    .array(MessageParam)
+    .min(1)
+    .describe(
+      'Texts, calls of tools, their results, and thinking. The answer goes on with a last one of the assistant.',
+    ),
+  system: optional(z.union([z.string(), z.array(TextBlock)])).describe('The system prompt.'),
+  ...toolFields,
+  thinking: optional(Thinking).describe(
+    '`enabled` and `disabled` set the argument `enable_thinking` of the chat template; `adaptive` leaves it to the model. `budget_tokens` has no effect.',
+  ),
+  thread: optional(z.unknown()).describe(
+    'Refused, because the client sends the whole dialog; the official clients then do so by themselves.',
+  ),
+  output_config: optional(OutputConfig).describe(
+    '`effort`: an argument of the chat template. `format`: a JSON Schema that the answer obeys.',
+  ),
+} as const;
+
+/** The parameters of `POST /v1/messages` that have an effect. */
+export const MessagesRequest = z.object({
+  ...promptFields,
+  max_tokens: z.int().min(1).describe('Most tokens of the answer, with its thinking.'),
+  stream: optional(z.boolean()),
+  stop_sequences: SamplingParams.shape.stop.check(z.describe('At most 16 texts that end the answer.')),
+  temperature: samplingFields.temperature,
+  top_p: samplingFields.top_p,
+  top_k: samplingFields.top_k,
+});
+export type MessagesRequest = z.output<typeof MessagesRequest>;
+
+/** The parameters of `POST /v1/messages/count_tokens` that have an effect. */
+export const CountTokensRequest = z.object(promptFields);
+export type CountTokensRequest = z.output<typeof CountTokensRequest>;
+
+const PROMPT_IDLE = {
+  cache_control: { why: 'equal beginnings of prompts are found without it', isHarmless: true },
+  user_profile_id: { why: 'the user of the API key counts', isHarmless: true },
+  workspace_id: { why: 'the user of the API key counts', isHarmless: true },
+  speed: { why: 'all requests are served alike', neutral: ['standard'] },
+  mcp_servers: { why: 'the server calls no MCP servers', neutral: [[]] },
+  context_management: { why: 'the client sends the dialog as the model reads it' },
+} as const satisfies Readonly<Record<string, IdleField>>;
+
+/** All parameters of `POST /v1/messages`. */
+export const MESSAGES_FIELDS = {
+  schema: MessagesRequest,
+  idle: {
+    ...PROMPT_IDLE,
+    metadata: { why: 'the user of the API key counts', isHarmless: true },
+    diagnostics: { why: 'the log of the server has them', isHarmless: true },
+    service_tier: { why: 'all requests are served alike', neutral: ['auto', 'standard_only'] },
+    container: { why: 'the server runs no code of models' },
+    inference_geo: { why: 'the models run where the server runs' },
+  },
+} as const satisfies RequestFields;
+
+/** All parameters of `POST /v1/messages/count_tokens`. */
+export const COUNT_TOKENS_FIELDS = { schema: CountTokensRequest, idle: PROMPT_IDLE } as const satisfies RequestFields;

@@ -1,0 +1,77 @@
+import { type DocumentedRoute, parameterTables } from '../openai/render-docs.ts';
+import { COUNT_TOKENS_FIELDS, MESSAGES_FIELDS } from './message-fields.ts';
+
+/** The routes with parameters, for the documentation. */
+export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
+  { route: 'POST /v1/messages', fields: MESSAGES_FIELDS },
+  { route: 'POST /v1/messages/count_tokens', fields: COUNT_TOKENS_FIELDS },
+];
+
+/** Returns `docs/anthropic-compatibility.md`, generated from the parameters of the routes. */
+export function renderAnthropicDocs(): string {
+  return `# Anthropic's API
+
+<!-- Made by \`aana-host docs anthropic > docs/anthropic-compatibility.md\` from host/anthropic/; do not edit. -->
+
+Every server answers Anthropic's Messages API at \`/v1/messages\`, over its deployments of text models. Clients need another base URL and the name of a deployment. In TypeScript (\`npm install @anthropic-ai/sdk\`):
+
+\`\`\`ts
+import Anthropic from '@anthropic-ai/sdk';
+const client = new Anthropic({ baseURL: 'http://127.0.0.1:8000', apiKey: 'none' });
+const message = await client.messages.create({ model: 'llm_deployment', max_tokens: 256, messages: [{ role: 'user', content: 'Hello!' }] });
+\`\`\`
+
+In Python (\`pip install anthropic\`):
+
+\`\`\`python
+from anthropic import Anthropic
+client = Anthropic(base_url="http://127.0.0.1:8000", api_key="none")
+message = client.messages.create(model="llm_deployment", max_tokens=256, messages=[{"role": "user", "content": "Hello!"}])
+\`\`\`
+
+Programs that take the address of the API from the environment need \`ANTHROPIC_BASE_URL=http://127.0.0.1:8000\`, and an alias for each name of a model that they have built in: \`{"openai": {"aliases": {"claude-sonnet": "llm_deployment"}}}\`. [Names of models](openai-compatibility.md#names-of-models) are those of OpenAI's API, which \`GET /v1/models\` lists.
+
+With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \`/v1/messages\` or \`endpoints\`. The header \`anthropic-version\` is accepted and has no effect. The setting \`openai.enabled\` turns these routes off, too.
+
+## Messages
+
+A request is translated to the same call of the deployment as a request of \`/v1/chat/completions\`.
+
+| block of a request | what the model reads |
+| --- | --- |
+| \`text\` | the text; several texts of a message are joined by line ends |
+| \`tool_use\`, \`tool_result\` | the call and its result, in the chat template of the model; \`is_error\` has no effect |
+| \`thinking\` | reasoning of an earlier answer, if the chat template has a place for it |
+| \`redacted_thinking\` | nothing |
+| \`image\`, \`document\`, \`search_result\` | refused (400), because the models read text |
+
+Messages of the role \`system\` may be among the others. A last message of the assistant is the beginning of the answer. Reasoning is answered as a block \`thinking\` with an empty \`signature\`.
+
+\`stop_reason\` is \`end_turn\`, \`stop_sequence\` (with the text in \`stop_sequence\`), \`tool_use\`, \`max_tokens\`, or \`model_context_window_exceeded\` if the context is full before \`max_tokens\`.
+
+\`usage.input_tokens\` counts the tokens of the prompt that were computed, and \`usage.cache_read_input_tokens\` those that were computed for an earlier request. Their sum is what \`/v1/messages/count_tokens\` answers. In a stream, \`message_start\` has zeros and \`message_delta\` has the usage. A stream in silence gets the event \`ping\` every \`limits.stream_keep_alive_s\`.
+
+## Errors
+
+Errors have Anthropic's form, \`{"type": "error", "error": {"type", "message"}, "request_id"}\`, so clients throw their typed exceptions. The header \`request-id\` has the same id, which is in the log, too.
+
+| status | \`error.type\` | when |
+| --- | --- | --- |
+| 400 | \`invalid_request_error\` | a parameter is wrong or missing, or the dialog is longer than the context; the message names the parameter |
+| 401 | \`authentication_error\` | the key is missing, unknown or expired |
+| 403 | \`permission_error\` | the scopes of the key do not allow the path |
+| 404 | \`not_found_error\` | no model has the name, or no route has the path |
+| 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\` |
+| 429 | \`rate_limit_error\` | over a rate limit; \`retry-after\` has the time to wait |
+| 500 | \`api_error\` | the server failed |
+| 504 | \`timeout_error\` | over \`limits.invocation_timeout_s\` |
+| 529 | \`overloaded_error\` | the server is starting, a queue is full, or a replica was lost; try again later |
+
+An error in a stream is an event \`error\`, and no \`message_stop\` follows.
+
+## Parameters
+
+A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused. Parameters that a request of this API does not know are without effect, too; \`accepted\` ones change no answer anywhere and are not named.
+
+${parameterTables(DOCUMENTED_ROUTES)}`;
+}

@@ -1,0 +1,58 @@
+import * as z from 'zod';
+import { type ChatRequest, unsupported } from '../openai/index.ts';
+import { ToolDefinition } from '../schemas/index.ts';
+
+const { name, description, parameters, strict } = ToolDefinition.shape.function.shape;
+
+const Tool = z.object({
+  type: z.optional(z.nullable(z.string())),
+  name,
+  description,
+  input_schema: parameters,
+  strict,
+});
+
+const parallel = { disable_parallel_tool_use: z.optional(z.nullable(z.boolean())) };
+
+const ToolChoice = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('auto'), ...parallel }),
+  z.object({ type: z.literal('any'), ...parallel }),
+  z.object({ type: z.literal('tool'), name: z.string(), ...parallel }),
+  z.object({ type: z.literal('none') }),
+]);
+type ToolChoice = z.output<typeof ToolChoice>;
+
+export const toolFields = {
+  tools: z
+    .optional(z.nullable(z.array(Tool)))
+    .describe('Tools that the client runs. Tools that Anthropic defines, such as `web_search_20250305`, are refused.'),
+  tool_choice: z
+    .optional(z.nullable(ToolChoice))
+    .describe('`auto`, `any`, one tool, or `none`; `disable_parallel_tool_use`: at most one call.'),
+} as const;
+
+const ToolFields = z.object(toolFields);
+
+type ChatToolFields = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'>;
+
+/** Returns the tools of a request as those of a chat request. Throws `UnsupportedParameter` for a tool of a server. */
+export function chatTools({ tools, tool_choice: choice }: z.output<typeof ToolFields>): ChatToolFields {
+  for (const [n, { type }] of (tools ?? []).entries())
+    if (type != null && type !== 'custom')
+      throw unsupported(`tools[${n}].type`, 'this server has no tools of its own: only the type custom can be used');
+  return {
+    ...(tools?.length && {
+      tools: tools.map(({ name: called, description: text, input_schema: schema, strict: isStrict }) => ({
+        type: 'function' as const,
+        function: { name: called, description: text, parameters: schema, strict: isStrict },
+      })),
+    }),
+    ...(choice && { tool_choice: chatToolChoice(choice) }),
+    ...(choice && choice.type !== 'none' && choice.disable_parallel_tool_use && { parallel_tool_calls: false }),
+  };
+}
+
+function chatToolChoice(choice: ToolChoice): NonNullable<ChatRequest['tool_choice']> {
+  if (choice.type === 'tool') return { type: 'function', function: { name: choice.name } };
+  return choice.type === 'any' ? 'required' : choice.type;
+}

@@ -1,0 +1,24 @@
+import { anthropicError } from '../../anthropic/index.ts';
+import { openAiError } from '../../openai/index.ts';
+import { isAnthropicPath } from '../routes/anthropic/anthropic-paths.ts';
+import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
+import { anthropicStatusOf, openAiStatusOf } from './status.ts';
+
+/** How an API of others answers errors. */
+export interface ErrorForm {
+  statusOf(thrown: unknown): number;
+  /** Returns the body, as JSON. */
+  bodyOf(thrown: unknown, requestId: string): unknown;
+}
+
+const OPENAI: ErrorForm = { statusOf: openAiStatusOf, bodyOf: openAiError };
+const ANTHROPIC: ErrorForm = {
+  statusOf: anthropicStatusOf,
+  bodyOf: (thrown, requestId) => anthropicError(thrown, anthropicStatusOf(thrown), requestId),
+};
+
+/** Returns the form of the errors of a path that belongs to the API of others; undefined for our own form. */
+export function foreignErrorForm(path: string): ErrorForm | undefined {
+  if (isAnthropicPath(path)) return ANTHROPIC;
+  return isOpenAiPath(path) ? OPENAI : undefined;
+}

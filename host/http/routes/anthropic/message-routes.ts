@@ -1,0 +1,71 @@
+import type { Router } from '@koa/router';
+import {
+  anthropicError,
+  chatRequest,
+  COUNT_TOKENS_FIELDS,
+  countArguments,
+  type MessageEvent,
+  MessageEvents,
+  MESSAGES_FIELDS,
+  messageOf,
+  promptRequest,
+} from '../../../anthropic/index.ts';
+import { drained } from '../../../core/async/async-values.ts';
+import { chatArguments, newHead, resolveModel, unsupported } from '../../../openai/index.ts';
+import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
+import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
+import { anthropicStatusOf } from '../../response/status.ts';
+import { type EventFormat, sendEvents } from '../openai/event-stream.ts';
+import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../openai/openai-request.ts';
+import { serveRoute } from '../serve-route.ts';
+
+const eventOf = (event: { readonly type: string }): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
+/** The events of Anthropic's API, whose names are their types. */
+const MESSAGE_EVENTS: EventFormat = {
+  keepAlive: eventOf({ type: 'ping' }),
+  eventOf: (event) => eventOf(event as MessageEvent),
+  errorOf: (thrown, requestId) => anthropicError(thrown, anthropicStatusOf(thrown), requestId),
+  end: '',
+};
+
+/** Adds `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
+export function messageRoutes(router: Router, options: OpenAiHttpOptions): void {
+  const { openai, limits, log } = options;
+  const { models } = openai;
+  serveRoute(router, ANTHROPIC_ROUTES.messages, async ({ ctx }) => {
+    const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options);
+    const resolved = resolveModel(models, request.model, 'chat');
+    const { name } = resolved.model;
+    const args = chatArguments(chatRequest(request), resolved);
+    const prefix = typeof args['assistant_prefix'] === 'string' ? args['assistant_prefix'] : '';
+    const answer = { head: newHead('msg_', request.model), prefix, maxTokens: request.max_tokens };
+    return withinTime(ctx, options, async (context) => {
+      if (request.stream !== true) {
+        const output = await models.call(name, 'chat', { ...args, details: true }, context);
+        return messageOf(output as ChatOutputWithDetails, answer);
+      }
+      const events = new MessageEvents(answer);
+      const keepAliveMs = limits.stream_keep_alive_s * 1000;
+      await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
+        const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
+          TextChunk[],
+          GenerationDetails | undefined
+        >;
+        const details = await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
+        await send(events.end(details));
+      });
+      return undefined;
+    });
+  });
+  serveRoute(router, ANTHROPIC_ROUTES.countTokens, async ({ ctx }) => {
+    const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options);
+    const resolved = resolveModel(models, request.model, 'chat');
+    const { name, methods } = resolved.model;
+    if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
+    const args = countArguments(chatArguments(promptRequest(request), resolved));
+    const output = await withinTime(ctx, options, (context) => models.call(name, 'count_tokens', args, context));
+    return { input_tokens: (output as { readonly tokens: number }).tokens };
+  });
+}

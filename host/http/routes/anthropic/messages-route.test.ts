@@ -1,0 +1,273 @@
+// The official client against real models over a real socket.
+import Anthropic from '@anthropic-ai/sdk';
+import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod';
+import { zodOutputFormat } from '@anthropic-ai/sdk/helpers/zod';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { cannotRun } from '../../../engines/fixtures/real-models.ts';
+import { THINKING_TEMPLATE } from '../../../engines/fixtures/thinking-template.ts';
+import { testModel } from '../../../test/helpers/models.ts';
+import { skip } from '../../../test/skip.ts';
+import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
+
+const Messages = suite('messages with the official client of Anthropic');
+let at: OpenAiApp;
+let client: Anthropic;
+
+Messages.before(async () => {
+  const path = await testModel('smollm2-135m-instruct');
+  const kwargs = { n_ctx: 2048, n_threads: 1, n_seq_max: 2 };
+  at = await startOpenAiApp({
+    config: { openai: { aliases: { 'claude-haiku': 'smol' } } },
+    prepare: (app) => {
+      app.registerDeployment('smol', llamaOptions(path, { model_kwargs: kwargs }));
+      app.registerDeployment(
+        'thinker',
+        llamaOptions(path, { model_kwargs: { ...kwargs, n_ctx: 512, chat_template: THINKING_TEMPLATE } }),
+      );
+    },
+  });
+  client = new Anthropic({ baseURL: at.url, apiKey: 'none', maxRetries: 0 });
+});
+Messages.after(async () => at?.[Symbol.asyncDispose]());
+
+const CAPITAL = {
+  model: 'smol',
+  max_tokens: 30,
+  temperature: 0,
+  messages: [{ role: 'user' as const, content: 'What is the capital of France? Answer with one word.' }],
+};
+
+const COUNTING = { ...CAPITAL, messages: [{ role: 'user' as const, content: 'Count from one to ten in words.' }] };
+
+/** The weather, for tools. */
+const WEATHER = {
+  name: 'get_weather',
+  description: 'Tells the weather of a city',
+  input_schema: {
+    type: 'object' as const,
+    properties: { city: { enum: ['Paris', 'Rome'] } },
+    required: ['city'],
+  },
+};
+
+/** Returns the text of an answer, which has nothing else. */
+function textOf({ content }: Anthropic.Message): string {
+  assert.equal(
+    content.map(({ type }) => type),
+    ['text'],
+  );
+  return (content[0] as Anthropic.TextBlock).text;
+}
+
+const promptTokens = ({ input_tokens: computed, cache_read_input_tokens: cached }: Anthropic.Usage): number =>
+  computed + (cached ?? 0);
+
+Messages('a dialog gets an answer with its stop reason and usage', async () => {
+  const request = { ...CAPITAL, model: 'claude-haiku', system: 'You are brief.' };
+  const { data: message, response, request_id: id } = await client.messages.create(request).withResponse();
+  assert.match(message.id, /^msg_[0-9a-f]{32}$/);
+  assert.match(textOf(message), /Paris/);
+  assert.equal(
+    [message.type, message.role, message.model, message.stop_reason, message.stop_sequence],
+    ['message', 'assistant', 'claude-haiku', 'end_turn', null],
+  );
+  assert.is(id, response.headers.get('x-request-id'));
+  assert.is(response.headers.get('x-aana-ignored-parameters'), null);
+  const { input_tokens: counted } = await client.messages.countTokens({
+    model: 'smol',
+    system: request.system,
+    messages: request.messages,
+  });
+  const { input_tokens: computed, cache_read_input_tokens: cached, output_tokens: written } = message.usage;
+  assert.equal([computed, cached], [counted, 0]);
+  assert.ok(written > 0);
+  const again = await client.messages.create(request);
+  assert.ok(again.usage.cache_read_input_tokens! > 0, JSON.stringify(again.usage));
+  assert.is(promptTokens(again.usage), counted);
+});
+
+Messages('a stream has the same message as the whole answer', async () => {
+  const whole = await client.messages.create(CAPITAL);
+  const texts: string[] = [];
+  const stream = client.messages.stream(CAPITAL).on('text', (text) => texts.push(text));
+  const types: string[] = [];
+  for await (const { type } of stream) types.push(type);
+  const message = await stream.finalMessage();
+  assert.is(textOf(message), textOf(whole));
+  assert.is(texts.join(''), textOf(whole));
+  assert.is(message.stop_reason, 'end_turn');
+  assert.is(promptTokens(message.usage), promptTokens(whole.usage));
+  assert.is(message.usage.output_tokens, whole.usage.output_tokens);
+  assert.equal(types.slice(0, 3), ['message_start', 'content_block_start', 'content_block_delta']);
+  assert.equal(types.slice(-3), ['content_block_stop', 'message_delta', 'message_stop']);
+});
+
+Messages('events on the wire have the name of their type', async () => {
+  const response = await at.post('/v1/messages', { ...CAPITAL, model: 'tiny', max_tokens: 3, stream: true });
+  assert.is(response.status, 200);
+  assert.is(response.headers.get('content-type'), 'text/event-stream');
+  const events = (await response.text()).split('\n\n');
+  assert.is(events.pop(), '');
+  for (const event of events) {
+    const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? [];
+    assert.is(JSON.parse(data ?? 'null')?.type, name);
+  }
+});
+
+Messages('an answer ends at its limit and with the context', async () => {
+  const cut = await client.messages.create({ ...COUNTING, max_tokens: 12 });
+  assert.equal([cut.stop_reason, cut.usage.output_tokens], ['max_tokens', 12]);
+  const full = await client.messages.create({
+    model: 'tiny',
+    max_tokens: 100_000,
+    messages: [{ role: 'user', content: 'Once upon a time' }],
+  });
+  assert.is(full.stop_reason, 'model_context_window_exceeded');
+});
+
+Messages('an answer goes on with the last message, which counts', async () => {
+  const messages = [...CAPITAL.messages, { role: 'assistant' as const, content: 'The capital of France is' }];
+  const message = await client.messages.create({ ...CAPITAL, messages, max_tokens: 5 });
+  assert.match(textOf(message), /^\s*Paris/);
+  const { input_tokens: counted } = await client.messages.countTokens({ model: 'smol', messages });
+  assert.is(promptTokens(message.usage), counted);
+  const streamed = await client.messages.stream({ ...CAPITAL, messages, max_tokens: 5 }).finalText();
+  assert.is(streamed, textOf(message));
+});
+
+Messages('a call of a tool is a block with checked arguments, whole and in pieces', async () => {
+  const request = {
+    ...CAPITAL,
+    max_tokens: 60,
+    messages: [{ role: 'user' as const, content: 'What is the weather in Paris?' }],
+    tools: [WEATHER],
+    tool_choice: { type: 'any' as const, disable_parallel_tool_use: true },
+  };
+  const whole = await client.messages.create(request);
+  const streamed = await client.messages.stream(request).finalMessage();
+  for (const { content, stop_reason: reason } of [whole, streamed]) {
+    assert.is(reason, 'tool_use');
+    const calls = content.filter((block) => block.type === 'tool_use');
+    assert.is(calls.length, 1);
+    assert.is(calls[0]!.name, 'get_weather');
+    assert.ok(['Paris', 'Rome'].includes((calls[0]!.input as { city: string }).city));
+  }
+  const { input_tokens: counted } = await client.messages.countTokens({
+    model: 'smol',
+    messages: request.messages,
+    tools: request.tools,
+    tool_choice: request.tool_choice,
+  });
+  assert.is(promptTokens(whole.usage), counted);
+  const named = await client.messages.create({
+    ...request,
+    tools: [WEATHER, { name: 'other', input_schema: { type: 'object' } }],
+    tool_choice: { type: 'tool', name: 'other', disable_parallel_tool_use: true },
+  });
+  assert.equal(
+    named.content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : [])),
+    ['other'],
+  );
+  const none = await client.messages.create({ ...request, tool_choice: { type: 'none' } });
+  assert.not.equal(none.stop_reason, 'tool_use');
+});
+
+Messages('the tool runner of the client sends results back', async () => {
+  const cities: string[] = [];
+  const runner = client.beta.messages.toolRunner({
+    ...CAPITAL,
+    max_tokens: 60,
+    messages: [{ role: 'user', content: 'What is the weather in Paris?' }],
+    tools: [
+      betaZodTool({
+        name: 'get_weather',
+        description: WEATHER.description,
+        inputSchema: z.object({ city: z.enum(['Paris', 'Rome']) }),
+        run: ({ city }) => {
+          cities.push(city);
+          return [{ type: 'text', text: 'sunny' }];
+        },
+      }),
+    ],
+    tool_choice: { type: 'any', disable_parallel_tool_use: true },
+    max_iterations: 2,
+  });
+  const message = await runner.runUntilDone();
+  assert.is(cities.length, 2);
+  assert.is(message.stop_reason, 'tool_use');
+});
+
+Messages('a result that is an error, with text behind it, and thinking are parts of a dialog', async () => {
+  const message = await client.messages.create({
+    ...CAPITAL,
+    system: [{ type: 'text', text: 'You are brief.', cache_control: { type: 'ephemeral' } }],
+    tools: [WEATHER],
+    tool_choice: { type: 'none' },
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'What is the weather in Paris?' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'A tool knows that.', signature: '' },
+          { type: 'redacted_thinking', data: 'x' },
+          { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { city: 'Paris' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'call_1', content: 'no such city', is_error: true },
+          { type: 'text', text: 'Say it in one word.' },
+        ],
+      },
+    ],
+  });
+  assert.ok(textOf(message).length > 0);
+});
+
+Messages('thinking is a block before the text, and can be switched off', async () => {
+  const request = { ...CAPITAL, model: 'thinker', max_tokens: 12 };
+  const message = await client.messages.create({ ...request, thinking: { type: 'enabled', budget_tokens: 1024 } });
+  const [block] = message.content;
+  assert.is(block?.type, 'thinking');
+  assert.is(message.usage.output_tokens_details?.thinking_tokens, message.usage.output_tokens);
+  let thinking = '';
+  const streamed = await client.messages
+    .stream(request)
+    .on('thinking', (delta) => (thinking += delta))
+    .finalMessage();
+  assert.is(thinking, (block as Anthropic.ThinkingBlock).thinking);
+  assert.equal(streamed.content, message.content);
+  assert.ok(textOf(await client.messages.create({ ...request, thinking: { type: 'disabled' } })).length > 5);
+});
+
+Messages('a schema binds the answer, and the parse helper reads it', async () => {
+  const City = z.object({ city: z.string(), population: z.number().int() });
+  const { parsed_output: parsed } = await client.messages.parse({
+    ...CAPITAL,
+    max_tokens: 200,
+    output_config: { format: zodOutputFormat(City) },
+  });
+  assert.is(typeof parsed!.city, 'string');
+  assert.ok(Number.isInteger(parsed!.population));
+});
+
+Messages('parameters without effect are named in a header', async () => {
+  const { response } = await client.messages
+    .create({
+      ...CAPITAL,
+      model: 'tiny',
+      max_tokens: 1,
+      metadata: { user_id: 'me' },
+      service_tier: 'standard_only',
+      inference_geo: 'eu',
+      ...{ made_up: 1 },
+    })
+    .withResponse();
+  assert.is(response.headers.get('x-aana-ignored-parameters'), 'inference_geo, made_up');
+});
+
+if (cannotRun !== undefined) skip('messages with the official client of Anthropic', cannotRun);
+else Messages.run();
