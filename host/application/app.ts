@@ -101,7 +101,11 @@ export class AanaApp implements AsyncDisposable {
       progress,
       onFailure: (error) => this.#fail(error, progress),
       closeServer: async (graceMs) =>
-        void (await Promise.all([this.#connection.closeServer(graceMs), this.#services.tasks?.stop(graceMs)])),
+        void (await Promise.all([
+          this.#connection.closeServer(graceMs),
+          this.#face.closeSockets(graceMs),
+          this.#services.tasks?.stop(graceMs),
+        ])),
       close: async (graceMs) => {
         await this.#services.close(graceMs);
         stopMeasuring?.();
@@ -137,6 +141,7 @@ export class AanaApp implements AsyncDisposable {
       app: this,
       deployments: this.#services.deployments,
       callback: (listensAt) => this.#face.callback({ listensAt }),
+      upgrade: (listensAt) => this.#face.upgrade({ listensAt }),
       log: this.#log,
       logs,
     });

@@ -16,6 +16,7 @@ export interface HttpFaceOptions extends Pick<
 
 /** Creates the HTTP face of an application from its services and configuration. */
 export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): HttpFace {
+  const models = modelDirectory(services.deployments, config.openai);
   return createHttpFace({
     ...rest,
     title: name,
@@ -38,12 +39,13 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     openai: {
       enabled: config.openai.enabled,
       strict: config.openai.strict,
-      models: modelDirectory(services.deployments, config.openai),
+      models,
       openAudio: async (file, signal) => {
         const media = await services.openMedia();
         return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
       },
     },
+    sockets: { limits: config.sockets, models },
     tempDir: () => services.uploads.path(),
     artifactsDir: services.artifactsDir,
   });

@@ -14,6 +14,7 @@ import { OutgoingConfig } from './sections/outgoing.ts';
 import { PluginConfig, PluginGrant } from './sections/plugins.ts';
 import { RateLimitsConfig } from './sections/rate-limits.ts';
 import { AllowedHosts, LISTEN_KEYS, TrustedProxies } from './sections/server.ts';
+import { SocketsConfig } from './sections/sockets.ts';
 import { TaskQueueConfig } from './sections/task-queue.ts';
 import { TelemetryConfig } from './sections/telemetry.ts';
 import { TlsConfig } from './sections/tls.ts';
@@ -99,6 +100,7 @@ export const ConfigSchema = z.strictObject({
   media: MediaConfig.prefault({}).describe('Videos and audio.'),
   outgoing: OutgoingConfig.prefault({}).describe('Requests to other servers: media, plugins, webhooks and models.'),
   limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
+  sockets: SocketsConfig.prefault({}).describe('Limits of WebSockets, such as those of `/asr/live`.'),
   strict: z
     .boolean()
     .default(false)

@@ -14,6 +14,7 @@ const RESERVED = [
   '/webhooks',
   '/chat',
   '/v1',
+  '/asr/live',
   '/livez',
   '/readyz',
   '/metrics',

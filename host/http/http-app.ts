@@ -14,6 +14,8 @@ import type { HttpAppOptions } from './options.ts';
 import { requestRecorder } from './request/request-telemetry.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
 import { systemRoutes } from './routes/system-routes.ts';
+import type { UpgradeListener } from './server/upgrades.ts';
+import { socketsOf } from './sockets/sockets-of.ts';
 
 /** The HTTP side of the application. It translates between HTTP and `invoke`, and decides nothing. */
 export interface HttpFace {
@@ -23,6 +25,10 @@ export interface HttpFace {
    * they are refused only if `allowedHosts` is set.
    */
   callback(options?: { readonly listensAt?: string }): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+  /** Returns a handler for the requests for WebSockets of a server of its own. They pass the same guards. */
+  upgrade(options: { readonly listensAt: string }): UpgradeListener;
+  /** Lets the WebSockets finish for up to `graceMs`, and closes them. Requests for new ones are refused. */
+  closeSockets(graceMs: number): Promise<void>;
   /**
    * Returns middleware for another Koa application. It answers existing paths below `prefix`, and passes other requests
    * on.
@@ -36,18 +42,24 @@ export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const system = systemRoutes(options);
-  const begin = requestRecorder(options.telemetry ?? noTelemetry, (path) => routeOf(path, system, options));
+  const sockets = socketsOf(options);
+  const routeOf = (path: string): string | undefined => (sockets?.has(path) ? path : templateOf(path, system, options));
+  const begin = requestRecorder(options.telemetry ?? noTelemetry, routeOf);
   const answerWith =
-    (guards: readonly Guard[]) =>
+    (guards: readonly Guard[], serve = (ctx: Context) => dispatch(ctx, system, options)) =>
     (ctx: Context): Promise<void> =>
-      funnel(ctx, () => passGuards(guards, ctx, () => dispatch(ctx, system, options)), options, begin);
+      funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), options, begin);
   return {
-    callback: ({ listensAt } = {}) => {
-      const app = new Koa();
-      app.silent = true; // the funnel logs
-      app.use(answerWith(guardsOf(options, listensAt)));
-      return app.callback();
+    callback: ({ listensAt } = {}) => koaCallback(answerWith(guardsOf(options, listensAt))),
+    upgrade: ({ listensAt }) => {
+      const serve = async (ctx: Context): Promise<void> => {
+        if (!sockets) throw nothingAt(ctx.path);
+        await sockets.serve(ctx);
+      };
+      const handle = koaCallback(answerWith(guardsOf(options, listensAt), serve));
+      return (req, res) => void handle(req, res);
     },
+    closeSockets: async (graceMs) => sockets?.close(graceMs),
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));
       if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix))
@@ -72,11 +84,18 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
 }
 
 /** Returns the path of the endpoint, or the template of the route, that a path belongs to. */
-function routeOf(path: string, system: Router, { registry, routers }: HttpAppOptions): string | undefined {
+function templateOf(path: string, system: Router, { registry, routers }: HttpAppOptions): string | undefined {
   const endpoint = registry.find(path);
   if (endpoint) return endpoint.path;
   const own = system.match(path, 'GET').path.map((layer) => String(layer.path));
   return own.includes(path) ? path : (own[0] ?? routers.routeAt(path));
+}
+
+function koaCallback(middleware: (ctx: Context) => Promise<void>): ReturnType<Koa['callback']> {
+  const app = new Koa();
+  app.silent = true; // the funnel logs
+  app.use(middleware);
+  return app.callback();
 }
 
 function hasPath(path: string, system: Router, { registry, routers }: HttpAppOptions): boolean {

@@ -11,6 +11,7 @@ import type { AppStatus, OpenApiOptions } from '../openapi/index.ts';
 import type { BodyLimits } from './request/request-body.ts';
 import type { OpenAiRoutesOptions } from './routes/openai/openai-options.ts';
 import type { RouterSet } from './routes/routers.ts';
+import type { SocketsOptions } from './sockets/sockets-options.ts';
 
 export interface HttpAppOptions {
   readonly title: string;
@@ -47,6 +48,8 @@ export interface HttpAppOptions {
   readonly rateLimits?: RateLimits | undefined;
   /** The routes of OpenAI's API. Without it there are none. */
   readonly openai?: OpenAiRoutesOptions | undefined;
+  /** The WebSockets. Without it there are none. */
+  readonly sockets?: SocketsOptions | undefined;
   /** The webhooks, if there are tasks. */
   readonly webhooks?: Webhooks | undefined;
   /** Folder of uploads: one that exists, or a function that makes one and returns it. */

@@ -7,6 +7,7 @@ import { pathsOf } from './route-operation.ts';
 import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from './routes/admin-routes.ts';
 import { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
 import { KEY_ROUTES } from './routes/key-routes.ts';
+import { LIVE_ROUTE } from './routes/live-routes.ts';
 import { OPENAI_ROUTES } from './routes/openai-routes.ts';
 import type { RouteDefinition } from './routes/route-definition.ts';
 import { SYSTEM_ROUTES } from './routes/system-routes.ts';
@@ -30,6 +31,8 @@ export interface OpenApiOptions {
   readonly hasWebhooks?: boolean;
   /** Whether callers need an API key. */
   readonly hasKeys?: boolean;
+  /** Whether WebSockets are served. */
+  readonly hasSockets?: boolean;
   /** Whether the routes of OpenAI's and Anthropic's APIs are served. */
   readonly hasOpenAi?: boolean;
 }
@@ -85,9 +88,10 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
 }
 
 /** Returns the routes of a host that has these parts. */
-function routesOf({ hasTasks, hasWebhooks, hasKeys, hasOpenAi }: OpenApiOptions): RouteDefinition[] {
+function routesOf({ hasTasks, hasWebhooks, hasKeys, hasSockets, hasOpenAi }: OpenApiOptions): RouteDefinition[] {
   return [
     ...(hasOpenAi ? [...Object.values(OPENAI_ROUTES), ...Object.values(ANTHROPIC_ROUTES)] : []),
+    ...(hasSockets ? [LIVE_ROUTE] : []),
     ...(hasTasks ? Object.values(TASK_ROUTES) : []),
     ...(hasWebhooks ? Object.values(WEBHOOK_ROUTES) : []),
     ...Object.values(SYSTEM_ROUTES),
@@ -101,6 +105,7 @@ const OWN_TAGS: readonly oas31.TagObject[] = [
   { name: 'app', description: 'Endpoints of the application.' },
   { name: 'openai', description: 'OpenAI’s API over the deployments of this server.' },
   { name: 'anthropic', description: 'Anthropic’s Messages API over the deployments of this server.' },
+  { name: 'live', description: 'Speech to text while it is spoken.' },
   { name: 'tasks', description: 'Requests that are stored and run later.' },
   { name: 'webhooks', description: 'Addresses that receive the events of tasks.' },
   { name: 'system', description: 'The state of the server.' },

@@ -118,6 +118,7 @@ const ERRORS = {
       content: json('ValidationError'),
     },
   ],
+  426: ['UpgradeRequired', error('The path takes only requests that open a WebSocket.')],
   429: [
     'TooManyRequests',
     error('The user exceeds a rate limit, or a limit of tasks or streams.', { ...RETRY_AFTER, ...RATE_LIMITS }),

@@ -4,6 +4,7 @@ export type { ErrorBody } from './failures.ts';
 export { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES, type AnyTask, type AnyWebhook } from './routes/admin-routes.ts';
 export { DeferQuery, IdempotencyKey, TaskQuery } from './routes/deferral.ts';
 export { KEY_ROUTES } from './routes/key-routes.ts';
+export { LIVE_ROUTE } from './routes/live-routes.ts';
 export type { RouteDefinition } from './routes/route-definition.ts';
 export { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
 export { OPENAI_ROUTES } from './routes/openai-routes.ts';

@@ -12,11 +12,15 @@ import { Attached } from './attached.ts';
 import { openControl } from './control.ts';
 import { ignoreOutputErrors } from '../start/output-errors.ts';
 
+type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
+
 export interface AppConnectionOptions {
   readonly app: AanaApp;
   readonly deployments: DeploymentManager;
   /** Returns the request listener for a server at this address. */
-  readonly callback: (listensAt: string) => (req: IncomingMessage, res: ServerResponse) => void;
+  readonly callback: (listensAt: string) => RequestHandler;
+  /** Returns the listener for requests for WebSockets. */
+  readonly upgrade: (listensAt: string) => RequestHandler;
   readonly log: Logger;
   /** The latest log lines. */
   readonly logs: LogRing;
@@ -56,7 +60,7 @@ export class AppConnection {
   /** Starts the server. `host` is an address, or `unix:/path` of a socket. */
   async listen(host: string, port: number): Promise<void> {
     this.#requireNone();
-    const { app, deployments, callback, log, logs } = this.#options;
+    const { app, deployments, callback, upgrade, log, logs } = this.#options;
     ignoreOutputErrors();
     await prepareTempDir(app.config.media.temp_dir ?? tmpdir());
     const { limits, socket_mode: mode, tls } = app.config;
@@ -64,7 +68,7 @@ export class AppConnection {
       tls.cert !== null && tls.key !== null
         ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version }
         : undefined;
-    const server = await HttpServer.open(callback(host), limits, { files, log });
+    const server = await HttpServer.open(callback(host), limits, { files, log, upgrade: upgrade(host) });
     const path = socketPath(host);
     const at =
       path === undefined

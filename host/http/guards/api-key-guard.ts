@@ -6,6 +6,7 @@ import { type Caller, callerOf, setCaller } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isOpenPath } from './open-paths.ts';
+import { offeredKey } from '../request/socket-request.ts';
 import { refusalToRun } from './run-rights.ts';
 
 /** Admits callers with an API key that allows the path, and stores the caller in the context. */
@@ -52,9 +53,12 @@ export function isAuthenticated(ctx: Context, apiKeys: ApiKeys | undefined): boo
   return apiKeys === undefined || callerOf(ctx).keyId !== null;
 }
 
-/** Returns the API key of a request: `x-api-key`, else the bearer of `Authorization`. */
+/**
+ * Returns the API key of a request: `x-api-key`, else the bearer of `Authorization`, else the one among the subprotocols
+ * of a WebSocket, because a page can set no other header there.
+ */
 export function keyIn(ctx: Context): string | undefined {
   const key = ctx.get('x-api-key').trim();
   if (key !== '') return key;
-  return /^Bearer +([^\s]+) *$/i.exec(ctx.get('authorization'))?.[1];
+  return /^Bearer +([^\s]+) *$/i.exec(ctx.get('authorization'))?.[1] ?? offeredKey(ctx);
 }

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import { isForeignPage, originNotAllowed } from './foreign-page.ts';
 import type { Guard } from './guards.ts';
+import { asksForSocket } from '../request/socket-request.ts';
 
 /** The settings of `cors`. */
 export interface CorsOptions {
@@ -28,11 +29,13 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 const MAX_AGE_S = 600;
 const LONGEST_ORIGIN = 300;
 const READING = new Set(['GET', 'HEAD']);
+const isReading = (ctx: Context): boolean => READING.has(ctx.method) && !asksForSocket(ctx);
 
 /**
  * Handles requests from pages of other origins. Allowed origins get headers that let their pages read answers,
  * including errors, and an answer to each preflight. Requests of other origins that change or compute something are
- * refused, because a browser sends a form to this server from any page.
+ * refused, because a browser sends a form to this server from any page. It also opens a WebSocket from any page, and lets
+ * the page read it.
  */
 export function cors(options: CorsOptions): Guard {
   const isOpen = options.allow_origins.includes('*');
@@ -52,7 +55,7 @@ export function cors(options: CorsOptions): Guard {
     if (origin === '' || !isAllowed(origin)) {
       if (isPreflight(ctx)) {
         if (isConfigured) throw originNotAllowed(origin);
-      } else if (!READING.has(ctx.method) && !isOpen && isForeignPage(ctx)) throw originNotAllowed(origin);
+      } else if (!isReading(ctx) && !isOpen && isForeignPage(ctx)) throw originNotAllowed(origin);
       return next();
     }
     ctx.set('access-control-allow-origin', isOpen ? '*' : origin);

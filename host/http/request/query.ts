@@ -29,13 +29,16 @@ const isNumber = (text: string): boolean => text.trim() !== '' && Number.isFinit
 
 /**
  * Returns a function that reads the query of a request. The schema has numbers, booleans, enums and strings, all of them
- * optional. The function throws `ValidationError` with an entry for each wrong parameter.
+ * optional. The function throws `ValidationError` with an entry for each wrong parameter. A strict schema also refuses
+ * unknown parameters.
  */
 export function queryReader<Query extends z.ZodObject>(schema: Query): (ctx: Context) => z.output<Query> {
   const kinds = Object.entries(schema.shape).map(([name, value]) => [name, kindOf(value)] as const);
   const empty = schema.parse({});
+  const isStrict = schema.def.catchall instanceof z.ZodNever;
   return (ctx) => {
     if (ctx.querystring === '') return empty; // most requests have none
+    if (isStrict) refuseUnknown(ctx, schema);
     const texts = new Map<string, string>();
     const values: Record<string, unknown> = {};
     for (const [name, kind] of kinds) {
@@ -55,6 +58,13 @@ export function queryReader<Query extends z.ZodObject>(schema: Query): (ctx: Con
         .map(([name, { error }]) => queryEntry(name, error, messages.get(name) ?? '', texts.get(name) ?? '')),
     );
   };
+}
+
+function refuseUnknown(ctx: Context, { shape }: z.ZodObject): void {
+  const unknown = Object.keys(ctx.query).filter((name) => !Object.hasOwn(shape, name));
+  if (unknown.length === 0) return;
+  const msg = 'Extra inputs are not permitted';
+  throw validationError(unknown.map((name) => queryEntry(name, 'extra_forbidden', msg, queryValue(ctx, name) ?? '')));
 }
 
 function kindOf(schema: unknown): Kind {

@@ -53,6 +53,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('MethodNotAllowed', 405, 'The path does not accept this method. The header `allow` lists the accepted ones.', {
     original: 405,
   }),
+  one('UpgradeRequired', 426, 'The path takes only requests that open a WebSocket.', { original: 426 }),
   one('RequestTimeout', 408, 'The request took too long to arrive.', { original: 408 }),
   one(
     'RequestTooLarge',
@@ -103,6 +104,17 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('DiskFullException', 'unavailable', 'Decoded media does not fit on the disk of the server.', {
     data: 'directory',
   }),
+  // WebSockets. After the handshake, an error is the last message, and its kind decides the close code.
+  one(
+    'TooManySockets',
+    ['rate-limited', 'unavailable'],
+    'The caller, or all callers together, have as many WebSockets as they may have.',
+  ),
+  one('InvalidAudio', 'invalid-input', 'Audio of a WebSocket has half a sample, or a value that is not a number.'),
+  one('UnsupportedMessage', 'invalid-input', 'A WebSocket takes no such message.'),
+  one('SocketIdle', 'deadline-exceeded', 'The client sent nothing for `sockets.idle_timeout_s`.'),
+  one('SocketLost', 'deadline-exceeded', 'The client did not answer a ping for `sockets.ping_interval_s`.'),
+  one('SocketExpired', 'deadline-exceeded', 'The WebSocket was open for `sockets.max_duration_s`.'),
   // OpenAI's API.
   one('UnknownModel', 'not-found', 'No model of `/v1/models` that can do this has the name.', { data: 'param' }),
   one('InvalidParameter', 'bad-request', 'A parameter of a request below `/v1` is missing or wrong.', {

@@ -14,6 +14,7 @@ import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
 import { serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
+import { socketRoutes } from './socket-routes.ts';
 import { taskRoutes } from './task-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
@@ -48,6 +49,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
           hasTasks: tasks !== undefined,
           hasWebhooks: webhooks !== undefined,
           hasKeys: apiKeys !== undefined,
+          hasSockets: options.sockets !== undefined,
           hasOpenAi: options.openai?.enabled === true,
         });
         return withGuards(document, {
@@ -82,6 +84,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   if (options.openai) openAiRoutes(router, { ...options, openai: options.openai });
+  if (options.sockets) socketRoutes(router);
   if (webhooks) webhookRoutes(router, { ...options, webhooks });
   return router;
 }

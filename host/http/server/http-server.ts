@@ -8,6 +8,7 @@ import { Certificate, type CertificateFiles } from './certificate.ts';
 import { holdBody } from './continue.ts';
 import { listenOnPort, listenOnSocket } from './listening.ts';
 import { TlsPort } from './tls-port.ts';
+import { handleUpgrades, type UpgradeListener } from './upgrades.ts';
 
 export interface HttpServerLimits {
   readonly header_timeout_s: number;
@@ -22,6 +23,8 @@ export interface HttpServerLimits {
 export interface HttpServerOptions {
   /** Makes the server speak HTTPS. */
   readonly certificate?: Certificate | undefined;
+  /** Takes requests for WebSockets. Default: they are ordinary requests. */
+  readonly upgrade?: UpgradeListener | undefined;
   readonly log?: Logger | undefined;
 }
 
@@ -55,7 +58,7 @@ export class HttpServer {
   constructor(
     callback: RequestListener,
     limits: HttpServerLimits,
-    { certificate, log = silentLogger }: HttpServerOptions = {},
+    { certificate, upgrade, log = silentLogger }: HttpServerOptions = {},
   ) {
     const options: ServerOptions = {
       headersTimeout: limits.header_timeout_s * 1000,
@@ -66,13 +69,16 @@ export class HttpServer {
       noDelay: true,
       requireHostHeader: false, // this class refuses such requests, with the four keys of an error
     };
-    const onRequest: RequestListener = (req, res) => {
-      this.#unused.delete(req.socket);
-      if (this.#closing) res.setHeader('connection', 'close');
-      if (req.headers.host === undefined && req.httpVersion === '1.1')
-        refuse(req.socket, '400 Bad Request', 'MalformedRequest', 'the request has no Host header');
-      else callback(req, res);
-    };
+    const taking =
+      (listener: RequestListener): RequestListener =>
+      (req, res) => {
+        this.#unused.delete(req.socket);
+        if (this.#closing) res.setHeader('connection', 'close');
+        if (req.headers.host === undefined && req.httpVersion === '1.1')
+          refuse(req.socket, '400 Bad Request', 'MalformedRequest', 'the request has no Host header');
+        else listener(req, res);
+      };
+    const onRequest = taking(callback);
     this.#certificate = certificate;
     if (certificate) {
       const timeoutMs = limits.header_timeout_s * 1000;
@@ -81,7 +87,9 @@ export class HttpServer {
       server.on('listening', () => certificate.watch((changed) => server.setSecureContext(changed)));
       this.#server = server;
     } else this.#server = createServer(options, onRequest);
-    this.#server.on(certificate ? 'secureConnection' : 'connection', (socket: Socket) => {
+    const connection = certificate ? 'secureConnection' : 'connection';
+    if (upgrade) handleUpgrades(this.#server, connection, taking(upgrade));
+    this.#server.on(connection, (socket: Socket) => {
       this.#unused.add(socket);
       socket.once('close', () => this.#unused.delete(socket));
     });
@@ -116,9 +124,17 @@ export class HttpServer {
   static async open(
     callback: RequestListener,
     limits: HttpServerLimits,
-    { files, log = silentLogger }: { readonly files?: CertificateFiles | undefined; readonly log?: Logger },
+    {
+      files,
+      log = silentLogger,
+      upgrade,
+    }: { readonly files?: CertificateFiles | undefined } & Omit<HttpServerOptions, 'certificate'>,
   ): Promise<HttpServer> {
-    return new HttpServer(callback, limits, { log, certificate: files && (await Certificate.open(files, log)) });
+    return new HttpServer(callback, limits, {
+      log,
+      upgrade,
+      certificate: files && (await Certificate.open(files, log)),
+    });
   }
 
   /** Listens on a port and returns the real one. Rejects with `ListenError` if the address is not available. */
@@ -150,8 +166,8 @@ export class HttpServer {
   }
 
   /**
-   * Accepts no new connections, waits up to `graceMs` for running requests, then ends their connections. May be called
-   * twice.
+   * Accepts no new connections, waits up to `graceMs` for running requests, then ends their connections. Connections of
+   * WebSockets must be ended by the part that took them. May be called twice.
    */
   close(graceMs: number): Promise<void> {
     this.#closing ??= this.#close(graceMs);

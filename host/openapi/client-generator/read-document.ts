@@ -104,7 +104,9 @@ function operationsOf(path: string, item: Json, document: Json): (EndpointOperat
         },
       ];
     }
-    const answer = Object.entries(objectAt(operation, 'responses')).find(([status]) => status.startsWith('2'))?.[1];
+    const responses = objectAt(operation, 'responses');
+    if ('101' in responses) return []; // a WebSocket
+    const answer = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
     const schema = jsonOf(answer, document);
     if (
       schema === undefined &&

@@ -25,7 +25,7 @@ export interface RouteDefinition {
   /** Parameters are in braces: `/tasks/{task_id}`. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system' | 'openai' | 'anthropic' | 'app';
+  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system' | 'openai' | 'anthropic' | 'live' | 'app';
   /** Every parameter may be left out. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;

@@ -1,0 +1,60 @@
+import { AanaError, toErrorRecord } from '../../../core/errors.ts';
+import type { ModelDirectory } from '../../../openai/index.ts';
+import { LIVE_ROUTE } from '../../../openapi/index.ts';
+import type { EncodedAudio } from '../../../schemas/index.ts';
+import { queryReader } from '../../request/query.ts';
+import { errorBody } from '../../response/error-body.ts';
+import type { SocketMessage, SocketRoute } from '../socket-route.ts';
+import { LIVE_METHOD, liveDeployment } from './live-deployment.ts';
+import { type PcmFormat, PcmReader } from './pcm-reader.ts';
+
+/** The WebSocket of live transcription: PCM in binary frames comes in, results as JSON go out. */
+export function liveRoute(models: ModelDirectory): SocketRoute {
+  const readQuery = queryReader(LIVE_ROUTE.query);
+  return {
+    path: LIVE_ROUTE.path,
+    subprotocol: 'aana-live',
+    accept(ctx) {
+      const { deployment, encoding, sample_rate: sampleRate, ...params } = readQuery(ctx);
+      const name = liveDeployment(models, deployment);
+      return async ({ messages, context, send }) => {
+        const audio = audioOf(messages, { encoding, sampleRate });
+        for await (const results of models.stream(name, LIVE_METHOD, { audio, params }, context))
+          for (const result of results) await send(result);
+        await send({ type: 'end' });
+      };
+    },
+    errorMessage: (thrown, includeStacktrace) => ({
+      type: 'error',
+      ...errorBody(toErrorRecord(thrown), includeStacktrace),
+    }),
+  };
+}
+
+/** Yields the audio of the client up to its end, at 16 kHz. */
+async function* audioOf(messages: AsyncIterable<SocketMessage>, format: PcmFormat): AsyncGenerator<EncodedAudio> {
+  const reader = new PcmReader(format);
+  for await (const message of messages) {
+    if (typeof message !== 'string') for (const part of reader.read(message)) yield encoded(part);
+    else if (isEnd(message)) break;
+    else
+      throw new AanaError(
+        'UnsupportedMessage',
+        'invalid-input',
+        'audio comes in binary messages, and the only text is {"type":"end"}',
+      );
+  }
+  for (const part of reader.end()) yield encoded(part);
+}
+
+function encoded({ buffer, byteOffset, byteLength }: Int16Array): EncodedAudio {
+  return { encoding: 's16le', data: Buffer.from(buffer, byteOffset, byteLength).toString('base64') };
+}
+
+function isEnd(text: string): boolean {
+  try {
+    return (JSON.parse(text) as { readonly type?: unknown } | null)?.type === 'end';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,116 @@
+import type { Context } from 'koa';
+import { networkOf } from '../../access/index.ts';
+import { delay } from '../../core/abort.ts';
+import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
+import { callerOf, showsInside } from '../guards/caller.ts';
+import type { HttpAppOptions } from '../options.ts';
+import { traceparentOf } from '../request/request-context.ts';
+import { nothingAt } from '../response/error-body.ts';
+import { shakeHands } from './handshake.ts';
+import { OpenSocket } from './open-socket.ts';
+import type { SocketLimits } from './sockets-options.ts';
+import { SocketPlaces } from './socket-places.ts';
+import type { RunProtocol, SocketRoute } from './socket-route.ts';
+
+/** The WebSockets of an application. */
+export class Sockets {
+  readonly #routes: ReadonlyMap<string, SocketRoute>;
+  readonly #limits: SocketLimits;
+  readonly #options: HttpAppOptions;
+  readonly #places: SocketPlaces;
+  readonly #open = new Set<OpenSocket>();
+  #closing: Promise<void> | undefined;
+
+  constructor(routes: readonly SocketRoute[], limits: SocketLimits, options: HttpAppOptions) {
+    this.#routes = new Map(routes.map((route) => [route.path, route]));
+    this.#limits = limits;
+    this.#options = options;
+    this.#places = new SocketPlaces(limits);
+  }
+
+  /** Whether a path takes WebSockets. */
+  has(path: string): boolean {
+    return this.#routes.has(path);
+  }
+
+  /** Opens the WebSocket of a request that has passed the guards. What it throws is the answer to the request. */
+  async serve(ctx: Context): Promise<void> {
+    const route = this.#routes.get(ctx.path);
+    if (!route) throw nothingAt(ctx.path);
+    if (!this.#options.isDeployed())
+      throw new AanaError(
+        'NotReady',
+        'unavailable',
+        'the application is starting: try again when /api/ready answers 200',
+      );
+    if (this.#closing) throw shuttingDown();
+    const run = route.accept(ctx);
+    const { userId } = callerOf(ctx);
+    const leave = this.#places.take(userId === null ? `address ${networkOf(ctx.ip)}` : `user ${userId}`);
+    let socket: OpenSocket;
+    try {
+      socket = this.#accept(ctx, route);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    void this.#converse(ctx, socket, route, run).finally(leave);
+  }
+
+  /**
+   * Lets the protocols finish what their clients have sent, for up to `graceMs`, and closes all sockets. May be called
+   * twice.
+   */
+  close(graceMs: number): Promise<void> {
+    this.#closing ??= this.#close(graceMs);
+    return this.#closing;
+  }
+
+  #accept(ctx: Context, { subprotocol }: SocketRoute): OpenSocket {
+    const { max_message_bytes: maxMessageBytes, max_duration_s: longestS } = this.#limits;
+    const context = {
+      requestId: String(ctx.state['requestId']),
+      userId: callerOf(ctx).userId,
+      client: ctx.ip,
+      traceparent: traceparentOf(ctx),
+      deadlineAt: Date.now() + longestS * 1000,
+    };
+    return new OpenSocket(shakeHands(ctx, { subprotocol, maxMessageBytes }), context, this.#limits);
+  }
+
+  /** Runs the protocol of a socket to the end of the connection. Never rejects. */
+  async #converse(ctx: Context, socket: OpenSocket, route: SocketRoute, run: RunProtocol): Promise<void> {
+    this.#open.add(socket);
+    const startedAt = performance.now();
+    const { log, includeStacktrace } = this.#options;
+    const { requestId } = socket.context;
+    try {
+      await run(socket);
+      socket.finish();
+    } catch (error) {
+      const fields = { requestId, path: ctx.path, ...errorLogFields(error) };
+      if (toErrorRecord(error).kind === 'internal')
+        log.error('socket failed', { ...fields, stack: loggedStack(error) });
+      else log.debug('socket refused', fields);
+      socket.fail(error, route.errorMessage(error, showsInside(ctx, includeStacktrace)));
+    }
+    const code = await socket.closed;
+    this.#open.delete(socket);
+    log.info('socket closed', { requestId, path: ctx.path, code, ms: Math.round(performance.now() - startedAt) });
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const open = [...this.#open];
+    if (open.length === 0) return;
+    for (const socket of open) socket.goAway();
+    const over = new AbortController();
+    const closed = Promise.all(open.map((socket) => socket.closed)).then(() => over.abort());
+    await delay(graceMs, over.signal).catch(() => {}); // all are closed
+    for (const socket of this.#open) socket.terminate();
+    await closed;
+  }
+}
+
+function shuttingDown(): AanaError {
+  return new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
+}
