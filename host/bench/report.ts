@@ -10,6 +10,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[Math.floor(middle)]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
+/** Returns the least value that is not below `part` of all values, from 0 to 1. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? Number.NaN;
+}
+
 /** Returns the load averages of the machine over 1, 5 and 15 minutes. */
 export const machineLoad = (): number[] => loadavg().map((one) => round(one, 1));
 
