@@ -8,7 +8,7 @@ import { Certificate, type CertificateFiles } from './certificate.ts';
 import { holdBody } from './continue.ts';
 import { listenOnPort, listenOnSocket } from './listening.ts';
 import { TlsPort } from './tls-port.ts';
-import { handleUpgrades, type UpgradeListener } from './upgrades.ts';
+import { handleUpgrades, UPGRADE_OPTIONS, type UpgradeListener } from './upgrades.ts';
 
 export interface HttpServerLimits {
   readonly header_timeout_s: number;
@@ -67,6 +67,7 @@ export class HttpServer {
       connectionsCheckingInterval: 1000,
       ...(limits.max_header_bytes !== undefined && { maxHeaderSize: limits.max_header_bytes }),
       noDelay: true,
+      ...(upgrade && UPGRADE_OPTIONS),
       requireHostHeader: false, // this class refuses such requests, with the four keys of an error
     };
     const taking =

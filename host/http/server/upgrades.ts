@@ -8,9 +8,14 @@ export type UpgradeListener = (req: IncomingMessage, res: ServerResponse) => voi
 /** Time that a refused client has to read the answer. */
 const LINGER_MS = 2000;
 
+const asksForSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+
+/** Makes newer versions of Node hand over only requests for WebSockets. Older ones ignore this option of a server. */
+export const UPGRADE_OPTIONS = { shouldUpgradeCallback: asksForSocket } as const;
+
 /**
  * Makes a server hand over requests for WebSockets. `connection` is the event with which the server takes a connection.
- * Node hands over every request with an `upgrade` header, but a server may ignore this header (RFC 9110, section 7.8).
+ * Node 20 hands over every request with an `upgrade` header, but a server may ignore this header (RFC 9110, section 7.8).
  * Some clients send `upgrade: h2c` with ordinary requests. So other requests go back to the server without the header.
  */
 export function handleUpgrades(
@@ -20,7 +25,7 @@ export function handleUpgrades(
 ): void {
   server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
     if (head.length > 0) socket.unshift(head);
-    if (req.headers.upgrade?.toLowerCase() === 'websocket') {
+    if (asksForSocket(req)) {
       socket.on('error', () => {}); // the client has left
       listener(req, answerOn(req, socket));
     } else {

@@ -14,8 +14,8 @@ const NOTHING = Buffer.alloc(0);
 /** Accepts the WebSocket of a request. Throws `MalformedRequest` for a wrong handshake. */
 export function shakeHands(ctx: Context, { subprotocol, maxMessageBytes }: HandshakeOptions): WebSocket {
   const { req, res } = ctx;
-  const { socket } = req;
-  if (!socket.readable || !socket.writable) throw cancelledError('the client closed the connection');
+  const { socket } = res;
+  if (!socket?.readable || !socket.writable) throw cancelledError('the client closed the connection');
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,

@@ -4,6 +4,7 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as z from 'zod';
 import { makeApp, makeFolder, started } from '../../application/fixtures/test-app.ts';
 import type { AanaApp, ConfigInput } from '../../index.ts';
 import { ParrotDeployment } from './fixtures/parrot-deployment.ts';
@@ -18,8 +19,11 @@ let app: AanaApp;
 let url = '';
 
 function appWith(config: ConfigInput): Promise<AanaApp> {
+  const n = z.strictObject({ n: z.int() });
   return started(
-    makeApp(folder, {}, config).registerDeployment('parrot', ParrotDeployment.options({ max_ongoing_requests: 20 })),
+    makeApp(folder, {}, config)
+      .registerDeployment('parrot', ParrotDeployment.options({ max_ongoing_requests: 20 }))
+      .registerEndpoint({ name: 'echo', path: '/echo', input: n, output: n, run: async (input) => input }),
   );
 }
 
@@ -123,13 +127,17 @@ async function sent(bytes: string | Buffer): Promise<string> {
   return answer;
 }
 
-Sockets('do not take requests that offer another protocol, such as HTTP/2', async () => {
-  const body = JSON.stringify({ n: 7 });
-  const answer = await sent(
-    `POST /nowhere HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade, close\r\nupgrade: h2c\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-  );
-  assert.match(answer, /^HTTP\/1.1 404 /);
-});
+Sockets(
+  'do not take requests that offer another protocol, such as HTTP/2: they are answered with their bodies',
+  async () => {
+    const body = JSON.stringify({ n: 7 });
+    const lines = ['POST /echo HTTP/1.1', 'host: localhost', 'connection: upgrade, close', 'upgrade: h2c'];
+    lines.push('content-type: application/json', `content-length: ${body.length}`, '', body);
+    const answer = await sent(lines.join('\r\n'));
+    assert.match(answer, /^HTTP\/1.1 200 /);
+    assert.ok(answer.endsWith('{"n":7}'), answer);
+  },
+);
 
 const nan = Buffer.alloc(8);
 nan.writeFloatLE(Number.NaN, 4);
