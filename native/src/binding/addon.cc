@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "binding/llama_embedding_wrap.h"
-#include "binding/llama_engine_wrap.h"
+#include "binding/llama/embedding_wrap.h"
+#include "binding/llama/engine_wrap.h"
 #include "binding/logger.h"
-#include "binding/voice_detector_wrap.h"
-#include "binding/whisper_engine_wrap.h"
+#include "binding/whisper/voice_detector_wrap.h"
+#include "binding/whisper/engine_wrap.h"
 #include "core/cuda_driver.h"
 #include "core/devices.h"
 #include "core/engine_log.h"

@@ -1,4 +1,4 @@
-#include "binding/audio_values.h"
+#include "binding/whisper/audio_values.h"
 
 #include <memory>
 #include <utility>

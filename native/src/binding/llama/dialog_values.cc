@@ -1,4 +1,4 @@
-#include "binding/dialog_values.h"
+#include "binding/llama/dialog_values.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "binding/whisper_engine_wrap.h"
+#include "binding/whisper/engine_wrap.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "binding/at_exit.h"
-#include "binding/audio_values.h"
+#include "binding/whisper/audio_values.h"
 #include "binding/js_queue.h"
 #include "binding/request_values.h"
 #include "binding/values.h"

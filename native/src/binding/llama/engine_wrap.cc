@@ -1,13 +1,13 @@
-#include "binding/llama_engine_wrap.h"
+#include "binding/llama/engine_wrap.h"
 
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "binding/engine_object.h"
-#include "binding/llama_session.h"
-#include "binding/llama_values.h"
+#include "binding/llama/engine_object.h"
+#include "binding/llama/language_session.h"
+#include "binding/llama/language_values.h"
 
 namespace aana {
 namespace {

@@ -1,4 +1,4 @@
-#include "binding/voice_detector_wrap.h"
+#include "binding/whisper/voice_detector_wrap.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "binding/audio_values.h"
+#include "binding/whisper/audio_values.h"
 #include "binding/request_values.h"
 #include "core/whisper/voice_detector.h"
 

@@ -1,4 +1,4 @@
-#include "binding/engine_values.h"
+#include "binding/llama/engine_values.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "binding/llama_embedding_wrap.h"
+#include "binding/llama/embedding_wrap.h"
 
 #include <cstdint>
 #include <memory>
@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "binding/engine_object.h"
-#include "binding/engine_session.h"
-#include "binding/engine_values.h"
+#include "binding/llama/engine_object.h"
+#include "binding/llama/engine_session.h"
+#include "binding/llama/engine_values.h"
 #include "binding/request_values.h"
 #include "binding/values.h"
 #include "core/llama/embedding/engine.h"

@@ -5,8 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "binding/engine_session.h"
-#include "binding/llama_values.h"
+#include "binding/llama/engine_session.h"
+#include "binding/llama/language_values.h"
 #include "core/llama/engine.h"
 
 namespace aana {

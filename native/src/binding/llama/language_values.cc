@@ -1,4 +1,4 @@
-#include "binding/llama_values.h"
+#include "binding/llama/language_values.h"
 
 #include <chrono>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "binding/dialog_values.h"
-#include "binding/engine_values.h"
+#include "binding/llama/dialog_values.h"
+#include "binding/llama/engine_values.h"
 #include "binding/request_values.h"
-#include "binding/sampling_values.h"
+#include "binding/llama/sampling_values.h"
 #include "binding/values.h"
 
 namespace aana {
