@@ -49,13 +49,14 @@ export function retryCounter(telemetry: Telemetry): Counter {
 /** Checks calls, sends them to replicas, and repeats a call whose replica was lost. */
 export class DeploymentCalls {
   readonly #options: DeploymentCallsOptions;
-  readonly #generations: GenerationTelemetry;
+  /** Undefined without telemetry, because a stream pays for each generator that it goes through. */
+  readonly #generations: GenerationTelemetry | undefined;
   readonly #retries: Counter;
 
   constructor(options: DeploymentCallsOptions) {
     const { telemetry = noTelemetry, clock } = options;
     this.#options = options;
-    this.#generations = new GenerationTelemetry(telemetry, clock);
+    this.#generations = telemetry === noTelemetry ? undefined : new GenerationTelemetry(telemetry, clock);
     this.#retries = retryCounter(telemetry);
   }
 
@@ -71,7 +72,7 @@ export class DeploymentCalls {
             (_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }),
             this.#retry(name, options, policy),
           );
-        return generation ? this.#generations.call(generation, run) : run();
+        return generation && this.#generations ? this.#generations.call(generation, run) : run();
       },
       stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
     };
@@ -98,7 +99,7 @@ export class DeploymentCalls {
       (_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted, feed }),
       { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
     );
-    return yield* generation ? this.#generations.stream(generation, values) : values;
+    return yield* generation && this.#generations ? this.#generations.stream(generation, values) : values;
   }
 
   #retry(deployment: string, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {

@@ -88,6 +88,7 @@ Generated('has the tokens that each kind of result tells', async () => {
     [{ embedding: [0], tokens: 3 }, [3], []],
     [{ embedding: [[0], [0]], tokens: [3, 4] }, [7], []],
     [{ text: 'a' }, [], []],
+    [{ texts: ['a'], details: [null] }, [], []],
     [undefined, [], []],
   ];
   for (const [result, input, output] of cases) {

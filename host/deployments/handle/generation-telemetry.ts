@@ -1,7 +1,7 @@
 import { flatMapped } from '../../core/async/async-values.ts';
 import type { Clock } from '../../core/clock.ts';
 import { faultOf } from '../../core/errors.ts';
-import { type Attributes, type Histogram, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
+import type { Attributes, Histogram, Telemetry } from '../../core/telemetry.ts';
 import type { GenerationOperation } from '../class/method.ts';
 import { type GenerationUsage, usageOf } from './generation-usage.ts';
 
@@ -26,7 +26,6 @@ const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
  * replica and retries are part of the times. The model is the name of the deployment.
  */
 export class GenerationTelemetry {
-  readonly #isOff: boolean;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #durations: Histogram;
   readonly #firstTokens: Histogram;
@@ -34,7 +33,6 @@ export class GenerationTelemetry {
   readonly #tokens: Histogram;
 
   constructor(telemetry: Telemetry, clock: Pick<Clock, 'now'>) {
-    this.#isOff = telemetry === noTelemetry;
     this.#clock = clock;
     this.#durations = telemetry.histogram('gen_ai.server.request.duration', {
       unit: 's',
@@ -64,7 +62,6 @@ export class GenerationTelemetry {
 
   /** Runs and reports a call with one result. */
   async call(generation: Generation, run: () => Promise<unknown>): Promise<unknown> {
-    if (this.#isOff) return run();
     const startedAt = this.#clock.now();
     try {
       const result = await run();
@@ -82,7 +79,6 @@ export class GenerationTelemetry {
     generation: Generation,
     values: AsyncGenerator<unknown[], unknown, undefined>,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    if (this.#isOff) return yield* values;
     const startedAt = this.#clock.now();
     let firstAt: number | undefined;
     let outcome: string | undefined = 'cancelled';

@@ -19,7 +19,7 @@ interface Told {
 export function usageOf(result: unknown): GenerationUsage {
   const { usage, details, tokens } = (result ?? {}) as Told;
   if (tokens !== undefined) return { input: sum([tokens].flat()) };
-  const usages = usage ? [usage] : [details ?? []].flat().flatMap((one) => one.usage ?? []);
+  const usages = usage ? [usage] : [details ?? []].flat().flatMap((one) => one?.usage ?? []);
   if (usages.length === 0) return {};
   return {
     input: sum(usages.map((one) => one.prompt_tokens)),
