@@ -2,6 +2,7 @@ export type { Connection, Database, Dialect, Row, Statement, Value, WriteOptions
 export { mayBeCommitted, UnknownOutcomeError } from './errors.ts';
 export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 export { PluginStorage } from './plugin-storage.ts';
+export { Pruner } from './pruner.ts';
 export {
   API_KEYS_CHANGED,
   type ApiKeyChanges,
@@ -11,6 +12,7 @@ export {
 } from './repositories/api-keys.ts';
 export { type MediaRepositories, Repositories } from './repositories/index.ts';
 export type { CaptionRecord, Page, TranscriptInfo, TranscriptRecord, VideoRecord } from './repositories/media.ts';
+export type { ChainLink, NewResponse, ResponseRecord, StoredItem } from './repositories/responses.ts';
 export type { AttemptBatch, ClaimedTask, Lease, Outcome } from './repositories/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
 export type {

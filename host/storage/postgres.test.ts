@@ -6,6 +6,7 @@ import { postgresDatabases } from './fixtures/databases.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { repositoryTests } from './fixtures/repositories.ts';
+import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
 
 const databases = await postgresDatabases();
@@ -55,5 +56,6 @@ if (typeof databases === 'string') {
   taskTests(databases);
   ownerTests(databases);
   repositoryTests(databases);
+  responseTests(databases);
   adapterTests(databases);
 }

@@ -8,6 +8,7 @@ import { sqliteDatabases, sqliteModule } from './fixtures/databases.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { repositoryTests } from './fixtures/repositories.ts';
+import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
 import { Storage } from './index.ts';
 
@@ -73,4 +74,5 @@ pluginValueTests(databases);
 taskTests(databases);
 ownerTests(databases);
 repositoryTests(databases);
+responseTests(databases);
 adapterTests(databases);

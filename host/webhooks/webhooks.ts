@@ -1,8 +1,13 @@
 import { AanaError } from '../core/errors.ts';
-import type { DeliveryRecord, DeliveryStatus, WebhookChange, WebhookRecord } from '../storage/index.ts';
+import {
+  type DeliveryRecord,
+  type DeliveryStatus,
+  Pruner,
+  type WebhookChange,
+  type WebhookRecord,
+} from '../storage/index.ts';
 import { Deliverer, type DelivererConfig, type DelivererOptions } from './deliverer.ts';
 import { isSecret, newSecret } from './message.ts';
-import { Pruner } from './pruner.ts';
 
 /** Named like the settings `WEBHOOK__…`. */
 export interface WebhookConfig extends DelivererConfig {
@@ -33,7 +38,13 @@ export class Webhooks {
     this.#options = options;
     this.#deliverer = new Deliverer(options);
     const { storage, log, config } = options;
-    this.#pruner = new Pruner({ storage, log, retentionMs: config.retention * 1000 });
+    this.#pruner = new Pruner({
+      storage,
+      log,
+      what: 'webhook deliveries',
+      retentionMs: config.retention * 1000,
+      prune: ({ webhookDeliveries }, before, limit) => webhookDeliveries.prune(before, limit),
+    });
   }
 
   /** Begins to send deliveries, also deliveries that an ended host left. */

@@ -3,6 +3,7 @@ import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { MediaOwner } from './media-owner.ts';
 import { PluginValueRepository } from './plugin-values.ts';
+import { pruneResponses, ResponseRepository } from './responses.ts';
 import { TaskRepository } from './tasks.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
@@ -54,5 +55,14 @@ export class Repositories {
       captions: new CaptionRepository(this.connection, owner),
       transcripts: new TranscriptRepository(this.connection, owner),
     };
+  }
+  /** Returns the responses of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
+  responsesOf(userId: string | null): ResponseRepository {
+    return new ResponseRepository(this.connection, userId);
+  }
+
+  /** See {@link pruneResponses}. */
+  pruneResponses(before: number, limit: number): Promise<number> {
+    return pruneResponses(this.connection, before, limit);
   }
 }

@@ -1,19 +1,24 @@
 import { delay } from '../core/abort.ts';
 import type { Logger } from '../core/log/logger.ts';
-import type { Storage } from '../storage/index.ts';
+import type { Repositories } from './repositories/index.ts';
+import type { Storage } from './storage.ts';
 
 export interface PrunerOptions {
-  readonly storage: Storage;
+  readonly storage: Pick<Storage, 'write'>;
   readonly log: Logger;
-  /** How long deliveries are kept after their end; 0 is for ever. */
+  /** The rows for the log, such as `webhook deliveries`. */
+  readonly what: string;
+  /** How long rows are kept; 0 is for ever. */
   readonly retentionMs: number;
+  /** Removes at most `limit` rows that are older than `before`. Returns their number. */
+  readonly prune: (repositories: Repositories, before: number, limit: number) => Promise<number>;
 }
 
 const PRUNE_EVERY_MS = 600_000;
 /** Most rows that one transaction removes, because other writers wait for it. */
 const BATCH = 500;
 
-/** Removes old deliveries from the outbox. Every host does it; they do not disturb each other. */
+/** Removes old rows. Every host does it; they do not disturb each other. */
 export class Pruner {
   readonly #options: PrunerOptions;
   readonly #stopping = new AbortController();
@@ -37,19 +42,19 @@ export class Pruner {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
-        await this.#prune();
+        await this.#pruneAll();
       } catch (error) {
-        this.#options.log.warn('old webhook deliveries were not removed', { error });
+        this.#options.log.warn('old rows were not removed', { what: this.#options.what, error });
       }
       await delay(PRUNE_EVERY_MS, signal).catch(() => {});
     }
   }
 
-  async #prune(): Promise<void> {
-    const { storage, retentionMs } = this.#options;
+  async #pruneAll(): Promise<void> {
+    const { storage, retentionMs, prune } = this.#options;
     for (let removed = BATCH; removed === BATCH && !this.#stopping.signal.aborted;) {
-      removed = await storage.write(({ webhookDeliveries, connection }) =>
-        webhookDeliveries.prune(connection.now() - retentionMs, BATCH),
+      removed = await storage.write((repositories) =>
+        prune(repositories, repositories.connection.now() - retentionMs, BATCH),
       );
     }
   }
