@@ -7,7 +7,7 @@ import { cannotRun } from '../../../engines/fixtures/real-models.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { type ConfigInput, LlamaTextGenerationDeployment } from '../../../index.ts';
-import { llamaOptions, type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
+import { type OpenAiApp, registerEndless, startOpenAiApp } from './fixtures/openai-app.ts';
 
 const Guards = suite('guards and settings of OpenAI’s API');
 const HELLO = { model: 'tiny', messages: [{ role: 'user' as const, content: 'Once upon a time' }], max_tokens: 2 };
@@ -106,19 +106,7 @@ Guards('a server without the API says so, on all of its paths', async () => {
 /** Parameters of an answer that never ends: the context forgets its beginning. */
 const ENDLESS = { max_tokens: 100_000_000, overflow: 'shift' };
 
-/** An application whose model never ends an answer by itself. */
-const endless = (config: ConfigInput): Promise<OpenAiApp> =>
-  startOpenAiApp({
-    config,
-    prepare: (app, tiny) =>
-      app.registerDeployment(
-        'endless',
-        llamaOptions(tiny, {
-          model_kwargs: { n_ctx: 8192, n_threads: 1, n_seq_max: 1 },
-          default_sampling_params: { ignore_eos: true },
-        }),
-      ),
-  });
+const endless = (config: ConfigInput): Promise<OpenAiApp> => startOpenAiApp({ config, prepare: registerEndless });
 
 Guards('a request that waits gets comments, and its answer afterwards', async () => {
   await using at = await endless({ limits: { stream_keep_alive_s: 0.05 } });
