@@ -26,7 +26,7 @@ const eventOf = (event: { readonly type: string }): string =>
 const MESSAGE_EVENTS: EventFormat = {
   keepAlive: eventOf({ type: 'ping' }),
   eventOf: (event) => eventOf(event as MessageEvent),
-  errorOf: (thrown, requestId) => anthropicError(thrown, anthropicStatusOf(thrown), requestId),
+  errorsOf: (thrown, requestId) => [anthropicError(thrown, anthropicStatusOf(thrown), requestId)],
   end: '',
 };
 

@@ -11,8 +11,8 @@ export interface EventFormat {
   readonly keepAlive: string;
   /** Returns the text of one event. */
   eventOf(value: unknown): string;
-  /** Returns the event for an error, which ends a stream. */
-  errorOf(thrown: unknown, requestId: string): unknown;
+  /** Returns the events that end a stream after an error. */
+  errorsOf(thrown: unknown, requestId: string): readonly unknown[];
   /** Text behind the last event of a whole answer. */
   readonly end: string;
 }
@@ -21,7 +21,7 @@ export interface EventFormat {
 const OPENAI_EVENTS: EventFormat = {
   keepAlive: EVENT_KEEP_ALIVE,
   eventOf: (value) => `data: ${JSON.stringify(value)}\n\n`,
-  errorOf: openAiError,
+  errorsOf: (thrown) => [openAiError(thrown)],
   end: 'data: [DONE]\n\n',
 };
 
@@ -68,7 +68,8 @@ export async function sendEvents(
     if (!answer) throw error;
     ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
     log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
-    answer.end(format.eventOf(format.errorOf(error, String(ctx.state['requestId']))));
+    const last = format.errorsOf(error, String(ctx.state['requestId']));
+    answer.end(last.map((event) => format.eventOf(event)).join(''));
   } finally {
     clearTimeout(quiet);
   }
