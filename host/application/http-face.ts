@@ -44,6 +44,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
         const media = await services.openMedia();
         return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
       },
+      responsesOf: (userId) => services.responses.of(userId),
     },
     sockets: { limits: config.sockets, models },
     tempDir: () => services.uploads.path(),

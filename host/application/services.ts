@@ -21,6 +21,7 @@ import { EndpointRegistry } from '../endpoints/index.ts';
 import { remembered } from '../core/remembered.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
+import { ResponseStores } from './ports/response-stores.ts';
 import { httpPort, networkFrom, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelStore } from '../models/index.ts';
@@ -62,6 +63,8 @@ export class Services {
   readonly tasks: TaskQueue | undefined;
   /** Defined together with `tasks`. */
   readonly webhooks: Webhooks | undefined;
+  /** The stored responses of OpenAI's API. */
+  readonly responses: ResponseStores;
   readonly uploads: ProcessFolder;
   /** Folder of artifacts: decoded audio and uploads. */
   readonly artifactsDir: string;
@@ -157,6 +160,7 @@ export class Services {
         log,
         telemetry,
       });
+    this.responses = new ResponseStores({ storage: this.storage, config: config.openai.responses, log });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
     this.uploads = new ProcessFolder(this.artifactsDir);
   }
@@ -258,6 +262,7 @@ export class Services {
     await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();
     await this.apiKeys?.close();
+    await this.responses.stop();
     await this.storage.close();
     await this.uploads.remove();
     await this.#native?.catch(() => {}); // its compilers end with the signal

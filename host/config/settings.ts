@@ -153,6 +153,12 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'openai.enabled', kind: 'boolean', env: 'OPENAI_ENDPOINT_ENABLED' },
   { key: 'openai.strict', kind: 'boolean', env: 'AANA_OPENAI_STRICT' },
   { key: 'openai.aliases', kind: 'json', env: 'AANA_OPENAI_ALIASES' },
+  { key: 'openai.responses.retention', kind: 'number', env: 'AANA_OPENAI_RESPONSES_RETENTION' },
+  {
+    key: 'openai.responses.maximum_stored_bytes_per_user',
+    kind: 'number',
+    env: 'AANA_OPENAI_RESPONSES_MAXIMUM_STORED_BYTES_PER_USER',
+  },
   { key: 'telemetry.metrics', kind: 'boolean', env: 'AANA_METRICS' },
   { key: 'webhook.hmac_secret', kind: 'text', env: 'WEBHOOK__HMAC_SECRET' },
   { key: 'webhook.retry_attempts', kind: 'number', env: 'WEBHOOK__RETRY_ATTEMPTS' },

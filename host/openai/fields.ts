@@ -10,6 +10,8 @@ export interface IdleField {
   readonly neutral?: readonly unknown[];
   /** Whether the parameter changes no answer anywhere, so that it is never reported. */
   readonly isHarmless?: true;
+  /** Whether a request with the parameter is refused, because it asks for another answer than this server can give. */
+  readonly isRefused?: true;
 }
 
 /** The parameters of a route: those that have an effect, with their schemas, and those that have none. */
@@ -31,7 +33,8 @@ const HEADER_NAME = /^[\w.-]{1,64}$/;
 
 /**
  * Checks a request against the parameters of its route. Throws `ValidationError`, whose `data.param` names the first
- * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`.
+ * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`, unless
+ * a request with it is always refused.
  */
 export function readRequest<Shape extends z.core.$ZodShape>(
   { schema, idle }: RequestFields<Shape>,
@@ -45,7 +48,7 @@ export function readRequest<Shape extends z.core.$ZodShape>(
     if (Object.hasOwn(schema.shape, name)) continue;
     const field = Object.hasOwn(idle, name) ? idle[name] : undefined;
     if (value === null || field?.isHarmless || field?.neutral?.some((one) => isSame(one, value))) continue;
-    if (strict) throw unsupported(name, field?.why ?? 'this server does not know it');
+    if (strict || field?.isRefused) throw unsupported(name, field?.why ?? 'this server does not know it');
     if (ignored.length < MAX_IGNORED) ignored.push(HEADER_NAME.test(name) ? name : '?');
   }
   return { request: result.data, ignored };

@@ -36,6 +36,20 @@ export { type IdleField, invalidValue, readRequest, type RequestFields, unsuppor
 export { formReader } from './form-input.ts';
 export { deploymentFor, findModel, type ModelDirectory, resolveModel, type ServedModel } from './model-directory.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
+export { itemPage } from './responses/item-page.ts';
+export type { Item } from './responses/items.ts';
+export { readInput } from './responses/read-input.ts';
+export { DeletedResponse, InputTokens, ItemList, ModelResponse, newResponse } from './responses/response-answer.ts';
+export { inputTokensArguments, RESPONSE_BLAME, responseArguments } from './responses/response-call.ts';
+export { ResponseEvent } from './responses/response-event.ts';
+export {
+  INPUT_TOKENS_FIELDS,
+  InputTokensRequest,
+  RESPONSE_FIELDS,
+  ResponseRequest,
+} from './responses/response-fields.ts';
+export { readHistory, requireResponse, type ResponseStore } from './responses/response-store.ts';
+export { ResponseWriter, wholeResponse } from './responses/response-writer.ts';
 export {
   DETOKENIZE_FIELDS,
   Detokenized,

@@ -3,6 +3,7 @@ import { TRANSCRIPTION_FIELDS, TRANSLATION_FIELDS } from './audio/audio-fields.t
 import { CHAT_FIELDS } from './chat/chat-fields.ts';
 import { COMPLETION_FIELDS } from './completions/completion-fields.ts';
 import type { RequestFields } from './fields.ts';
+import { INPUT_TOKENS_FIELDS, RESPONSE_FIELDS } from './responses/response-fields.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokens/token-fields.ts';
 import { EMBEDDING_FIELDS } from './vectors/embedding-fields.ts';
 import { RERANK_FIELDS } from './vectors/rerank.ts';
@@ -16,6 +17,8 @@ export interface DocumentedRoute {
 /** The routes with parameters, for the documentation. */
 export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/chat/completions', fields: CHAT_FIELDS },
+  { route: 'POST /v1/responses', fields: RESPONSE_FIELDS },
+  { route: 'POST /v1/responses/input_tokens', fields: INPUT_TOKENS_FIELDS },
   { route: 'POST /v1/completions', fields: COMPLETION_FIELDS },
   { route: 'POST /v1/tokenize', fields: TOKENIZE_FIELDS },
   { route: 'POST /v1/detokenize', fields: DETOKENIZE_FIELDS },
@@ -69,14 +72,31 @@ Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, 
 | 400 | null, \`missing_required_parameter\`, \`unsupported_parameter\` | a parameter is wrong or missing, or cannot be honoured |
 | 400 | \`invalid_value\` | the file is no audio or video, is damaged, or has no audio track |
 | 400 | \`context_length_exceeded\` | the dialog is longer than the context of the model |
+| 400 | \`previous_response_not_found\` | the user has no such response, or one that it continues was removed |
 | 401 | \`invalid_api_key\` | the key is missing, unknown or expired |
 | 403 | \`insufficient_permissions\` | the scopes of the key do not allow the path |
-| 404 | \`model_not_found\`, \`unknown_url\` | no model has the name; no route has the path |
+| 404 | \`model_not_found\`, \`response_not_found\`, \`unknown_url\` | no model has the name; the user has no such response; no route has the path |
 | 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\`, or a file than \`limits.max_file_bytes\` |
 | 429 | \`rate_limit_exceeded\` | over a rate limit; \`retry-after\` has the time to wait |
 | 503, 504 | the name of the error, such as \`deployment_full\` | try again later |
 
-An error in a stream is the last event, and no \`[DONE]\` follows. Every answer has \`x-request-id\`, which is in the log, too.
+An error in a stream is the last event, and no \`[DONE]\` follows; a response ends with the event \`response.failed\`. Every answer has \`x-request-id\`, which is in the log, too.
+
+## Responses
+
+\`POST /v1/responses\` gives the answer of a chat completion as a list of items: \`reasoning\`, \`message\` and \`function_call\`. A response is stored with the items that it was given, for the user of the API key, unless the request has \`"store": false\`. \`GET\` and \`DELETE /v1/responses/{id}\` and \`GET /v1/responses/{id}/input_items\` read and remove it; a key with scopes needs \`/v1/responses/*\` for them.
+
+\`\`\`ts
+const first = await client.responses.create({ model: 'llm_deployment', input: 'Who wrote Faust?' });
+const second = await client.responses.create({ model: 'llm_deployment', input: 'When?', previous_response_id: first.id });
+\`\`\`
+
+- A response with \`previous_response_id\` continues the dialog of that response, without its \`instructions\`. Together they may have as many bytes as one request (\`limits.max_json_bytes\`).
+- An \`item_reference\` stands for the newest stored item with its id.
+- Reasoning is readable text in \`content\`, not a summary, and clients can send it back.
+- A response is kept for \`openai.responses.retention\` seconds after it was stored or continued. Over \`openai.responses.maximum_stored_bytes_per_user\`, those that were not used for longest are removed.
+- A response whose client leaves, or whose stream fails, is not stored.
+- There are no responses in the background, no conversations, no prompt templates and no tools of the server. A request for one of them is refused.
 
 ## Audio
 
@@ -96,7 +116,7 @@ for await (const event of stream) if (event.type === 'transcript.text.delta') pr
 
 ## Parameters
 
-A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
+A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). One whose state is *refused* asks for another answer than the server can give, so it is always refused. Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
 
 ${parameterTables(DOCUMENTED_ROUTES)}`;
 }
@@ -114,9 +134,9 @@ function section(route: string, { schema, idle }: RequestFields): string {
       'has an effect',
       descriptionOf(value as Readonly<Record<string, unknown>>),
     ]),
-    ...Object.entries(idle).map(([name, { why, isHarmless }]) => [
+    ...Object.entries(idle).map(([name, { why, isHarmless, isRefused }]) => [
       `\`${name}\``,
-      isHarmless ? 'accepted' : 'no effect',
+      isRefused ? 'refused' : isHarmless ? 'accepted' : 'no effect',
       why,
     ]),
   ];

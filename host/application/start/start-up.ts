@@ -36,6 +36,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   failed.signal.throwIfAborted();
   for (const endpoint of endpoints.list()) await endpoint.initialize?.();
   await startTasks(options);
+  if (options.config.openai.enabled && (await options.services.canOpenStorage())) options.services.responses.start();
 }
 
 /**

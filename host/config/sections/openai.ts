@@ -20,4 +20,24 @@ export const OpenAiConfig = z.strictObject({
     .describe(
       'Further names of models, such as `{"gpt-4o-mini": "llm_deployment"}`. Each stands for a deployment, the id of a model, or one of these with `:adapter`.',
     ),
+  responses: z
+    .strictObject({
+      retention: z
+        .number()
+        .min(0)
+        .max(31_536_000)
+        .default(2_592_000)
+        .describe(
+          'Time for which the host keeps a response after it was stored or continued, in seconds; 0 keeps it without limit.',
+        ),
+      maximum_stored_bytes_per_user: z
+        .int()
+        .min(0)
+        .default(2 ** 30)
+        .describe(
+          'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are removed. 0 is no limit. Without API keys, all callers are one user.',
+        ),
+    })
+    .prefault({})
+    .describe('The stored responses of `/v1/responses`.'),
 });

@@ -99,7 +99,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one(
     'StorageFull',
     ['unavailable', 'too-large'],
-    'An upload does not fit on the disk of the server, or a plugin exceeds its limit of stored data.',
+    'An upload does not fit on the disk of the server, or a plugin or a user exceeds its limit of stored data.',
   ),
   one('DiskFullException', 'unavailable', 'Decoded media does not fit on the disk of the server.', {
     data: 'directory',
@@ -123,6 +123,13 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('UnsupportedParameter', 'bad-request', 'A parameter of a request below `/v1` has no effect here.', {
     data: 'param',
   }),
+  one('ResponseNotFound', 'not-found', 'The user has no stored response with this id.', { data: 'param' }),
+  one(
+    'PreviousResponseNotFound',
+    'bad-request',
+    'The user has no stored response with the id in `previous_response_id`, or one that it continues was removed.',
+    { data: 'param' },
+  ),
   // Tasks and stored things.
   one('NotFoundException', ['not-found', 404], 'No such task or other stored object exists.', {
     data: 'table, id',

@@ -30,12 +30,12 @@ export function toolArguments({
   const allowed = typeof choice === 'object' && choice?.type === 'allowed_tools' ? choice.allowed_tools : undefined;
   const given = tools ?? [];
   const named = typeof choice === 'object' && choice?.type === 'function' ? choice.function.name : undefined;
-  if (named !== undefined) requireTool(given, named, 'tool_choice');
+  if (named !== undefined) requireTool(given, named);
   if (choice === 'required' && given.length === 0) throw invalidValue('tool_choice', 'the request has no tools');
   for (const {
     function: { name },
   } of allowed?.tools ?? [])
-    requireTool(given, name, 'tool_choice.allowed_tools.tools');
+    requireTool(given, name);
   const names = new Set(allowed?.tools.map((tool) => tool.function.name));
   const usable = allowed ? given.filter((tool) => names.has(tool.function.name)) : given;
   return {
@@ -46,7 +46,7 @@ export function toolArguments({
   };
 }
 
-function requireTool(tools: readonly ToolDefinition[], name: string, param: string): void {
+function requireTool(tools: readonly ToolDefinition[], name: string): void {
   if (!tools.some((tool) => tool.function.name === name))
-    throw invalidValue(param, `the tools of the request have no function ${JSON.stringify(name.slice(0, 64))}`);
+    throw invalidValue('tool_choice', `the tools of the request have no function ${JSON.stringify(name.slice(0, 64))}`);
 }

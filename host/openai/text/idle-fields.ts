@@ -1,13 +1,8 @@
 import type { IdleField } from '../fields.ts';
 
-/** Parameters of requests for texts that have no effect. */
-export const TEXT_IDLE = {
-  user: { why: 'the user of the API key counts', isHarmless: true },
-  safety_identifier: { why: 'the user of the API key counts', isHarmless: true },
-  metadata: { why: 'answers are not stored', isHarmless: true },
-  prompt_cache_key: { why: 'equal beginnings of prompts are found without it', isHarmless: true },
+/** Parameters that have no effect in any request for texts. */
+export const COMMON_TEXT_IDLE = {
   prompt_cache_retention: { why: 'the deployment decides (prompt_cache)', isHarmless: true },
-  store: { why: 'answers are not stored', neutral: [false] },
   service_tier: { why: 'all requests are served alike', neutral: ['auto', 'default', 'standard_only'] },
   moderation: { why: 'texts are not moderated' },
   cache_prompt: { why: 'the deployment decides', neutral: [true] },
@@ -22,4 +17,14 @@ export const TEXT_IDLE = {
   priority: { why: 'requests of a user are served in turn', neutral: [0] },
   truncate_prompt_tokens: { why: 'give overflow' },
   echo: { why: 'only completions have it', neutral: [false] },
+} as const satisfies Readonly<Record<string, IdleField>>;
+
+/** Parameters without effect in requests whose answers are not stored. */
+export const TEXT_IDLE = {
+  user: { why: 'the user of the API key counts', isHarmless: true },
+  safety_identifier: { why: 'the user of the API key counts', isHarmless: true },
+  metadata: { why: 'answers are not stored', isHarmless: true },
+  prompt_cache_key: { why: 'equal beginnings of prompts are found without it', isHarmless: true },
+  store: { why: 'answers are not stored', neutral: [false] },
+  ...COMMON_TEXT_IDLE,
 } as const satisfies Readonly<Record<string, IdleField>>;

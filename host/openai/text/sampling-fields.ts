@@ -7,8 +7,8 @@ const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(
 
 const JsonSchema = z.union([z.record(z.string(), z.unknown()), z.boolean(), z.string()]);
 
-/** Sampling parameters of requests for texts: those of OpenAI's API, then the extensions of vLLM and llama-server. */
-export const samplingFields = {
+/** How the tokens of an answer are chosen, and what ends it: parameters of OpenAI's API, then the extensions of vLLM and llama-server. */
+export const tokenFields = {
   temperature: own.temperature.check(z.describe("0 is greedy. Default: the deployment's.")),
   top_p: own.top_p,
   frequency_penalty: own.frequency_penalty,
@@ -16,8 +16,6 @@ export const samplingFields = {
   logit_bias: own.logit_bias,
   seed: optional(z.int()).describe('Two seeds that differ by a multiple of 2^32 are the same.'),
   stop: optional(z.union([z.string().min(1), own.stop])).describe('A text or at most 16 texts that end the answer.'),
-  n: own.n,
-  max_tokens: optional(z.int().min(1)),
   top_k: optional(z.int().min(-1)).describe('0 and -1 are off.'),
   min_p: own.min_p,
   typical_p: own.typical_p,
@@ -38,6 +36,13 @@ export const samplingFields = {
   bad_words: own.bad_words,
   stop_token_ids: own.stop_token_ids,
   reproducible: own.reproducible,
+} as const;
+
+/** Sampling parameters of requests for texts: those of OpenAI's API, and the extensions of vLLM and llama-server. */
+export const samplingFields = {
+  ...tokenFields,
+  n: own.n,
+  max_tokens: optional(z.int().min(1)),
   structured_outputs: own.structured_outputs.check(z.describe('The form of the answer, as in vLLM.')),
   guided_json: optional(JsonSchema).describe('A JSON Schema that the answer obeys, as in vLLM.'),
   guided_regex: optional(z.string()).describe('A regular expression that the whole answer matches, as in vLLM.'),

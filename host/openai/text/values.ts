@@ -31,6 +31,16 @@ export interface AnswerHead {
 }
 
 /** Returns the head of a new answer. Its id is `prefix` and 32 hexadecimal digits. */
-export function newHead(prefix: 'chatcmpl-' | 'cmpl-' | 'msg_', model: string): AnswerHead {
-  return { id: prefix + newId().replaceAll('-', ''), created: Math.floor(Date.now() / 1000), model };
+export function newHead(prefix: 'chatcmpl-' | 'cmpl-' | 'msg_' | 'resp_', model: string): AnswerHead {
+  return { id: prefixedId(prefix), created: nowS(), model };
+}
+
+/** Returns a new id as in OpenAI's API: `prefix` and 32 hexadecimal digits. */
+export function prefixedId(prefix: string): string {
+  return prefix + newId().replaceAll('-', '');
+}
+
+/** Seconds since the epoch. */
+export function nowS(): number {
+  return Math.floor(Date.now() / 1000);
 }

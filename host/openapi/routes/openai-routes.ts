@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import {
   ChatCompletion,
   ChatCompletionChunk,
@@ -5,10 +6,15 @@ import {
   Completion,
   CompletionChunk,
   CompletionRequest,
+  DeletedResponse,
   Detokenized,
   DetokenizeRequest,
+  InputTokens,
+  InputTokensRequest,
+  ItemList,
   Model,
   ModelList,
+  ModelResponse,
   OriginalChatChunk,
   OriginalChatCompletion,
   OriginalChatRequest,
@@ -19,13 +25,16 @@ import {
   EmbeddingRequest,
   Ranking,
   RerankRequest,
+  ResponseEvent,
+  ResponseRequest,
   TranscriptionAnswer,
   TranscriptionEvent,
   TranscriptionRequest,
   TranslationAnswer,
   TranslationRequest,
 } from '../../openai/index.ts';
-import { answers, type RouteDefinition } from './route-definition.ts';
+import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
+import { choice } from './values.ts';
 
 const RUN_FAILURES = [401, 403, 404, 429, 500, 503, 504] as const;
 
@@ -73,6 +82,59 @@ export const OPENAI_ROUTES = {
       404: { description: 'No such model.', schema: OriginalNotFound },
     },
     fails: [403, 429, 500, 503, 504],
+  },
+  createResponse: {
+    id: 'create_response',
+    method: 'post',
+    path: '/v1/responses',
+    summary: 'Answers a dialog whose earlier turns may be stored, as in OpenAI’s API',
+    tag: 'openai',
+    body: ResponseRequest,
+    answers: { 200: { description: 'The response.', schema: ModelResponse, events: ResponseEvent } },
+    fails: RUN_FAILURES,
+  },
+  inputTokens: {
+    id: 'count_input_tokens',
+    method: 'post',
+    path: '/v1/responses/input_tokens',
+    summary: 'The number of tokens of the dialog of a response',
+    tag: 'openai',
+    body: InputTokensRequest,
+    answers: answers('The number.', InputTokens),
+    fails: RUN_FAILURES,
+  },
+  getResponse: {
+    id: 'retrieve_response',
+    method: 'get',
+    path: '/v1/responses/{response_id}',
+    summary: 'A stored response',
+    tag: 'openai',
+    query: z.object({ stream: z.boolean().optional().describe('Only false: no response is made in the background.') }),
+    answers: answers('The response.', ModelResponse),
+    fails: [401, 403, 404, ...DATABASE_FAILURES],
+  },
+  deleteResponse: {
+    id: 'delete_response',
+    method: 'delete',
+    path: '/v1/responses/{response_id}',
+    summary: 'Removes a stored response with its items',
+    tag: 'openai',
+    answers: answers('The response is removed.', DeletedResponse),
+    fails: [401, 403, 404, ...DATABASE_FAILURES],
+  },
+  inputItems: {
+    id: 'list_input_items',
+    method: 'get',
+    path: '/v1/responses/{response_id}/input_items',
+    summary: 'The items that a stored response was given',
+    tag: 'openai',
+    query: z.object({
+      after: z.string().max(256).optional().describe('The id of the last item of the page before.'),
+      limit: z.int().min(1).max(100).default(20),
+      order: choice(['asc', 'desc']).describe('Default: desc, the newest item first.'),
+    }),
+    answers: answers('A page of items.', ItemList),
+    fails: [401, 403, 404, ...DATABASE_FAILURES],
   },
   completions: {
     id: 'create_completion',

@@ -43,6 +43,7 @@ export const PATH_PARAMETERS = {
   key_id: z.string(),
   subscription_id: z.string(),
   model: z.string(),
+  response_id: z.string(),
 } as const;
 
 /** A value that nobody changes any more. */

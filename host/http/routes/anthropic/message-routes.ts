@@ -4,7 +4,6 @@ import {
   chatRequest,
   COUNT_TOKENS_FIELDS,
   countArguments,
-  type MessageEvent,
   MessageEvents,
   MESSAGES_FIELDS,
   messageOf,
@@ -15,17 +14,14 @@ import { chatArguments, newHead, resolveModel, unsupported } from '../../../open
 import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
-import { type EventFormat, sendEvents } from '../openai/event-stream.ts';
+import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../openai/openai-request.ts';
 import { serveRoute } from '../serve-route.ts';
 
-const eventOf = (event: { readonly type: string }): string =>
-  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-
 /** The events of Anthropic's API, whose names are their types. */
 const MESSAGE_EVENTS: EventFormat = {
-  keepAlive: eventOf({ type: 'ping' }),
-  eventOf: (event) => eventOf(event as MessageEvent),
+  keepAlive: namedEvent({ type: 'ping' }),
+  eventOf: namedEvent,
   errorsOf: (thrown, requestId) => [anthropicError(thrown, anthropicStatusOf(thrown), requestId)],
   end: '',
 };

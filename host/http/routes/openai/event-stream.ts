@@ -17,7 +17,12 @@ export interface EventFormat {
   readonly end: string;
 }
 
-/** The events of OpenAI's API: `data: {…}` for each value, and `data: [DONE]` at the end. */
+/** Returns the text of an event that has its name in `type`. */
+export function namedEvent(event: unknown): string {
+  return `event: ${(event as { readonly type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The events of chat completions: `data: {…}` for each value, and `data: [DONE]` at the end. */
 const OPENAI_EVENTS: EventFormat = {
   keepAlive: EVENT_KEEP_ALIVE,
   eventOf: (value) => `data: ${JSON.stringify(value)}\n\n`,

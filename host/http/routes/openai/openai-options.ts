@@ -1,5 +1,5 @@
 import type { UploadedFile } from '../../../endpoints/index.ts';
-import type { ModelDirectory } from '../../../openai/index.ts';
+import type { ModelDirectory, ResponseStore } from '../../../openai/index.ts';
 import type { AudioReference } from '../../../schemas/index.ts';
 
 /** Settings of the routes below `/v1`. */
@@ -11,6 +11,8 @@ export interface OpenAiRoutesOptions {
   readonly models: ModelDirectory;
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
   readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
+  /** Returns the stored responses of a user, or those of all callers if API keys are off (null). */
+  readonly responsesOf: (userId: string | null) => ResponseStore;
 }
 
 /** Decoded audio, as an argument of `transcribe`. Disposing it removes its files. */

@@ -8,6 +8,8 @@ import { completionsRoute } from './completions-route.ts';
 import { modelRoutes } from './models-route.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 import { originalChatRoute } from './original-chat-route.ts';
+import { responsesRoute } from './responses-route.ts';
+import { storedResponsesRoutes } from './stored-responses-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
 import { vectorRoutes } from './vector-routes.ts';
 
@@ -26,6 +28,8 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   }
   modelRoutes(router, options);
   chatRoute(router, options);
+  responsesRoute(router, options);
+  storedResponsesRoutes(router, options);
   completionsRoute(router, options);
   tokenRoutes(router, options);
   originalChatRoute(router, options);

@@ -1,0 +1,83 @@
+import type { Config } from '../../config/index.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import type { ResponseStore } from '../../openai/index.ts';
+import { Pruner, type Storage, type StoredItem } from '../../storage/index.ts';
+
+export interface ResponseStoresOptions {
+  readonly storage: Storage;
+  readonly config: Config['openai']['responses'];
+  readonly log: Logger;
+}
+
+/** The stored responses of OpenAI's API, which are removed after a time. */
+export class ResponseStores {
+  readonly #storage: Storage;
+  readonly #maxBytes: number | undefined;
+  readonly #pruner: Pruner;
+  #isPruning = false;
+
+  constructor({ storage, config, log }: ResponseStoresOptions) {
+    this.#storage = storage;
+    this.#maxBytes = config.maximum_stored_bytes_per_user || undefined;
+    this.#pruner = new Pruner({
+      storage,
+      log,
+      what: 'responses',
+      retentionMs: config.retention * 1000,
+      prune: (repositories, before, limit) => repositories.pruneResponses(before, limit),
+    });
+  }
+
+  /** Begins to remove old responses. The first stored response does this, too. May be called twice. */
+  start(): void {
+    if (this.#isPruning) return;
+    this.#isPruning = true;
+    this.#pruner.start();
+  }
+
+  /** May be called twice. */
+  stop(): Promise<void> {
+    return this.#pruner.stop();
+  }
+
+  /** Returns the responses of a user, or those of all callers where the host requires no keys (null). */
+  of(userId: string | null): ResponseStore {
+    const storage = this.#storage;
+    return {
+      save: async (response, input) => {
+        const { output, ...body } = response;
+        const row = {
+          id: response.id,
+          previousId: response.previous_response_id,
+          body: JSON.stringify(body),
+          input: input.map(storedItem),
+          output: output.map(storedItem),
+        };
+        await storage.write((repositories) => repositories.responsesOf(userId).save(row, this.#maxBytes));
+        this.start();
+      },
+      find: async (id) => {
+        const found = await storage.read((repositories) => repositories.responsesOf(userId).read(id));
+        return found && { ...JSON.parse(found.body), output: found.output.map(parsed) };
+      },
+      findInput: async (id) => {
+        const found = await storage.read((repositories) => repositories.responsesOf(userId).input(id));
+        return found?.map(parsed);
+      },
+      findItem: async (id) => {
+        const found = await storage.read((repositories) => repositories.responsesOf(userId).findItem(id));
+        return found === undefined ? undefined : parsed(found);
+      },
+      chain: (id) => storage.read((repositories) => repositories.responsesOf(userId).chain(id)),
+      chainItems: async (id) => {
+        const items = await storage.read((repositories) => repositories.responsesOf(userId).chainItems(id));
+        return items.map(parsed);
+      },
+      delete: (id) => storage.write((repositories) => repositories.responsesOf(userId).delete(id)),
+    };
+  }
+}
+
+const storedItem = (item: { readonly id: string }): StoredItem => ({ id: item.id, json: JSON.stringify(item) });
+
+const parsed = (json: string) => JSON.parse(json);

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+
+const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
+
+/** An id that a client may give to an item. Ids of this server are `msg_`, `rs_` or `fc_` and 32 hexadecimal digits. */
+const ItemId = z.string().regex(/^[\x21-\x7e]{1,256}$/, 'must have 1 to 256 characters of ASCII without spaces');
+
+const shared = {
+  id: optional(ItemId),
+  status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
+};
+
+/** Contents that no language model of this server takes. They are read so that the error can name them. */
+const Image = z.object({ type: z.literal('input_image') });
+const File = z.object({ type: z.literal('input_file') });
+const Audio = z.object({ type: z.literal('input_audio') });
+
+const InputPart = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('input_text'), text: z.string() }),
+  z.object({ type: z.literal('output_text'), text: z.string() }),
+  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  Image,
+  File,
+  Audio,
+]);
+export type InputPart = z.output<typeof InputPart>;
+
+const InputContent = z.union([z.string(), z.array(InputPart)]);
+
+const InputMessage = z.object({
+  type: z.literal('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: InputContent,
+  ...shared,
+});
+
+const InputCall = z.object({
+  type: z.literal('function_call'),
+  call_id: z.string().min(1).max(256),
+  name: z.string(),
+  arguments: z.string(),
+  ...shared,
+});
+
+const InputCallOutput = z.object({
+  type: z.literal('function_call_output'),
+  call_id: z.string().min(1).max(256),
+  output: InputContent,
+  ...shared,
+});
+
+const InputReasoning = z.object({
+  type: z.literal('reasoning'),
+  summary: optional(z.array(z.object({ type: z.literal('summary_text'), text: z.string() }))),
+  content: optional(z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() }))),
+  ...shared,
+});
+
+const ItemReference = z.object({ type: z.literal('item_reference'), id: ItemId });
+
+/** Adds the type where OpenAI's API lets clients leave it out: of messages, and of references. */
+function withType(item: unknown): unknown {
+  if (typeof item !== 'object' || item === null || ('type' in item && item.type != null)) return item;
+  return { ...item, type: 'role' in item || !('id' in item) ? 'message' : 'item_reference' };
+}
+
+/**
+ * An item of `input`. Keys that only answers have, such as `annotations`, are dropped, because clients send answers back
+ * as they came.
+ */
+export const InputItem = z.preprocess(
+  withType,
+  z.discriminatedUnion('type', [InputMessage, InputCall, InputCallOutput, InputReasoning, ItemReference], {
+    error: 'must be one of message, function_call, function_call_output, reasoning and item_reference',
+  }),
+);
+export type InputItem = z.output<typeof InputItem>;

@@ -1,0 +1,66 @@
+import type { ChatRequest } from '../chat/chat-fields.ts';
+import { invalidValue } from '../fields.ts';
+import type { Item, Part } from './items.ts';
+
+type Message = ChatRequest['messages'][number];
+
+/**
+ * Returns the messages of a dialog. Reasoning, a text and calls of functions that follow each other are one message of
+ * the assistant, as in chat completions. Throws `InvalidParameter` for the output of a call that the dialog does not
+ * have.
+ */
+export function messagesOf(instructions: string | null | undefined, items: readonly Item[]): Message[] {
+  if (items.length === 0) throw invalidValue('input', 'it has no items');
+  const messages: Message[] = [];
+  const calls = new Set<string>();
+  if (instructions != null) messages.push({ role: 'developer', content: instructions });
+  for (const item of items) {
+    if (item.type === 'function_call') calls.add(item.call_id);
+    if (item.type === 'function_call_output' && !calls.has(item.call_id))
+      throw invalidValue('input', `there is no function_call with the call_id ${JSON.stringify(item.call_id)}`);
+    const last = messages.at(-1);
+    const next = messageOf(item);
+    if (last && continues(last, next)) join(last, next);
+    else messages.push(next);
+  }
+  return messages.map((message) => (isBare(message) ? { ...message, content: '' } : message));
+}
+
+function messageOf(item: Item): Message {
+  switch (item.type) {
+    case 'message':
+      return { role: item.role, content: item.content.map(textPart) };
+    case 'reasoning':
+      return { role: 'assistant', reasoning_content: item.content.map(({ text }) => text).join('\n') };
+    case 'function_call': {
+      const { call_id: id, name, arguments: text } = item;
+      return { role: 'assistant', tool_calls: [{ id, type: 'function', function: { name, arguments: text } }] };
+    }
+    case 'function_call_output': {
+      const { call_id: id, output } = item;
+      return { role: 'tool', tool_call_id: id, content: typeof output === 'string' ? output : output.map(textPart) };
+    }
+  }
+}
+
+function textPart(part: Part) {
+  return part.type === 'refusal' ? part : { type: 'text' as const, text: part.text };
+}
+
+/** Whether two messages are one: the answers of a model are reasoning, then a text, then calls. */
+function continues(last: Message, next: Message): boolean {
+  if (last.role !== 'assistant' || next.role !== 'assistant') return false;
+  const stage = ({ content, tool_calls: calls }: Message): number => (calls ? 2 : content == null ? 0 : 1);
+  return stage(next) > stage(last) || (stage(last) === 2 && stage(next) === 2);
+}
+
+function join(last: Message, { content, tool_calls: calls }: Message): void {
+  if (content != null) last.content = content;
+  if (!calls) return;
+  last.tool_calls ??= [];
+  last.tool_calls.push(...calls);
+}
+
+/** Whether a message of the assistant has only reasoning, as an answer that was cut before its text. */
+const isBare = ({ role, content, tool_calls: calls }: Message): boolean =>
+  role === 'assistant' && content == null && !calls;

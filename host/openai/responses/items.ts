@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import { AnswerLogprobs } from '../text/answer-values.ts';
+
+const Status = z.enum(['in_progress', 'completed', 'incomplete']);
+export type ItemStatus = z.output<typeof Status>;
+
+const OutputText = z.object({
+  type: z.literal('output_text'),
+  text: z.string(),
+  annotations: z.array(z.never()).describe('Always empty.'),
+  logprobs: AnswerLogprobs.shape.content.describe('Of each token, with `include`.'),
+});
+const Refusal = z.object({ type: z.literal('refusal'), refusal: z.string() });
+const InputText = z.object({ type: z.literal('input_text'), text: z.string() });
+const ReasoningText = z.object({ type: z.literal('reasoning_text'), text: z.string() });
+
+/** A part of an answer while it is streamed. */
+export const OutputPart = z.discriminatedUnion('type', [OutputText, ReasoningText]);
+export type OutputPart = z.output<typeof OutputPart>;
+
+const Part = z.discriminatedUnion('type', [InputText, OutputText, Refusal]);
+export type Part = z.output<typeof Part>;
+
+export const MessageItem = z.object({
+  type: z.literal('message'),
+  id: z.string(),
+  status: Status,
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.array(Part),
+});
+
+export const ReasoningItem = z.object({
+  type: z.literal('reasoning'),
+  id: z.string(),
+  status: Status,
+  summary: z.array(z.object({ type: z.literal('summary_text'), text: z.string() })),
+  content: z.array(ReasoningText),
+});
+
+export const CallItem = z.object({
+  type: z.literal('function_call'),
+  id: z.string(),
+  status: Status,
+  call_id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+
+const CallOutputItem = z.object({
+  type: z.literal('function_call_output'),
+  id: z.string(),
+  status: Status,
+  call_id: z.string(),
+  output: z.union([z.string(), z.array(Part)]),
+});
+
+/** An item of an answer. */
+export const OutputItem = z.discriminatedUnion('type', [MessageItem, ReasoningItem, CallItem]);
+export type OutputItem = z.output<typeof OutputItem>;
+
+/** An item of a dialog: of an answer, or of the input of a request with everything that the request left out. */
+export const Item = z.discriminatedUnion('type', [MessageItem, ReasoningItem, CallItem, CallOutputItem]);
+export type Item = z.output<typeof Item>;

@@ -1,0 +1,72 @@
+import { invalidValue, unsupported } from '../fields.ts';
+import { prefixedId } from '../text/values.ts';
+import type { InputItem, InputPart } from './input-items.ts';
+import type { Item, Part } from './items.ts';
+
+/** Prefixes of ids of items by their type, as in OpenAI's API. */
+export const ID_PREFIXES = {
+  message: 'msg_',
+  reasoning: 'rs_',
+  function_call: 'fc_',
+  function_call_output: 'fco_',
+} as const satisfies Readonly<Record<Item['type'], string>>;
+
+/** Finds an item by its id, among those that the user has stored. */
+export type FindItem = (id: string) => Promise<Item | undefined>;
+
+/**
+ * Returns the items of an input, with ids, and with stored items in the place of references. Throws errors that name the
+ * parameter for contents that no model takes, for references to nothing, and for ids that occur twice.
+ */
+export async function readInput(input: string | readonly InputItem[], find: FindItem): Promise<Item[]> {
+  const given: readonly InputItem[] =
+    typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
+  const items: Item[] = [];
+  for (const [index, item] of given.entries()) items.push(await itemOf(item, `input[${index}]`, find));
+  const ids = new Set<string>();
+  for (const [index, { id }] of items.entries()) {
+    if (ids.has(id)) throw invalidValue(`input[${index}].id`, `another item of the input has the id ${id}`);
+    ids.add(id);
+  }
+  return items;
+}
+
+async function itemOf(item: InputItem, param: string, find: FindItem): Promise<Item> {
+  if (item.type === 'item_reference') {
+    const found = await find(item.id);
+    if (!found) throw invalidValue(`${param}.id`, `there is no stored item ${item.id}`);
+    return found;
+  }
+  const head = { id: item.id ?? prefixedId(ID_PREFIXES[item.type]), status: item.status ?? ('completed' as const) };
+  switch (item.type) {
+    case 'function_call': {
+      const { call_id, name, arguments: text } = item;
+      return { type: item.type, ...head, call_id, name, arguments: text };
+    }
+    case 'function_call_output': {
+      const { call_id, output } = item;
+      return {
+        type: item.type,
+        ...head,
+        call_id,
+        output: typeof output === 'string' ? output : partsOf(output, `${param}.output`),
+      };
+    }
+    case 'reasoning':
+      return { type: item.type, ...head, summary: item.summary ?? [], content: item.content ?? [] };
+    case 'message': {
+      const { role, content } = item;
+      const type = role === 'assistant' ? 'output_text' : 'input_text';
+      const parts = typeof content === 'string' ? [{ type, text: content } as const] : content;
+      return { type: item.type, ...head, role, content: partsOf(parts, `${param}.content`) };
+    }
+  }
+}
+
+function partsOf(parts: readonly InputPart[], param: string): Part[] {
+  return parts.map((part, index) => {
+    if (part.type === 'input_text' || part.type === 'refusal') return part;
+    if (part.type === 'output_text') return { ...part, annotations: [], logprobs: [] };
+    throw unsupported(`${param}[${index}].type`, `the model takes no content of the type ${part.type}`);
+  });
+}

@@ -1,0 +1,73 @@
+import { chatArguments } from '../chat/chat-call.ts';
+import type { ChatRequest } from '../chat/chat-fields.ts';
+import { invalidValue } from '../fields.ts';
+import type { ResolvedModel } from '../model-directory.ts';
+import { messagesOf } from './item-messages.ts';
+import type { Item } from './items.ts';
+import { INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
+
+/** The parameters that cause errors of deployments, by the names of these errors. */
+export const RESPONSE_BLAME = { PromptTooLongException: 'input' } as const;
+
+/**
+ * Returns the arguments of `chat` and `chat_stream` for a request whose dialog has these items. A response is a chat
+ * completion in another form. Throws errors that name the wrong parameter.
+ */
+export function responseArguments(
+  request: ResponseRequest,
+  items: readonly Item[],
+  resolved: ResolvedModel,
+): Record<string, unknown> {
+  const { max_output_tokens: maxTokens, include, top_logprobs: top, ...rest } = request;
+  const hasLogprobs = include?.includes(INCLUDE_LOGPROBS) === true;
+  if (top && !hasLogprobs) throw invalidValue('top_logprobs', `it needs ${INCLUDE_LOGPROBS} in include`);
+  return chatArguments(
+    {
+      ...rest,
+      ...promptOf(request, items),
+      max_completion_tokens: maxTokens,
+      ...(hasLogprobs && { logprobs: true, top_logprobs: top }),
+    },
+    resolved,
+  );
+}
+
+/** Returns the arguments of `tokenize` for a request whose dialog has these items. */
+export function inputTokensArguments(
+  request: InputTokensRequest,
+  items: readonly Item[],
+  resolved: ResolvedModel,
+): Record<string, unknown> {
+  const { dialog, tools, chat_template_kwargs } = chatArguments({ ...request, ...promptOf(request, items) }, resolved);
+  return {
+    dialog,
+    ...(tools !== undefined && { tools }),
+    ...(chat_template_kwargs !== undefined && { chat_template_kwargs }),
+  };
+}
+
+function promptOf(request: InputTokensRequest, items: readonly Item[]) {
+  const { instructions, reasoning, text, truncation, overflow } = request;
+  return {
+    messages: messagesOf(instructions, items),
+    tools: request.tools?.map(({ type, ...definition }) => ({ type, function: definition })),
+    tool_choice: toolChoiceOf(request.tool_choice),
+    reasoning_effort: reasoning?.effort,
+    response_format: formatOf(text?.format),
+    overflow: overflow ?? (truncation === 'auto' ? ('truncate_middle' as const) : undefined),
+  } satisfies Partial<ChatRequest>;
+}
+
+function toolChoiceOf(choice: ResponseRequest['tool_choice']): ChatRequest['tool_choice'] {
+  if (choice == null || typeof choice === 'string') return choice;
+  if (choice.type === 'function') return named(choice);
+  return { type: choice.type, allowed_tools: { mode: choice.mode, tools: choice.tools.map(named) } };
+}
+
+const named = ({ type, name }: { readonly type: 'function'; readonly name: string }) => ({ type, function: { name } });
+
+function formatOf(format: NonNullable<ResponseRequest['text']>['format']): ChatRequest['response_format'] {
+  if (format?.type !== 'json_schema') return format;
+  const { type, name, description, schema, strict } = format;
+  return { type, json_schema: { name, schema, ...(description != null && { description }), strict } };
+}

@@ -1,0 +1,122 @@
+import * as z from 'zod';
+import { chatOptions, Overflow, ToolDefinition } from '../../schemas/index.ts';
+import { ChatRequest } from '../chat/chat-fields.ts';
+import type { RequestFields } from '../fields.ts';
+import { COMMON_TEXT_IDLE } from '../text/idle-fields.ts';
+import { tokenFields } from '../text/sampling-fields.ts';
+import { InputItem } from './input-items.ts';
+
+const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
+
+const { description, name, parameters, strict } = ToolDefinition.shape.function.shape;
+const functionType = z.literal('function', { error: 'this server has only tools of the type function' });
+
+export const FunctionTool = z.object({ type: functionType, name, description, parameters, strict });
+
+export const ToolChoice = z.union([
+  z.enum(['none', 'auto', 'required']),
+  z.object({ type: functionType, name: z.string() }),
+  z.object({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']),
+    tools: z.array(z.object({ type: functionType, name: z.string() })),
+  }),
+]);
+
+export const TextFormat = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
+    type: z.literal('json_schema'),
+    name: z.string().max(256),
+    description: optional(z.string()),
+    schema: z.record(z.string(), z.unknown()),
+    strict: optional(z.boolean()),
+  }),
+]);
+
+/** Tells that answers have the log-probabilities of their tokens. */
+export const INCLUDE_LOGPROBS = 'message.output_text.logprobs';
+
+const MAX_ITEMS = 10_000;
+const metadataText = (most: number): z.ZodString => z.string().max(most, `must have at most ${most} characters`);
+
+/** The parameters that decide about the prompt. */
+const promptFields = {
+  model: ChatRequest.shape.model,
+  input: z
+    .union([z.string(), z.array(InputItem).max(MAX_ITEMS)])
+    .describe(
+      'A text, or items: messages with texts, `function_call`, `function_call_output`, `reasoning` and `item_reference`.',
+    ),
+  instructions: optional(z.string()).describe('A system message for this response only.'),
+  previous_response_id: optional(z.string()).describe('A stored response that this one continues.'),
+  tools: optional(z.array(FunctionTool)).describe('Functions that the model may call.'),
+  tool_choice: optional(ToolChoice).describe(
+    '`none`, `auto`, `required`, one function, or `allowed_tools`: some of the tools.',
+  ),
+  parallel_tool_calls: chatOptions.parallel_tool_calls,
+  reasoning: optional(z.object({ effort: ChatRequest.shape.reasoning_effort })).describe(
+    "`effort` is an argument of the model's chat template; `none` also sets `enable_thinking` to false.",
+  ),
+  text: optional(z.object({ format: optional(TextFormat) })).describe('`format`: the form of the answer.'),
+  truncation: optional(z.enum(['auto', 'disabled'])).describe(
+    '`auto`: a prompt that is too long loses its oldest turns. Default: it is refused.',
+  ),
+  overflow: optional(Overflow),
+  chat_template_kwargs: ChatRequest.shape.chat_template_kwargs,
+};
+
+/** The parameters of `POST /v1/responses` that have an effect. */
+export const ResponseRequest = z.object({
+  ...promptFields,
+  stream: optional(z.boolean()),
+  store: optional(z.boolean()).describe('Whether the response can be retrieved and continued. Default: true.'),
+  metadata: optional(
+    z
+      .record(metadataText(64), metadataText(512))
+      .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 keys'),
+  ).describe('Texts that the response keeps.'),
+  max_output_tokens: ChatRequest.shape.max_completion_tokens,
+  include: optional(
+    z.array(z.enum([INCLUDE_LOGPROBS, 'reasoning.encrypted_content', 'message.input_image.image_url'])),
+  ).describe(`\`${INCLUDE_LOGPROBS}\` has an effect. Reasoning is always told, and not encrypted.`),
+  top_logprobs: optional(z.int().min(0).max(20)),
+  ...tokenFields,
+  reasoning_format: chatOptions.reasoning_format,
+  user: optional(z.string()).describe('The response keeps it. The user of the API key counts.'),
+  safety_identifier: optional(z.string()).describe('The response keeps it.'),
+  prompt_cache_key: optional(z.string()).describe(
+    'The response keeps it. Equal beginnings of prompts are found without it.',
+  ),
+});
+export type ResponseRequest = z.output<typeof ResponseRequest>;
+
+const REFUSED = {
+  background: { why: 'a response is made while its request waits', neutral: [false], isRefused: true },
+  conversation: { why: 'this server has no conversations; use previous_response_id', isRefused: true },
+  prompt: { why: 'this server has no prompt templates', isRefused: true },
+} as const;
+
+/** All parameters of `POST /v1/responses`. */
+export const RESPONSE_FIELDS = {
+  schema: ResponseRequest,
+  idle: {
+    ...COMMON_TEXT_IDLE,
+    ...REFUSED,
+    prompt_cache_options: { why: 'the deployment decides (prompt_cache)', isHarmless: true },
+    stream_options: { why: 'events have no padding', isHarmless: true },
+    max_tool_calls: { why: 'the server runs no tools', isHarmless: true },
+    n: { why: 'a response has one answer', neutral: [1] },
+    best_of: { why: 'a response has one answer', neutral: [1] },
+    context_management: { why: 'dialogs are not compacted; use truncation' },
+  },
+} as const satisfies RequestFields;
+
+/** All parameters of `POST /v1/responses/input_tokens`. */
+export const InputTokensRequest = z.object(promptFields);
+export type InputTokensRequest = z.output<typeof InputTokensRequest>;
+export const INPUT_TOKENS_FIELDS = {
+  schema: InputTokensRequest,
+  idle: { ...REFUSED, personality: { why: 'no model knows it' } },
+} as const satisfies RequestFields;
