@@ -56,7 +56,9 @@ export class OpenSocket implements SocketChannel {
     const { signal } = this.#ending;
     const sent = new Promise<void>((resolve, reject) => {
       signal.throwIfAborted();
-      this.#socket.send(JSON.stringify(value), (error) => (error ? reject(error) : resolve()));
+      this.#socket.send(JSON.stringify(value), (error) =>
+        error ? reject(cancelledError(`the client closed the connection: ${error.message}`)) : resolve(),
+      );
       if (this.#socket.bufferedAmount <= this.#maxBufferedBytes) resolve();
     });
     return raceAbort(sent, signal);

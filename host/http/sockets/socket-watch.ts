@@ -29,7 +29,7 @@ export class SocketWatch {
     this.#pinging = setInterval(() => {
       if (!this.#isAlive && !isPaused())
         return end('SocketLost', `the client has not answered a ping for ${pingS} seconds`);
-      this.#isAlive = false;
+      this.#isAlive = isPaused(); // answers may wait unread, so the client gets a whole interval after a pause
       ping();
     }, pingS * 1000);
     this.#idle = setTimeout(() => {

@@ -197,6 +197,14 @@ Sockets('read no more from a client than the deployment takes, and notice when i
   await quiet(one);
 });
 
+Sockets('do not take a client for lost whose answers to pings were not read', async () => {
+  await using one = await appWith({ sockets: { ...LIMITS, ping_interval_s: 0.3 } });
+  const client = await SocketClient.open(`${socketUrl(one)}?language=late`);
+  const messages = await client.transcribe(...Array.from({ length: 60 }, () => SECOND));
+  assert.equal(messages.at(-2).text, String(60 * 16_000));
+  assert.equal(await client.closed, { code: 1000, reason: '' });
+});
+
 Sockets('compute no more for a client than it reads, and go on when it reads again', async () => {
   const parrot = app.handle(ParrotDeployment, 'parrot');
   const client = await SocketClient.open(`${url}?language=flood`);
