@@ -110,7 +110,7 @@ for await (const event of stream) if (event.type === 'transcript.text.delta') pr
 \`\`\`
 
 - \`diarized_json\` says who speaks: \`A\`, \`B\` and so on. It needs a \`SpeakerDiarizationDeployment\`, too. A stream of it has the segments when all of them are known.
-- Segments of \`verbose_json\` lack \`seek\`, \`tokens\`, \`temperature\` and \`compression_ratio\`.
+- Segments of \`verbose_json\` have all keys of OpenAI's, because typed clients need them. \`tokens\` is empty, because no deployment tells tokens; \`temperature\` is that of the request; \`seek\` is \`start\` in hundredths of a second.
 - \`usage\` has the seconds of the audio, rounded up. Events of streams have no \`usage\`.
 - A translation is into English, and needs a model that knows other languages: not \`tiny.en\`.
 

@@ -8,6 +8,7 @@ import {
   VerboseTranscription,
 } from '../../transcripts/index.ts';
 import type { TranscriptionRequest, TranslationRequest } from './audio-fields.ts';
+import { VerboseSegment, verboseSegment } from './verbose-segments.ts';
 
 const usage = z.object({
   type: z.literal('duration'),
@@ -17,7 +18,7 @@ const usage = z.object({
 const Text = z.object({ text: z.string(), usage });
 const Verbose = z.object({
   ...VerboseTranscription.shape,
-  segments: z.optional(VerboseTranscription.shape.segments),
+  segments: z.array(VerboseSegment).optional(),
   usage,
 });
 const Diarized = z.object({ ...DiarizedTranscription.shape, usage });
@@ -35,31 +36,45 @@ export interface HeardAudio {
 
 /** Returns the answer to a request: an object, or the text of the forms that are text. */
 export function transcriptionAnswer(
-  { response_format: format, timestamp_granularities: times }: TranscriptionRequest,
+  request: TranscriptionRequest,
   output: AsrOutput,
   audio: HeardAudio,
 ): z.input<typeof TranscriptionAnswer> | string {
+  const { response_format: format, timestamp_granularities: times } = request;
   if (format === 'diarized_json') return { ...toDiarizedJson(output, audio), usage: usageOf(audio) };
   if (format !== 'verbose_json') return plainAnswer(format, output, audio);
-  const { segments, words = [], ...facts } = toVerboseJson(output, audio);
+  const { segments, words = [], ...facts } = verboseAnswer(output, audio, request);
   const wanted = times ?? ['segment'];
   return {
     ...facts,
     ...(wanted.includes('segment') && { segments }),
     ...(wanted.includes('word') && { words }),
-    usage: usageOf(audio),
   };
 }
 
 /** Returns the answer to a request for a translation: an object, or the text of the forms that are text. */
 export function translationAnswer(
-  { response_format: format }: TranslationRequest,
+  request: TranslationRequest,
   output: AsrOutput,
   audio: HeardAudio,
 ): z.input<typeof TranslationAnswer> | string {
+  const { response_format: format } = request;
   if (format !== 'verbose_json') return plainAnswer(format, output, audio);
   // The language is that of the text, as in OpenAI's API.
-  return { ...toVerboseJson(output, audio, 'translate'), language: 'english', usage: usageOf(audio) };
+  return { ...verboseAnswer(output, audio, request), task: 'translate', language: 'english' };
+}
+
+function verboseAnswer(
+  output: AsrOutput,
+  audio: HeardAudio,
+  { temperature }: TranscriptionRequest | TranslationRequest,
+): z.input<typeof Verbose> {
+  const { segments, ...facts } = toVerboseJson(output, audio);
+  return {
+    ...facts,
+    segments: segments.map((segment) => verboseSegment(segment, temperature ?? 0)),
+    usage: usageOf(audio),
+  };
 }
 
 function plainAnswer(

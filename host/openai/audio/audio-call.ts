@@ -27,6 +27,9 @@ export function transcriptionParams(request: TranscriptionRequest): Record<strin
     throw invalidValue('response_format', `a stream has the forms ${STREAMED_FORMATS.join(', ')}`);
   if (include?.includes('logprobs'))
     throw unsupported('include', 'deployments of speech to text do not tell the log-probabilities of tokens');
+  for (const name of ['known_speaker_names', 'known_speaker_references'] as const)
+    if (request[name]?.length)
+      throw unsupported(name, 'voices are not compared with references; the answer names speakers A, B and so on');
   refuseVadSettings(request.chunking_strategy);
   return {
     ...sharedParams(request),

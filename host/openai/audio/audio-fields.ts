@@ -55,6 +55,8 @@ export const TranscriptionRequest = z.object({
     'Sends each segment when it is final, as events. For `json`, `text` and `diarized_json`.',
   ),
   include: optional(z.array(z.string())).describe('`logprobs` is refused, because no model tells them.'),
+  known_speaker_names: optional(z.array(z.string())).describe('Refused, because voices are not compared with others.'),
+  known_speaker_references: optional(z.array(z.string())).describe('Refused, like `known_speaker_names`.'),
   chunking_strategy: optional(z.union([z.literal('auto'), ServerVad])).describe(
     '`auto` or `{type: server_vad}`. Speech is always found first, with the thresholds of the server; others are refused.',
   ),

@@ -85,7 +85,11 @@ Audio('verbose_json has the times that the request asks for', async () => {
   checkText(usual.text);
   assert.equal([usual.language, usual.usage, usual.words], ['english', USAGE, undefined]);
   assert.ok(Math.abs(usual.duration - 11) < 0.1);
-  assert.ok(usual.segments!.length > 0 && usual.segments!.every(({ avg_logprob: mean }) => mean < 0));
+  assert.ok(usual.segments!.length > 0);
+  for (const { avg_logprob: mean, compression_ratio: ratio, seek, start, temperature, tokens } of usual.segments!) {
+    assert.ok(mean < 0 && ratio > 0.5 && ratio < 2.4 && Math.abs(seek - start * 100) <= 0.5);
+    assert.equal([temperature, tokens], [0, []]);
+  }
   const words = await verbose(['word']);
   assert.is(words.segments, undefined);
   assert.equal(words.words!.map(({ word }) => word).join(' '), words.text);
@@ -134,6 +138,7 @@ Audio('errors are the typed exceptions of the client', async () => {
       'timestamp_granularities[0]',
       /word/,
     ],
+    [{ known_speaker_names: ['ada'] }, 'known_speaker_names', /not compared/],
     [{ include: ['logprobs'] }, 'include', /log-probabilities/],
     [{ chunking_strategy: { type: 'server_vad', threshold: 0.3 } }, 'chunking_strategy.threshold', /thresholds/],
     [{ chunking_strategy: { type: 'manual' as never } }, 'chunking_strategy', /./],
