@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { runContained } from '../../../processes/index.ts';
+import { pythonPackages } from '../python-packages.ts';
 
 /**
  * Returns the yt-dlp that the environment names, else the published one, which is installed once into the cache;
@@ -11,28 +10,14 @@ import { runContained } from '../../../processes/index.ts';
 export async function testYtDlp(): Promise<string | undefined> {
   const given = process.env['AANA_TEST_YT_DLP'];
   if (given) return given;
-  const folder = join(process.env['AANA_CACHE_DIR'] || tmpdir(), 'test-yt-dlp');
+  const folder = await pythonPackages('test-yt-dlp', '--no-deps', 'yt-dlp');
+  if (folder === undefined) return undefined;
   const program = join(folder, 'yt-dlp');
-  if (existsSync(program)) return program;
-  const fresh = `${folder}-${process.pid}`;
-  try {
-    await mkdir(fresh, { recursive: true });
-    const { code } = await runContained(
-      'python3',
-      ['-m', 'pip', 'install', '--quiet', '--no-deps', '--target', join(fresh, 'lib'), 'yt-dlp'],
-      { timeoutMs: 120_000 },
-    );
-    if (code !== 0) return undefined;
-    await writeFile(
-      join(fresh, 'yt-dlp'),
-      `#!/bin/sh\nPYTHONPATH="${join(folder, 'lib')}" exec python3 -m yt_dlp "$@"\n`,
-    );
-    await chmod(join(fresh, 'yt-dlp'), 0o755);
-    await rename(fresh, folder);
-    return program;
-  } catch {
-    return existsSync(program) ? program : undefined;
-  } finally {
-    await rm(fresh, { recursive: true, force: true });
+  if (!existsSync(program)) {
+    const fresh = `${program}-${process.pid}`;
+    const script = `#!/bin/sh\nPYTHONPATH="${join(folder, 'lib')}" exec python3 -m yt_dlp "$@"\n`;
+    await writeFile(fresh, script, { mode: 0o755 });
+    await rename(fresh, program);
   }
+  return program;
 }

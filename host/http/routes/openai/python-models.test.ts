@@ -1,0 +1,141 @@
+// Raw answers of the routes below /v1, checked strictly by the models of OpenAI's package for Python.
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { cannotRun } from '../../../engines/fixtures/real-models.ts';
+import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from '../../../index.ts';
+import { speechPath } from '../../../test/helpers/media/media.ts';
+import { testModel } from '../../../test/helpers/models.ts';
+import { pythonPackages } from '../../../test/helpers/python-packages.ts';
+import { skip } from '../../../test/skip.ts';
+import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
+
+const Models = suite('answers for OpenAI’s package for Python');
+const VERSION = '3.54.0';
+/** Reads lines of a type's name and a text in JSON. Writes what is wrong with each, or null. */
+const CHECK = `
+import importlib, json, sys
+from pydantic import TypeAdapter
+for line in sys.stdin:
+    name, text = json.loads(line)
+    module, _, kind = name.rpartition(".")
+    adapter = TypeAdapter(getattr(importlib.import_module(module), kind))
+    try:
+        adapter.validate_json(text, strict=True)
+        print("null")
+    except Exception as error:
+        print(json.dumps(str(error)))
+`;
+let at: AudioApp;
+let packages = '';
+let speech: Blob;
+
+Models.before(async () => {
+  const embedder = await testModel('all-minilm-l6-v2');
+  speech = new Blob([await readFile(speechPath())]);
+  at = await startAudioApp({
+    prepare: (app) => {
+      const user_config = { model_id: embedder, model_kwargs: { n_threads: 1, n_ctx: 256 } };
+      app.registerDeployment('minilm', LlamaEmbeddingDeployment.options({ user_config }));
+      app.registerDeployment('speakers', SpeakerDiarizationDeployment.options({ user_config: { threads: 1 } }));
+    },
+  });
+});
+Models.after(async () => at?.[Symbol.asyncDispose]());
+
+/** Texts by their type, a name below `openai.types`. */
+type Answers = readonly (readonly [type: string, ...texts: string[]])[];
+
+/** Asserts that each text is valid JSON of its type. */
+async function check(...answers: Answers): Promise<void> {
+  const cases = answers.flatMap(([type, ...texts]) => texts.map((text) => [`openai.types.${type}`, text] as const));
+  const python = spawn('python3', ['-c', CHECK], { env: { ...process.env, PYTHONPATH: join(packages, 'lib') } });
+  python.stdin.end(cases.map((one) => JSON.stringify(one)).join('\n'));
+  const [output, failure] = await Promise.all([text(python.stdout), text(python.stderr)]);
+  const problems = output.trim().split('\n');
+  assert.is(problems.length, cases.length, failure);
+  for (const [n, problem] of problems.entries()) assert.is(problem, 'null', cases[n]?.join(' '));
+}
+
+/** Returns the text of each event of a stream but the last one, which is `[DONE]`. */
+function eventsOf(stream: string): string[] {
+  const events = [...stream.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => data);
+  assert.is(events.pop(), '[DONE]', stream);
+  return events;
+}
+
+const post = async (path: string, body: object): Promise<string> => (await at.post(path, body)).text();
+
+async function upload(route: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ model: 'asr', ...fields })) form.append(name, value);
+  form.append('file', speech, 'speech.flac');
+  return (await fetch(`${at.url}/v1/audio/${route}`, { method: 'POST', body: form })).text();
+}
+
+const DIALOG = { model: 'tiny', messages: [{ role: 'user', content: 'Once' }], max_tokens: 4 };
+const PROMPT = { model: 'tiny', prompt: 'Once', max_tokens: 4, logprobs: 2 };
+
+Models('are valid for dialogs and texts', async () => {
+  const streamed = { stream: true, stream_options: { include_usage: true } };
+  const scores = { logprobs: true, top_logprobs: 2 };
+  await check(
+    ['chat.ChatCompletion', await post('/v1/chat/completions', { ...DIALOG, ...scores })],
+    [
+      'chat.ChatCompletionChunk',
+      ...eventsOf(await post('/v1/chat/completions', { ...DIALOG, ...scores, ...streamed, n: 2, temperature: 1 })),
+    ],
+    // With `logprobs` the first token of the prompt has null, as OpenAI answers, which the types do not allow.
+    ['Completion', await post('/v1/completions', { ...PROMPT, echo: true, logprobs: null })],
+    ['Completion', await post('/v1/completions', PROMPT)],
+    // Events before the end have no `finish_reason`, as in OpenAI's streams, which the types do not allow.
+    ['Completion', ...eventsOf(await post('/v1/completions', { ...PROMPT, ...streamed })).slice(-2)],
+  );
+});
+
+Models('are valid for embeddings and names of models', async () => {
+  const { data } = (await (await fetch(`${at.url}/v1/models`)).json()) as { data: object[] };
+  await check(
+    ['CreateEmbeddingResponse', await post('/v1/embeddings', { model: 'minilm', input: ['a', 'b'] })],
+    ['Model', ...data.map((model) => JSON.stringify(model))],
+  );
+});
+
+Models('are valid for audio', async () => {
+  const words = { response_format: 'verbose_json', 'timestamp_granularities[]': 'word' };
+  const speakers = { response_format: 'diarized_json' };
+  const stream = { stream: 'true' };
+  await check(
+    ['audio.Transcription', await upload('transcriptions')],
+    ['audio.TranscriptionVerbose', await upload('transcriptions', words)],
+    ['audio.TranscriptionVerbose', await upload('transcriptions', { response_format: 'verbose_json' })],
+    ['audio.TranscriptionDiarized', await upload('transcriptions', speakers)],
+    ['audio.TranscriptionStreamEvent', ...eventsOf(await upload('transcriptions', stream))],
+    ['audio.TranscriptionStreamEvent', ...eventsOf(await upload('transcriptions', { ...speakers, ...stream }))],
+  );
+});
+
+Models('are valid for failures', async () => {
+  const failures = [
+    await post('/v1/chat/completions', { ...DIALOG, model: 'none' }),
+    await post('/v1/completions', { ...PROMPT, max_tokens: -1 }),
+    await post('/v1/embeddings', {}),
+    await post('/v1/nothing', {}),
+    await upload('transcriptions', { language: 'klingon' }),
+    await upload('translations'),
+  ];
+  const errors = failures.map((failure) => (JSON.parse(failure) as { error: object }).error);
+  await check(['shared.ErrorObject', ...errors.map((error) => JSON.stringify(error))]);
+});
+
+const installed =
+  cannotRun === undefined ? await pythonPackages(`test-openai-${VERSION}`, `openai==${VERSION}`) : undefined;
+if (installed === undefined) {
+  skip('answers for OpenAI’s package for Python', cannotRun ?? 'pip cannot install openai for Python');
+} else {
+  packages = installed;
+  Models.run();
+}
