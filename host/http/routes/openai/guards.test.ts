@@ -1,5 +1,13 @@
 // Keys, limits and settings of the routes of OpenAI's API, with the official client.
-import OpenAI, { APIError, AuthenticationError, BadRequestError, PermissionDeniedError, RateLimitError } from 'openai';
+import OpenAI, {
+  APIError,
+  AuthenticationError,
+  BadRequestError,
+  NotFoundError,
+  PermissionDeniedError,
+  RateLimitError,
+  toFile,
+} from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Recorder } from '../../../application/fixtures/recorder.ts';
@@ -60,6 +68,13 @@ Guards('a key of ours is the key of the client; its scopes hold, and its user is
   assert.is(denied.code, 'insufficient_permissions');
   const { apiKey: all } = await at.app.apiKeys!.create({ user_id: 'bob', scopes: ['/v1/*'] });
   assert.is((await withKey(at, all).chat.completions.create(HELLO)).choices.length, 1);
+
+  const upload = async () => ({ file: await toFile(Buffer.from('audio'), 'a.wav'), model: 'whisper-1' });
+  await failure(client.audio.transcriptions.create(await upload()), PermissionDeniedError);
+  await failure(client.audio.translations.create(await upload()), PermissionDeniedError);
+  const missing = await failure(withKey(at, all).audio.transcriptions.create(await upload()), NotFoundError);
+  assert.is(missing.code, 'model_not_found');
+  assert.match(missing.message, /add a model of speech to text \(WhisperDeployment\) to its deployments/);
 });
 
 Guards('a limit has the headers and the exception of OpenAI', async () => {
