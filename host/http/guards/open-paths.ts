@@ -1,3 +1,4 @@
+import { CHAT_PAGE_PATHS } from '../pages/chat-page.ts';
 import { DOCS_PATHS } from '../pages/docs-page.ts';
 import { REDOC_PATHS } from '../pages/redoc-page.ts';
 
@@ -7,10 +8,15 @@ import { REDOC_PATHS } from '../pages/redoc-page.ts';
  */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/api/ready', '/readyz', '/livez']);
 
-/** Whole paths, so that a similar path does not open another route. */
-const DOCUMENTATION_PATHS: ReadonlySet<string> = new Set(['/openapi.json', ...DOCS_PATHS, ...REDOC_PATHS]);
+/** Pages, which hold nothing of a user. Whole paths, so that a similar path does not open another route. */
+const DOCUMENTATION_PATHS: ReadonlySet<string> = new Set([
+  '/openapi.json',
+  ...DOCS_PATHS,
+  ...REDOC_PATHS,
+  ...CHAT_PAGE_PATHS,
+]);
 
-/** Whether a path needs no API key, as in the original: the documentation and the health checks. */
+/** Whether a path needs no API key, as in the original: the pages and the health checks. */
 export function isOpenPath(path: string): boolean {
   return HEALTH_PATHS.has(path) || DOCUMENTATION_PATHS.has(path);
 }

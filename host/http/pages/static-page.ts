@@ -18,22 +18,35 @@ const POLICY =
   "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export function servePage(ctx: Context, { title, policy, styles, scripts, icon, id }: StaticPage): void {
-  const safe = title.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-  ctx.set('content-security-policy', `${POLICY}; ${policy}`);
-  ctx.type = 'text/html; charset=utf-8';
-  ctx.body = `<!doctype html>
+  serveHtml(
+    ctx,
+    policy,
+    `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${safe}</title>
+<title>${escaped(title)}</title>
 ${styles.map((href) => `<link rel="stylesheet" href="${href}">\n`).join('')}<link rel="icon" type="image/png" href="${icon}">
 </head>
 <body>
 <div id="${id}"></div>
 ${scripts.map((src) => `<script src="${src}"></script>\n`).join('')}</body>
 </html>
-`;
+`,
+  );
+}
+
+/** Sends a page with the policy of all pages and more directives. */
+export function serveHtml(ctx: Context, policy: string, html: string): void {
+  ctx.set('content-security-policy', `${POLICY}; ${policy}`);
+  ctx.type = 'text/html; charset=utf-8';
+  ctx.body = html;
+}
+
+/** Returns a text as HTML. */
+export function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 }
 
 /** A file of a page, read once. Browsers keep it for an hour and then ask whether it has changed. */

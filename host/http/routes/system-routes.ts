@@ -1,6 +1,7 @@
 import { Router } from '@koa/router';
 import { adminRoutes } from './admin-routes.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
+import { chatPageRoutes } from '../pages/chat-page.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
 import { buildOpenApi, SYSTEM_ROUTES } from '../../openapi/index.ts';
@@ -71,6 +72,7 @@ export function systemRoutes(options: HttpAppOptions): Router {
     serveUnchanged(ctx, etag, body);
   });
   docsRoutes(router, title, apiKeys !== undefined);
+  if (options.openai?.enabled) chatPageRoutes(router, title);
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
   if (apiKeys)
     adminRoutes(router, {

@@ -1,0 +1,55 @@
+import type { ChatChunk } from './api.ts';
+import { element } from './elements.ts';
+import { renderMarkdown } from './markdown.ts';
+
+/** One answer on the page, which grows while it is streamed. */
+export class AnswerView {
+  readonly root = element('article', 'turn assistant');
+  readonly #reasoning = element('p');
+  readonly #reasoningBox = element('details', 'reasoning', element('summary', '', 'Reasoning'), this.#reasoning);
+  readonly #body = element('div', 'body');
+  readonly #startedMs = performance.now();
+  #text = '';
+  #isDrawn = true;
+
+  constructor() {
+    this.#reasoningBox.hidden = true;
+    this.root.append(this.#reasoningBox, this.#body);
+  }
+
+  /** The text without the reasoning. */
+  get text(): string {
+    return this.#text;
+  }
+
+  add({ choices: [choice], usage }: ChatChunk): void {
+    if (choice?.delta.reasoning_content) {
+      this.#reasoningBox.hidden = false;
+      this.#reasoning.append(choice.delta.reasoning_content);
+    }
+    if (choice?.delta.content) {
+      this.#text += choice.delta.content;
+      this.#draw();
+    }
+    if (choice?.finish_reason === 'length') this.addFact('The limit of tokens has cut the answer.');
+    if (usage) {
+      const seconds = ((performance.now() - this.#startedMs) / 1000).toFixed(1);
+      this.addFact(`${usage.completion_tokens} tokens in ${seconds} s`);
+    }
+  }
+
+  /** Adds a line under the answer. */
+  addFact(text: string): void {
+    this.root.append(element('p', 'facts', text));
+  }
+
+  /** Draws the text at most once for each frame. */
+  #draw(): void {
+    if (!this.#isDrawn) return;
+    this.#isDrawn = false;
+    requestAnimationFrame(() => {
+      this.#isDrawn = true;
+      this.#body.replaceChildren(renderMarkdown(this.#text));
+    });
+  }
+}
