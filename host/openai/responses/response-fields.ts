@@ -38,6 +38,18 @@ export const TextFormat = z.discriminatedUnion('type', [
 /** Tells that answers have the log-probabilities of their tokens. */
 export const INCLUDE_LOGPROBS = 'message.output_text.logprobs';
 
+/** Values of `include`. All but the first ask for parts that no answer of this server has, so they change nothing. */
+const INCLUDABLE = [
+  INCLUDE_LOGPROBS,
+  'reasoning.encrypted_content',
+  'message.input_image.image_url',
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'computer_call_output.output.image_url',
+  'code_interpreter_call.outputs',
+] as const;
+
 const MAX_ITEMS = 10_000;
 const metadataText = (most: number): z.ZodString => z.string().max(most, `must have at most ${most} characters`);
 
@@ -78,9 +90,9 @@ export const ResponseRequest = z.object({
       .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 keys'),
   ).describe('Texts that the response keeps.'),
   max_output_tokens: ChatRequest.shape.max_completion_tokens,
-  include: optional(
-    z.array(z.enum([INCLUDE_LOGPROBS, 'reasoning.encrypted_content', 'message.input_image.image_url'])),
-  ).describe(`\`${INCLUDE_LOGPROBS}\` has an effect. Reasoning is always told, and not encrypted.`),
+  include: optional(z.array(z.enum(INCLUDABLE))).describe(
+    `\`${INCLUDE_LOGPROBS}\` has an effect. Reasoning is always told, and not encrypted.`,
+  ),
   top_logprobs: optional(z.int().min(0).max(20)),
   ...tokenFields,
   reasoning_format: chatOptions.reasoning_format,
