@@ -26,14 +26,14 @@ const blocks = ['docs/openai.md', 'README.md'].flatMap((page) =>
 
 // The newest versions that run on Node 20.
 const NPM = {
-  '@ai-sdk/openai-compatible': '1.0.61',
+  '@ai-sdk/openai-compatible': '2.0.92',
   '@langchain/core': '1.4.0',
   '@langchain/openai': '1.5.8',
-  ai: '5.0.277',
+  ai: '6.0.325',
   openai: '6.49.0',
   zod: '4.6.7',
 };
-const PYPI = { openai: '3.54.0' };
+const PYTHON_VERSION = '3.54.0';
 
 const Guide = suite('clients of the guide to OpenAI’s API');
 let at: OpenAiApp;
@@ -90,8 +90,11 @@ Guide('has all programs that the test knows, and no others', () => {
   assert.equal(files.filter((about) => /\.(mjs|py)$/.test(about)).sort(), Object.keys(OUTPUTS).sort());
 });
 
-const packages = cannotRun === undefined ? await npmPackages(NPM) : undefined;
-const pythonPath = cannotRun === undefined ? await pythonPackages(PYPI) : undefined;
+const packages = cannotRun === undefined ? await npmPackages('test-openai-clients', NPM) : undefined;
+const pythonPath =
+  cannotRun === undefined
+    ? await pythonPackages(`test-openai-${PYTHON_VERSION}`, `openai==${PYTHON_VERSION}`)
+    : undefined;
 
 for (const { about, text, page } of blocks) {
   const expected = OUTPUTS[about];
@@ -99,7 +102,7 @@ for (const { about, text, page } of blocks) {
   Guide(`${about} of ${page} runs as it is`, async () => {
     if (about.endsWith('.py')) {
       if (!pythonPath) return skip(about, 'pip cannot install its packages');
-      printed(await outputOf(about, text, 'python3', { PYTHONPATH: pythonPath }), expected);
+      printed(await outputOf(about, text, 'python3', { PYTHONPATH: join(pythonPath, 'lib') }), expected);
     } else {
       if (!packages) return skip(about, 'npm cannot install its packages');
       symlinkSync(join(packages, 'node_modules'), join(folder, 'node_modules'));

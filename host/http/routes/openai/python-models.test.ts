@@ -9,7 +9,7 @@ import { cannotRun } from '../../../engines/fixtures/real-models.ts';
 import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from '../../../index.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { testModel } from '../../../test/helpers/models.ts';
-import { pythonPackages } from '../../../test/helpers/python-packages.ts';
+import { pythonPackages } from '../../../test/helpers/installed-packages.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pythonPackages } from '../python-packages.ts';
+import { pythonPackages } from '../installed-packages.ts';
 
 /**
  * Returns the yt-dlp that the environment names, else the published one, which is installed once into the cache;
