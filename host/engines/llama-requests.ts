@@ -122,6 +122,7 @@ export class LlamaRequests {
       throw new InferenceException(this.#modelName, 'the engine ended the request');
     return {
       finish_reason: event.reason,
+      ...(event.stop !== undefined && { stop_reason: event.stop }),
       usage: {
         prompt_tokens: event.promptTokens,
         cached_tokens: event.reusedTokens,

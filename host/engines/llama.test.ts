@@ -176,8 +176,9 @@ Llama('says why an answer ended, its tokens and its times, when it is asked to',
   const { finish_reason: reason, usage, timings } = details;
   assert.equal([reason, usage.prompt_tokens, usage.completion_tokens], ['length', promptTokens, 20]);
   assert.ok(timings && Object.values(timings).every((ms) => ms >= 0) && timings.completion_ms > 0);
-  const again = ((await ask({ stop: [message.content.slice(6, 9)] })) as Answer).details;
-  assert.is(again.finish_reason, 'stop');
+  const stop = message.content.slice(6, 9);
+  const again = ((await ask({ stop: ['never', stop] })) as Answer).details;
+  assert.equal([again.finish_reason, again.stop_reason, details.stop_reason], ['stop', stop, undefined]);
   assert.ok(again.usage.completion_tokens < 20 && again.usage.cached_tokens > promptTokens / 2, JSON.stringify(again));
   assert.equal(Object.keys((await llm.call('chat', { dialog: QUESTION })) as object), ['message']);
   const batch = (await llm.call('generate_batch', {

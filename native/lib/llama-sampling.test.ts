@@ -59,7 +59,9 @@ test('an answer does not end before its least tokens, by an end token, a stop to
   const long = endOf(await llama.generate(prompt, { ...wantsEnd, minTokens: 10 }));
   assert.equal([long.completionTokens, long.reason], [10, 'stop']);
   const cats = { logitBias: [{ token: CAT, bias: 100 }], minTokens: 10 };
-  assert.is(endOf(await llama.generate(prompt, { ...cats, stop: ['cat'] })).completionTokens, 11);
+  const stopped = endOf(await llama.generate(prompt, { ...cats, stop: ['dog', 'cat'] }));
+  assert.equal([stopped.completionTokens, stopped.stop], [11, 'cat']);
+  assert.is(long.stop, undefined);
   const { text } = await llama.generate(prompt, { ...cats, stopTokenIds: [CAT] });
   assert.not.match(text, 'cat');
 });

@@ -69,6 +69,8 @@ export type LlamaEvent =
       readonly id: number;
       readonly type: 'end';
       readonly reason: LlamaFinishReason;
+      /** The stop text that ended the completion. Absent if none did. */
+      readonly stop?: string;
       readonly promptTokens: number;
       /** Prompt tokens whose keys and values were still cached from an earlier request. */
       readonly reusedTokens: number;

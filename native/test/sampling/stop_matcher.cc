@@ -2,6 +2,7 @@
 #include "core/llama/text/stop_matcher.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -15,28 +16,28 @@ namespace {
 
 using namespace aana::llama;
 
-// The text that is shown, and whether it was stopped, when the text comes in pieces of `length` bytes.
-std::pair<std::string, bool> Show(const std::string& text, const std::vector<std::string>& stops, size_t length) {
+// The text that is shown, and the stop string that ended it, when the text comes in pieces of `length` bytes.
+std::pair<std::string, std::optional<std::string>> Show(const std::string& text, const std::vector<std::string>& stops, size_t length) {
   StopMatcher matcher(stops);
   std::string shown;
   for (size_t begin = 0; begin < text.size(); begin += length) {
     const auto result = matcher.Push(std::string_view(text).substr(begin, length));
     shown += result.text;
-    if (result.stopped) return {shown, true};
+    if (result.stop) return {shown, result.stop};
   }
-  return {shown + matcher.Flush(), false};
+  return {shown + matcher.Flush(), std::nullopt};
 }
 
 // Without anything clever: the stop string that ends first; of several that end there, the longest.
-std::pair<std::string, bool> Expected(const std::string& text, const std::vector<std::string>& stops) {
+std::pair<std::string, std::optional<std::string>> Expected(const std::string& text, const std::vector<std::string>& stops) {
   for (size_t end = 1; end <= text.size(); end++) {
     size_t longest = 0;
     for (const auto& stop : stops) {
       if (!stop.empty() && std::string_view(text).substr(0, end).ends_with(stop)) longest = std::max(longest, stop.size());
     }
-    if (longest > 0) return {text.substr(0, end - longest), true};
+    if (longest > 0) return {text.substr(0, end - longest), text.substr(end - longest, longest)};
   }
-  return {text, false};
+  return {text, std::nullopt};
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ void TestStopMatcher() {
     Expect(matcher.Push("xab").text == "x", "what could begin it waits");
     Expect(matcher.Push("d").text == "abd", "then it is shown");
     Expect(matcher.Push("aab").text == "a", "a later beginning");
-    Expect(matcher.Push("c").stopped, "the end");
+    Expect(matcher.Push("c").stop == "abc", "the end");
   });
 }
 

@@ -121,10 +121,22 @@ Messages('an answer ends at its limit and with the context', async () => {
   assert.equal([cut.stop_reason, cut.usage.output_tokens], ['max_tokens', 12]);
   const full = await client.messages.create({
     model: 'tiny',
-    max_tokens: 100_000,
+    max_tokens: 5000,
     messages: [{ role: 'user', content: 'Once upon a time' }],
   });
   assert.is(full.stop_reason, 'model_context_window_exceeded');
+});
+
+Messages('an answer ends at a stop sequence, which it names', async () => {
+  const text = textOf(await client.messages.create({ ...COUNTING, max_tokens: 12 }));
+  const stop = text.slice(8, 12);
+  const request = { ...COUNTING, stop_sequences: ['never', stop] };
+  const whole = await client.messages.create(request);
+  const streamed = await client.messages.stream(request).finalMessage();
+  for (const message of [whole, streamed]) {
+    assert.equal([message.stop_reason, message.stop_sequence], ['stop_sequence', stop]);
+    assert.is(textOf(message), text.slice(0, text.indexOf(stop)));
+  }
 });
 
 Messages('an answer goes on with the last message, which counts', async () => {

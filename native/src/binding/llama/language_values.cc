@@ -80,6 +80,7 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("queueMs", event.timings.queue.count());
   object.Set("promptMs", event.timings.prompt.count());
   object.Set("completionMs", event.timings.completion.count());
+  if (!event.stop.empty()) object.Set("stop", event.stop);
   if (event.dropped.n_tokens > 0) object.Set("droppedTokens", event.dropped.n_tokens);
   if (event.dropped.n_messages > 0) object.Set("droppedMessages", event.dropped.n_messages);
 }

@@ -67,6 +67,7 @@ struct EndEvent {
   Timings timings;
   int32_t n_reasoning = 0;  // of the completion's tokens
   Dropped dropped = {};
+  std::string stop = {};  // the stop string that ended the completion; empty if none did
 };
 
 // Answers a CountRequest.

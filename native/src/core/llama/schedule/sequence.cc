@@ -90,7 +90,10 @@ Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& mem
   StopMatcher::Result shown{utf8_.Push(PieceOf(next_token_, model))};
   // As in vLLM: stop strings are looked for in the text after min_tokens.
   if (n_completion_ > sampling_.min_tokens) shown = stop_matcher_.Push(shown.text);
-  if (shown.stopped) return Ended(std::move(shown.text), FinishReason::kStop);
+  if (shown.stop) {
+    stop_ = std::move(*shown.stop);
+    return Ended(std::move(shown.text), FinishReason::kStop);
+  }
   auto* grammar = sampler_->grammar();
   if (grammar && grammar->IsComplete()) return Ended(std::move(shown.text) + stop_matcher_.Flush(), FinishReason::kStop);
   const bool is_last = n_completion_ == sampling_.max_tokens || (IsFull(n_context) && !CanShift());
@@ -153,7 +156,7 @@ std::optional<TextEvent> Sequence::TakePromptScores() {
   return event;
 }
 
-Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow(), 0, dropped_}}; }
+Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow(), 0, dropped_, stop_}}; }
 
 Timings Sequence::TimingsNow() const {
   const auto now = std::chrono::steady_clock::now();

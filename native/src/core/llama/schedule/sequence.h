@@ -138,6 +138,7 @@ class Sequence {
   std::optional<PromptScores> prompt_scores_;
   Utf8Stream utf8_;
   StopMatcher stop_matcher_;
+  std::string stop_;  // the stop string that came
   llama_token next_token_ = LLAMA_TOKEN_NULL;
   int32_t n_completion_ = 0;
   int32_t n_unsent_ = 0;  // tokens whose text is not in an event yet

@@ -37,17 +37,17 @@ StopMatcher::Result StopMatcher::Push(std::string_view text) {
   for (const char byte : text) {
     held_ += byte;
     // Of several that end here, the longest: it began first.
-    size_t n_stopped = 0;
+    const Stop* longest = nullptr;
     for (auto& stop : stops_) {
-      if (stop.Advance(byte)) n_stopped = std::max(n_stopped, stop.text.size());
+      if (stop.Advance(byte) && (!longest || stop.text.size() > longest->text.size())) longest = &stop;
     }
-    if (n_stopped == 0) continue;
-    held_.resize(held_.size() - n_stopped);
-    return {Flush(), true};
+    if (!longest) continue;
+    held_.resize(held_.size() - longest->text.size());
+    return {Flush(), longest->text};
   }
   size_t n_waiting = 0;
   for (const auto& stop : stops_) n_waiting = std::max(n_waiting, stop.n_matched);
-  Result result{held_.substr(0, held_.size() - n_waiting), false};
+  Result result{held_.substr(0, held_.size() - n_waiting)};
   held_.erase(0, result.text.size());
   return result;
 }

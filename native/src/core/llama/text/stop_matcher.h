@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,10 +15,10 @@ class StopMatcher {
   explicit StopMatcher(std::vector<std::string> stops);
 
   struct Result {
-    std::string text;  // what may be shown now
-    bool stopped = false;
+    std::string text;                      // what may be shown now
+    std::optional<std::string> stop = {};  // the stop string that came
   };
-  // After a result with `stopped` nothing more may be pushed.
+  // After a result with `stop` nothing more may be pushed.
   Result Push(std::string_view text);
 
   // The text that waited, when no more comes.
