@@ -31,9 +31,9 @@ const promptFields = {
   thinking: optional(Thinking).describe(
     '`enabled` and `disabled` set the argument `enable_thinking` of the chat template; `adaptive` leaves it to the model. `budget_tokens` has no effect.',
   ),
-  thread: optional(z.unknown()).describe(
-    'Refused, because the client sends the whole dialog; the official clients then do so by themselves.',
-  ),
+  thread: z
+    .optional(z.unknown())
+    .describe('Refused, because the client sends the whole dialog; the official clients then do so by themselves.'),
   output_config: optional(OutputConfig).describe(
     '`effort`: an argument of the chat template. `format`: a JSON Schema that the answer obeys.',
   ),

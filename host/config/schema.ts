@@ -6,9 +6,9 @@ import { DatabaseConfig } from './sections/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
 import { place } from './sections/fields.ts';
 import { LimitsConfig } from './sections/limits.ts';
-import { LogConfig } from './sections/log.ts';
 import { MediaConfig } from './sections/media.ts';
 import { ModelsConfig } from './sections/models.ts';
+import { LogConfig, TelemetryConfig } from './sections/observability.ts';
 import { OpenAiConfig } from './sections/openai.ts';
 import { OutgoingConfig } from './sections/outgoing.ts';
 import { PluginConfig, PluginGrant } from './sections/plugins.ts';
@@ -16,7 +16,6 @@ import { RateLimitsConfig } from './sections/rate-limits.ts';
 import { AllowedHosts, LISTEN_KEYS, TrustedProxies } from './sections/server.ts';
 import { SocketsConfig } from './sections/sockets.ts';
 import { TaskQueueConfig } from './sections/task-queue.ts';
-import { TelemetryConfig } from './sections/telemetry.ts';
 import { TlsConfig } from './sections/tls.ts';
 import { WebhookConfig } from './sections/webhooks.ts';
 

@@ -172,10 +172,12 @@ Guarded('are refused in documented ways: by every operation that needs a key, wi
   const guarded = operations.filter(({ security }) => security === undefined);
   assert.ok(guarded.length > 15, `${guarded.length} operations`);
   const expected = { 401: 'Unauthenticated', 403: 'Forbidden', 429: 'TooManyRequests', 503: 'Unavailable' };
+  const others: Record<string, string> = { openai: 'OpenAIError', anthropic: 'AnthropicError' };
   for (const { tags, responses } of guarded) {
+    const other = others[tags[0]!];
     for (const [status, name] of Object.entries(expected))
-      assert.equal(responses[status], {
-        $ref: `#/components/responses/${tags.includes('openai') ? 'OpenAIError' : name}`,
+      assert.equal(responses[other === 'AnthropicError' && status === '503' ? '529' : status], {
+        $ref: `#/components/responses/${other ?? name}`,
       });
   }
   const failures = operations.flatMap(({ security, responses }) =>

@@ -10,3 +10,12 @@ export const LogConfig = z.strictObject({
     ),
   format: z.enum(['text', 'json']).default('text').describe('Text for people, or one JSON object per line.'),
 });
+
+export const TelemetryConfig = z.strictObject({
+  metrics: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether `/metrics` is served for Prometheus. With API keys it needs the key of an admin. See [metrics.md](metrics.md).',
+    ),
+});
