@@ -12,4 +12,4 @@ export { KeyLookUps } from './key-look-ups.ts';
 export { API_KEY_PREFIX } from './key-text.ts';
 export { RateLimitHandler } from './rate-limit-handler.ts';
 export { networkOf, RateLimits, type RateLimitsConfig } from './rate-limits.ts';
-export { allowsPath, allowsResult, isScope, scopeOfPath, SCOPES } from './scopes.ts';
+export { allowedDeployments, allowsPath, allowsResult, isScope, scopeOfPath, SCOPES } from './scopes.ts';

@@ -1,11 +1,21 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { allowsPath, isScope } from './scopes.ts';
+import { allowedDeployments, allowsPath, isScope } from './scopes.ts';
 
 const Scopes = suite('scopes');
 
 Scopes('are parts of the host and paths', () => {
-  for (const good of ['endpoints', 'tasks', 'webhooks', 'admin', '/a', '/video/transcribe', '/video/*', '/a.b/c_d~e-f'])
+  for (const good of [
+    'endpoints',
+    'tasks',
+    'webhooks',
+    'admin',
+    '/a',
+    '/video/transcribe',
+    '/video/*',
+    '/a.b/c_d~e-f',
+    'model:llm',
+  ])
     assert.ok(isScope(good), good);
   for (const bad of [
     '',
@@ -20,6 +30,9 @@ Scopes('are parts of the host and paths', () => {
     '/a/*/b',
     '*',
     '/a?b',
+    'model:',
+    'model:a b',
+    'Model:a',
   ])
     assert.not.ok(isScope(bad), bad);
 });
@@ -40,11 +53,26 @@ Scopes('allow the named paths and no others', () => {
       ['/video', '/videos/a', '/tasks'],
     ],
     [['/api/*', '/tasks/*'], [], ['/api/keys', '/tasks/1']],
+    [
+      ['model:llm'],
+      ['/v1/models', '/v1/responses/1', '/chat/completions', '/asr/live'],
+      ['/v1', '/a', '/tasks', '/api/keys'],
+    ],
   ];
   for (const [scopes, allowed, refused] of cases) {
     for (const path of allowed) assert.ok(allowsPath(scopes, path), `${scopes} ${path}`);
     for (const path of refused) assert.not.ok(allowsPath(scopes, path), `${scopes} ${path}`);
   }
+});
+
+Scopes('of models allow these models, and a scope of the path allows all', () => {
+  const path = '/v1/chat/completions';
+  assert.is(allowedDeployments(null, path), null);
+  assert.is(allowedDeployments(['endpoints', 'model:llm'], path), null);
+  assert.is(allowedDeployments(['/v1/*', 'model:llm'], path), null);
+  assert.equal([...allowedDeployments(['model:llm', 'model:asr', 'tasks'], path)!], ['llm', 'asr']);
+  assert.equal([...allowedDeployments(['model:llm'], '/summarize')!], []);
+  assert.equal([...allowedDeployments(['tasks'], path)!], []);
 });
 
 Scopes.run();

@@ -8,11 +8,16 @@ export type Scope = (typeof SCOPES)[number];
 /** A path of an endpoint or a route, or all paths below it. */
 const PATH = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
 
+const MODEL = 'model:';
+/** Routes that run a model which the request names. */
+const MODEL_PATH = /^\/(v1\/|chat\/completions$|asr\/live$)/i;
+
 /**
- * Returns whether a text is a valid scope: one of {@link SCOPES}, a path such as `/video/transcribe`, or `/video/*`.
+ * Returns whether a text is a valid scope: one of {@link SCOPES}, a path such as `/video/transcribe`, `/video/*`, or
+ * `model:` with the name of a deployment.
  */
 export function isScope(text: string): boolean {
-  return (SCOPES as readonly string[]).includes(text) || PATH.test(text);
+  return (SCOPES as readonly string[]).includes(text) || PATH.test(text) || /^model:[^\s\p{C}]{1,255}$/u.test(text);
 }
 
 /** Returns the scope of a path. Routers ignore case, and so does this function. */
@@ -26,8 +31,22 @@ export function scopeOfPath(path: string): Scope {
   return 'endpoints';
 }
 
-/** Returns whether the scopes (null: all) allow a request to this path. */
+/** Returns whether the scopes (null: all) allow a request to this path, at least for some models. */
 export function allowsPath(scopes: readonly string[] | null, path: string): boolean {
+  return allowedDeployments(scopes, path)?.size !== 0;
+}
+
+/**
+ * Returns the deployments that the scopes (null: all) allow to requests to a path which name a model; null for all
+ * deployments. A scope for the path allows all of them, and each scope of a model one.
+ */
+export function allowedDeployments(scopes: readonly string[] | null, path: string): ReadonlySet<string> | null {
+  if (scopes === null || allowsWholePath(scopes, path)) return null;
+  const models = MODEL_PATH.test(path) ? scopes.filter((scope) => scope.startsWith(MODEL)) : [];
+  return new Set(models.map((scope) => scope.slice(MODEL.length)));
+}
+
+function allowsWholePath(scopes: readonly string[] | null, path: string): boolean {
   const scope = scopeOfPath(path);
   return (
     scopes === null ||

@@ -34,7 +34,14 @@ export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-f
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
 export { type IdleField, invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
 export { formReader } from './form-input.ts';
-export { deploymentFor, findModel, type ModelDirectory, resolveModel, type ServedModel } from './model-directory.ts';
+export {
+  deploymentFor,
+  findModel,
+  type ModelDirectory,
+  onlyModels,
+  resolveModel,
+  type ServedModel,
+} from './model-directory.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
 export { itemPage } from './responses/item-page.ts';
 export type { Item } from './responses/items.ts';

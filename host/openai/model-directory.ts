@@ -36,6 +36,12 @@ export interface ModelDirectory {
   ): AsyncIterable<unknown[], unknown>;
 }
 
+/** Returns the part of a directory that has the deployments of these names; null keeps all. */
+export function onlyModels(directory: ModelDirectory, names: ReadonlySet<string> | null): ModelDirectory {
+  if (names === null) return directory;
+  return { ...directory, list: () => directory.list().filter(({ name }) => names.has(name)) };
+}
+
 /** A name of a request, resolved. */
 export interface ResolvedModel {
   readonly model: ServedModel;

@@ -50,7 +50,7 @@ client = OpenAI(base_url="http://127.0.0.1:8000/v1", api_key="none")
 answer = client.chat.completions.create(model="llm_deployment", messages=[{"role": "user", "content": "Hello!"}])
 \`\`\`
 
-With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \`/v1/chat/completions\` or \`endpoints\`. Its user takes turns with other users in the queues of the deployments.
+With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \`/v1/chat/completions\` or \`endpoints\`; \`model:llm_deployment\` allows one model, and the key sees no others. Its user takes turns with other users in the queues of the deployments.
 
 ## Names of models
 

@@ -14,6 +14,7 @@ import { chatArguments, newHead, resolveModel, unsupported } from '../../../open
 import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../openai/openai-request.ts';
 import { serveRoute } from '../serve-route.ts';
@@ -29,8 +30,8 @@ const MESSAGE_EVENTS: EventFormat = {
 /** Adds `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
 export function messageRoutes(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const { models } = openai;
   serveRoute(router, ANTHROPIC_ROUTES.messages, async ({ ctx }) => {
+    const models = allowedModels(ctx, openai.models);
     const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options);
     const resolved = resolveModel(models, request.model, 'chat');
     const { name } = resolved.model;
@@ -56,6 +57,7 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
     });
   });
   serveRoute(router, ANTHROPIC_ROUTES.countTokens, async ({ ctx }) => {
+    const models = allowedModels(ctx, openai.models);
     const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options);
     const resolved = resolveModel(models, request.model, 'chat');
     const { name, methods } = resolved.model;

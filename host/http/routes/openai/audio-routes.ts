@@ -19,6 +19,7 @@ import {
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { AsrOutput, SpeakerDiarizationOutput } from '../../../schemas/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
 import { type FormRequest, formRequests } from './form-request.ts';
@@ -33,9 +34,9 @@ export function audioRoutes(router: Router, options: OpenAiHttpOptions): void {
 
 function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const { models } = openai;
   const read = formRequests(TRANSCRIPTION_FIELDS, options);
   serveRoute(router, OPENAI_ROUTES.transcriptions, async ({ ctx }) => {
+    const models = allowedModels(ctx, openai.models);
     await using form = await read(ctx);
     const { request } = form;
     const { name } = resolveModel(models, request.model, 'transcriptions').model;
@@ -67,9 +68,9 @@ function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
 }
 
 function translationsRoute(router: Router, options: OpenAiHttpOptions): void {
-  const { models } = options.openai;
   const read = formRequests(TRANSLATION_FIELDS, options);
   serveRoute(router, OPENAI_ROUTES.translations, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
     await using form = await read(ctx);
     const { request } = form;
     const { name } = resolveModel(models, request.model, 'transcriptions').model;

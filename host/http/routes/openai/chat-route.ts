@@ -10,6 +10,7 @@ import {
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
@@ -17,8 +18,8 @@ import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-re
 /** Adds `POST /v1/chat/completions`. */
 export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const { models } = openai;
   serveRoute(router, OPENAI_ROUTES.chat, async ({ ctx }) => {
+    const models = allowedModels(ctx, openai.models);
     const request = await readJsonRequest(ctx, CHAT_FIELDS, options);
     const resolved = resolveModel(models, request.model, 'chat');
     const { name } = resolved.model;

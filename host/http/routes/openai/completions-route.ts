@@ -15,6 +15,7 @@ import {
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { GeneratedText, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
 import { type OpenAiHttpOptions, readJsonRequest, type RunContext, withinTime } from './openai-request.ts';
@@ -28,8 +29,8 @@ const PROMPTS_AT_ONCE = 16;
 /** Adds `POST /v1/completions`. */
 export function completionsRoute(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const { models } = openai;
   serveRoute(router, OPENAI_ROUTES.completions, async ({ ctx }) => {
+    const models = allowedModels(ctx, openai.models);
     const request = await readJsonRequest(ctx, COMPLETION_FIELDS, options);
     const resolved = resolveModel(models, request.model, 'completions');
     const { name } = resolved.model;

@@ -15,7 +15,7 @@ import { cannotRun } from '../../../engines/fixtures/real-models.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { type ConfigInput, LlamaTextGenerationDeployment } from '../../../index.ts';
-import { type OpenAiApp, registerEndless, startOpenAiApp } from './fixtures/openai-app.ts';
+import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from './fixtures/openai-app.ts';
 
 const Guards = suite('guards and settings of OpenAI’s API');
 const HELLO = { model: 'tiny', messages: [{ role: 'user' as const, content: 'Once upon a time' }], max_tokens: 2 };
@@ -75,6 +75,34 @@ Guards('a key of ours is the key of the client; its scopes hold, and its user is
   const missing = await failure(withKey(at, all).audio.transcriptions.create(await upload()), NotFoundError);
   assert.is(missing.code, 'model_not_found');
   assert.match(missing.message, /add a model of speech to text \(WhisperDeployment\) to its deployments/);
+});
+
+Guards('a key for some models sees and uses these, and no others', async () => {
+  await using at = await startOpenAiApp({
+    config: { api_service: { enabled: true }, openai: { aliases: { 'gpt-4o': 'tiny', 'gpt-4o-mini': 'second' } } },
+    prepare: (app, tiny) => app.registerDeployment('second', llamaOptions(tiny)),
+  });
+  const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann', scopes: ['model:tiny', 'tasks'] });
+  const client = withKey(at, apiKey);
+  assert.equal(
+    (await client.models.list()).data.map(({ id }) => id),
+    ['tiny', 'gpt-4o'],
+  );
+  for (const model of ['tiny', 'gpt-4o'])
+    assert.is((await client.chat.completions.create({ ...HELLO, model })).choices.length, 1);
+  for (const model of ['second', 'gpt-4o-mini']) {
+    const missing = await failure(client.chat.completions.create({ ...HELLO, model }), NotFoundError);
+    assert.is(missing.code, 'model_not_found');
+    assert.match(missing.message, /the models are tiny, gpt-4o$/);
+    await failure(client.models.retrieve(model), NotFoundError);
+  }
+  const headers = { authorization: `Bearer ${apiKey}` };
+  assert.is((await at.post('/chat/completions', HELLO, headers)).status, 200);
+  assert.is((await at.post('/chat/completions', { ...HELLO, model: 'second' }, headers)).status, 404);
+  assert.is((await at.post('/v1/messages', { ...HELLO, model: 'second' }, headers)).status, 404);
+  assert.is((await at.post('/other', {}, headers)).status, 403);
+  const { apiKey: all } = await at.app.apiKeys!.create({ user_id: 'bob', scopes: ['model:tiny', '/v1/*'] });
+  assert.is((await withKey(at, all).chat.completions.create({ ...HELLO, model: 'second' })).choices.length, 1);
 });
 
 Guards('a limit has the headers and the exception of OpenAI', async () => {

@@ -4,6 +4,7 @@ import { parseInput } from '../../../endpoints/index.ts';
 import { findModel, newHead, OriginalChatRequest, originalChatArguments } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails, TextChunk } from '../../../schemas/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { readBody } from '../../request/request-body.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
@@ -15,8 +16,8 @@ const STREAM_TYPE = 'application/json-seq';
 /** Adds `POST /chat/completions` with the contract of the original system. */
 export function originalChatRoute(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, tempDir, log } = options;
-  const { models } = openai;
   serveRoute(router, OPENAI_ROUTES.originalChat, async ({ ctx }) => {
+    const models = allowedModels(ctx, openai.models);
     await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
     const request = parseInput(OriginalChatRequest, body.input);
     const found = findModel(models, request.model, 'chat');

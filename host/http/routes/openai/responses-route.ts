@@ -21,6 +21,7 @@ import {
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { serveRoute } from '../serve-route.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
@@ -30,7 +31,6 @@ import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-re
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */
 export function responsesRoute(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const { models } = openai;
   const storeOf = (ctx: Context): ResponseStore => openai.responsesOf(callerOf(ctx).userId);
 
   /** Returns the items that a request gives, and those of the responses that it continues. */
@@ -43,6 +43,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
   });
 
   serveRoute(router, OPENAI_ROUTES.createResponse, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, RESPONSE_FIELDS, options);
     const resolved = resolveModel(models, request.model, 'chat');
     const { name } = resolved.model;
@@ -78,6 +79,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
   });
 
   serveRoute(router, OPENAI_ROUTES.inputTokens, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options);
     const resolved = resolveModel(models, request.model, 'tokenize');
     const { input, history } = await readItems(request, storeOf(ctx));

@@ -8,13 +8,14 @@ import {
   type TokenizeOutput,
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/tokenize` and `POST /v1/detokenize`. */
 export function tokenRoutes(router: Router, options: OpenAiHttpOptions): void {
-  const { models } = options.openai;
   serveRoute(router, OPENAI_ROUTES.tokenize, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, TOKENIZE_FIELDS, options);
     const { model } = resolveModel(models, request.model, 'tokenize');
     const args = tokenizeArguments(request);
@@ -22,6 +23,7 @@ export function tokenRoutes(router: Router, options: OpenAiHttpOptions): void {
     return tokenized(output as TokenizeOutput, request);
   });
   serveRoute(router, OPENAI_ROUTES.detokenize, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
     const { model: named, tokens } = await readJsonRequest(ctx, DETOKENIZE_FIELDS, options);
     const { model } = resolveModel(models, named, 'tokenize');
     const output = await withinTime(ctx, options, (context) =>

@@ -15,13 +15,14 @@ import {
   resolveModel,
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/embeddings`, and `POST /v1/rerank` with the other paths that servers have for it. */
 export function vectorRoutes(router: Router, options: OpenAiHttpOptions): void {
-  const { models } = options.openai;
   serveRoute(router, OPENAI_ROUTES.embeddings, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, EMBEDDING_FIELDS, options);
     const resolved = resolveModel(models, request.model, 'embeddings');
     const args = embeddingArguments(request, resolved);
@@ -34,6 +35,7 @@ export function vectorRoutes(router: Router, options: OpenAiHttpOptions): void {
   });
   for (const path of ['/v1/rerank', '/v1/reranking'] as const)
     serveRoute(router, { ...OPENAI_ROUTES.rerank, path }, async ({ ctx }) => {
+      const models = allowedModels(ctx, options.openai.models);
       const request = await readJsonRequest(ctx, RERANK_FIELDS, options);
       const resolved = resolveModel(models, request.model, 'rerank');
       const documents = documentsOf(request);

@@ -2,6 +2,7 @@ import { AanaError, toErrorRecord } from '../../../core/errors.ts';
 import type { ModelDirectory } from '../../../openai/index.ts';
 import { LIVE_ROUTE } from '../../../openapi/index.ts';
 import type { EncodedAudio } from '../../../schemas/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
 import { queryReader } from '../../request/query.ts';
 import { errorBody } from '../../response/error-body.ts';
 import type { SocketMessage, SocketRoute } from '../socket-route.ts';
@@ -9,13 +10,14 @@ import { LIVE_METHOD, liveDeployment } from './live-deployment.ts';
 import { type PcmFormat, PcmReader } from './pcm-reader.ts';
 
 /** The WebSocket of live transcription: PCM in binary frames comes in, results as JSON go out. */
-export function liveRoute(models: ModelDirectory): SocketRoute {
+export function liveRoute(directory: ModelDirectory): SocketRoute {
   const readQuery = queryReader(LIVE_ROUTE.query);
   return {
     path: LIVE_ROUTE.path,
     subprotocol: 'aana-live',
     accept(ctx) {
       const { deployment, encoding, sample_rate: sampleRate, ...params } = readQuery(ctx);
+      const models = allowedModels(ctx, directory);
       const name = liveDeployment(models, deployment);
       return async ({ messages, context, send }) => {
         const audio = audioOf(messages, { encoding, sampleRate });

@@ -1,0 +1,9 @@
+import type { Context } from 'koa';
+import { allowedDeployments } from '../../access/index.ts';
+import { type ModelDirectory, onlyModels } from '../../openai/index.ts';
+import { callerOf } from './caller.ts';
+
+/** Returns the models that the API key of a request allows. */
+export function allowedModels(ctx: Context, models: ModelDirectory): ModelDirectory {
+  return onlyModels(models, allowedDeployments(callerOf(ctx).scopes, ctx.path));
+}
