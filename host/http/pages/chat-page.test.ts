@@ -1,9 +1,12 @@
 // The page /chat in a real browser, with real models behind it.
+import { readFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../engines/fixtures/real-models.ts';
 import { type Browser, findChromium, type Page, startBrowser } from '../../test/helpers/browser.ts';
+import { speechPath } from '../../test/helpers/media/media.ts';
 import { skip } from '../../test/skip.ts';
+import { startAudioApp } from '../routes/openai/fixtures/audio-app.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../routes/openai/fixtures/openai-app.ts';
 
 const Chat = suite('the page /chat in a browser');
@@ -70,7 +73,7 @@ Chat('streams an answer, counts its tokens and shows the command for it', async 
   const command = await textOf(page, 'details#request');
   assert.match(command, 'The last request as a curl command');
   const curl = String(await page.evaluate(`document.querySelector('#curl').textContent`));
-  assert.ok(curl.startsWith(`curl '${at.url}/v1/chat/completions' \\\n`), curl);
+  assert.ok(curl.startsWith(`curl -N '${at.url}/v1/chat/completions' \\\n`), curl);
   assert.ok(curl.includes(String.raw`"You don'\''t lie."`), curl);
   assert.ok(curl.includes('"max_tokens":5'), curl);
   assertQuiet(page);
@@ -152,6 +155,35 @@ Chat('shows Markdown as elements and HTML as text', async () => {
   ];
   for (const [text, expected] of cases) assert.is(await html(text), expected);
   assertQuiet(page);
+});
+
+Chat('transcribes a file that is dropped, and answers questions about it', async () => {
+  await using speaking = await startAudioApp();
+  const page = await browser.open(`${speaking.url}/chat`);
+  await page.until(`!document.querySelector('#attach').hidden`);
+  assert.match(await textOf(page, '#hint'), 'Drop an audio or video file');
+  const drop = async (name: string, content: Buffer): Promise<void> => {
+    await page.evaluate(`(() => {
+      const bytes = Uint8Array.from(atob('${content.toString('base64')}'), (one) => one.charCodeAt(0));
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([bytes], ${JSON.stringify(name)}));
+      document.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
+    })()`);
+    await page.until(`!document.querySelector('#stop').hidden`);
+    await page.until(`document.querySelector('#stop').hidden`);
+  };
+  await drop(`it's "speech".wav`, await readFile(speechPath()));
+  assert.is(await textOf(page, '.turn.user'), `Transcribe it's "speech".wav.`);
+  assert.match(await textOf(page, '.turn.assistant .body'), /^And so,? my fellow Americans/);
+  const curl = String(await page.evaluate(`document.querySelector('#curl').textContent`));
+  assert.ok(curl.includes(String.raw`-F 'file=@"it'\''s \"speech\".wav"'`), curl);
+  await drop('notes.txt', Buffer.from('no audio'));
+  assert.match(await textOf(page, '#error'), 'the file is not media that can be read');
+  await page.fill('#prompt', 'Which country?');
+  await page.click('#send');
+  await page.until(`document.querySelectorAll('.turn.assistant .body')[2]?.innerText.length > 0`);
+  const asked = String(await page.evaluate(`document.querySelector('#curl').textContent`));
+  assert.match(asked, /"role":"assistant","content":"And so.*"role":"user","content":"Which country\?"/);
 });
 
 Chat('is not served where the API is off', async () => {

@@ -9,7 +9,7 @@ import { asset, escaped, serveAsset, serveHtml } from './static-page.ts';
 const FAILURE_MS = 1000;
 
 const SOURCES = join(packageRoot, 'host/http/pages/chat');
-const SCRIPTS = ['main', 'answer-view', 'api', 'curl', 'elements', 'markdown', 'settings'];
+const SCRIPTS = ['main', 'answer-view', 'api', 'curl', 'dropped-files', 'elements', 'markdown', 'settings'];
 
 /** The files of the page by their paths. */
 const ASSETS: Readonly<Record<string, { readonly type: string; readonly file: string | URL }>> = {
@@ -25,7 +25,7 @@ const ASSETS: Readonly<Record<string, { readonly type: string; readonly file: st
 /** All paths that `chatPageRoutes` adds. */
 export const CHAT_PAGE_PATHS: readonly string[] = ['/chat', ...Object.keys(ASSETS)];
 
-/** Adds `/chat`, a page on which people talk to the models through `/v1/chat/completions`. */
+/** Adds `/chat`, a page on which people talk to the models through `/v1/chat/completions`, and read the words of files. */
 export function chatPageRoutes(router: Router, title: string): void {
   const page = remembered(async () => {
     const html = await readFile(join(SOURCES, 'page.html'), 'utf8');

@@ -22,15 +22,17 @@ export class AnswerView {
     return this.#text;
   }
 
+  append(text: string): void {
+    this.#text += text;
+    this.#draw();
+  }
+
   add({ choices: [choice], usage }: ChatChunk): void {
     if (choice?.delta.reasoning_content) {
       this.#reasoningBox.hidden = false;
       this.#reasoning.append(choice.delta.reasoning_content);
     }
-    if (choice?.delta.content) {
-      this.#text += choice.delta.content;
-      this.#draw();
-    }
+    if (choice?.delta.content) this.append(choice.delta.content);
     if (choice?.finish_reason === 'length') this.addFact('The limit of tokens has cut the answer.');
     if (usage) {
       const seconds = ((performance.now() - this.#startedMs) / 1000).toFixed(1);

@@ -25,34 +25,69 @@ export interface ChatChunk {
   readonly usage?: { readonly completion_tokens: number } | null;
 }
 
+/** One event of a streamed transcription. */
+interface TranscriptEvent {
+  readonly type: string;
+  readonly delta?: string;
+}
+
 interface ErrorBody {
   readonly error?: { readonly message?: string };
 }
 
 export const CHAT_PATH = 'v1/chat/completions';
 
-/** Returns the names of the models that can chat. Throws an Error with the message of the server. */
-export async function listChatModels(key: string): Promise<string[]> {
+export const TRANSCRIPTIONS_PATH = 'v1/audio/transcriptions';
+
+/** Names of the models that the page can use. */
+export interface Models {
+  readonly chat: readonly string[];
+  readonly transcriptions: readonly string[];
+}
+
+/** Returns the models of the server. Throws an Error with the message of the server. */
+export async function listModels(key: string): Promise<Models> {
   const response = await fetch('v1/models', { headers: authorization(key) });
   if (!response.ok) throw await failureOf(response);
   const { data } = (await response.json()) as {
     readonly data: readonly { readonly id: string; readonly capabilities: readonly string[] }[];
   };
-  return data.filter(({ capabilities }) => capabilities.includes('chat')).map(({ id }) => id);
+  const able = (capability: string): string[] =>
+    data.filter(({ capabilities }) => capabilities.includes(capability)).map(({ id }) => id);
+  return { chat: able('chat'), transcriptions: able('transcriptions') };
 }
 
 /** Yields the events of an answer. Throws an Error with the message of the server. */
 export async function* streamChat(request: ChatRequest, key: string, signal: AbortSignal): AsyncGenerator<ChatChunk> {
-  const response = await fetch(CHAT_PATH, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...authorization(key) },
-    body: JSON.stringify(request),
-    signal,
-  });
+  const headers = { 'content-type': 'application/json', ...authorization(key) };
+  const answer = fetch(CHAT_PATH, { method: 'POST', headers, body: JSON.stringify(request), signal });
+  for await (const event of events(await answer)) yield event as ChatChunk;
+}
+
+/** Yields the parts of the text of a file. Throws an Error with the message of the server. */
+export async function* streamTranscription(
+  file: File,
+  model: string,
+  key: string,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const body = new FormData();
+  body.set('model', model);
+  body.set('stream', 'true');
+  body.set('file', file);
+  const answer = fetch(TRANSCRIPTIONS_PATH, { method: 'POST', headers: authorization(key), body, signal });
+  for await (const event of events(await answer)) {
+    const { type, delta = '' } = event as TranscriptEvent;
+    if (type === 'transcript.text.delta') yield delta;
+  }
+}
+
+/** Yields the events of a stream up to its end. */
+async function* events(response: Response): AsyncGenerator<unknown> {
   if (!response.ok || !response.body) throw await failureOf(response);
   for await (const data of eventData(response.body)) {
     if (data === '[DONE]') return;
-    const value = JSON.parse(data) as ChatChunk & ErrorBody;
+    const value = JSON.parse(data) as ErrorBody;
     if (value.error) throw new Error(value.error.message);
     yield value;
   }

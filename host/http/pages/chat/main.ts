@@ -1,6 +1,15 @@
 import { AnswerView } from './answer-view.ts';
-import { CHAT_PATH, type ChatMessage, type ChatRequest, listChatModels, streamChat } from './api.ts';
-import { curlOf } from './curl.ts';
+import {
+  CHAT_PATH,
+  type ChatMessage,
+  type ChatRequest,
+  listModels,
+  streamChat,
+  streamTranscription,
+  TRANSCRIPTIONS_PATH,
+} from './api.ts';
+import { curlOf, curlOfForm } from './curl.ts';
+import { offerFiles, wireFiles } from './dropped-files.ts';
 import { byId, element } from './elements.ts';
 import { apiKey, sampling, systemMessages, wireSettings } from './settings.ts';
 
@@ -16,6 +25,8 @@ const stop = byId<HTMLButtonElement>('stop');
 let messages: readonly ChatMessage[] = [];
 /** Ends the answer that is streamed. */
 let answering: AbortController | undefined;
+/** The model that transcribes files; undefined if the server has none. */
+let transcriber: string | undefined;
 
 function showError(text: string): void {
   error.textContent = text;
@@ -28,10 +39,13 @@ function scrollToEnd(): void {
 
 async function loadModels(): Promise<void> {
   try {
-    const names = await listChatModels(apiKey());
+    const { chat, transcriptions } = await listModels(apiKey());
     const chosen = model.value;
-    model.replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
-    showError(names.length === 0 ? 'This server has no model that can chat.' : '');
+    model.replaceChildren(...chat.map((name) => new Option(name, name, false, name === chosen)));
+    [transcriber] = transcriptions;
+    offerFiles(transcriber !== undefined);
+    byId('hint-files').hidden = transcriber === undefined;
+    showError(chat.length === 0 && !transcriber ? 'This server has no model that can chat or transcribe.' : '');
   } catch (failure) {
     showError(messageOf(failure));
   }
@@ -46,24 +60,51 @@ async function ask(content: string): Promise<void> {
     stream: true,
     stream_options: { include_usage: true },
   };
-  showRequest(request);
-  const view = new AnswerView();
-  log.append(element('article', 'turn user', content), view.root);
-  const current = new AbortController();
-  begin(current);
-  try {
-    for await (const chunk of streamChat(request, apiKey(), current.signal)) {
+  showCommand(curlOf(urlOf(CHAT_PATH), request, apiKey() !== ''));
+  const text = await answer(content, async (view, signal) => {
+    for await (const chunk of streamChat(request, apiKey(), signal)) {
       view.add(chunk);
       scrollToEnd();
     }
+  });
+  if (text !== '') messages = [...asked, { role: 'assistant', content: text }];
+}
+
+/** Shows the words of a file. They become part of the dialog, so that questions about them can follow. */
+async function transcribe(file: File): Promise<void> {
+  if (answering || transcriber === undefined) return;
+  const used = transcriber;
+  const content = `Transcribe ${file.name}.`;
+  const fields = { model: used, stream: 'true' };
+  showCommand(curlOfForm(urlOf(TRANSCRIPTIONS_PATH), file.name, fields, apiKey() !== ''));
+  const text = await answer(content, async (view, signal) => {
+    for await (const part of streamTranscription(file, used, apiKey(), signal)) {
+      view.append(part);
+      scrollToEnd();
+    }
+    if (view.text === '') view.addFact('The file has no speech.');
+  });
+  if (text !== '') messages = [...messages, { role: 'user', content }, { role: 'assistant', content: text }];
+}
+
+/** Shows a question, and its answer while `work` computes it. Returns the text; empty if it is not in the log any more. */
+async function answer(
+  question: string,
+  work: (view: AnswerView, signal: AbortSignal) => Promise<void>,
+): Promise<string> {
+  const view = new AnswerView();
+  log.append(element('article', 'turn user', question), view.root);
+  const current = new AbortController();
+  begin(current);
+  try {
+    await work(view, current.signal);
   } catch (failure) {
-    if (current.signal.aborted) view.addFact('Stopped.');
-    else showError(messageOf(failure));
+    view.addFact(current.signal.aborted ? 'Stopped.' : 'The answer failed.');
+    if (!current.signal.aborted) showError(messageOf(failure));
   } finally {
     end(current);
   }
-  if (log.contains(view.root))
-    messages = view.text === '' ? messages : [...asked, { role: 'assistant', content: view.text }];
+  return log.contains(view.root) ? view.text : '';
 }
 
 function begin(current: AbortController): void {
@@ -83,11 +124,12 @@ function end(current: AbortController): void {
   prompt.focus();
 }
 
-function showRequest(request: ChatRequest): void {
+function showCommand(command: string): void {
   byId('request').hidden = false;
-  byId('curl').textContent = curlOf(new URL(CHAT_PATH, document.baseURI).href, request, apiKey() !== '');
+  byId('curl').textContent = command;
 }
 
+const urlOf = (path: string): string => new URL(path, document.baseURI).href;
 const messageOf = (failure: unknown): string => (failure instanceof Error ? failure.message : String(failure));
 
 function submit(): void {
@@ -118,6 +160,7 @@ byId('clear').addEventListener('click', () => {
   showError('');
   prompt.focus();
 });
+wireFiles((file) => void transcribe(file));
 wireSettings(() => void loadModels());
 void loadModels();
 prompt.focus();
