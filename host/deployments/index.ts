@@ -47,6 +47,7 @@ export {
   SpeakerDiarizationDeployment,
 } from './builtin/speech/speaker-diarization-deployment.ts';
 export { VadConfig, VadDeployment } from './builtin/speech/vad-deployment.ts';
+export { modelName } from './builtin/model-name.ts';
 export type { MemoryNeed } from './builtin/memory-need.ts';
 export {
   type HasMethods,

@@ -7,7 +7,7 @@ import { invalidValue } from './fields.ts';
 export interface ServedModel {
   /** Name of the deployment. */
   readonly name: string;
-  /** Id of its model: of the catalogue, of the hub, or a path. Undefined if the deployment names none. */
+  /** Id of its model: of the catalogue, of the hub, or the name of a file. Undefined if the deployment names none. */
   readonly modelId: string | undefined;
   /** Names of the methods that the deployment has. */
   readonly methods: ReadonlySet<string>;

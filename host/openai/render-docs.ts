@@ -58,7 +58,7 @@ With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes
 
 1. a deployment: \`llm_deployment\`;
 2. an alias of the configuration: \`{"openai": {"aliases": {"gpt-4o-mini": "llm_deployment"}}}\`;
-3. the id of the model that a deployment has: \`qwen2.5-coder-0.5b-instruct\`;
+3. the id of the model that a deployment has: \`qwen2.5-coder-0.5b-instruct\`, or the name of its file if the configuration has a path;
 4. one of these with a LoRA adapter: \`llm_deployment:sql\`.
 
 Another name is answered with 404 and \`model_not_found\`. The message lists the names, or says which deployment is missing.

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/index.ts';
-import type { BoundDeployment, DeploymentManager } from '../../deployments/index.ts';
+import { type BoundDeployment, type DeploymentManager, modelName } from '../../deployments/index.ts';
 import type { ModelDirectory, ServedModel } from '../../openai/index.ts';
 
 /** Returns the deployments as the models of OpenAI's API. */
@@ -27,10 +27,11 @@ function servedModel(name: string, { definition, options }: BoundDeployment, sta
   const config = options.user_config as Readonly<Record<string, unknown>>;
   const { adapters, default_sampling_params: defaults } = config;
   const maxTokens = isObject(defaults) ? defaults['max_tokens'] : undefined;
+  const modelId = MODEL_KEYS.map((key) => config[key]).find((id) => typeof id === 'string');
   return {
     name,
     state,
-    modelId: MODEL_KEYS.map((key) => config[key]).find((id): id is string => typeof id === 'string'),
+    modelId: modelId === undefined ? undefined : modelName(modelId),
     methods: new Set(Object.keys(definition.methods)),
     adapters: isObject(adapters) ? Object.keys(adapters) : [],
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { PrepareContext, ReplicaSpec } from '../class/deployment-definition.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { embeddingMemory, type MemoryNeed } from './memory-need.ts';
+import { modelName } from './model-name.ts';
 import { pullModel } from './pull-model.ts';
 
 /** Most texts or documents of one call. */
@@ -44,7 +45,7 @@ export async function prepareEmbeddingModel(
   checkPlacement(kwargs, context.numGpus);
   return {
     model_path: await pullModel(id, context),
-    model_name: id,
+    model_name: modelName(id),
     n_ctx: kwargs.n_ctx,
     n_batch: kwargs.n_batch,
     ...(await placementSpec(kwargs, context)),

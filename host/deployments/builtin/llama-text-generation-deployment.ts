@@ -5,6 +5,7 @@ import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './ll
 import { llamaMemory, type LlamaMemorySettings, sumOfNeeds } from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
 import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
+import { modelName } from './model-name.ts';
 import { pullModel, pullModelAs } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
@@ -139,7 +140,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     const modelPath = await pullModelAs(id, kwargs.quantization_config ?? {}, context);
     return {
       model_path: modelPath,
-      model_name: id,
+      model_name: modelName(id),
       n_ctx: kwargs.n_ctx,
       n_seq_max: kwargs.n_seq_max,
       n_ctx_total: kwargs.n_ctx_total,

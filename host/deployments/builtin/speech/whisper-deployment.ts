@@ -14,6 +14,7 @@ import { defineDeployment } from '../../class/define-deployment.ts';
 import { whisperMemory } from '../memory-need.ts';
 import { method, streamingMethod } from '../../class/method.ts';
 import { LiveAudio } from './live-audio.ts';
+import { modelName } from '../model-name.ts';
 import { pullModel } from '../pull-model.ts';
 
 /** Sizes of Whisper. A configuration also takes other strings: a catalogue id, or a file. */
@@ -213,7 +214,7 @@ export const WhisperDeployment = defineDeployment({
     return {
       model_path: modelPath,
       vad_model_path: vadModelPath,
-      model_name: `whisper_${size ?? config.model_size}`,
+      model_name: `whisper_${size ?? modelName(config.model_size)}`,
       model_size: size,
       threads: Math.min(config.threads ?? Infinity, Math.max(1, Math.floor(cpus / states))),
       max_states: states,

@@ -105,6 +105,16 @@ Guards('a key for some models sees and uses these, and no others', async () => {
   assert.is((await withKey(at, all).chat.completions.create({ ...HELLO, model: 'second' })).choices.length, 1);
 });
 
+Guards('nothing tells clients the folders of the machine', async () => {
+  await using at = await startOpenAiApp();
+  assert.is(((await at.client.models.retrieve('tiny')) as { model?: unknown }).model, 'tiny.gguf');
+  assert.is((await at.client.chat.completions.create({ ...HELLO, model: 'tiny.gguf' })).choices.length, 1);
+  const long = [{ role: 'user' as const, content: 'dog '.repeat(2000) }];
+  const error = await failure(at.client.chat.completions.create({ ...HELLO, messages: long }), BadRequestError);
+  assert.is(error.code, 'context_length_exceeded');
+  assert.match(error.message, /^400 tiny\.gguf cannot take the prompt: /);
+});
+
 Guards('a limit has the headers and the exception of OpenAI', async () => {
   await using at = await startOpenAiApp({
     config: { rate_limits: { default: { capacity: 2, interval_seconds: 3600 } } },
