@@ -153,6 +153,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'openai.enabled', kind: 'boolean', env: 'OPENAI_ENDPOINT_ENABLED' },
   { key: 'openai.strict', kind: 'boolean', env: 'AANA_OPENAI_STRICT' },
   { key: 'openai.aliases', kind: 'json', env: 'AANA_OPENAI_ALIASES' },
+  { key: 'openai.responses.store', kind: 'boolean', env: 'AANA_OPENAI_RESPONSES_STORE' },
   { key: 'openai.responses.retention', kind: 'number', env: 'AANA_OPENAI_RESPONSES_RETENTION' },
   {
     key: 'openai.responses.maximum_stored_bytes_per_user',

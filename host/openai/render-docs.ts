@@ -94,6 +94,7 @@ const second = await client.responses.create({ model: 'llm_deployment', input: '
 - A response with \`previous_response_id\` continues the dialog of that response, without its \`instructions\`. Together they may have as many bytes as one request (\`limits.max_json_bytes\`).
 - An \`item_reference\` stands for the newest stored item with its id.
 - Reasoning is readable text in \`content\`, not a summary, and clients can send it back.
+- With \`openai.responses.store\` set to \`false\`, no response is stored, and a request that asks for it is refused.
 - A response is kept for \`openai.responses.retention\` seconds after it was stored or continued. Over \`openai.responses.maximum_stored_bytes_per_user\`, those that were not used for longest are removed.
 - A response whose client leaves, or whose stream fails, is not stored.
 - There are no responses in the background, no conversations, no prompt templates and no tools of the server. A request for one of them is refused.

@@ -12,12 +12,14 @@ export interface ResponseStoresOptions {
 /** The stored responses of OpenAI's API, which are removed after a time. */
 export class ResponseStores {
   readonly #storage: Storage;
+  readonly #isStoring: boolean;
   readonly #maxBytes: number | undefined;
   readonly #pruner: Pruner;
   #isPruning = false;
 
   constructor({ storage, config, log }: ResponseStoresOptions) {
     this.#storage = storage;
+    this.#isStoring = config.store;
     this.#maxBytes = config.maximum_stored_bytes_per_user || undefined;
     this.#pruner = new Pruner({
       storage,
@@ -44,6 +46,7 @@ export class ResponseStores {
   of(userId: string | null): ResponseStore {
     const storage = this.#storage;
     return {
+      isStoring: this.#isStoring,
       save: async (response, input) => {
         const { output, ...body } = response;
         const row = {

@@ -22,6 +22,12 @@ export const OpenAiConfig = z.strictObject({
     ),
   responses: z
     .strictObject({
+      store: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether responses are stored, unless a request has `"store": false`. Otherwise a request that asks for it is refused.',
+        ),
       retention: z
         .number()
         .min(0)

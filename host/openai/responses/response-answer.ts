@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { GenerationDetails } from '../../schemas/index.ts';
+import { unsupported } from '../fields.ts';
 import { newHead, usageOf } from '../text/values.ts';
 import { Item, OutputItem } from './items.ts';
 import { FunctionTool, type ResponseRequest, TextFormat, ToolChoice } from './response-fields.ts';
@@ -71,8 +72,12 @@ export const ItemList = z.object({
 /** The answer of `POST /v1/responses/input_tokens`. */
 export const InputTokens = z.object({ object: z.literal('response.input_tokens'), input_tokens: z.int() });
 
-/** Returns the response to a request before its answer has begun. */
-export function newResponse(request: ResponseRequest): ModelResponse {
+/**
+ * Returns the response to a request before its answer has begun. Throws an error for a request that asks to be stored
+ * where `isStoring` is false.
+ */
+export function newResponse(request: ResponseRequest, isStoring: boolean): ModelResponse {
+  if (request.store === true && !isStoring) throw unsupported('store', 'this server stores no responses');
   const { id, created, model } = newHead('resp_', request.model);
   return {
     id,
@@ -86,7 +91,7 @@ export function newResponse(request: ResponseRequest): ModelResponse {
     output: [],
     usage: null,
     background: false,
-    store: request.store ?? true,
+    store: isStoring && request.store !== false,
     previous_response_id: request.previous_response_id ?? null,
     instructions: request.instructions ?? null,
     max_output_tokens: request.max_output_tokens ?? null,

@@ -83,7 +83,9 @@ const promptFields = {
 export const ResponseRequest = z.object({
   ...promptFields,
   stream: optional(z.boolean()),
-  store: optional(z.boolean()).describe('Whether the response can be retrieved and continued. Default: true.'),
+  store: optional(z.boolean()).describe(
+    'Whether the response can be retrieved and continued. Default: the setting `openai.responses.store`.',
+  ),
   metadata: optional(
     z
       .record(metadataText(64), metadataText(512))

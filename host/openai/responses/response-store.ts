@@ -12,6 +12,8 @@ export interface ChainLink {
 
 /** The stored responses of a user. */
 export interface ResponseStore {
+  /** Whether the operator lets responses be stored. */
+  readonly isStoring: boolean;
   /** Stores a response with the items that it was given. Throws `StorageFull` for one that is too large. */
   save(response: ModelResponse, input: readonly Item[]): Promise<void>;
   find(id: string): Promise<ModelResponse | undefined>;

@@ -12,7 +12,7 @@ import { ResponseWriter, wholeResponse } from './response-writer.ts';
 
 const Writer = suite('events of a response');
 
-const begun = (): ModelResponse => newResponse(ResponseRequest.parse({ model: 'm', input: 'a' }));
+const begun = (): ModelResponse => newResponse(ResponseRequest.parse({ model: 'm', input: 'a' }), true);
 const detailsOf = (reason: GenerationDetails['finish_reason']): GenerationDetails => ({
   finish_reason: reason,
   usage: { prompt_tokens: 3, cached_tokens: 1, completion_tokens: 9, reasoning_tokens: 2 },

@@ -50,7 +50,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
     const store = storeOf(ctx);
     const { input, history } = await readItems(request, store);
     const args = responseArguments(request, [...history, ...input], resolved);
-    const begun = newResponse(request);
+    const begun = newResponse(request, store.isStoring);
     return withinTime(ctx, options, (context) =>
       blaming(RESPONSE_BLAME, async () => {
         if (request.stream !== true) {

@@ -31,6 +31,16 @@ function storedTests(databases: TestDatabases): void {
   const start = async (config: ConfigInput = {}): Promise<OpenAiApp> =>
     startOpenAiApp({ config: { db_config: await databases.create(), ...config } });
 
+  Stored('are not stored where the operator forbids it', async () => {
+    await using at = await start({ openai: { responses: { store: false } } });
+    const { responses } = at.client;
+    const made = await responses.create(TALE);
+    assert.is((made as { store?: unknown }).store, false);
+    assert.equal(await refusal(responses.retrieve(made.id)), NOT_FOUND);
+    assert.equal(await refusal(responses.create({ ...TALE, store: true })), [400, 'unsupported_parameter', 'store']);
+    assert.is((await responses.create({ ...TALE, store: false })).status, 'incomplete');
+  });
+
   Stored('are retrieved, listed and removed by their user only', async () => {
     await using at = await start({ api_service: { enabled: true } });
     const clientOf = async (user: string): Promise<OpenAI> => {
