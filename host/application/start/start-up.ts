@@ -36,16 +36,21 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   failed.signal.throwIfAborted();
   for (const endpoint of endpoints.list()) await endpoint.initialize?.();
   await startTasks(options);
-  if (options.config.openai.enabled && (await options.services.canOpenStorage())) options.services.responses.start();
+  if (options.config.openai.enabled && (await opensStorage(options.services))) options.services.responses.start();
 }
 
 /**
- * Opens the database before requests are served. Without API keys it does not wait for SQLite to be compiled, because
- * only deferred requests need it.
+ * Returns whether the database is opened before requests are served. Without API keys the start does not wait for SQLite
+ * to be compiled, because only deferred requests need it. Without these and the queue, the first stored response opens
+ * the database.
  */
+async function opensStorage(services: Services): Promise<boolean> {
+  return services.apiKeys !== undefined || (services.tasks !== undefined && (await services.canOpenStorage()));
+}
+
 async function openStorage({ services }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
-  const { apiKeys, tasks } = services;
-  if (!apiKeys && !(tasks && (await services.canOpenStorage()))) return;
+  if (!(await opensStorage(services))) return;
+  const { apiKeys } = services;
   const { report, done } = begin();
   report(0, undefined, 'preparing the database');
   await services.storage.migrate();

@@ -239,7 +239,7 @@ Names('are in the OpenAPI document where they are checked: every operation can a
       if (isChecked)
         assert.match(
           (status as { $ref: string }).$ref,
-          /^#\/components\/responses\/(HostNotAllowed|OpenAIError)$/,
+          /^#\/components\/responses\/(HostNotAllowed|OpenAIError|AnthropicError)$/,
           JSON.stringify(config),
         );
       else assert.is(status, undefined, JSON.stringify(config));

@@ -7,7 +7,7 @@ import { type Browser, findChromium, type Page, startBrowser } from '../../test/
 import { speechPath } from '../../test/helpers/media/media.ts';
 import { skip } from '../../test/skip.ts';
 import { startAudioApp } from '../routes/openai/fixtures/audio-app.ts';
-import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../routes/openai/fixtures/openai-app.ts';
+import { type OpenAiApp, registerEndless, startOpenAiApp } from '../routes/openai/fixtures/openai-app.ts';
 
 const Chat = suite('the page /chat in a browser');
 const program = findChromium();
@@ -15,16 +15,7 @@ let at: OpenAiApp;
 let browser: Browser;
 
 Chat.before(async () => {
-  at = await startOpenAiApp({
-    prepare: (app, tiny) =>
-      app.registerDeployment(
-        'endless',
-        llamaOptions(tiny, {
-          model_kwargs: { n_ctx: 131_072, n_threads: 1, n_seq_max: 1 },
-          default_sampling_params: { ignore_eos: true, max_tokens: 1_000_000 },
-        }),
-      ),
-  });
+  at = await startOpenAiApp({ prepare: registerEndless });
   browser = await startBrowser(program!);
 });
 Chat.after(async () => {

@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../engines/fixtures/real-models.ts';
 import { skip } from '../../../test/skip.ts';
 import type { ConfigInput } from '../../../index.ts';
-import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
+import { type OpenAiApp, registerEndless, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
 
 const Guards = suite('guards of Anthropic’s API');
 const HELLO = { model: 'tiny', max_tokens: 2, messages: [{ role: 'user' as const, content: 'Once upon a time' }] };
@@ -66,19 +66,7 @@ Guards('a server without the API says so in the form of the API', async () => {
   assert.is(error.type, 'not_found_error');
 });
 
-/** An application whose model never ends an answer by itself, and computes one answer at a time. */
-const endless = (config: ConfigInput): Promise<OpenAiApp> =>
-  startOpenAiApp({
-    config,
-    prepare: (app, tiny) =>
-      app.registerDeployment(
-        'endless',
-        llamaOptions(tiny, {
-          model_kwargs: { n_ctx: 131_072, n_threads: 1, n_seq_max: 1 },
-          default_sampling_params: { ignore_eos: true },
-        }),
-      ),
-  });
+const endless = (config: ConfigInput): Promise<OpenAiApp> => startOpenAiApp({ config, prepare: registerEndless });
 const ENDLESS = { ...HELLO, model: 'endless', max_tokens: 1_000_000 };
 
 Guards('a request that waits gets pings, and its answer afterwards', async () => {
