@@ -12,8 +12,12 @@ function test(title: string, run: () => Promise<void>): void {
 }
 
 const SENTENCES = ['the cat sat on the house', 'a big red dog', 'who is it', 'small', 'the bird and the dog ran in it'];
-/** Largest difference between the vectors of a text alone and in a batch, as a part of their length. */
-const MARGIN = 1e-5;
+/**
+ * Largest difference between the vectors of a text alone and in a batch, as a part of their length. ggml sums the
+ * attention of less than 64 tokens in 16 bits, and that of more tokens in 32 bits where vectors of the processor fit
+ * into a head. The heads of these models are too small for our kernels, which have one way of summing.
+ */
+const MARGIN = 1e-4;
 
 test('a text has a vector, and the tokens that the model wants around it', async () => {
   await using bert = await TestEmbedding.load({ modelPath: tinyBert() });

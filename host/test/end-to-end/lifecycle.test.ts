@@ -108,7 +108,7 @@ Lifecycle('no child outlives a killed host, not even a stopped child', async () 
 });
 
 Lifecycle('SIGINT lets a running request finish', async () => {
-  await using server = await serve();
+  await using server = await serve({ config: { shutdown_grace_s: 300 } }); // a slow machine needs longer than the default
   const running = post(
     `${server.url}/video/transcribe`,
     { video: { content: 'video' } },

@@ -12,7 +12,7 @@ namespace aana::compute {
 struct KernelSet {
   const char* name;
   const MatrixKernels& matrix;
-  // Returns null for heads of a size that has no kernel: those have 64, 80, 96, 128 or 256 values.
+  // Returns null for heads of a size that has no kernel. Every set has kernels for 64, 80, 96, 128 and 256 values.
   AttentionKernel (*attention)(int64_t n_values);
   const Kernels& speech;
 };

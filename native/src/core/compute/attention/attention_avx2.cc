@@ -148,14 +148,7 @@ void Attend(const AttentionTask& task) {
 }  // namespace
 
 AttentionKernel Avx2Attention(int64_t n_values) {
-  switch (n_values) {
-    case 64:
-    case 80:
-    case 96:
-    case 128:
-    case 256: return Attend;
-    default: return nullptr;
-  }
+  return n_values > 0 && n_values <= 256 && n_values % 16 == 0 ? Attend : nullptr;
 }
 
 }  // namespace aana::compute
