@@ -111,7 +111,7 @@ export const OPENAI_ROUTES = {
     tag: 'openai',
     query: z.object({ stream: z.boolean().optional().describe('Only false: no response is made in the background.') }),
     answers: answers('The response.', ModelResponse),
-    fails: [401, 403, 404, ...DATABASE_FAILURES],
+    fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
   },
   deleteResponse: {
     id: 'delete_response',
@@ -134,7 +134,7 @@ export const OPENAI_ROUTES = {
       order: choice(['asc', 'desc']).describe('Default: desc, the newest item first.'),
     }),
     answers: answers('A page of items.', ItemList),
-    fails: [401, 403, 404, ...DATABASE_FAILURES],
+    fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
   },
   completions: {
     id: 'create_completion',
