@@ -9,6 +9,7 @@ import Anthropic, {
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../engines/fixtures/real-models.ts';
+import { failureOf as failure } from '../../../test/helpers/failure.ts';
 import { skip } from '../../../test/skip.ts';
 import type { ConfigInput } from '../../../index.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
@@ -18,16 +19,6 @@ const HELLO = { model: 'tiny', max_tokens: 2, messages: [{ role: 'user' as const
 
 const clientOf = ({ url }: OpenAiApp, options: object = { apiKey: 'none' }): Anthropic =>
   new Anthropic({ baseURL: url, maxRetries: 0, ...options });
-
-/** Runs work that must fail, and returns its error. */
-async function failure<E extends Error>(work: Promise<unknown>, type: new (...args: never[]) => E): Promise<E> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  assert.instance(error, type, String(error));
-  return error as E;
-}
 
 Guards('a key of ours is the key of the client, or its token; its scopes hold', async () => {
   await using at = await startOpenAiApp({ config: { api_service: { enabled: true } } });

@@ -12,6 +12,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Recorder } from '../../../application/fixtures/recorder.ts';
 import { cannotRun } from '../../../engines/fixtures/real-models.ts';
+import { failureOf as failure } from '../../../test/helpers/failure.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { type ConfigInput, LlamaTextGenerationDeployment } from '../../../index.ts';
@@ -19,16 +20,6 @@ import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from '.
 
 const Guards = suite('guards and settings of OpenAI’s API');
 const HELLO = { model: 'tiny', messages: [{ role: 'user' as const, content: 'Once upon a time' }], max_tokens: 2 };
-
-/** Runs work that must fail, and returns its error. */
-async function failure<E extends Error>(work: Promise<unknown>, type: new (...args: never[]) => E): Promise<E> {
-  const error = await work.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  assert.instance(error, type, String(error));
-  return error as E;
-}
 
 const withKey = (at: OpenAiApp, apiKey: string): OpenAI =>
   new OpenAI({ baseURL: `${at.url}/v1`, apiKey, maxRetries: 0 });
