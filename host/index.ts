@@ -40,6 +40,8 @@ export type {
   Histogram,
   InstrumentOptions,
   Span,
+  SpanAttributes,
+  SpanKind,
   SpanOptions,
   Telemetry,
 } from './core/telemetry.ts';

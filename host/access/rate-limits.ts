@@ -28,6 +28,9 @@ export interface NamedVerdict extends RateVerdict {
   readonly policy: string;
 }
 
+/** A limit with its policy. */
+type NamedLimit = readonly [policy: string, limit: RateLimit | null | undefined];
+
 /** Applies the limits of the configuration. The counts belong to this process, so several hosts count separately. */
 export class RateLimits {
   readonly #config: RateLimitsConfig;
@@ -62,15 +65,25 @@ export class RateLimits {
    * Counts a request, and returns a verdict for each of its limits. If one verdict has `isAllowed: false`, the request
    * counts for no limit.
    */
-  take({ keyId, address }: RateSharer, path: string): NamedVerdict[] {
-    const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;
+  take(sharer: RateSharer, path: string): NamedVerdict[] {
+    const { keyId } = sharer;
     const { default: common, keys } = this.#config;
     const own = keyId !== null && Object.hasOwn(keys, keyId) ? keys[keyId] : common;
+    return this.#take(sharer, [['default', own], ...this.#limitsOf(path)]);
+  }
+
+  /** Counts a run of an endpoint that a request to another path names. That request has counted for `default`. */
+  takeRun(sharer: RateSharer, path: string): NamedVerdict[] {
+    return this.#take(sharer, this.#limitsOf(path));
+  }
+
+  #limitsOf(path: string): NamedLimit[] {
     const endpoint = this.#endpoints.find((one) => matchesPath(one.path, plain(path)));
-    const limits = [
-      ['default', own],
-      [endpoint?.pattern ?? '', endpoint?.limit],
-    ] as const;
+    return endpoint ? [[endpoint.pattern, endpoint.limit]] : [];
+  }
+
+  #take({ keyId, address }: RateSharer, limits: readonly NamedLimit[]): NamedVerdict[] {
+    const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;
     const policies: string[] = [];
     const checks: RateCheck[] = [];
     for (const [policy, limit] of limits) {

@@ -45,8 +45,12 @@ Scopes('allow the named paths and no others', () => {
       ['/a', '/video/transcribe', '/nowhere', '/tasksandmore'],
       ['/tasks', '/TASKS/1', '//tasks', '/webhooks', '/api/status', '/API/keys', '/metrics'],
     ],
-    [['tasks'], ['/tasks', '/tasks/', '/Tasks/1/events'], ['/a', '/webhooks', '/api/keys']],
-    [['/video/transcribe'], ['/video/transcribe'], ['/video/transcribe/x', '/video/Transcribe', '/video', '/tasks']],
+    [['tasks'], ['/tasks', '/tasks/', '/Tasks/1/events'], ['/a', '/webhooks', '/api/keys', '/mcp']],
+    [
+      ['/video/transcribe'],
+      ['/video/transcribe', '/mcp'],
+      ['/mcp/x', '/video/transcribe/x', '/video/Transcribe', '/video', '/tasks'],
+    ],
     [
       ['/video/*', 'webhooks'],
       ['/video/a', '/video/a/b', '/webhooks'],
@@ -56,7 +60,7 @@ Scopes('allow the named paths and no others', () => {
     [
       ['model:llm'],
       ['/v1/models', '/v1/responses/1', '/chat/completions', '/asr/live'],
-      ['/v1', '/a', '/tasks', '/api/keys'],
+      ['/v1', '/a', '/tasks', '/api/keys', '/mcp'],
     ],
   ];
   for (const [scopes, allowed, refused] of cases) {

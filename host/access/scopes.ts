@@ -11,6 +11,8 @@ const PATH = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
 const MODEL = 'model:';
 /** Routes that run a model which the request names. */
 const MODEL_PATH = /^\/(v1\/|chat\/completions$|asr\/live$)/i;
+/** The route that runs an endpoint which the request names. */
+const TOOLS_PATH = '/mcp';
 
 /**
  * Returns whether a text is a valid scope: one of {@link SCOPES}, a path such as `/video/transcribe`, `/video/*`, or
@@ -31,8 +33,9 @@ export function scopeOfPath(path: string): Scope {
   return 'endpoints';
 }
 
-/** Returns whether the scopes (null: all) allow a request to this path, at least for some models. */
+/** Returns whether the scopes (null: all) allow a request to this path, at least for some models or endpoints. */
 export function allowsPath(scopes: readonly string[] | null, path: string): boolean {
+  if (path === TOOLS_PATH && scopes?.some((scope) => scope.startsWith('/')) === true) return true;
   return allowedDeployments(scopes, path)?.size !== 0;
 }
 

@@ -10,22 +10,24 @@ import {
   retryableNames,
 } from './app-options.ts';
 import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
-import { observeApplication } from './metrics/observe-application.ts';
+import { observeApplication, watchLoad } from './metrics/observe-application.ts';
 import { AppConnection } from './attach/connection.ts';
+import { controlledApplication } from './attach/control.ts';
 import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
 import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
+import { tracingFrom } from './ports/tracing.ts';
 import { Lifecycle } from './start/lifecycle.ts';
 import { runBlocking } from './start/run-blocking.ts';
 import { Services } from './services.ts';
 import { startUp } from './start/start-up.ts';
 import { appStatus, statusReport } from './start/status.ts';
 import type { RunningApplication } from '../control/client/index.ts';
-import { type Config, loadConfig } from '../config/index.ts';
+import { type Config, describeConfig, loadConfig } from '../config/index.ts';
 import type { HeldAudio } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
-import { noTelemetry } from '../core/telemetry.ts';
+import { noTelemetry, withSpans } from '../core/telemetry.ts';
 import { Metrics, metricsText } from '../telemetry/index.ts';
 import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
 import { LogRing } from '../core/log/log-ring.ts';
@@ -108,12 +110,18 @@ export class AanaApp implements AsyncDisposable {
         ])),
       close: async (graceMs) => {
         await this.#services.close(graceMs);
+        await tracing?.close();
         stopMeasuring?.();
+        load?.stop();
       },
       end: () => this.#connection.end(),
     });
     const metrics = config.telemetry.metrics && !options.telemetry ? new Metrics() : undefined;
-    const telemetry = options.telemetry ?? metrics ?? noTelemetry;
+    const reports = options.telemetry ?? metrics ?? noTelemetry;
+    const tracing = options.telemetry
+      ? undefined
+      : tracingFrom(config.telemetry, { name: this.name, telemetry: reports, log: this.#log });
+    const telemetry = tracing ? withSpans(reports, tracing.span) : reports;
     this.#services = new Services({
       config,
       log: this.#log,
@@ -124,6 +132,13 @@ export class AanaApp implements AsyncDisposable {
       signal: this.#lifecycle.signal,
     });
     const stopMeasuring = metrics && observeApplication(metrics, this.#services.deployments);
+    const load = metrics && watchLoad(metrics);
+    const application = controlledApplication({
+      app: this,
+      deployments: this.#services.deployments,
+      logs,
+      traces: tracing?.kept,
+    });
     this.#face = httpFace({
       name: this.name,
       config,
@@ -134,16 +149,18 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#lifecycle.hasStarted,
       log: this.#log,
       telemetry,
+      operations: { application, configuration: () => describeConfig(config), load },
+      traces: tracing?.kept,
       metrics: metrics && ((format) => metricsText(metrics.read(), { 'service.name': this.name }, format)),
     });
     this.#callback = this.#face.callback();
     this.#connection = new AppConnection({
-      app: this,
-      deployments: this.#services.deployments,
+      config,
+      application,
       callback: (listensAt) => this.#face.callback({ listensAt }),
       upgrade: (listensAt) => this.#face.upgrade({ listensAt }),
+      dashboard: (at) => this.#face.dashboard(at),
       log: this.#log,
-      logs,
     });
   }
 
@@ -380,6 +397,19 @@ export class AanaApp implements AsyncDisposable {
     this.#showsLogs = showLogs;
     await this.#connection.listen(host, port);
     return this;
+  }
+
+  /**
+   * Serves the dashboard on a port of its own (`dashboard` of the configuration), and returns the address that opens it,
+   * with its token. `aana-host serve` and `aana-host deploy` call this. Throws `ListenError`.
+   */
+  openDashboard(): Promise<string> {
+    return this.#connection.openDashboard();
+  }
+
+  /** The address that opens the dashboard, with its token. Undefined before `openDashboard`. */
+  get dashboardUrl(): string | undefined {
+    return this.#connection.dashboardUrl;
   }
 
   /**

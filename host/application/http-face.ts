@@ -2,12 +2,11 @@ import { RateLimits } from '../access/index.ts';
 import type { Config } from '../config/index.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { createHttpFace, type HttpAppOptions, type HttpFace } from '../http/index.ts';
-import { modelDirectory } from './ports/model-directory.ts';
 import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<
   HttpAppOptions,
-  'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log' | 'telemetry' | 'metrics'
+  'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log' | 'telemetry' | 'traces' | 'metrics' | 'operations'
 > {
   readonly name: string;
   readonly config: Config;
@@ -16,7 +15,7 @@ export interface HttpFaceOptions extends Pick<
 
 /** Creates the HTTP face of an application from its services and configuration. */
 export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): HttpFace {
-  const models = modelDirectory(services.deployments, config.openai);
+  const { directory: models } = services;
   return createHttpFace({
     ...rest,
     title: name,
@@ -40,12 +39,16 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
       enabled: config.openai.enabled,
       strict: config.openai.strict,
       models,
+      audioInput: config.openai.audio_input,
       openAudio: async (file, signal) => {
         const media = await services.openMedia();
         return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
       },
       responsesOf: (userId) => services.responses.of(userId),
+      filesOf: (userId) => services.files.of(userId),
+      batchesOf: (userId) => services.batches.of(userId),
     },
+    mcp: config.mcp,
     sockets: { limits: config.sockets, models },
     tempDir: () => services.uploads.path(),
     artifactsDir: services.artifactsDir,

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { allowsResult, ApiKeys, KeyLookUps } from '../access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
+import { Batches } from '../batches/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Telemetry } from '../core/telemetry.ts';
@@ -19,13 +20,17 @@ import {
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
 import { remembered } from '../core/remembered.ts';
+import { StoredFiles } from '../files/index.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
+import { batchWorkOf } from './ports/batch-work.ts';
+import { modelDirectory } from './ports/model-directory.ts';
 import { ResponseStores } from './ports/response-stores.ts';
 import { httpPort, networkFrom, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
+import type { ModelDirectory } from '../openai/index.ts';
 import type { Network } from '../outgoing/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { type MigrationSource, Storage } from '../storage/index.ts';
@@ -65,6 +70,12 @@ export class Services {
   readonly webhooks: Webhooks | undefined;
   /** The stored responses of OpenAI's API. */
   readonly responses: ResponseStores;
+  /** The stored files of OpenAI's API. */
+  readonly files: StoredFiles;
+  /** The batches of OpenAI's API. */
+  readonly batches: Batches;
+  /** The deployments as the models of OpenAI's API. */
+  readonly directory: ModelDirectory;
   readonly uploads: ProcessFolder;
   /** Folder of artifacts: decoded audio and uploads. */
   readonly artifactsDir: string;
@@ -136,10 +147,20 @@ export class Services {
       ...{ host: this.#plugins, endpoints: this.endpoints, log, signal },
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
+    this.responses = new ResponseStores({ storage: this.storage, config: config.openai.responses, log });
+    this.files = new StoredFiles({
+      storage: this.storage,
+      dir: join(config.data_dir, 'files'),
+      config: config.openai.files,
+      log,
+    });
+    this.directory = modelDirectory(this.deployments, config.openai);
+    const work = batchWorkOf(this, config);
     this.tasks = config.task_queue.enabled
       ? new TaskQueue({
           storage: this.storage,
           endpoints: this.endpoints,
+          hostWork: work,
           dir: taskFilesDir(config),
           config: config.task_queue,
           subscribersOnly: config.api_service.enabled,
@@ -160,7 +181,10 @@ export class Services {
         log,
         telemetry,
       });
-    this.responses = new ResponseStores({ storage: this.storage, config: config.openai.responses, log });
+    this.batches = new Batches({
+      ...{ storage: this.storage, tasks: this.tasks, work: work.endpoint, log },
+      retentionS: config.openai.batches.retention,
+    });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
     this.uploads = new ProcessFolder(this.artifactsDir);
   }
@@ -263,6 +287,8 @@ export class Services {
     await this.#media?.close();
     await this.apiKeys?.close();
     await this.responses.stop();
+    await this.batches.stop();
+    await this.files.stop();
     await this.storage.close();
     await this.uploads.remove();
     await this.#native?.catch(() => {}); // its compilers end with the signal

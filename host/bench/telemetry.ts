@@ -1,7 +1,12 @@
-// Measures the cost of metrics and prints one JSON object: the no-op endpoint of a component and of host code, without
-// metrics, with metrics, and with metrics that are scraped once a second. The rounds take the servers in turn;
-// `oursByTheirs` are the figures without metrics, divided by those of the same round with them. `npm run
-// bench:telemetry -- [--rounds N] [--ms N] [--connections N] [--calm SECONDS]`
+// Measures the cost of metrics and traces and prints one JSON object: the no-op endpoint of a component and of host
+// code. `metrics` compares servers without metrics, with metrics, and with metrics that are scraped once a second;
+// `traces` compares a server with metrics and without traces with servers that keep slow and failed requests, export one
+// of a hundred, and export all to a collector that never answers. The rounds take the servers in turn; `oursByTheirs`
+// are the figures of the first server, divided by those of the same round of the other one. `npm run bench:telemetry --
+// [--part metrics|traces] [--rounds N] [--ms N] [--connections N] [--calm SECONDS]`
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
@@ -15,6 +20,7 @@ import { machineLoad, reportHead } from './report.ts';
 
 const { values: flags } = parseArgs({
   options: {
+    part: { type: 'string' },
     rounds: { type: 'string', default: '9' },
     ms: { type: 'string', default: '2000' },
     connections: { type: 'string', default: '32' },
@@ -28,11 +34,44 @@ const calmMs = Number(flags.calm) * 1000;
 const SCRAPE_EVERY_MS = 1000;
 /** The compilers need this long to optimise the code. */
 const WARM_UP_MS = 4000;
-const SERVERS = [
-  { name: 'off', metrics: false, isScraped: false },
-  { name: 'on', metrics: true, isScraped: false },
-  { name: 'scraped', metrics: true, isScraped: true },
-] as const;
+
+interface MeasuredServer {
+  readonly name: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly isScraped?: true;
+}
+
+/** Starts a collector. Returns its address. */
+async function collector(answers: boolean): Promise<string> {
+  const server = createServer((request, response) => {
+    if (answers) request.resume().on('end', () => response.end());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  server.unref();
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const UNTRACED = { AANA_TRACES_KEPT: '0' };
+const PARTS: Readonly<Record<string, readonly MeasuredServer[]>> = {
+  metrics: [
+    { name: 'off', env: { ...UNTRACED, AANA_METRICS: 'false' } },
+    { name: 'on', env: UNTRACED },
+    { name: 'scraped', env: UNTRACED, isScraped: true },
+  ],
+  traces: [
+    { name: 'off', env: UNTRACED },
+    { name: 'kept', env: {} },
+    {
+      name: 'one of a hundred',
+      env: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: await collector(true),
+        OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '0.01',
+      },
+    },
+    { name: 'hanging collector', env: { OTEL_EXPORTER_OTLP_ENDPOINT: await collector(false) } },
+  ],
+};
 const body = JSON.stringify({
   text: 'a sentence of ordinary length for the benchmark',
   count: 1,
@@ -50,14 +89,16 @@ async function scraped<T>({ port }: Subject, work: () => Promise<T>): Promise<T>
   }
 }
 
-async function measure(path: string, env: NodeJS.ProcessEnv): Promise<Record<string, object>> {
+async function measure(
+  servers: readonly MeasuredServer[],
+  path: string,
+  common: NodeJS.ProcessEnv,
+): Promise<Record<string, object>> {
   using load = new LoadProcess();
   await using stack = new AsyncDisposableStack();
   const competitors: Competitor[] = [];
-  for (const { name, metrics, isScraped } of SERVERS) {
-    const subject = stack.use(
-      await startServer(process.execPath, '../http/app-server', { ...env, AANA_METRICS: String(metrics) }),
-    );
+  for (const { name, env, isScraped } of servers) {
+    const subject = stack.use(await startServer(process.execPath, '../http/app-server', { ...common, ...env }));
     const one = async (round: number): Promise<Figures> => {
       const job = {
         port: subject.port,
@@ -78,6 +119,12 @@ async function measure(path: string, env: NodeJS.ProcessEnv): Promise<Record<str
 await buildPlugin(join(packageRoot, 'host/bench/fixtures/bench-plugin'), { log: silentLogger });
 const loadBefore = machineLoad();
 const env = { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir, TASK_QUEUE__ENABLED: 'false' };
-const results = { component: await measure('/bench/noop', env), 'host code': await measure('/noop', env) };
+const results: Record<string, object> = {};
+for (const [part, servers] of Object.entries(PARTS))
+  if (flags.part === undefined || flags.part === part)
+    results[part] = {
+      component: await measure(servers, '/bench/noop', env),
+      'host code': await measure(servers, '/noop', env),
+    };
 const report = { ...reportHead('telemetry', loadBefore), rounds, millisecondsEach: ms, connections, results };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

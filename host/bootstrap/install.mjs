@@ -66,7 +66,7 @@ export async function installDependencies(root) {
   if (readStamp(stamp) === wanted) return;
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   await step(
-    'installing dependencies (about 125 MB)',
+    'installing dependencies (about 130 MB)',
     npm,
     ['ci', '--ignore-scripts', '--no-audit', '--no-fund'],
     root,

@@ -10,7 +10,7 @@ import {
   type Setting,
   SETTINGS,
 } from '../config/index.ts';
-import { configKeys } from '../config/render-docs.ts';
+import { configKeys } from '../config/config-keys.ts';
 
 /** Keys whose flags every command with a configuration has. */
 const COMMON = ['cache_dir', 'data_dir', 'runtime_dir', 'log.level', 'log.format', 'models.offline', 'native_build'];
@@ -51,7 +51,10 @@ export function unreadConfigs(folders: readonly string[]): string[] {
 }
 
 function loadOptionsOf(options: Readonly<Record<string, unknown>>): LoadOptions {
-  const values = flags().map(({ setting, option }) => [setting.key, options[option.attributeName()]] as const);
+  const values = flags().map(({ setting, option }) => {
+    const value = options[option.attributeName()];
+    return [setting.key, option.negate && value === true ? undefined : value] as const; // the default of `--no-…` is true
+  });
   return {
     file: options['config'] as string | undefined,
     flags: Object.fromEntries(values) as NonNullable<LoadOptions['flags']>,

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { renderAnthropicDocs } from '../anthropic/render-docs.ts';
 import { AanaApp } from '../application/app.ts';
 import { renderMetricsDocs } from '../application/metrics/render-docs.ts';
-import { childEnvironment, type Config, renderConfigurationDocs } from '../config/index.ts';
+import { childEnvironment, type Config, describeConfig, renderConfigurationDocs } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger } from '../core/log/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
@@ -25,6 +25,7 @@ import { parseExportPath } from '../modules/index.ts';
 import { buildNative } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
 import { check } from './commands/check.ts';
+import { configJson, configText } from './commands/config-text.ts';
 import { client } from './commands/client.ts';
 import { addApplicationCommands, runningApplication } from './commands/application-commands.ts';
 import { addConfigOptions, configForApps, configOf, unreadConfigs } from './config-options.ts';
@@ -64,6 +65,14 @@ export function program(state: { exitCode: number }): Command {
       loggerOf(config).warn(`${file} is ignored: start in its folder, or name it with --config`);
     state.exitCode = await serve(config, folders, loggerOf(config));
   });
+
+  addConfigOptions(command(root, 'config', 'print the configuration, and where each value comes from'), 'all')
+    .option('--all', 'print defaults, too')
+    .option('--json', 'print JSON')
+    .action((options: Options) => {
+      const values = describeConfig(configOf(options));
+      process.stdout.write(options['json'] === true ? configJson(values) : configText(values, options['all'] === true));
+    });
 
   addConfigOptions(
     command(root, 'deploy <module:app>', 'deploy the AanaApp that a module exports, and serve it'),

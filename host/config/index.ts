@@ -1,3 +1,4 @@
+export { type ConfigValue, describeConfig } from './describe.ts';
 export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig } from './load.ts';
 export { setLoadDefaults } from './process-defaults.ts';
 export { renderConfigurationDocs } from './render-docs.ts';

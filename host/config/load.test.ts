@@ -313,4 +313,34 @@ Load('keeps the database in the user’s data directory unless a path is given',
   assert.is(path({ env: { DB_CONFIG: '{"datastore_config":{"path":"own.db"}}' } }), join(cwd, 'own.db'));
 });
 
+Load('reads the variables of OpenTelemetry, and names a wrong one without its secret', () => {
+  const { otlp, traces, ...telemetry } = load({
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+      OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a, team=speech',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
+      OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '3000',
+      OTEL_SERVICE_NAME: 'speech',
+      OTEL_TRACES_SAMPLER: 'traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+    },
+  }).telemetry;
+  assert.equal(
+    [otlp.endpoint, otlp.headers, otlp.timeout_ms, telemetry.service_name, traces.sampler, traces.sampler_arg],
+    ['http://collector:4318', ['api-key=a', 'team=speech'], 3000, 'speech', 'traceidratio', 0.25],
+  );
+  const refusals: Readonly<Record<string, string>> = {
+    OTEL_EXPORTER_OTLP_HEADERS: 'secret',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
+    OTEL_TRACES_SAMPLER: 'jaeger_remote',
+    OTEL_TRACES_SAMPLER_ARG: '2',
+  };
+  for (const [name, value] of Object.entries(refusals)) {
+    const message = messageOf(() => load({ env: { [name]: value } }));
+    assert.ok(message.startsWith(`environment variable ${name}: `), message);
+    assert.not.match(message, 'secret');
+  }
+});
+
 Load.run();

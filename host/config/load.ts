@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { deepFreeze } from '../core/deep-freeze.ts';
+import { noteOrigins } from './describe.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { loadDefaults } from './process-defaults.ts';
 import { flagName, GROUP_VARIABLES, SETTINGS } from './settings.ts';
@@ -48,7 +49,9 @@ export function loadConfig(given: LoadOptions = {}): Config {
     setAt(tree, DATABASE_PATH, join(String(tree['data_dir']), 'aana.db'));
   const parsed = ConfigSchema.safeParse(tree, { reportInput: true });
   if (!parsed.success) throw configError(describeIssue(parsed.error.issues[0], sources, file));
-  return deepFreeze(parsed.data);
+  const config = deepFreeze(parsed.data) as Config;
+  noteOrigins(config, { sources, base: (options.base ?? {}) as Tree });
+  return config;
 }
 
 const DATABASE_PATH = 'db_config.datastore_config.path';
@@ -220,7 +223,7 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
     [...sources].find(([set]) => set.startsWith(`${key}.`))?.[1] ??
     file;
   const given =
-    issue.input === undefined || typeof issue.input === 'object' || /(password|token|secret)$/.test(key)
+    issue.input === undefined || typeof issue.input === 'object' || /(password|token|secret|headers\.\d+)$/.test(key)
       ? ''
       : ` (it is ${JSON.stringify(issue.input)})`;
   return `${source}: ${key === '' ? '' : `"${key}": `}${reason}${given}`;

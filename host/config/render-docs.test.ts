@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { packageRoot } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/class/deployment-options.ts';
 import { SETTINGS, renderConfigurationDocs } from './index.ts';
-import { configKeys } from './render-docs.ts';
+import { configKeys } from './config-keys.ts';
 
 const Docs = suite('the configuration page');
 

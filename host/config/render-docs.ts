@@ -1,29 +1,6 @@
-import * as z from 'zod';
-import { ConfigSchema, DEFAULT_DEPLOYMENTS } from './schema.ts';
+import { configKeys, type JsonSchema } from './config-keys.ts';
+import { DEFAULT_DEPLOYMENTS } from './schema.ts';
 import { flagName, SETTINGS } from './settings.ts';
-
-interface JsonSchema {
-  readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly JsonSchema[];
-  readonly items?: JsonSchema;
-  readonly minimum?: number;
-  readonly maximum?: number;
-}
-
-/** Returns the path and schema of every key that is not a section. */
-export function configKeys(
-  schema: JsonSchema = z.toJSONSchema(ConfigSchema, { io: 'input' }) as JsonSchema,
-  path = '',
-): [key: string, schema: JsonSchema][] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
-    const key = path === '' ? name : `${path}.${name}`;
-    return inner.properties ? configKeys(inner, key) : [[key, inner] satisfies [string, JsonSchema]];
-  });
-}
 
 function typeOf(schema: JsonSchema): string {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');

@@ -6,10 +6,11 @@ import { DatabaseConfig } from './sections/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
 import { place } from './sections/fields.ts';
 import { LimitsConfig } from './sections/limits.ts';
+import { McpConfig } from './sections/apis/mcp.ts';
 import { MediaConfig } from './sections/media.ts';
 import { ModelsConfig } from './sections/models.ts';
-import { LogConfig, TelemetryConfig } from './sections/observability.ts';
-import { OpenAiConfig } from './sections/openai.ts';
+import { OpenAiConfig } from './sections/apis/openai.ts';
+import { DashboardConfig, LogConfig, TelemetryConfig } from './sections/observability.ts';
 import { OutgoingConfig } from './sections/outgoing.ts';
 import { PluginConfig, PluginGrant } from './sections/plugins.ts';
 import { RateLimitsConfig } from './sections/rate-limits.ts';
@@ -131,7 +132,9 @@ export const ConfigSchema = z.strictObject({
     'Limits of how often callers may send requests. Each host counts separately.',
   ),
   openai: OpenAiConfig.prefault({}).describe('OpenAI’s API over the deployments.'),
+  mcp: McpConfig.prefault({}).describe('Endpoints as tools of the Model Context Protocol.'),
   telemetry: TelemetryConfig.prefault({}).describe('What the host reports about its work.'),
+  dashboard: DashboardConfig.prefault({}).describe('A page for the operator, on a port of its own.'),
   webhook: WebhookConfig.prefault({}).describe('Notifications about deferred requests.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });

@@ -9,14 +9,7 @@ export {
   type HeldAudio,
   type OpenAudioOptions,
 } from './server/handlers.ts';
-export type {
-  Address,
-  ApplicationReport,
-  ControlValue,
-  DeploymentMethods,
-  DeploymentReport,
-  PluginStatus,
-  ReplicaReport,
-} from './protocol.ts';
+export type { Address, ControlValue, DeploymentMethods, DeploymentReport, ReplicaReport } from './protocol.ts';
+export { ApplicationReport, LogRecord, PluginStatus } from './protocol.ts';
 export { deploymentReports } from './server/report.ts';
 export { type ControlServer, startControl } from './server/control-server.ts';

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { HandleOptions } from '../deployments/index.ts';
 import { AudioReference } from '../schemas/index.ts';
+import { TraceReport, TraceSummary } from '../telemetry/index.ts';
 
 /** One plugin of a running server. */
 export const PluginStatus = z.object({
@@ -86,7 +87,8 @@ export const DeploymentMethods = z.object({
 });
 export type DeploymentMethods = z.infer<typeof DeploymentMethods>;
 
-const LogRecord = z.object({
+/** One line of the log. */
+export const LogRecord = z.object({
   time: z.string(),
   level: z.enum(['debug', 'info', 'warn', 'error']),
   message: z.string(),
@@ -112,6 +114,12 @@ const audioSource = z
  */
 export const operations = {
   'application.status': { args: z.strictObject({}), value: ApplicationReport, streams: false },
+  /** The address that opens the dashboard. It has the token, so it is for this user only. */
+  'application.dashboard': {
+    args: z.strictObject({}),
+    value: z.object({ url: z.nullable(z.string()) }),
+    streams: false,
+  },
   'application.logs': {
     args: z.strictObject({
       lines: z.int().min(0).default(100),
@@ -125,6 +133,12 @@ export const operations = {
   'application.stop': {
     args: z.strictObject({ grace_s: z.number().min(0).max(86_400).optional() }),
     value: z.null(),
+    streams: false,
+  },
+  'traces.list': { args: z.strictObject({}), value: z.array(TraceSummary), streams: false },
+  'traces.get': {
+    args: z.strictObject({ trace_id: z.string().max(100) }),
+    value: z.array(TraceReport),
     streams: false,
   },
   'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus), streams: false },

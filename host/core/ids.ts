@@ -6,6 +6,14 @@ export function newId(): string {
   return randomUUID();
 }
 
+/**
+ * Returns an id as 32 hexadecimal digits: 12 of the time in milliseconds since 1970, and 20 random ones. Ids of later
+ * times are greater texts.
+ */
+export function timeOrderedId(now: number): string {
+  return Math.floor(now).toString(16).padStart(12, '0') + randomBytes(10).toString('hex');
+}
+
 /** Returns a short random suffix for names of temporary files: 12 hexadecimal digits. */
 export function randomSuffix(): string {
   return randomBytes(6).toString('hex');

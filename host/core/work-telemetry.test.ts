@@ -16,7 +16,11 @@ function recording(): { readonly telemetry: Telemetry; readonly told: unknown[] 
     histogram: (name) => ({ record: (value, attributes) => void told.push([name, value >= 0, attributes]) }),
     span: (name, options) => {
       told.push([name, options]);
-      return { traceparent: INSIDE, end: (outcome) => void told.push(outcome) };
+      return {
+        traceparent: INSIDE,
+        event: (event) => void told.push(event),
+        end: (outcome) => void told.push(outcome),
+      };
     },
   };
   return { telemetry, told };
@@ -30,15 +34,15 @@ Work('has the parent, the labels and the fault of an error', async () => {
   assert.is(await work.run({}, undefined, () => Promise.reject(error)).catch((thrown: unknown) => thrown), error);
   work.begin({ kind: 'b' }, undefined).end({ error, outcome: 'refused', attributes: { status: 418 } });
   assert.equal(told, [
-    ['aana.thing', { parent: PARENT, attributes: { kind: 'a' } }],
+    ['aana.thing', { parent: PARENT, kind: undefined, attributes: { kind: 'a' } }],
     ['aana.thing.duration', true, { kind: 'a', 'aana.outcome': 'ok' }],
-    {},
-    ['aana.thing', { parent: undefined, attributes: {} }],
+    { error: undefined, attributes: { kind: 'a', 'aana.outcome': 'ok' } },
+    ['aana.thing', { parent: undefined, kind: undefined, attributes: {} }],
     ['aana.thing.duration', true, { 'aana.outcome': 'overload' }],
-    { error },
-    ['aana.thing', { parent: undefined, attributes: { kind: 'b' } }],
+    { error, attributes: { 'aana.outcome': 'overload' } },
+    ['aana.thing', { parent: undefined, kind: undefined, attributes: { kind: 'b' } }],
     ['aana.thing.duration', true, { kind: 'b', 'aana.outcome': 'refused' }],
-    { error, attributes: { status: 418 } },
+    { error, attributes: { kind: 'b', 'aana.outcome': 'refused', status: 418 } },
   ]);
 });
 
@@ -52,7 +56,11 @@ Work('waits by the given clock, and has a duration only when it has begun', () =
   const telemetry: Telemetry = {
     ...noTelemetry,
     histogram: (name) => ({ record: (value, attributes) => void told.push([name, value, attributes]) }),
-    span: () => ({ traceparent: INSIDE, end: (outcome) => void told.push(outcome) }),
+    span: () => ({
+      traceparent: INSIDE,
+      event: (event) => void told.push(event),
+      end: (outcome) => void told.push(outcome),
+    }),
   };
   let now = 500;
   const work = new WorkTelemetry(telemetry, 'aana.thing', { description: 'Time of a thing.' }, { now: () => now });
@@ -63,7 +71,12 @@ Work('waits by the given clock, and has a duration only when it has begun', () =
   done.end();
   const error = new AanaError('Full', 'unavailable', 'full');
   refused.end({ error });
-  assert.equal(told, [['aana.thing.duration', 3, { kind: 'a', 'aana.outcome': 'ok' }], {}, { error }]);
+  assert.equal(told, [
+    'begun',
+    ['aana.thing.duration', 3, { kind: 'a', 'aana.outcome': 'ok' }],
+    { error: undefined, attributes: { kind: 'a', 'aana.outcome': 'ok' } },
+    { error, attributes: { kind: 'b', 'aana.outcome': 'overload' } },
+  ]);
 });
 
 Work.run();

@@ -1,6 +1,15 @@
 import { type Clock, systemClock } from './clock.ts';
 import { faultOf } from './errors.ts';
-import { type Attributes, type Histogram, noTelemetry, type Telemetry } from './telemetry.ts';
+import {
+  type Attributes,
+  type Histogram,
+  noTelemetry,
+  type Span,
+  type SpanAttributes,
+  type SpanKind,
+  type Telemetry,
+  withAttribute,
+} from './telemetry.ts';
 
 /** The end of a piece of work. */
 export interface WorkEnd {
@@ -8,8 +17,8 @@ export interface WorkEnd {
   readonly error?: unknown;
   /** One word of a small fixed set that describes the end. Default: `ok`, or the fault of the error. */
   readonly outcome?: string | undefined;
-  /** Attributes of the span only. Their values may differ each time. */
-  readonly attributes?: Attributes | undefined;
+  /** Attributes of the span only. */
+  readonly attributes?: SpanAttributes | undefined;
 }
 
 export interface WorkOptions {
@@ -17,24 +26,29 @@ export interface WorkOptions {
   readonly description: string;
   /** Names of the attributes of the work, for the documentation. Default: none. */
   readonly attributes?: readonly string[];
+  /** The role of its spans. Default: `internal`. */
+  readonly kind?: SpanKind;
 }
 
 /** A piece of work that is under way. */
-export interface Work {
-  /** The place in the trace for the calls inside this work. */
-  readonly traceparent: string | undefined;
+export interface Work extends Pick<Span, 'traceparent' | 'event'> {
   end(how?: WorkEnd): void;
 }
 
 /** A piece of work that may have to wait before it begins. */
 export interface WaitingWork extends Work {
-  /** Ends the wait: the duration counts from now on. Returns the seconds of the wait. */
+  /** Ends the wait: the duration counts from now on, and the span has the event `begun`. Returns the seconds of the wait. */
   begin(): number;
 }
 
 const noWait = (): number => 0;
 const nothing = (): void => {};
-const NO_WORK: WaitingWork = Object.freeze({ traceparent: undefined, begin: noWait, end: nothing });
+const NO_WORK: WaitingWork = Object.freeze({
+  traceparent: undefined,
+  event: nothing,
+  begin: noWait,
+  end: nothing,
+});
 
 /**
  * Reports pieces of work of one kind: a span for each, and its duration in seconds (`<name>.duration`) by its outcome
@@ -43,17 +57,19 @@ const NO_WORK: WaitingWork = Object.freeze({ traceparent: undefined, begin: noWa
 export class WorkTelemetry {
   readonly #name: string;
   readonly #telemetry: Telemetry;
+  readonly #kind: SpanKind | undefined;
   readonly #durations: Histogram;
   readonly #clock: Pick<Clock, 'now'>;
 
   constructor(
     telemetry: Telemetry,
     name: string,
-    { description, attributes = [] }: WorkOptions,
+    { description, attributes = [], kind }: WorkOptions,
     clock: Pick<Clock, 'now'> = systemClock,
   ) {
     this.#name = name;
     this.#telemetry = telemetry;
+    this.#kind = kind;
     this.#clock = clock;
     this.#durations = telemetry.histogram(`${name}.duration`, {
       unit: 's',
@@ -64,29 +80,33 @@ export class WorkTelemetry {
 
   /** Returns work that begins now. `parent` is the `traceparent` of the caller. */
   begin(attributes: Attributes, parent: string | undefined): Work {
-    const work = this.wait(attributes, parent);
-    work.begin();
-    return work;
+    return this.#open(attributes, parent, true);
   }
 
   /** Returns work that waits. Its span begins now; without a call of `begin` it has no duration. */
   wait(attributes: Attributes, parent: string | undefined): WaitingWork {
+    return this.#open(attributes, parent, false);
+  }
+
+  #open(attributes: Attributes, parent: string | undefined, hasBegun: boolean): WaitingWork {
     // Nothing is measured without telemetry, because reading the clock costs more than the rest.
     if (this.#telemetry === noTelemetry)
-      return parent === undefined ? NO_WORK : { traceparent: parent, begin: noWait, end: nothing };
-    const span = this.#telemetry.span(this.#name, { parent, attributes });
+      return parent === undefined ? NO_WORK : { traceparent: parent, event: nothing, begin: noWait, end: nothing };
+    const span = this.#telemetry.span(this.#name, { parent, kind: this.#kind, attributes });
     const cameAt = this.#clock.now();
-    let begunAt: number | undefined;
+    let begunAt = hasBegun ? cameAt : undefined;
     return {
       traceparent: span.traceparent,
+      event: (name) => span.event(name),
       begin: () => {
         begunAt = this.#clock.now();
+        span.event('begun');
         return (begunAt - cameAt) / 1000;
       },
       end: ({ error, outcome = error === undefined ? 'ok' : faultOf(error), attributes: more }: WorkEnd = {}) => {
-        if (begunAt !== undefined)
-          this.#durations.record((this.#clock.now() - begunAt) / 1000, { ...attributes, 'aana.outcome': outcome });
-        span.end({ ...(error !== undefined && { error }), ...(more && { attributes: more }) });
+        const labels = withAttribute(attributes, 'aana.outcome', outcome);
+        if (begunAt !== undefined) this.#durations.record((this.#clock.now() - begunAt) / 1000, labels);
+        span.end({ error, attributes: more ? { ...labels, ...more } : labels });
       },
     };
   }

@@ -14,6 +14,7 @@ const RESERVED = [
   '/webhooks',
   '/chat',
   '/v1',
+  '/mcp',
   '/asr/live',
   '/livez',
   '/readyz',
@@ -39,6 +40,7 @@ export class EndpointRegistry {
   /** Endpoints of plugins that were removed. A reload does not add them again. */
   readonly #removed = new Set<string>();
   readonly #ownerOf: (path: string) => string | undefined;
+  readonly #listeners = new Set<() => void>();
   #version = 0;
 
   /** `ownerOf` returns the owner of a path that no endpoint has, such as `router pages`. */
@@ -49,6 +51,11 @@ export class EndpointRegistry {
   /** A number that grows with each change of the served endpoints. */
   get version(): number {
     return this.#version;
+  }
+
+  /** Calls `listener` after each change of the served endpoints. A plugin that is replaced is several changes in one turn of the event loop. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** Serves an endpoint. Throws `EndpointError` if its name or path is taken, reserved for the host, or malformed. */
@@ -146,12 +153,17 @@ export class EndpointRegistry {
 
   #serve(endpoint: ServedEndpoint): void {
     this.#byName.set(endpoint.name, endpoint);
-    this.#version += 1;
+    this.#changed();
   }
 
   #drop(name: string): void {
     this.#byName.delete(name);
+    this.#changed();
+  }
+
+  #changed(): void {
     this.#version += 1;
+    for (const listener of this.#listeners) listener();
   }
 
   /** `isKept`: name and path were reserved for this endpoint. */

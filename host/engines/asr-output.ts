@@ -1,5 +1,6 @@
 import type { WhisperNativeResult, WhisperNativeSegment } from '../../native/lib/index.ts';
 import type { AsrOutput, AsrSegment, AsrTranscriptionInfo } from '../schemas/index.ts';
+import { scored } from './logprobs.ts';
 
 const SILENCE: AsrTranscriptionInfo = { language: 'silence', language_confidence: 1 };
 
@@ -22,6 +23,7 @@ export function toSegment(segment: WhisperNativeSegment, speaker: string | null)
     })),
     speaker,
     ...(segment.language !== undefined && { language: segment.language }),
+    ...(segment.tokens && { tokens: segment.tokens.map(scored) }),
   };
 }
 
@@ -37,8 +39,15 @@ export function toOutput(segments: readonly AsrSegment[], info: AsrTranscription
 export function infoOf({
   language,
   languageProbability,
-}: Pick<WhisperNativeResult, 'language' | 'languageProbability'>): AsrTranscriptionInfo {
-  return { language, language_confidence: fraction(languageProbability) };
+  allLanguageProbs: all,
+}: Omit<WhisperNativeResult, 'segments'>): AsrTranscriptionInfo {
+  return {
+    language,
+    language_confidence: fraction(languageProbability),
+    ...(all && {
+      all_language_probs: all.map((one) => ({ language: one.language, probability: fraction(one.probability) })),
+    }),
+  };
 }
 
 /**
@@ -61,17 +70,19 @@ export function mainLanguage(segments: readonly WhisperNativeSegment[]): AsrTran
 }
 
 /**
- * Combines the languages of all channels: the mean confidence if they agree on the language, else the language with the
- * highest confidence.
+ * Combines the languages of all channels: those of the channel with the highest confidence. If the channels agree on the
+ * language, it has the mean of their confidences.
  */
 export function combineInfo(infos: readonly AsrTranscriptionInfo[]): AsrTranscriptionInfo {
   const [first, ...others] = infos;
   if (!first) return { ...SILENCE };
-  if (others.every(({ language }) => language === first.language)) {
-    const sum = infos.reduce((total, { language_confidence: confidence }) => total + confidence, 0);
-    return { language: first.language, language_confidence: fraction(sum / infos.length) };
-  }
-  return others.reduce((best, info) => (info.language_confidence > best.language_confidence ? info : best), first);
+  const surest = others.reduce(
+    (best, info) => (info.language_confidence > best.language_confidence ? info : best),
+    first,
+  );
+  if (others.some(({ language }) => language !== first.language)) return surest;
+  const sum = infos.reduce((total, { language_confidence: confidence }) => total + confidence, 0);
+  return { ...surest, language_confidence: fraction(sum / infos.length) };
 }
 
 /** Limits the value to 0 to 1, because rounding or a missing value can give numbers outside of it. */

@@ -1,15 +1,21 @@
-import type { LlamaPromptToken, LlamaScoredToken, LlamaTokenScores } from '../../native/lib/index.ts';
-import type { PromptLogprob, TokenLogprob } from '../schemas/index.ts';
+import type {
+  LlamaPromptToken,
+  LlamaScoredToken,
+  LlamaTokenScores,
+  WhisperNativeToken,
+} from '../../native/lib/index.ts';
+import type { PromptLogprob, ScoredToken, TokenLogprob } from '../schemas/index.ts';
 
 /** Stands for minus infinity, which JSON does not have, as in OpenAI's API and vLLM. */
 const IMPOSSIBLE = -9999;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-const scored = ({ id, bytes, logprob }: LlamaScoredToken): Omit<TokenLogprob, 'top_logprobs'> => ({
+/** Returns a token of an engine as OpenAI's API describes it. Rounding may give the engine's numbers a wrong sign. */
+export const scored = ({ id, bytes, logprob }: LlamaScoredToken | WhisperNativeToken): ScoredToken => ({
   token: decoder.decode(bytes),
   id,
-  logprob: Math.max(logprob, IMPOSSIBLE),
+  logprob: Math.min(0, Math.max(logprob, IMPOSSIBLE)),
   bytes: [...bytes],
 });
 

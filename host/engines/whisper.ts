@@ -2,6 +2,7 @@
 import {
   assignedGpus,
   type NativeAudio,
+  type NativeVoiceDetector,
   type NativeWhisperEngine,
   type WhisperNativeParams,
   type WhisperNativeResult,
@@ -17,6 +18,8 @@ import {
   type AudioReference,
   LiveParams,
   type LiveResult,
+  LiveTurnParams,
+  type LiveTurnResult,
   type VadSegment,
 } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
@@ -24,7 +27,7 @@ import { combineInfo, infoOf, mainLanguage, silence, toOutput, toSegment } from 
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { channelFiles } from './channel-files.ts';
-import { type LiveEngine, transcribeLive } from './live/live-transcription.ts';
+import { type LiveEngine, transcribeLive, transcribeTurns } from './live/live-transcription.ts';
 import { termsOf } from './request-terms.ts';
 import { meanProgress } from './speech/mean-progress.ts';
 import {
@@ -77,7 +80,8 @@ export async function start(spec: WhisperSpec, { log, artifactPath }: StartConte
     batchSize: spec.batch_size,
     ...(spec.model_size !== undefined && { modelSize: spec.model_size }),
   });
-  const whisper = new Whisper(engine, spec.model_name, artifactPath);
+  const voiceDetector = await native.loadVoiceDetector(spec.vad_model_path);
+  const whisper = new Whisper(engine, voiceDetector, spec.model_name, artifactPath);
   return {
     info: { model: spec.model_name, multilingual: engine.info.multilingual, type: engine.info.type },
     methods: {
@@ -86,6 +90,7 @@ export async function start(spec: WhisperSpec, { log, artifactPath }: StartConte
       transcribe_batch: (args, context) => whisper.transcribeBatch(args, context),
       transcribe_in_chunks: (args, context) => whisper.transcribeInChunks(args, context),
       transcribe_live: (args, context) => whisper.transcribeLive(args, context),
+      transcribe_turns: (args, context) => whisper.transcribeTurns(args, context),
     },
     warmUp: () => whisper.warmUp(),
     gpuMemory: () => gpus.read(),
@@ -97,14 +102,22 @@ export async function start(spec: WhisperSpec, { log, artifactPath }: StartConte
 
 class Whisper {
   readonly #engine: NativeWhisperEngine;
+  /** For live streams. */
+  readonly #voiceDetector: NativeVoiceDetector;
   readonly #model: WhisperModelFacts;
   readonly #modelName: string;
   readonly #artifactPath: StartContext['artifactPath'];
   #nextId = 1;
 
-  constructor(engine: NativeWhisperEngine, modelName: string, artifactPath: StartContext['artifactPath']) {
+  constructor(
+    engine: NativeWhisperEngine,
+    voiceDetector: NativeVoiceDetector,
+    modelName: string,
+    artifactPath: StartContext['artifactPath'],
+  ) {
     this.#artifactPath = artifactPath;
     this.#engine = engine;
+    this.#voiceDetector = voiceDetector;
     this.#modelName = modelName;
     this.#model = { name: modelName, info: engine.info };
   }
@@ -168,7 +181,7 @@ class Whisper {
   transcribeInChunks(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
     const segments = args['vad_segments'] as readonly VadSegment[] | null | undefined;
     const parts = {
-      ...(segments && { clips: clipsOf(segments, SAMPLES_PER_SECOND) }),
+      ...(segments && { clips: clipsOf(segments) }),
       maxWindows: args['batch_size'] as number,
     };
     const request = requestedInChunks(args['params'], parts, this.#model);
@@ -215,15 +228,27 @@ class Whisper {
     yield* queue;
   }
 
-  transcribeLive(args: Record<string, unknown>, context: CallContext): AsyncGenerator<LiveResult> {
-    const params = LiveParams.parse(args['params'] ?? {});
-    const { knownLanguage } = requested(params, this.#model);
-    const engine: LiveEngine = {
+  transcribeLive({ audio, params }: Record<string, unknown>, context: CallContext): AsyncGenerator<LiveResult> {
+    const live = this.#live(LiveParams.parse(params ?? {}));
+    return transcribeLive(audio as AsyncIterable<unknown>, live, this.#liveEngine(context), context.signal);
+  }
+
+  transcribeTurns({ audio, params }: Record<string, unknown>, context: CallContext): AsyncGenerator<LiveTurnResult> {
+    const live = this.#live(LiveTurnParams.parse(params ?? {}));
+    return transcribeTurns(audio as AsyncIterable<unknown>, live, this.#liveEngine(context), context.signal);
+  }
+
+  /** Returns checked parameters with the language that needs no detection. */
+  #live<Params extends LiveParams>(params: Params): Params & { readonly known: string | undefined } {
+    const { language, task } = params;
+    return { ...params, known: requested({ language, task }, this.#model).knownLanguage };
+  }
+
+  #liveEngine(context: CallContext): LiveEngine {
+    return {
       transcribe: (samples, native) => this.#transcribeOne(samples, native, context, undefined),
-      detectSpeech: (samples) => this.#engine.detectSpeech(samples),
+      voiceDetector: this.#voiceDetector,
     };
-    const audio = args['audio'] as AsyncIterable<unknown>;
-    return transcribeLive(audio, { ...params, known: knownLanguage }, engine, context.signal);
   }
 
   async #tracks({ channels }: AudioReference, { channels: how }: RequestedTranscription): Promise<Track[]> {

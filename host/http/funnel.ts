@@ -7,7 +7,7 @@ import { foreignErrorForm } from './response/error-forms.ts';
 import { isAnthropicPath } from './routes/anthropic/anthropic-paths.ts';
 import { keyHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
-import { placeInTrace, takeRequestId, traceparentOf } from './request/request-context.ts';
+import { placeInTrace, streamFailureOf, takeRequestId, traceparentOf } from './request/request-context.ts';
 import type { BeginRequest } from './request/request-telemetry.ts';
 import { statusOfThrown } from './response/status.ts';
 
@@ -37,7 +37,7 @@ export async function funnel(
     const traceId = traceIdOf(traceparentOf(ctx));
     const ms = performance.now() - startedAt;
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
-    record.end({ status, ms, error: failure });
+    record.end({ status, ms, error: failure ?? streamFailureOf(ctx) });
     options.log.info('request', {
       requestId,
       method: ctx.method,

@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
 import { AanaError } from '../core/errors.ts';
+import { withoutNews } from '../core/log/logger.ts';
 import { noTelemetry } from '../core/telemetry.ts';
 import { isOwnPath } from '../endpoints/index.ts';
+import { type DashboardOptions, dashboardOf } from './dashboard/dashboard.ts';
 import { isAuthenticated } from './guards/api-key-guard.ts';
 import { letBodyCome } from './server/continue.ts';
 import { isPreflight } from './guards/cors.ts';
@@ -12,6 +14,7 @@ import { funnel } from './funnel.ts';
 import { type Guard, guardsOf, passGuards } from './guards/guards.ts';
 import type { HttpAppOptions } from './options.ts';
 import { requestRecorder } from './request/request-telemetry.ts';
+import { McpService } from './routes/mcp/mcp-service.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
 import { systemRoutes } from './routes/system-routes.ts';
 import type { UpgradeListener } from './server/upgrades.ts';
@@ -27,7 +30,15 @@ export interface HttpFace {
   callback(options?: { readonly listensAt?: string }): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /** Returns a handler for the requests for WebSockets of a server of its own. They pass the same guards. */
   upgrade(options: { readonly listensAt: string }): UpgradeListener;
-  /** Lets the WebSockets finish for up to `graceMs`, and closes them. Requests for new ones are refused. */
+  /**
+   * Returns a handler for the server of the dashboard at the address `listensAt`: its page, and the routes for admins.
+   * They need the token or the API key of an admin.
+   */
+  dashboard(options: DashboardOptions): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+  /**
+   * Lets the WebSockets finish for up to `graceMs`, and closes them. Requests for new ones are refused. Ends the streams
+   * on which clients wait for changes of the tools.
+   */
   closeSockets(graceMs: number): Promise<void>;
   /**
    * Returns middleware for another Koa application. It answers existing paths below `prefix`, and passes other requests
@@ -41,7 +52,8 @@ export interface HttpFace {
 export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {
-  const system = systemRoutes(options);
+  const mcp = options.mcp?.enabled ? new McpService({ ...options, mcp: options.mcp }) : undefined;
+  const system = systemRoutes(options, mcp);
   const sockets = socketsOf(options);
   const routeOf = (path: string): string | undefined => (sockets?.has(path) ? path : templateOf(path, system, options));
   const begin = requestRecorder(options.telemetry ?? noTelemetry, routeOf);
@@ -59,7 +71,21 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
       const handle = koaCallback(answerWith(guardsOf(options, listensAt), serve));
       return (req, res) => void handle(req, res);
     },
-    closeSockets: async (graceMs) => sockets?.close(graceMs),
+    closeSockets: async (graceMs) => {
+      mcp?.close();
+      await sockets?.close(graceMs);
+    },
+    dashboard: (at) => {
+      const { guards, router } = dashboardOf(options, at);
+      const serve = async (ctx: Context): Promise<void> => {
+        if (!router.match(ctx.path, ctx.method).route) throw nothingAt(ctx.path);
+        await enter(router.routes(), ctx);
+      };
+      const unrecorded = requestRecorder(noTelemetry, () => undefined);
+      // The page asks every few seconds. Its requests are no work of the application, so they are no news and no load.
+      const quiet = { ...options, log: withoutNews(options.log) };
+      return koaCallback((ctx) => funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), quiet, unrecorded));
+    },
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));
       if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix))

@@ -1,7 +1,7 @@
 import type { ApiKeys, RateLimits } from '../access/index.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
-import type { Format } from '../telemetry/index.ts';
+import type { Format, KeptTraces } from '../telemetry/index.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
@@ -9,7 +9,9 @@ import type { CorsOptions } from './guards/cors.ts';
 import type { CompatStatus } from './response/error-body.ts';
 import type { AppStatus, OpenApiOptions } from '../openapi/index.ts';
 import type { BodyLimits } from './request/request-body.ts';
+import type { McpOptions } from './routes/mcp/mcp-options.ts';
 import type { OpenAiRoutesOptions } from './routes/openai/openai-options.ts';
+import type { Operations } from './routes/operation-routes.ts';
 import type { RouterSet } from './routes/routers.ts';
 import type { SocketsOptions } from './sockets/sockets-options.ts';
 
@@ -48,6 +50,8 @@ export interface HttpAppOptions {
   readonly rateLimits?: RateLimits | undefined;
   /** The routes of OpenAI's API. Without it there are none. */
   readonly openai?: OpenAiRoutesOptions | undefined;
+  /** The endpoints as tools of the Model Context Protocol. Without it `/mcp` says that it is off. */
+  readonly mcp?: McpOptions | undefined;
   /** The WebSockets. Without it there are none. */
   readonly sockets?: SocketsOptions | undefined;
   /** The webhooks, if there are tasks. */
@@ -62,6 +66,10 @@ export interface HttpAppOptions {
   readonly log: Logger;
   /** Receives reports about requests. Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
+  /** The running application, for admins. Without it there are no routes for it and no dashboard. */
+  readonly operations?: Operations | undefined;
+  /** The last failed and slow requests. Without it there is no `/api/traces`. */
+  readonly traces?: KeptTraces | undefined;
   /** Returns the metrics of this host as text. Without it there is no `/metrics`. */
   readonly metrics?: ((format: Format) => string) | undefined;
 }

@@ -18,6 +18,10 @@ export const CAPABILITIES = {
     methods: ['transcribe', 'transcribe_stream'],
     deploy: 'a model of speech to text (WhisperDeployment)',
   },
+  realtime: {
+    methods: ['transcribe_live', 'transcribe_turns'],
+    deploy: 'a model of speech to text (WhisperDeployment)',
+  },
   diarization: { methods: ['diarize'], deploy: 'speaker diarization (SpeakerDiarizationDeployment)' },
 } as const satisfies Readonly<Record<string, CapabilityFacts>>;
 

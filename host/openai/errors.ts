@@ -17,6 +17,7 @@ export interface OpenAiErrorBody {
 const CODES: Readonly<Record<string, string>> = {
   UnknownModel: 'model_not_found',
   DeploymentNotFound: 'model_not_found',
+  StoredFileNotFound: 'file_not_found',
   UnknownAdapter: 'model_not_found',
   PromptTooLongException: 'context_length_exceeded',
   ApiKeyNotProvided: 'invalid_api_key',

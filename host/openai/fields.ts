@@ -31,6 +31,12 @@ const MAX_IGNORED = 50;
 /** Names that a header can carry. */
 const HEADER_NAME = /^[\w.-]{1,64}$/;
 
+export interface ReadOptions {
+  readonly strict: boolean;
+  /** Where in the request of the client the parameters are. */
+  readonly path?: readonly string[];
+}
+
 /**
  * Checks a request against the parameters of its route. Throws `ValidationError`, whose `data.param` names the first
  * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`, unless
@@ -39,16 +45,18 @@ const HEADER_NAME = /^[\w.-]{1,64}$/;
 export function readRequest<Shape extends z.core.$ZodShape>(
   { schema, idle }: RequestFields<Shape>,
   input: unknown,
-  { strict }: { readonly strict: boolean },
+  { strict, path = [] }: ReadOptions,
 ): ReadRequest<z.output<z.ZodObject<Shape>>> {
   const result = schema.safeParse(input, { reportInput: true });
-  if (!result.success) throw wrongRequest(validationEntries(result.error.issues as unknown as SchemaIssue[], input));
+  if (!result.success)
+    throw wrongRequest(validationEntries(result.error.issues as unknown as SchemaIssue[], input), path);
   const ignored: string[] = [];
   for (const [name, value] of Object.entries(input as Record<string, unknown>)) {
     if (Object.hasOwn(schema.shape, name)) continue;
     const field = Object.hasOwn(idle, name) ? idle[name] : undefined;
     if (value === null || field?.isHarmless || field?.neutral?.some((one) => isSame(one, value))) continue;
-    if (strict || field?.isRefused) throw unsupported(name, field?.why ?? 'this server does not know it');
+    if (strict || field?.isRefused)
+      throw unsupported(paramOf([...path, name]), field?.why ?? 'this server does not know it');
     if (ignored.length < MAX_IGNORED) ignored.push(HEADER_NAME.test(name) ? name : '?');
   }
   return { request: result.data, ignored };
@@ -71,9 +79,10 @@ export function invalidValue(param: string, why: string): AanaError {
   return new AanaError('InvalidParameter', 'bad-request', `Invalid value for '${param}': ${why}`, { data: { param } });
 }
 
-function wrongRequest(entries: readonly ValidationEntry[]): AanaError {
+function wrongRequest(entries: readonly ValidationEntry[], path: readonly string[]): AanaError {
   const [first] = entries;
-  const param = first && first.loc.length > 0 ? paramOf(first.loc) : null;
+  const place = [...path, ...(first?.loc ?? [])];
+  const param = place.length > 0 ? paramOf(place) : null;
   const more = entries.length > 1 ? ` (and ${entries.length - 1} more)` : '';
   const where = param === null ? 'The request body' : `'${param}'`;
   return new AanaError('InvalidParameter', 'bad-request', `${where}: ${first?.msg ?? 'it is not valid'}${more}`, {

@@ -1,3 +1,4 @@
+export { ABSENT_ROUTES, absenceOf } from './absent-routes.ts';
 export {
   TranscriptionAnswer,
   transcriptionAnswer,
@@ -5,6 +6,7 @@ export {
   translationAnswer,
 } from './audio/audio-answer.ts';
 export { AUDIO_BLAME, transcriptionParams, translationParams } from './audio/audio-call.ts';
+export { audioBytes, audioOfInput, audioOfMessages, type AudioPart } from './audio/audio-input.ts';
 export { diarizedEvents, TranscriptionEvent, TranscriptionEvents } from './audio/audio-events.ts';
 export {
   TRANSCRIPTION_FIELDS,
@@ -13,10 +15,21 @@ export {
   TranslationRequest,
 } from './audio/audio-fields.ts';
 export { diarized } from './audio/speakers.ts';
-export { blaming } from './blame.ts';
+export { type Blame, blamed, blaming } from './blame.ts';
+export { BATCH_FIELDS, BatchRequest } from './batches/batch-fields.ts';
+export { Batch, BatchError, BatchList, batchObject, requireBatch } from './batches/batch-object.ts';
+export {
+  BATCH_ENDPOINTS,
+  BATCH_OPERATIONS,
+  type BatchEndpoint,
+  type BatchOperation,
+  type BatchScope,
+} from './batches/batch-operations.ts';
+export { batchUsageOf, NO_USAGE } from './batches/batch-usage.ts';
 export { capabilitiesOf, type Capability } from './capabilities.ts';
-export { ChatCompletion, chatCompletion } from './chat/chat-answer.ts';
+export { ChatCompletion } from './chat/chat-answer.ts';
 export { chatArguments } from './chat/chat-call.ts';
+export { answerChat, chatRun } from './chat/chat-run.ts';
 export {
   OriginalChatChunk,
   OriginalChatCompletion,
@@ -27,13 +40,16 @@ export {
 export { ChatCompletionChunk, ChatChunks } from './chat/chat-chunks.ts';
 export { CHAT_FIELDS, ChatRequest } from './chat/chat-fields.ts';
 export type { RequestMessage } from './chat/messages.ts';
-export { Completion, completionAnswer, type Completed } from './completions/completion-answer.ts';
-export { completionPlan, type OnePrompt } from './completions/completion-call.ts';
+export { Completion } from './completions/completion-answer.ts';
 export { CompletionChunk, CompletionChunks, usageChunk } from './completions/completion-chunks.ts';
 export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-fields.ts';
+export { answerCompletion, completionRun } from './completions/completion-run.ts';
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
 export { type IdleField, invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
+export { ExpiresAfter, FILE_FIELDS, FileRequest } from './files/file-fields.ts';
+export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
 export { formReader } from './form-input.ts';
+export { checkCursor, listPage } from './list-page.ts';
 export {
   deploymentFor,
   findModel,
@@ -43,11 +59,20 @@ export {
   type ServedModel,
 } from './model-directory.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
+export { appendedAudio, type ClientEvent, eventIdOf, readClientEvent } from './realtime/client-events.ts';
+export { identified, type NewServerEvent, RealtimeServerEvent } from './realtime/server-events.ts';
+export {
+  firstSettings,
+  type SessionFacts,
+  sessionObject,
+  type SessionSettings,
+  updatedSettings,
+} from './realtime/session.ts';
+export type { AudioFormat } from './realtime/session-fields.ts';
+export { CommittedTurn, type Conversation, DetectedTurns, errorEvent, type Turns } from './realtime/turns.ts';
 export { itemPage } from './responses/item-page.ts';
-export type { Item } from './responses/items.ts';
-export { readInput } from './responses/read-input.ts';
-export { DeletedResponse, InputTokens, ItemList, ModelResponse, newResponse } from './responses/response-answer.ts';
-export { inputTokensArguments, RESPONSE_BLAME, responseArguments } from './responses/response-call.ts';
+export { DeletedResponse, InputTokens, ItemList, ModelResponse } from './responses/response-answer.ts';
+export { inputTokensArguments, RESPONSE_BLAME } from './responses/response-call.ts';
 export { ResponseEvent } from './responses/response-event.ts';
 export {
   INPUT_TOKENS_FIELDS,
@@ -55,8 +80,9 @@ export {
   RESPONSE_FIELDS,
   ResponseRequest,
 } from './responses/response-fields.ts';
-export { readHistory, requireResponse, type ResponseStore } from './responses/response-store.ts';
-export { ResponseWriter, wholeResponse } from './responses/response-writer.ts';
+export { requireResponse, type ResponseStore } from './responses/response-store.ts';
+export { answerResponse, type Dialogs, readItems, responseRun } from './responses/response-run.ts';
+export { ResponseWriter } from './responses/response-writer.ts';
 export {
   DETOKENIZE_FIELDS,
   Detokenized,
@@ -69,13 +95,8 @@ export {
   TokenizeRequest,
 } from './tokens/token-fields.ts';
 export { EMBEDDING_FIELDS, EmbeddingRequest } from './vectors/embedding-fields.ts';
-export {
-  EMBEDDING_BLAME,
-  type EmbeddedBatch,
-  embeddingArguments,
-  EmbeddingList,
-  embeddingList,
-} from './vectors/embeddings.ts';
+export { answerEmbeddings } from './vectors/embedding-run.ts';
+export { EmbeddingList } from './vectors/embeddings.ts';
 export {
   documentsOf,
   type RankedDocuments,
@@ -86,5 +107,6 @@ export {
   rerankArguments,
   RerankRequest,
 } from './vectors/rerank.ts';
+export type { RunContext } from './run-context.ts';
 export { samplingFields } from './text/sampling-fields.ts';
-export { type AnswerHead, newHead } from './text/values.ts';
+export { type AnswerHead, newHead, prefixedId } from './text/values.ts';

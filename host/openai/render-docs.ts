@@ -1,8 +1,17 @@
 import * as z from 'zod';
+import { ABSENT_ROUTES } from './absent-routes.ts';
 import { TRANSCRIPTION_FIELDS, TRANSLATION_FIELDS } from './audio/audio-fields.ts';
+import { BATCH_FIELDS } from './batches/batch-fields.ts';
 import { CHAT_FIELDS } from './chat/chat-fields.ts';
 import { COMPLETION_FIELDS } from './completions/completion-fields.ts';
+import { FILE_FIELDS } from './files/file-fields.ts';
 import type { RequestFields } from './fields.ts';
+import {
+  SESSION_FIELDS,
+  SESSION_INPUT_FIELDS,
+  SESSION_TRANSCRIPTION_FIELDS,
+  TURN_DETECTION_FIELDS,
+} from './realtime/session-fields.ts';
 import { INPUT_TOKENS_FIELDS, RESPONSE_FIELDS } from './responses/response-fields.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokens/token-fields.ts';
 import { EMBEDDING_FIELDS } from './vectors/embedding-fields.ts';
@@ -26,6 +35,16 @@ export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/rerank', fields: RERANK_FIELDS },
   { route: 'POST /v1/audio/transcriptions', fields: TRANSCRIPTION_FIELDS },
   { route: 'POST /v1/audio/translations', fields: TRANSLATION_FIELDS },
+  { route: 'POST /v1/files', fields: FILE_FIELDS },
+  { route: 'POST /v1/batches', fields: BATCH_FIELDS },
+];
+
+/** The objects of a realtime session. */
+const SESSION_OBJECTS: readonly DocumentedRoute[] = [
+  { route: 'session', fields: SESSION_FIELDS },
+  { route: 'session.audio.input', fields: SESSION_INPUT_FIELDS },
+  { route: 'session.audio.input.transcription', fields: SESSION_TRANSCRIPTION_FIELDS },
+  { route: 'session.audio.input.turn_detection', fields: TURN_DETECTION_FIELDS },
 ];
 
 /** Returns `docs/openai-compatibility.md`, generated from the parameters of the routes. */
@@ -75,7 +94,8 @@ Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, 
 | 400 | \`previous_response_not_found\` | the user has no such response, or one that it continues was removed |
 | 401 | \`invalid_api_key\` | the key is missing, unknown or expired |
 | 403 | \`insufficient_permissions\` | the scopes of the key do not allow the path |
-| 404 | \`model_not_found\`, \`response_not_found\`, \`unknown_url\` | no model has the name; the user has no such response; no route has the path |
+| 404 | \`model_not_found\`, \`response_not_found\`, \`file_not_found\`, \`batch_not_found\`, \`unknown_url\` | no model has the name; the user has no such response, file or batch; no route has the path |
+| 409 | \`file_in_use\`, \`batch_ended\` | the file is the input of a batch that runs; the batch cannot be cancelled any more |
 | 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\`, or a file than \`limits.max_file_bytes\` |
 | 429 | \`rate_limit_exceeded\` | over a rate limit; \`retry-after\` has the time to wait |
 | 503, 504 | the name of the error, such as \`deployment_full\` | try again later |
@@ -111,15 +131,90 @@ for await (const event of stream) if (event.type === 'transcript.text.delta') pr
 \`\`\`
 
 - \`diarized_json\` says who speaks: \`A\`, \`B\` and so on. It needs a \`SpeakerDiarizationDeployment\`, too. A stream of it has the segments when all of them are known.
-- Segments of \`verbose_json\` have all keys of OpenAI's, because typed clients need them. \`tokens\` is empty, because no deployment tells tokens; \`temperature\` is that of the request; \`seek\` is \`start\` in hundredths of a second.
+- Segments of \`verbose_json\` have all keys of OpenAI's, because typed clients need them. \`tokens\` are those of the text, without those of times; \`temperature\` is that of the request; \`seek\` is \`start\` in hundredths of a second.
+- \`include: ['logprobs']\` tells the tokens of \`json\`, as a whole and in the events of a stream. Their bytes, joined, are the text. A token is scored among the tokens that could follow, so those that are never chosen have no share.
 - \`usage\` has the seconds of the audio, rounded up. Events of streams have no \`usage\`.
 - A translation is into English, and needs a model that knows other languages: not \`tiny.en\`.
+
+## Files
+
+\`POST /v1/files\` stores a file for the user of the API key. \`GET /v1/files\` lists the files, \`GET /v1/files/{id}/content\` sends the bytes as they were uploaded, and \`DELETE /v1/files/{id}\` removes them. A key with scopes needs \`/v1/files\` and \`/v1/files/*\`.
+
+\`\`\`ts
+const { id } = await client.files.create({ file: createReadStream('requests.jsonl'), purpose: 'batch' });
+const text = await (await client.files.content(id)).text();
+\`\`\`
+
+- A file may have \`limits.max_file_bytes\`, and the files of a user together \`openai.files.maximum_stored_bytes_per_user\`. More are refused with 413.
+- A file expires after \`expires_after\` (an hour to 30 days), else after \`openai.files.retention\`. Nobody finds it from then on.
+- Lists are in the order of uploads and can be read while files are deleted. \`after\` may be the id of a file that is gone.
+- Hosts that share a database also share the folder \`files\` below \`data_dir\`.
+
+## Realtime transcription
+
+\`GET /v1/realtime\` is a WebSocket for transcription sessions, as with OpenAI's \`?intent=transcription\`: audio comes in, and words go out while they are spoken. [\`/asr/live\`](live.md) does the same with binary messages and fewer events.
+
+\`\`\`ts
+import { OpenAIRealtimeWS } from 'openai/realtime/ws'; // connects with wss:// only, so the server needs TLS
+const socket = new OpenAIRealtimeWS({ model: 'whisper-1' }, client);
+socket.on('conversation.item.input_audio_transcription.delta', ({ delta }) => process.stdout.write(delta));
+socket.socket.on('open', () => socket.send({ type: 'input_audio_buffer.append', audio: base64OfPcmAt24kHz }));
+\`\`\`
+
+- Deployments with the methods \`transcribe_live\` and \`transcribe_turns\` serve it, such as \`WhisperDeployment\`.
+- The model is that of the address (\`?model=\`) or of \`session.update\`. \`session.created\` and \`session.updated\` show the values that are in effect.
+- A client takes \`input_audio_buffer.append\`, \`.commit\` and \`.clear\`. Audio is PCM with 16 bits at 24 kHz, or G.711 (\`audio/pcmu\`, \`audio/pcma\`).
+- Words come in \`conversation.item.input_audio_transcription.delta\` while the turn lasts, as soon as they do not change any more, and so before the turn is committed. \`completed\` has the whole text of the turn.
+- With \`server_vad\`, which is the default, silence ends a turn: \`speech_started\`, deltas, \`speech_stopped\`, \`committed\`, \`conversation.item.added\` and \`done\`, \`completed\`. A commit of the client ends the turn at once. So does \`session.update\`. Each turn is heard by itself, so words at its edges are less certain; a \`silence_duration_ms\` above the default of 500 keeps sentences together.
+- Without turn detection, \`session.update\` is refused between audio and its commit.
+- A wrong event is answered with \`error\`, which has its \`event_id\`, and the session goes on. When a transcription fails, the item gets \`failed\`; audio after it is a new turn, without turn detection after the commit.
+- An event may have \`sockets.max_message_bytes\`, and a session lasts up to \`sockets.max_duration_s\`. The [close codes](live.md#close-codes) are those of live transcription.
+- A page sends its API key as the subprotocol \`openai-insecure-api-key.<key>\` beside \`realtime\`. There are no ephemeral keys, and no sessions of speech to speech.
+
+## Audio and images in dialogs
+
+Language models here read text. With \`openai.audio_input.deployment\`, the name of a deployment of speech to text, a message of the user can have audio: \`input_audio\` in \`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \`file_data\` such as \`data:audio/wav;base64,…\`. The audio becomes its transcript, as a text in the same place, before the model sees the dialog. A stored response has the transcript and not the audio.
+
+\`\`\`ts
+import { readFileSync } from 'node:fs';
+const data = readFileSync('question.wav').toString('base64');
+const content = [{ type: 'input_audio' as const, input_audio: { data, format: 'wav' as const } }];
+const spoken = await client.chat.completions.create({ model: 'llm_deployment', messages: [{ role: 'user', content }] });
+\`\`\`
+
+- The file can be in every form that ffmpeg reads, whatever \`format\` says. The media checks of uploads hold.
+- A request may have \`openai.audio_input.max_bytes\` of audio in addition to \`limits.max_json_bytes\`, in \`limits.max_files\` parts. The server holds it in memory.
+- A key for single models needs the scope of this deployment, too.
+- Without the setting, audio is refused (400). \`/v1/responses/input_tokens\` and \`/v1/messages\` take no audio.
+- Images are refused (400, \`unsupported_parameter\`), and \`param\` names the part. The server never opens the address of an image or a file.
+
+## Batches
+
+\`POST /v1/batches\` answers the requests of a file with the purpose \`batch\` in the background: each line is \`{"custom_id", "method": "POST", "url", "body"}\`, and all lines have the \`url\` of the batch, one of \`/v1/chat/completions\`, \`/v1/completions\`, \`/v1/embeddings\` and \`/v1/responses\`. [A program](openai.md#batches) shows it.
+
+- All lines are checked before the first one runs. A batch with a wrong line is \`failed\`, and \`errors.data\` has up to 100 errors with \`code\`, \`line\` and \`param\`: \`invalid_json_line\`, \`line_too_large\`, \`missing_required_parameter\`, \`invalid_custom_id\`, \`duplicate_custom_id\`, \`invalid_method\`, \`invalid_url\`, \`invalid_type\`, \`model_not_found\`, \`too_many_requests\`, \`empty_file\`. A model must be one that the key of the batch allows.
+- A request that fails later is a line of the error file with its status, as the route would answer it. While a deployment is not available, a request is tried again for about four minutes. Answers have no streams, and parameters without effect are not named.
+- \`openai.batches.concurrent_requests\` requests of a batch run at once, after other requests of the same user. With API keys, other users take turns with the batch by their weights. A host runs \`openai.batches.concurrent_batches\` batches at once.
+- A batch is a [task](tasks.md): it goes on when a host stops or is lost, on any host of the database. An answer that is stored is not computed again. A request that was running runs once more, and a response that it stored (\`/v1/responses\`) can then be stored twice.
+- After 24 hours the batch is \`expired\`; requests without an answer are lines of the error file with the code \`batch_expired\`. A cancelled batch has the answers until then; its running requests end within a second or two, and one that waits for its first request ends at once.
+- \`usage\` adds up the tokens of all answers. The files of a batch are stored also over the limit of the user's bytes.
+- A batch whose task was cancelled or deleted at \`/tasks\`, or whose task failed, is \`failed\` with the code \`task_ended\`.
+- With the scopes \`/v1/batches\` and \`/v1/batches/*\`, a key also needs one for the \`endpoint\` of the batch. Like every task, a batch goes on when its key is revoked or expires.
 
 ## Parameters
 
 A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). One whose state is *refused* asks for another answer than the server can give, so it is always refused. Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
 
-${parameterTables(DOCUMENTED_ROUTES)}`;
+${parameterTables(DOCUMENTED_ROUTES)}
+${parameterTables(SESSION_OBJECTS)}
+## Routes that this server does not have
+
+Requests for other routes of OpenAI's API are answered with 404 and \`unknown_url\`, which clients do not repeat.
+
+| path | what | instead |
+| --- | --- | --- |
+${ABSENT_ROUTES.map(({ path, what, instead = '' }) => `| \`${path}\` | ${what} | ${instead} |`).join('\n')}
+`;
 }
 
 /** Returns a section for each route with the table of its parameters. */

@@ -1,17 +1,27 @@
 import { oas31 } from 'openapi3-ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import { endpointOperation } from './endpoint-operation.ts';
-import { errorResponses, FAILURE_SCHEMAS, MODEL_API_ERRORS, MODEL_API_FAILURE_SCHEMAS } from './failures.ts';
+import {
+  errorResponses,
+  FAILURE_SCHEMAS,
+  MCP_ERRORS,
+  MCP_FAILURE_SCHEMAS,
+  MODEL_API_ERRORS,
+  MODEL_API_FAILURE_SCHEMAS,
+} from './failures.ts';
 import { componentsOf } from './json-schema-of.ts';
 import { pathsOf } from './route-operation.ts';
 import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from './routes/admin-routes.ts';
 import { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
 import { KEY_ROUTES } from './routes/key-routes.ts';
-import { LIVE_ROUTE } from './routes/live-routes.ts';
+import { MCP_ROUTE } from './routes/mcp-routes.ts';
+import { LIVE_ROUTE, REALTIME_ROUTE } from './routes/live-routes.ts';
 import { OPENAI_ROUTES } from './routes/openai-routes.ts';
+import { OPERATION_ROUTES } from './routes/operation-routes.ts';
 import type { RouteDefinition } from './routes/route-definition.ts';
 import { SYSTEM_ROUTES } from './routes/system-routes.ts';
 import { Task, TASK_ROUTES, TaskId } from './routes/task-routes.ts';
+import { TRACE_ROUTES } from './routes/trace-routes.ts';
 import { WEBHOOK_ROUTES } from './routes/webhook-routes.ts';
 import { SchemaComponents } from './schema-components.ts';
 import { WEBHOOK_MESSAGES } from './webhook-messages.ts';
@@ -31,10 +41,16 @@ export interface OpenApiOptions {
   readonly hasWebhooks?: boolean;
   /** Whether callers need an API key. */
   readonly hasKeys?: boolean;
+  /** Whether admins see and change the running application. */
+  readonly hasOperations?: boolean;
   /** Whether WebSockets are served. */
   readonly hasSockets?: boolean;
   /** Whether the routes of OpenAI's and Anthropic's APIs are served. */
   readonly hasOpenAi?: boolean;
+  /** Whether the endpoints are served as tools of the Model Context Protocol. */
+  readonly hasMcp?: boolean;
+  /** Whether failed and slow requests are kept. */
+  readonly hasTraces?: boolean;
 }
 
 /**
@@ -54,15 +70,16 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
     .addOpenApiVersion('3.1.0')
     .addInfo({ title: options.title, version: options.version, ...info });
   const schemas = new SchemaComponents((name, schema) => builder.addSchema(name, schema));
-  const hasOpenAi = options.hasOpenAi ?? false;
+  const { hasOpenAi = false, hasMcp = false } = options;
   const named = [
     ...FAILURE_SCHEMAS,
     ...(hasTasks ? [TaskId, Task] : []),
     ...(hasOpenAi ? MODEL_API_FAILURE_SCHEMAS : []),
+    ...(hasMcp ? MCP_FAILURE_SCHEMAS : []),
   ];
   for (const [name, schema] of componentsOf(named)) schemas.put(name, schema);
-  for (const [name, response] of [...errorResponses(), ...(hasOpenAi ? MODEL_API_ERRORS : [])])
-    builder.addResponse(name, response);
+  const foreign = [...(hasOpenAi ? MODEL_API_ERRORS : []), ...(hasMcp ? MCP_ERRORS : [])];
+  for (const [name, response] of [...errorResponses(), ...foreign]) builder.addResponse(name, response);
   for (const endpoint of endpoints) {
     builder.addPath(endpoint.path, {
       post: endpointOperation(endpoint, schemas, {
@@ -88,13 +105,26 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
 }
 
 /** Returns the routes of a host that has these parts. */
-function routesOf({ hasTasks, hasWebhooks, hasKeys, hasSockets, hasOpenAi }: OpenApiOptions): RouteDefinition[] {
+function routesOf({
+  hasTasks,
+  hasWebhooks,
+  hasKeys,
+  hasSockets,
+  hasOpenAi,
+  hasMcp,
+  hasOperations,
+  hasTraces,
+}: OpenApiOptions): RouteDefinition[] {
   return [
     ...(hasOpenAi ? [...Object.values(OPENAI_ROUTES), ...Object.values(ANTHROPIC_ROUTES)] : []),
     ...(hasSockets ? [LIVE_ROUTE] : []),
+    ...(hasMcp ? [MCP_ROUTE] : []),
+    ...(hasSockets && hasOpenAi ? [REALTIME_ROUTE] : []),
     ...(hasTasks ? Object.values(TASK_ROUTES) : []),
     ...(hasWebhooks ? Object.values(WEBHOOK_ROUTES) : []),
     ...Object.values(SYSTEM_ROUTES),
+    ...(hasOperations ? Object.values(OPERATION_ROUTES) : []),
+    ...(hasTraces ? Object.values(TRACE_ROUTES) : []),
     ...(hasKeys && hasTasks ? Object.values(ADMIN_TASK_ROUTES) : []),
     ...(hasKeys && hasWebhooks ? Object.values(ADMIN_WEBHOOK_ROUTES) : []),
     ...(hasKeys ? Object.values(KEY_ROUTES) : []),
@@ -106,10 +136,14 @@ const OWN_TAGS: readonly oas31.TagObject[] = [
   { name: 'openai', description: 'OpenAI’s API over the deployments of this server.' },
   { name: 'anthropic', description: 'Anthropic’s Messages API over the deployments of this server.' },
   { name: 'live', description: 'Speech to text while it is spoken.' },
+  { name: 'mcp', description: 'The endpoints as tools of the Model Context Protocol.' },
   { name: 'tasks', description: 'Requests that are stored and run later.' },
   { name: 'webhooks', description: 'Addresses that receive the events of tasks.' },
   { name: 'system', description: 'The state of the server.' },
-  { name: 'admin', description: 'Tasks and webhooks of all users, for admins.' },
+  {
+    name: 'admin',
+    description: 'The application, its last failed and slow requests, and tasks and webhooks of all users, for admins.',
+  },
   { name: 'keys', description: 'API keys, for admins.' },
 ];
 

@@ -65,10 +65,25 @@ const AnthropicError = z
   .describe('Body of every failed request of `/v1/messages`, as in Anthropic’s API.')
   .register(NAMED_SCHEMAS, { id: 'AnthropicError' });
 
+const McpError = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: z.null(),
+    error: z.object({
+      code: z.int().meta({ examples: [-32_000] }),
+      message: z.string().describe('For people.'),
+      data: z.unknown().describe('Class of the error (`error`), and facts about it (`data`).'),
+    }),
+  })
+  .describe('Body of every failed request of `/mcp`, as in JSON-RPC.')
+  .register(NAMED_SCHEMAS, { id: 'McpError' });
+
 /** Schemas of the bodies of failed requests. */
 export const FAILURE_SCHEMAS: readonly z.ZodType[] = [ErrorBody, ValidationErrorBody];
 /** The schemas of the bodies of failed requests below `/v1`. */
 export const MODEL_API_FAILURE_SCHEMAS: readonly z.ZodType[] = [OpenAiError, AnthropicError];
+/** The schemas of the bodies of failed requests of `/mcp`. */
+export const MCP_FAILURE_SCHEMAS: readonly z.ZodType[] = [McpError];
 
 const json = (schema: string): oas31.ContentObject => ({
   'application/json': { schema: { $ref: `#/components/schemas/${schema}` } },
@@ -151,10 +166,16 @@ export const MODEL_API_ERRORS: readonly (readonly [name: string, response: oas31
   ['AnthropicError', { description: 'The request failed. `error.type` says how.', content: json('AnthropicError') }],
 ];
 
+/** The response to failed requests of `/mcp`, with its name among the components. */
+export const MCP_ERRORS: readonly (readonly [name: string, response: oas31.ResponseObject])[] = [
+  ['McpError', { description: 'The message was refused. `error.data.error` says why.', content: json('McpError') }],
+];
+
 /** The APIs of others: the response to each of their failed requests, and the statuses that differ from ours. */
-const MODEL_APIS = {
+const FOREIGN_APIS = {
   openai: { response: 'OpenAIError', statuses: { 422: 400 } },
   anthropic: { response: 'AnthropicError', statuses: { 422: 400, 503: 529 } },
+  mcp: { response: 'McpError', statuses: { 422: 400 } },
 } as const satisfies Readonly<
   Record<string, { readonly response: string; readonly statuses: Readonly<Partial<Record<ErrorStatus, number>>> }>
 >;
@@ -164,7 +185,7 @@ export function failuresOf(
   tags: readonly string[],
   statuses: readonly ErrorStatus[],
 ): Record<string, oas31.ReferenceObject> {
-  const api = Object.entries(MODEL_APIS).find(([tag]) => tags.includes(tag))?.[1];
+  const api = Object.entries(FOREIGN_APIS).find(([tag]) => tags.includes(tag))?.[1];
   if (!api) return failures(...statuses);
   const theirs: Readonly<Partial<Record<ErrorStatus, number>>> = api.statuses;
   return Object.fromEntries(

@@ -114,7 +114,12 @@ export interface HttpPort {
   /** Sends a request. `refusalOf` returns the reason to refuse a URL. It is called for each redirect as well. */
   fetch(
     request: HttpRequest,
-    options: { refusalOf: (url: URL) => string | undefined; signal: AbortSignal },
+    options: {
+      refusalOf: (url: URL) => string | undefined;
+      signal: AbortSignal;
+      /** The position in a distributed trace, which only servers get that the operator allows. */
+      traceparent?: string | undefined;
+    },
   ): Promise<HttpResponse>;
 }
 

@@ -8,6 +8,8 @@ export interface RpcCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
   /** Called with the part of the call that is done, from 0 to 1, if the method reports it. It only rises. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Called with the number of values of a stream that have arrived, before the caller reads them. */
+  readonly onValues?: ((count: number) => void) | undefined;
   /** Values that are sent into the running call. The call closes the iterable when it ends. */
   readonly feed?: Feed | undefined;
   /**
@@ -62,7 +64,10 @@ export class CallClient {
     const queue = new AsyncQueue<unknown[], unknown>(() => this.#cancel(id));
     const sink = {
       onValue: () => {},
-      onValues: (values: readonly unknown[]) => queue.push([...values]),
+      onValues: (values: readonly unknown[]) => {
+        options.onValues?.(values.length);
+        queue.push([...values]);
+      },
       onEnd: (value: unknown) => queue.end(value),
       onError: (error: unknown) => queue.fail(error),
     };

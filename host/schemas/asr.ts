@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { Artifact } from './artifact.ts';
+import { ScoredToken } from './chat.ts';
 
 /** Seconds from the start of the media. */
 export const TimeInterval = z.strictObject({
@@ -28,12 +29,26 @@ export const AsrSegment = z.strictObject({
   language: z.optional(
     z.string().check(z.describe('Language code of this part. Absent unless `multilingual` was asked for.')),
   ),
+  tokens: z.optional(
+    z
+      .array(ScoredToken)
+      .check(z.describe('The tokens of the text, without those of times. Absent unless `logprobs` was asked for.')),
+  ),
 });
 export type AsrSegment = z.infer<typeof AsrSegment>;
 
 export const AsrTranscriptionInfo = z.strictObject({
   language: z.string().check(z.describe('Language code, or "silence" when there is no speech.')),
   language_confidence: confidence,
+  all_language_probs: z.optional(
+    z
+      .array(z.strictObject({ language: z.string(), probability: confidence }))
+      .check(
+        z.describe(
+          'All languages, the likeliest first. Absent unless they were asked for and the language was detected.',
+        ),
+      ),
+  ),
 });
 export type AsrTranscriptionInfo = z.infer<typeof AsrTranscriptionInfo>;
 
@@ -87,6 +102,29 @@ export const WhisperParams = z.strictObject({
       .check(
         z.describe('Find the language of each part of the speech, not only of the first one. Excludes `language`.'),
       ),
+    false,
+  ),
+  language_detection_threshold: optionalNumber(
+    0,
+    1,
+    'The first part of the speech whose language is likelier than this decides the language of all. Default: 0.5.',
+  ),
+  language_detection_segments: z._default(
+    z
+      .int()
+      .check(
+        z.minimum(1),
+        z.maximum(100),
+        z.describe(
+          'Most parts of the speech, of up to 30 s, whose language is looked for. If none is likely enough, the language of most of them counts.',
+        ),
+      ),
+    1,
+  ),
+  all_language_probs: z._default(
+    z
+      .boolean()
+      .check(z.describe('Tell the probabilities of all languages where one is detected. Excludes `multilingual`.')),
     false,
   ),
   task: z._default(
@@ -205,9 +243,32 @@ export const WhisperParams = z.strictObject({
     false,
   ),
   word_timestamps: z._default(z.boolean().check(z.describe('Times of each word.')), false),
+  logprobs: z._default(
+    z.boolean().check(z.describe('Tell the tokens of each segment with their log-probabilities.')),
+    false,
+  ),
+  hallucination_silence_threshold: optionalNumber(
+    0.1,
+    30,
+    'Text that is probably invented is left out where this many seconds around it have no speech. Its words are very short, very long or unlikely. Needs `word_timestamps`.',
+  ),
   prepend_punctuations: punctuation('next'),
   append_punctuations: punctuation('previous'),
   vad_filter: z._default(z.boolean().check(z.describe('Transcribe only the parts with voice activity.')), true),
+  clip_timestamps: z.optional(
+    z.nullable(
+      z
+        .union([
+          z.string().check(z.maxLength(20_000), z.regex(/^ *\d+(\.\d+)? *(, *\d+(\.\d+)? *)*$/)),
+          z.array(z.number().check(z.minimum(0))).check(z.maxLength(2000)),
+        ])
+        .check(
+          z.describe(
+            'Seconds at which the parts to transcribe start and end: `start,end,start,end,…`, as a text or a list. The last end may be left out. `vad_filter` then has no effect. Default: "0", the whole audio.',
+          ),
+        ),
+    ),
+  ),
   channels: z._default(
     z
       .enum(['mix', 'separate'])
@@ -218,7 +279,7 @@ export const WhisperParams = z.strictObject({
 export type WhisperParams = z.infer<typeof WhisperParams>;
 
 /** Parameters of `transcribe_in_chunks`. */
-export const BatchedWhisperParams = z.extend(z.omit(WhisperParams, { vad_filter: true }), {
+export const BatchedWhisperParams = z.extend(z.omit(WhisperParams, { vad_filter: true, clip_timestamps: true }), {
   without_timestamps: z._default(z.boolean().check(z.describe('Take the times of segments from the chunks.')), true),
 });
 export type BatchedWhisperParams = z.infer<typeof BatchedWhisperParams>;

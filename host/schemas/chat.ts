@@ -104,7 +104,8 @@ export type Overflow = z.infer<typeof Overflow>;
 const duration = (text: string) => z.number().check(z.minimum(0), z.describe(text));
 const tokens = (text: string) => z.int().check(z.minimum(0), z.describe(text));
 
-const scored = {
+/** A token of a text and its log-probability, as in OpenAI's API. */
+export const ScoredToken = z.strictObject({
   token: z.string().check(z.describe('The text of the token, with U+FFFD for bytes that are no whole character.')),
   id: z.int().check(z.minimum(0), z.describe('The number of the token.')),
   logprob: z
@@ -116,12 +117,12 @@ const scored = {
       ),
     ),
   bytes: z.array(z.int()).check(z.describe('The bytes of the token in UTF-8.')),
-};
+});
+export type ScoredToken = z.infer<typeof ScoredToken>;
 
 /** A token and its log-probability, with the likeliest tokens at its place, as in OpenAI's API. */
-export const TokenLogprob = z.strictObject({
-  ...scored,
-  top_logprobs: z.array(z.strictObject(scored)).check(z.describe('The likeliest tokens at this place, in order.')),
+export const TokenLogprob = z.extend(ScoredToken, {
+  top_logprobs: z.array(ScoredToken).check(z.describe('The likeliest tokens at this place, in order.')),
 });
 export type TokenLogprob = z.infer<typeof TokenLogprob>;
 
@@ -134,9 +135,9 @@ const Usage = z.strictObject({
 
 /** How likely a token is at a place of the prompt, as in vLLM. */
 export const PromptLogprob = z.strictObject({
-  logprob: scored.logprob,
+  logprob: ScoredToken.shape.logprob,
   rank: z.int().check(z.minimum(1), z.describe('The place of the token among all tokens; 1 for the likeliest.')),
-  decoded_token: scored.token,
+  decoded_token: ScoredToken.shape.token,
 });
 export type PromptLogprob = z.infer<typeof PromptLogprob>;
 

@@ -37,3 +37,28 @@ export const LiveResult = z.strictObject({
   language_confidence: z.number().check(z.minimum(0), z.maximum(1)),
 });
 export type LiveResult = z.infer<typeof LiveResult>;
+
+/** Parameters of live transcription in turns. */
+export const LiveTurnParams = z.extend(LiveParams, {
+  silence_s: z._default(
+    z.number().check(z.minimum(0.2), z.maximum(60), z.describe('Silence that ends a turn, in seconds.')),
+    0.5,
+  ),
+});
+export type LiveTurnParams = z.infer<typeof LiveTurnParams>;
+
+/** Where a turn of the speaker begins or ends. The results between both have its words. */
+export const LiveTurn = z.strictObject({
+  type: z.enum(['speech_started', 'speech_stopped']),
+  at: z
+    .number()
+    .check(
+      z.minimum(0),
+      z.describe('In seconds from the start of the stream. A turn has some silence before and after its speech.'),
+    ),
+});
+export type LiveTurn = z.infer<typeof LiveTurn>;
+
+/** A result of live transcription in turns. */
+export const LiveTurnResult = z.union([LiveResult, LiveTurn]);
+export type LiveTurnResult = z.infer<typeof LiveTurnResult>;

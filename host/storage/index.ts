@@ -12,7 +12,16 @@ export {
 } from './repositories/api-keys.ts';
 export { type MediaRepositories, Repositories } from './repositories/index.ts';
 export type { CaptionRecord, Page, TranscriptInfo, TranscriptRecord, VideoRecord } from './repositories/media.ts';
-export type { ChainLink, NewResponse, ResponseRecord, StoredItem } from './repositories/responses.ts';
+export type { BatchAnswer, BatchEnd, BatchFile, BatchLease, BatchTokens } from './repositories/openai/batch-runs.ts';
+export {
+  batchHasEnded,
+  type BatchRecord,
+  type BatchStatus,
+  type ListedBatch,
+  type NewBatch,
+} from './repositories/openai/batches.ts';
+export type { FilePage, FileRecord, FileRepository } from './repositories/openai/files.ts';
+export type { ChainLink, NewResponse, ResponseRecord, StoredItem } from './repositories/openai/responses.ts';
 export type { AttemptBatch, ClaimedTask, Lease, Outcome } from './repositories/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
 export type {
@@ -44,7 +53,7 @@ export {
   type WebhookRecord,
 } from './repositories/webhooks.ts';
 export { openDatabase, Storage, type StorageConfig, type StorageOptions } from './storage.ts';
-export { syncFile, syncMadeFolders } from './sync-files.ts';
+export { moveFile, syncFile, syncMadeFolders } from './sync-files.ts';
 export { whileUnavailable } from './while-unavailable.ts';
 export {
   hasEnded,

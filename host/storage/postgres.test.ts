@@ -6,6 +6,8 @@ import { postgresDatabases } from './fixtures/databases.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { repositoryTests } from './fixtures/repositories.ts';
+import { batchTests } from './fixtures/batches.ts';
+import { fileTests } from './fixtures/files.ts';
 import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
 
@@ -57,5 +59,7 @@ if (typeof databases === 'string') {
   ownerTests(databases);
   repositoryTests(databases);
   responseTests(databases);
+  fileTests(databases);
+  batchTests(databases);
   adapterTests(databases);
 }

@@ -1,4 +1,4 @@
-import { delay } from '../core/abort.ts';
+import { RepeatedWork } from '../core/async/repeated-work.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { Repositories } from './repositories/index.ts';
 import type { Storage } from './storage.ts';
@@ -21,38 +21,30 @@ const BATCH = 500;
 /** Removes old rows. Every host does it; they do not disturb each other. */
 export class Pruner {
   readonly #options: PrunerOptions;
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  readonly #work: RepeatedWork;
 
   constructor(options: PrunerOptions) {
     this.#options = options;
+    this.#work = new RepeatedWork({
+      everyMs: PRUNE_EVERY_MS,
+      work: (signal) => this.#prune(signal),
+      onError: (error) => options.log.warn('old rows were not removed', { what: options.what, error }),
+    });
   }
 
+  /** May be called twice. */
   start(): void {
-    if (this.#options.retentionMs > 0) this.#loop = this.#pruneUntilStopped();
+    if (this.#options.retentionMs > 0) this.#work.start();
   }
 
   /** Waits for the transaction that runs. May be called twice. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
+  stop(): Promise<void> {
+    return this.#work.stop();
   }
 
-  async #pruneUntilStopped(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        await this.#pruneAll();
-      } catch (error) {
-        this.#options.log.warn('old rows were not removed', { what: this.#options.what, error });
-      }
-      await delay(PRUNE_EVERY_MS, signal).catch(() => {});
-    }
-  }
-
-  async #pruneAll(): Promise<void> {
+  async #prune(signal: AbortSignal): Promise<void> {
     const { storage, retentionMs, prune } = this.#options;
-    for (let removed = BATCH; removed === BATCH && !this.#stopping.signal.aborted;) {
+    for (let removed = BATCH; removed === BATCH && !signal.aborted;) {
       removed = await storage.write((repositories) =>
         prune(repositories, repositories.connection.now() - retentionMs, BATCH),
       );

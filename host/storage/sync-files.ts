@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { copyFile, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Syncs the content of a file to the disk. */
@@ -33,5 +33,15 @@ export async function syncMadeFolders(path: string, made: string | undefined): P
   for (let folder = path; ; folder = dirname(folder)) {
     await syncFolder(folder);
     if (folder === top || folder === dirname(folder)) return;
+  }
+}
+
+/** Moves a file, or copies it if `to` is on another file system. */
+export async function moveFile(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await copyFile(from, to);
   }
 }

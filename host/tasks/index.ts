@@ -1,3 +1,4 @@
+export { retryDelayMs } from './retry-policy.ts';
 export { type DeferredRequest, TaskQueue, type TaskQueueConfig, type TaskQueueOptions } from './task-queue.ts';
 export {
   TASK_STATUSES,
@@ -7,3 +8,4 @@ export {
   type TaskRecord,
   type TaskStatus,
 } from '../storage/index.ts';
+export type { HostWork } from './task-runners.ts';

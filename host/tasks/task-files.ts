@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { artifactPath, verifiedPath } from '../artifacts/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
-import { type StoredFile, syncFile, syncMadeFolders } from '../storage/index.ts';
+import { moveFile, type StoredFile, syncFile, syncMadeFolders } from '../storage/index.ts';
 
 /** A younger folder may belong to a task that is not stored yet. */
 const ORPHAN_AGE_MS = 3_600_000;
@@ -33,7 +33,7 @@ export class TaskFiles {
     const kept: StoredFile[] = [];
     for (const [name, { path: from, artifact, bytes, filename, mimeType }] of files) {
       const path = join(taskId, String(kept.length)); // never a name that a client chose
-      await move(from, join(this.#dir, path));
+      await moveFile(from, join(this.#dir, path));
       kept.push({ name, path, bytes, sha256: artifact?.sha256, filename, mimeType });
     }
     await Promise.all(kept.map(({ path }) => syncFile(join(this.#dir, path))));
@@ -92,15 +92,6 @@ export class TaskFiles {
       if (!TASK_ID.test(name) || !found || Date.now() - found.mtimeMs < ORPHAN_AGE_MS) continue;
       if (!(await isNeeded(name))) await this.remove(name);
     }
-  }
-}
-
-async function move(from: string, to: string): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await copyFile(from, to); // the folders are on different file systems
   }
 }
 

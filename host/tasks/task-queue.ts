@@ -5,13 +5,13 @@ import { validTraceparent } from '../core/request-context.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import {
-  type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
+  type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Repositories, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
 } from '../storage/index.ts'; // prettier-ignore
 import { type Ceilings, ceilingsOf, type UserCeilingsConfig } from './ceilings.ts';
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
-import { TaskRunner } from './task-runner.ts';
+import { type HostWork, TaskRunners } from './task-runners.ts';
 import { TaskTelemetry } from './task-telemetry.ts';
 import { watchTask } from './watch-task.ts';
 import { Watchers } from './watchers.ts';
@@ -37,6 +37,8 @@ export interface TaskQueueOptions {
   /** The folder of the uploaded files of tasks. Hosts that share a database share it. */
   readonly dir: string;
   readonly config: TaskQueueConfig;
+  /** Long work of the host itself, which no route runs. Default: none. */
+  readonly hostWork?: HostWork | undefined;
   /** Whether tasks of users without an active subscription wait. Default: false. */
   readonly subscribersOnly?: boolean | undefined;
   /** Names of errors after which a task has another attempt. Default: {@link RETRYABLE_EXCEPTIONS}. */
@@ -56,6 +58,10 @@ export interface DeferredRequest {
   readonly priority?: number | undefined;
   /** Seconds for one attempt. Default: the setting of the endpoint, else of the configuration. */
   readonly executionTimeoutS?: number | undefined;
+  /** Most attempts. Default: the setting. */
+  readonly maxAttempts?: number | undefined;
+  /** Writes in the transaction that stores the task. It may run again after an unknown commit. */
+  readonly alongside?: ((repositories: Repositories, taskId: string) => Promise<void>) | undefined;
   readonly idempotencyKey?: string | undefined;
   /** The place of the request in a distributed trace. An invalid one is ignored. */
   readonly traceparent?: string | undefined;
@@ -65,7 +71,7 @@ export interface DeferredRequest {
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
   readonly #files: TaskFiles;
-  readonly #runner: TaskRunner;
+  readonly #runners: TaskRunners;
   readonly #sweeper: Sweeper;
   readonly #telemetry: TaskTelemetry;
   readonly #accepting: WriteTogether;
@@ -81,20 +87,22 @@ export class TaskQueue {
       telemetry = noTelemetry,
       retryable = RETRYABLE_EXCEPTIONS,
       subscribersOnly = false,
+      hostWork,
     } = options;
     const files = new TaskFiles(options.dir);
     this.#files = files;
     this.#telemetry = new TaskTelemetry(telemetry);
     const leaseMs = config.heartbeat_timeout * 1000;
-    this.#runner = new TaskRunner({
+    this.#runners = new TaskRunners({
       storage,
       endpoints,
+      hostWork,
       files,
       log,
       leaseMs,
       workers: config.num_workers,
+      reservedWorkers: config.reserved_workers,
       activeOfUser: config.maximum_active_tasks_per_user,
-      activeOfUserHere: Math.max(1, config.num_workers - config.reserved_workers),
       subscribersOnly,
       retryable,
       telemetry: this.#telemetry,
@@ -106,13 +114,13 @@ export class TaskQueue {
 
   /** Begins to run tasks, also tasks that an ended host left. */
   async start(): Promise<void> {
-    await this.#runner.start();
+    await this.#runners.start();
     if (!this.#options.signal.aborted) this.#sweeper.start();
   }
 
   /** Claims no more tasks. Running tasks have `graceMs` to end; the rest goes back to the queue. */
   async stop(graceMs: number): Promise<void> {
-    await Promise.all([this.#runner.stop(graceMs), this.#sweeper.stop()]);
+    await Promise.all([this.#runners.stop(graceMs), this.#sweeper.stop()]);
   }
 
   /**
@@ -122,7 +130,7 @@ export class TaskQueue {
    * would keep too many bytes.
    */
   async enqueue(endpoint: ServedEndpoint, request: DeferredRequest): Promise<string> {
-    const { input, files, userId, priority = 0, executionTimeoutS, idempotencyKey, traceparent } = request;
+    const { input, files, userId, priority = 0, executionTimeoutS, maxAttempts, idempotencyKey, traceparent } = request;
     checkInput(endpoint, input, files);
     const { config } = this.#options;
     const { maxWaiting, maxBytes } = this.ceilings(userId, false);
@@ -140,15 +148,15 @@ export class TaskQueue {
         priority,
         user_id: userId,
         timeout_ms: Math.ceil(timeoutS * 1000),
-        max_attempts: config.max_retries,
+        max_attempts: maxAttempts ?? config.max_retries,
         idempotency_key: idempotencyKey ?? null,
         request_hash: requestHash,
         traceparent: validTraceparent(traceparent) ?? null,
       };
-      const accepted = await this.#accept(task, { maxWaiting, maxBytes });
+      const accepted = await this.#accept(task, { maxWaiting, maxBytes }, request.alongside);
       if (accepted.isNew) {
         this.#telemetry.accepted(endpoint.path);
-        this.#runner.look();
+        this.#runners.look();
       } else if (kept.length > 0) await this.#files.remove(id);
       return accepted.id;
     } catch (error) {
@@ -161,9 +169,17 @@ export class TaskQueue {
   /**
    * Stores a task. When the commit is unknown, repeats the write until its outcome is known, for at most half a minute.
    */
-  async #accept(task: NewTask, limits: EnqueueLimits): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  async #accept(
+    task: NewTask,
+    limits: EnqueueLimits,
+    alongside: DeferredRequest['alongside'],
+  ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const enqueue = (): Promise<{ readonly id: string; readonly isNew: boolean }> =>
-      this.#accepting.write(({ tasks }) => tasks.enqueue(task, limits));
+      this.#accepting.write(async (repositories) => {
+        const accepted = await repositories.tasks.enqueue(task, limits);
+        if (accepted.isNew) await alongside?.(repositories, accepted.id);
+        return accepted;
+      });
     try {
       return await enqueue();
     } catch (error) {

@@ -18,9 +18,12 @@ import type { TaskFiles } from './task-files.ts';
 import type { AttemptRecord, TaskTelemetry } from './task-telemetry.ts';
 import { WriteTogether } from './write-together.ts';
 
+/** The endpoints whose tasks a runner claims. */
+export type EndpointSource = Pick<EndpointRegistry, 'list' | 'find'>;
+
 export interface TaskRunnerOptions {
   readonly storage: Storage;
-  readonly endpoints: EndpointRegistry;
+  readonly endpoints: EndpointSource;
   readonly files: TaskFiles;
   readonly log: Logger;
   /** Most tasks that run at once. */

@@ -26,6 +26,7 @@ export class TaskTelemetry {
     this.#attempts = new WorkTelemetry(telemetry, 'aana.task.attempt', {
       description: 'Time of an attempt at a task.',
       attributes: ['aana.endpoint'],
+      kind: 'consumer',
     });
     this.#waits = telemetry.histogram('aana.task.wait', {
       unit: 's',
@@ -57,14 +58,14 @@ export class TaskTelemetry {
     this.#accepted.add(1, { 'aana.endpoint': endpoint });
   }
 
-  begin({ endpoint, traceparent, waited_ms: waitedMs, num_retries: attempt }: ClaimedTask): AttemptRecord {
+  begin({ id, endpoint, traceparent, waited_ms: waitedMs, num_retries: attempt }: ClaimedTask): AttemptRecord {
     const attributes: Attributes = { 'aana.endpoint': endpoint };
     const work: Work = this.#attempts.begin(attributes, traceparent ?? undefined);
     this.#waits.record(Math.max(0, waitedMs) / 1000, attributes);
     this.#running.set(++this.#count);
     return {
       traceparent: work.traceparent,
-      ran: (error) => work.end({ error, attributes: { 'aana.attempt': attempt } }),
+      ran: (error) => work.end({ error, attributes: { 'aana.task.id': id, 'aana.attempt': attempt } }),
       end: (stored) => {
         this.#running.set(--this.#count);
         if (stored === undefined || stored.kind === 'release') return;

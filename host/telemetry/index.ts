@@ -1,5 +1,12 @@
+export { LoadHistory, type LoadSample } from './load/load-history.ts';
 export { type MetricDescription, Metrics } from './metrics.ts';
 export type { MetricData, NumberPoint } from './metric-data.ts';
 export { observeProcess } from './process-metrics.ts';
 export { labelName, sampleName } from './prometheus/names.ts';
 export { type Format, FORMATS, metricsText } from './prometheus/text.ts';
+export { type OtlpOptions, otlpSender } from './otlp/otlp-sender.ts';
+export { spanCounters, SpanQueue } from './otlp/span-queue.ts';
+export { KeptTraces } from './traces/kept-traces.ts';
+export { samplerOf } from './traces/sampler.ts';
+export { TraceReport, traceReport, TraceSummary, traceSummary } from './traces/trace-report.ts';
+export { Tracer } from './traces/tracer.ts';

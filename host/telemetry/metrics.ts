@@ -54,9 +54,13 @@ export class Metrics implements Telemetry {
     this.#named(kind, name, options, () => ({ read: () => ({ kind, points: measure() }) }));
   }
 
-  /** Returns what was reported so far, without instruments that have no values. */
-  read(): MetricData[] {
+  /**
+   * Returns what was reported so far, without instruments that have no values. `names` limits it to these instruments,
+   * and others are not measured.
+   */
+  read(names?: ReadonlySet<string>): MetricData[] {
     return [...this.#byName].flatMap(([name, { instrument, unit, description }]) => {
+      if (names && !names.has(name)) return [];
       const reading = instrument.read();
       return reading.points.length > 0 ? [{ name, unit, description, ...reading }] : [];
     });

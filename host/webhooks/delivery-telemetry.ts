@@ -12,6 +12,7 @@ export class DeliveryTelemetry {
     this.#attempts = new WorkTelemetry(telemetry, 'aana.webhook.attempt', {
       description: 'Time of an attempt to send a message to a webhook.',
       attributes: ['aana.webhook.event'],
+      kind: 'client',
     });
     this.#ended = telemetry.counter('aana.webhook.deliveries', {
       unit: '{delivery}',

@@ -131,6 +131,11 @@ if (missing !== undefined) {
     const prefix = 'And so, my fellow Americans, ask not';
     const { segments } = await transcribe(speech, { prefix, withoutTimestamps: true });
     assert.is(wordsOf(segments), said.replace(/^.*?ask not /, ''));
+    const endOf = async (word: string, more = {}): Promise<number | undefined> =>
+      (await transcribe(speech, { wordTimestamps: true, ...more })).segments
+        .flatMap(({ words }) => words)
+        .find((each) => each.word.trim() === word)?.end;
+    assert.ok(Math.abs((await endOf('what', { prefix }))! - (await endOf('what'))!) < 0.3, 'the time of a word');
   });
 
   Decoding('writes as its hotwords do', async () => {
@@ -186,6 +191,24 @@ if (missing !== undefined) {
       );
     assert.is((await wordsWith(',.')).at(-1), ' country.');
     assert.equal((await wordsWith('')).slice(-2), [' country', '.']);
+  });
+
+  Decoding('tells the tokens of each segment where that is asked', async () => {
+    const { segments } = await transcribe(concat(speech, silence(1), speech), { logprobs: true, beamSize: 2 });
+    assert.ok(segments.length >= 2);
+    for (const { text, tokens = [], averageLogProbability: mean } of segments) {
+      assert.is(Buffer.concat(tokens.map(({ bytes }) => bytes)).toString(), text);
+      assert.ok(Math.abs(tokens.reduce((sum, { logprob }) => sum + logprob, 0) / tokens.length - mean) < 1e-6);
+      // Numbers of text lie below the end of a text.
+      assert.ok(tokens.every(({ id, logprob }) => id >= 0 && id < 50_256 && logprob <= 1e-6));
+    }
+    assert.ok((await transcribe(speech)).segments.every((segment) => !('tokens' in segment)));
+  });
+
+  Decoding('leaves no speech out beside silence, where invented text is looked for', async () => {
+    const talk = concat(silence(4), speech, silence(6));
+    const params = { vad: false, wordTimestamps: true, hallucinationSilenceThreshold: 0.1 };
+    assert.is(wordsOf((await transcribe(talk, params)).segments), said);
   });
 
   Decoding('needs no further memory for times of words', async () => {

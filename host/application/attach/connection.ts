@@ -1,29 +1,30 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
-import type { AanaApp } from '../app.ts';
+import type { Config } from '../../config/index.ts';
+import type { ControlledApplication } from '../../control/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { LogRing } from '../../core/log/log-ring.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import type { DeploymentManager } from '../../deployments/index.ts';
 import { HttpServer, socketPath } from '../../http/index.ts';
 import { prepareTempDir } from '../../media/index.ts';
 import type { ConnectOptions } from '../app-options.ts';
 import { Attached } from './attached.ts';
 import { openControl } from './control.ts';
+import { DashboardServer, type DashboardServerOptions } from './dashboard-server.ts';
 import { ignoreOutputErrors } from '../start/output-errors.ts';
 
 type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface AppConnectionOptions {
-  readonly app: AanaApp;
-  readonly deployments: DeploymentManager;
+  readonly config: Config;
+  /** What commands of this user see and change. */
+  readonly application: ControlledApplication;
   /** Returns the request listener for a server at this address. */
   readonly callback: (listensAt: string) => RequestHandler;
   /** Returns the listener for requests for WebSockets. */
   readonly upgrade: (listensAt: string) => RequestHandler;
+  /** Returns the request listener for the server of the dashboard. */
+  readonly dashboard: DashboardServerOptions['callback'];
   readonly log: Logger;
-  /** The latest log lines. */
-  readonly logs: LogRing;
 }
 
 /** The connection of an application: its server, or the running application that it is attached to. */
@@ -32,6 +33,7 @@ export class AppConnection {
   #server: HttpServer | undefined;
   #url: string | undefined;
   #attached: Attached | undefined;
+  #dashboard: DashboardServer | undefined;
   #endControl: (() => Promise<void>) | undefined;
 
   constructor(options: AppConnectionOptions) {
@@ -40,6 +42,10 @@ export class AppConnection {
 
   get url(): string | undefined {
     return this.#url ?? this.#attached?.running.url;
+  }
+
+  get dashboardUrl(): string | undefined {
+    return this.#dashboard?.url;
   }
 
   get isListening(): boolean {
@@ -53,17 +59,17 @@ export class AppConnection {
   /** Attaches to a running application. Resolves with false if there is none; see {@link Attached.open}. */
   async attach(options: ConnectOptions): Promise<boolean> {
     this.#requireNone();
-    this.#attached = await Attached.open(this.#options.app.config, options);
+    this.#attached = await Attached.open(this.#options.config, options);
     return this.#attached !== undefined;
   }
 
   /** Starts the server. `host` is an address, or `unix:/path` of a socket. */
   async listen(host: string, port: number): Promise<void> {
     this.#requireNone();
-    const { app, deployments, callback, upgrade, log, logs } = this.#options;
+    const { config, application, callback, upgrade, log } = this.#options;
     ignoreOutputErrors();
-    await prepareTempDir(app.config.media.temp_dir ?? tmpdir());
-    const { limits, socket_mode: mode, tls } = app.config;
+    await prepareTempDir(config.media.temp_dir ?? tmpdir());
+    const { limits, socket_mode: mode, tls } = config;
     const files =
       tls.cert !== null && tls.key !== null
         ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version }
@@ -76,7 +82,14 @@ export class AppConnection {
         : await server.listenOnSocket(path, Number.parseInt(mode, 8));
     this.#url = at.url;
     this.#server = server;
-    this.#endControl = await openControl({ app, deployments, logs, log, at });
+    this.#endControl = await openControl({ runtimeDir: config.runtime_dir, application, log, at });
+  }
+
+  /** Starts the server of the dashboard, once, and returns the address that opens it. */
+  async openDashboard(): Promise<string> {
+    const { config, dashboard: callback, log } = this.#options;
+    this.#dashboard ??= await DashboardServer.open({ config, callback, log });
+    return this.#dashboard.url;
   }
 
   async reloadCertificate(): Promise<void> {
@@ -88,9 +101,10 @@ export class AppConnection {
     await this.#server?.close(graceMs);
   }
 
-  /** Ends the control socket. Call it last, so that clients that follow the log receive all lines. */
+  /** Ends the dashboard and the control socket. Call it last, so that clients that follow the log receive all lines. */
   async end(): Promise<void> {
     await this.#attached?.running.close();
+    await this.#dashboard?.close();
     await this.#endControl?.();
   }
 

@@ -10,12 +10,11 @@ import type { LogRing } from '../../core/log/log-ring.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
+import type { KeptTraces } from '../../telemetry/index.ts';
 
 export interface OpenControlOptions {
-  readonly app: AanaApp;
-  readonly deployments: DeploymentManager;
-  /** The latest log lines. */
-  readonly logs: LogRing;
+  readonly runtimeDir: string;
+  readonly application: ControlledApplication;
   readonly log: Logger;
   /** Address of the server. */
   readonly at: { readonly url: string; readonly host: string; readonly port: number };
@@ -26,18 +25,17 @@ export interface OpenControlOptions {
  * serves without it. The returned function closes the socket and ends followed logs.
  */
 export async function openControl(options: OpenControlOptions): Promise<() => Promise<void>> {
-  const { app, logs, log, at } = options;
-  const dir = app.config.runtime_dir;
+  const { runtimeDir: dir, application, log, at } = options;
   try {
     const control = await startControl({
       dir,
       at,
       version: packageVersion(),
-      handlers: controlHandlers(controlled(options)),
+      handlers: controlHandlers(application),
       log,
     });
     return () => {
-      logs.close();
+      application.logs.close();
       return control.close();
     };
   } catch (error) {
@@ -46,9 +44,20 @@ export async function openControl(options: OpenControlOptions): Promise<() => Pr
   }
 }
 
-function controlled({ app, deployments, logs, at }: OpenControlOptions): ControlledApplication {
+export interface ControlledOptions {
+  readonly app: AanaApp;
+  readonly deployments: DeploymentManager;
+  /** The latest log lines. */
+  readonly logs: LogRing;
+  /** The last failed and slow requests. */
+  readonly traces: KeptTraces | undefined;
+}
+
+/** Returns the parts of an application that commands and the dashboard use. */
+export function controlledApplication({ app, deployments, logs, traces }: ControlledOptions): ControlledApplication {
   return {
     logs,
+    traces,
     describe: () =>
       Object.entries(deployments.describe()).map(([name, { type, methods }]) => ({
         name,
@@ -61,7 +70,7 @@ function controlled({ app, deployments, logs, at }: OpenControlOptions): Control
       return {
         name: app.name,
         version: packageVersion(),
-        url: at.url,
+        url: app.url ?? '',
         pid: process.pid,
         status,
         phase: states['app']?.status ?? '',
@@ -69,6 +78,7 @@ function controlled({ app, deployments, logs, at }: OpenControlOptions): Control
         deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
       };
     },
+    dashboardUrl: () => app.dashboardUrl,
     plugins: () => app.plugins(),
     reloadPlugins: (name) => app.reloadPlugins(name),
     handle: (name, retry) => deployments.handle(name, retry),

@@ -2,7 +2,7 @@ import type { InstrumentOptions } from '../../core/telemetry.ts';
 import { freeMainBytes, totalMainBytes } from '../../devices/index.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
 import type { ReplicaSetStatus } from '../../replicas/index.ts';
-import { type Metrics, type NumberPoint, observeProcess } from '../../telemetry/index.ts';
+import { LoadHistory, type Metrics, type NumberPoint, observeProcess } from '../../telemetry/index.ts';
 
 /**
  * Adds what is measured when the metrics are read: this process, the memory of the machine, and the replicas. Returns a
@@ -12,6 +12,18 @@ export function observeApplication(metrics: Metrics, deployments: Pick<Deploymen
   observeMemory(metrics);
   observeReplicas(metrics, deployments);
   return observeProcess(metrics);
+}
+
+/** Time between two samples of the load, and the samples of a quarter of an hour. */
+const LOAD = { intervalMs: 2000, limit: 450 };
+
+/** Returns the load of this host from now on. */
+export function watchLoad(metrics: Metrics): LoadHistory {
+  const memory = (): { free: number | undefined; limit: number } => ({
+    free: freeMainBytes(),
+    limit: totalMainBytes(),
+  });
+  return new LoadHistory({ metrics, memory, ...LOAD });
 }
 
 function observeMemory(metrics: Metrics): void {

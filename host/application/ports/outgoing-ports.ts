@@ -10,7 +10,7 @@ import {
   withoutCredentials,
 } from '../../outgoing/index.ts';
 import type { PostMessage } from '../../webhooks/index.ts';
-import type { HttpPort } from '../../plugins/index.ts';
+import type { HttpPort, HttpRequest } from '../../plugins/index.ts';
 
 /** Returns the proxies and certificate authorities for outgoing requests. */
 export function networkFrom(config: Config): Network {
@@ -39,14 +39,37 @@ export function networkSettings(config: Config): NetworkSettings {
 const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
 
 /** Returns the port through which plugins with the capability `http` make requests. */
-export function httpPort({ media }: Config, network: Network): HttpPort {
+export function httpPort({ media, telemetry }: Config, network: Network): HttpPort {
+  const isTraced = tracedHosts(telemetry.traces.propagate_to);
   const guards = {
     ...REQUEST_LIMITS,
     network,
     maxRedirects: media.max_redirects,
     allowPrivate: media.allow_private_urls,
   };
-  return { fetch: (request, options) => requestGuarded(request, { ...guards, ...options }) };
+  return {
+    fetch: (request, { traceparent, ...options }) => {
+      const headers = isTraced(request.url) ? withTraceparent(request.headers, traceparent) : request.headers;
+      return requestGuarded({ ...request, headers }, { ...guards, ...options });
+    },
+  };
+}
+
+type Headers = HttpRequest['headers'];
+
+/** Adds the header, unless the plugin has set one. */
+function withTraceparent(headers: Headers, traceparent: string | undefined): Headers {
+  const isGiven = headers.some(([name]) => name.toLowerCase() === 'traceparent');
+  return traceparent === undefined || isGiven ? headers : [...headers, ['traceparent', traceparent]];
+}
+
+/** Returns whether a URL's host is one of `hosts`, or with `*.example.org` below one of them. */
+function tracedHosts(hosts: readonly string[]): (url: string) => boolean {
+  return (url) => {
+    if (hosts.length === 0 || !URL.canParse(url)) return false;
+    const { hostname } = new URL(url);
+    return hosts.some((host) => (host.startsWith('*.') ? hostname.endsWith(host.slice(1)) : hostname === host));
+  };
 }
 
 /** Limits of webhooks' requests. Only the status of an answer is used. */

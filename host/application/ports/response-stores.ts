@@ -15,7 +15,6 @@ export class ResponseStores {
   readonly #isStoring: boolean;
   readonly #maxBytes: number | undefined;
   readonly #pruner: Pruner;
-  #isPruning = false;
 
   constructor({ storage, config, log }: ResponseStoresOptions) {
     this.#storage = storage;
@@ -32,8 +31,6 @@ export class ResponseStores {
 
   /** Begins to remove old responses. The first stored response does this, too. May be called twice. */
   start(): void {
-    if (this.#isPruning) return;
-    this.#isPruning = true;
     this.#pruner.start();
   }
 

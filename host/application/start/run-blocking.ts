@@ -59,7 +59,7 @@ export async function runBlocking(
 }
 
 async function announce(
-  { url, endpoints, config }: AanaApp,
+  { url, dashboardUrl, endpoints, config }: AanaApp,
   sample: Promise<string | undefined>,
   signal: AbortSignal,
   { isLogged, out }: RunBlockingOptions,
@@ -69,6 +69,7 @@ async function announce(
   const there = await Promise.race([sample, delay(SAMPLE_WAIT_MS, signal).catch(() => {})]);
   out.write(socketPath(url) === undefined ? `API documentation: ${url}/docs\n` : `Listening on ${url}\n`);
   const asksForKey = config.api_service.enabled;
+  if (dashboardUrl !== undefined) out.write(`Dashboard: ${dashboardUrl}\n`);
   const line = curlLine(endpoints, { url, cert: config.tls.cert, asksForKey }, there ?? undefined);
   if (line && asksForKey)
     out.write('Requests need an API key. Create one: export AANA_API_KEY=$(aana-host keys create --user me)\n');

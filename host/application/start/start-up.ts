@@ -36,7 +36,11 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   failed.signal.throwIfAborted();
   for (const endpoint of endpoints.list()) await endpoint.initialize?.();
   await startTasks(options);
-  if (options.config.openai.enabled && (await opensStorage(options.services))) options.services.responses.start();
+  if (options.config.openai.enabled && (await opensStorage(options.services))) {
+    options.services.responses.start();
+    options.services.files.start();
+    options.services.batches.start();
+  }
 }
 
 /**

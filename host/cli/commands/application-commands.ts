@@ -1,11 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import {
   type ApplicationCommand,
+  applicationDashboard,
   applicationLogs,
   applicationStatus,
   scaleDeployment,
   stopApplication,
 } from './application.ts';
+import { applicationTraces } from './traces.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
 
@@ -26,6 +28,11 @@ export function addApplicationCommands(
     .action(async (options: Options) => {
       state.exitCode = await applicationStatus(runningApplication(options), options['json'] === true);
     });
+  add('dashboard', 'print the address that opens the dashboard of the running application, with its token').action(
+    async (options: Options) => {
+      state.exitCode = await applicationDashboard(runningApplication(options));
+    },
+  );
   add('scale', 'set the number of replicas of a deployment')
     .argument('<deployment>')
     .argument('<replicas>', 'number of replicas', countOf)
@@ -45,6 +52,12 @@ export function addApplicationCommands(
         format: log.format,
       };
       state.exitCode = await untilSignal((signal) => applicationLogs(runningApplication(options), wanted, signal));
+    });
+  add('traces', 'print the last failed and slow requests of the application, or those of one trace with their spans')
+    .argument('[trace_id]')
+    .option('--json', 'print JSON')
+    .action(async (traceId: string | undefined, options: Options) => {
+      state.exitCode = await applicationTraces(runningApplication(options), traceId, options['json'] === true);
     });
   add('stop', 'let the application finish its running requests and end')
     .option(

@@ -16,9 +16,10 @@ import {
   type LogsOptions,
   scaleDeployment,
 } from './application.ts';
+import { applicationTraces } from './traces.ts';
 import { until } from '../../test/helpers/server.ts';
 
-const Commands = suite('aana-host status, scale, logs and stop');
+const Commands = suite('aana-host status, scale, logs, traces and stop');
 const program = join(packageRoot, 'dist/host/cli/main.js');
 let folder = '';
 let served: Served;
@@ -109,6 +110,32 @@ Commands('logs prints the latest lines, or those of one deployment, as text and 
     (line) => JSON.parse(line) as { deployment: string },
   );
   assert.ok(records.length > 0 && records.every(({ deployment }) => deployment === 'narrow'));
+});
+
+Commands('traces prints the last failed requests, and those of one trace with their spans', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  await using app = await connect({ runtime_dir: served.runtimeDir });
+  const sample = await app.handle('sample');
+  const failed = sample
+    .call('failInference', {}, { traceparent: `00-${trace}-00f067aa0ba902b7-01` })
+    .catch((error: unknown) => (error as Error).name);
+  assert.is(await failed, 'InferenceException');
+  const { out } = await output((to) => applicationTraces(to, undefined, false));
+  assert.match(out, new RegExp(`^20\\S+Z +\\d+\\.\\d ms ${trace} aana\\.deployment\\.call InferenceException\n`));
+  const spans = (await output((to) => applicationTraces(to, trace, false))).out.split('\n');
+  assert.match(
+    spans[1] ?? '',
+    /^ +0\.0 ms +\d+\.\d ms aana\.deployment\.call InferenceException aana\.deployment=sample /,
+  );
+  const [report] = JSON.parse((await output((to) => applicationTraces(to, trace, true))).out) as {
+    spans: { parent_span_id: string }[];
+  }[];
+  assert.is(report?.spans[0]?.parent_span_id, '00f067aa0ba902b7');
+  assert.equal(run('traces', '0'.repeat(32)), {
+    code: 2,
+    out: '',
+    err: 'error: no failed or slow request of this trace is kept\n',
+  });
 });
 
 Commands('scale changes the number of replicas', async () => {

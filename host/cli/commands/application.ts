@@ -23,6 +23,13 @@ export async function applicationStatus(
   return report.status === 'RUNNING' ? 0 : 1;
 }
 
+/** The command `dashboard`. Prints the address that opens the dashboard. Returns 1 if there is none. */
+export async function applicationDashboard({ runtimeDir, host, port, out }: ApplicationCommand): Promise<number> {
+  const { url } = await callControl(runtimeDir, 'application.dashboard', {}, { host, port });
+  out.write(url === null ? 'the application has no dashboard: start it without --no-dashboard\n' : `${url}\n`);
+  return url === null ? 1 : 0;
+}
+
 /** The command `scale`. Sets the number of replicas of a deployment. */
 export async function scaleDeployment(
   { runtimeDir, host, port, out }: ApplicationCommand,

@@ -131,8 +131,10 @@ for (const [path, what] of [
     await using server = await start([program, 'deploy', path]);
     assert.equal(await ask(`${server.url}/hello`, { who: 'Ada' }), { text: 'hello Ada' });
     const { out, err } = server.output();
+    const dashboard = /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}\n/m;
+    assert.match(out, dashboard);
     assert.is(
-      out,
+      out.replace(dashboard, ''),
       `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`,
     );
     assert.match(err, /INFO {2}Deployed successfully\. deployments=0 endpoints=1/);

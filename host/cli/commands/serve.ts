@@ -18,12 +18,18 @@ export async function serve(config: Config, folders: readonly string[], log: Log
   return run(app, addressToListenOn({}, config));
 }
 
+/** Opens the dashboard. The application also serves without it. */
+async function openDashboard(app: AanaApp): Promise<void> {
+  await app.openDashboard().catch((error: Error) => process.stderr.write(`no dashboard: ${error.message}\n`));
+}
+
 /** Serves an application until a signal. Returns 130 when the signal came during the start. */
 export async function run(app: AanaApp, connect: ConnectOptions, deploy: DeployOptions = {}): Promise<number> {
   const ignore = (): void => {};
   process.on('SIGHUP', ignore); // a reload may be requested after it listens and before it handles signals
   try {
     await app.listen(connect);
+    if (app.config.dashboard.enabled) await openDashboard(app);
     await app.deploy({ ...deploy, blocking: true });
     return 0;
   } catch (error) {

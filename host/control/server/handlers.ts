@@ -6,6 +6,7 @@ import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import type { CallOptions, DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
 import type { AudioReference } from '../../schemas/index.ts';
+import { type KeptTraces, traceReport, traceSummary } from '../../telemetry/index.ts';
 import type {
   ApplicationReport,
   CallOperation,
@@ -63,7 +64,11 @@ export interface HeldAudio extends AudioReference, AsyncDisposable {
 /** The parts of an application that other processes of its user can use. */
 export interface ControlledApplication {
   readonly logs: LogRing;
+  /** The last failed and slow requests. Undefined if none are kept. */
+  readonly traces?: KeptTraces | undefined;
   report(): Promise<ApplicationReport>;
+  /** The address that opens the dashboard, with its token. Undefined without a dashboard. */
+  dashboardUrl(): string | undefined;
   plugins(): PluginStatus[];
   reloadPlugins(name?: string): Promise<readonly ControlValue<'plugins.reload'>[number][]>;
   describe(): readonly DeploymentMethods[];
@@ -79,6 +84,7 @@ export interface ControlledApplication {
 export function controlHandlers(app: ControlledApplication): ControlHandlers {
   return {
     'application.status': () => app.report(),
+    'application.dashboard': async () => ({ url: app.dashboardUrl() ?? null }),
     'application.logs': ({ lines, follow, deployment }, { signal }) => {
       if (deployment !== undefined) app.handle(deployment); // throws if it is unknown
       return app.logs.read({ lines, follow, deployment, signal }) as AsyncIterable<ControlValue<'application.logs'>>;
@@ -87,6 +93,8 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       app.shutdown(graceS === undefined ? {} : { graceMs: graceS * 1000 }).catch(() => {}); // reported by `app.stopped`
       return null;
     },
+    'traces.list': async () => app.traces?.list().map(traceSummary) ?? [],
+    'traces.get': async ({ trace_id: id }) => app.traces?.find(id).map(traceReport) ?? [],
     'plugins.list': async () => app.plugins(),
     'plugins.reload': async ({ name }) => [...(await app.reloadPlugins(name))],
     'deployments.describe': async ({ deployment }) => {

@@ -67,6 +67,17 @@ export function withoutContent(log: Logger): Logger {
   };
 }
 
+/** Returns a logger that writes the lines of `info` as `debug`, for work that is no news to people. */
+export function withoutNews(log: Logger): Logger {
+  return {
+    debug: (message, fields) => log.debug(message, fields),
+    info: (message, fields) => log.debug(message, fields),
+    warn: (message, fields) => log.warn(message, fields),
+    error: (message, fields) => log.error(message, fields),
+    child: (fields) => withoutNews(log.child(fields)),
+  };
+}
+
 /** A logger that drops all lines. */
 export const silentLogger: Logger = {
   debug: () => {},

@@ -47,6 +47,10 @@ const schema = z
       })
       .default({})
       .describe('Further headers of each request.'),
+    propagate_trace: z
+      .boolean()
+      .default(false)
+      .describe('Whether the server gets the place of a request in its trace, as `traceparent`.'),
     timeout_s: seconds.default(600).describe('Time limit of an answer, with all tries.'),
     idle_timeout_s: seconds.default(120).describe('Seconds without a byte after which an answer is given up.'),
     start_wait_s: z

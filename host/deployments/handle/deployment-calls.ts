@@ -65,14 +65,15 @@ export class DeploymentCalls {
     return {
       name,
       call: async (method, args, { places, ...options } = {}) => {
-        const { replicas, checked, affinity, generation } = this.#open(name, method, args, false);
+        const { replicas, checked, affinity, generation } = this.#open(name, method, args, false, options);
         const reservation = places?.take(name);
-        const run = (): Promise<unknown> =>
+        const run = (traceparent: string | undefined): Promise<unknown> =>
           callWithRetry(
-            (_, admitted) => replicas.call(method, checked, { ...options, reservation, affinity, admitted }),
+            (_, admitted) =>
+              replicas.call(method, checked, { ...options, traceparent, reservation, affinity, admitted }),
             this.#retry(name, options, policy),
           );
-        return generation && this.#generations ? this.#generations.call(generation, run) : run();
+        return generation && this.#generations ? this.#generations.call(generation, run) : run(options.traceparent);
       },
       stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
     };
@@ -93,13 +94,17 @@ export class DeploymentCalls {
     { places, ...options }: CallOptions,
     policy: HandleOptions,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    const { replicas, checked, affinity, feed, generation } = this.#open(name, method, args, true);
+    const { replicas, checked, affinity, feed, generation } = this.#open(name, method, args, true, options);
     const reservation = places?.take(name);
-    const values = streamWithRetry(
-      (_, admitted) => replicas.stream(method, checked, { ...options, reservation, affinity, admitted, feed }),
-      { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
-    );
-    return yield* generation && this.#generations ? this.#generations.stream(generation, values) : values;
+    const open = (traceparent: string | undefined): AsyncGenerator<unknown[], unknown, undefined> =>
+      streamWithRetry(
+        (_, admitted) =>
+          replicas.stream(method, checked, { ...options, traceparent, reservation, affinity, admitted, feed }),
+        { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
+      );
+    return yield* generation && this.#generations
+      ? this.#generations.stream(generation, open)
+      : open(options.traceparent);
   }
 
   #retry(deployment: string, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {
@@ -119,7 +124,13 @@ export class DeploymentCalls {
   /**
    * Returns the replicas and the checked arguments of a call. Throws errors for unknown names and invalid arguments.
    */
-  #open(name: string, method: string, args: Record<string, unknown>, streaming: boolean): OpenedCall {
+  #open(
+    name: string,
+    method: string,
+    args: Record<string, unknown>,
+    streaming: boolean,
+    { traceparent }: RequestContext,
+  ): OpenedCall {
     const deployment = this.#options.find(name);
     const { definition } = deployment.bound;
     const described = requireMethod(deployment, method);
@@ -137,7 +148,7 @@ export class DeploymentCalls {
       checked,
       affinity: definition.affinity?.(method, checked),
       feed,
-      generation: operation && { operation, deployment: name },
+      generation: operation && { operation, deployment: name, traceparent },
     };
   }
 }

@@ -38,11 +38,11 @@ function setting(): Setting {
   };
 }
 
-const chat = { operation: 'chat', deployment: 'llm' } as const;
+const chat = { operation: 'chat', deployment: 'llm', traceparent: undefined } as const;
 
 Generated('has the time to the first token and between tokens of a stream', async () => {
   const { recorder, telemetry, stream } = setting();
-  const values = telemetry.stream(chat, stream([['a'], ['b', 'c']], { usage }));
+  const values = telemetry.stream(chat, () => stream([['a'], ['b', 'c']], { usage }));
   const batches: unknown[] = [];
   let step = await values.next();
   for (; !step.done; step = await values.next()) batches.push(step.value);
@@ -59,7 +59,7 @@ Generated('has the time to the first token and between tokens of a stream', asyn
 
 Generated('has only a duration for a stream that its reader leaves, and closes the stream', async () => {
   const { recorder, telemetry, stream } = setting();
-  for await (const _ of telemetry.stream(chat, stream([['a'], ['b']], undefined))) break;
+  for await (const _ of telemetry.stream(chat, () => stream([['a'], ['b']], undefined))) break;
   assert.equal(recorder.values, [
     { name: 'gen_ai.server.request.duration', value: 1, attributes: { ...CHAT, 'error.type': 'cancelled' } },
   ]);
@@ -72,7 +72,7 @@ Generated('names the party at fault for a failure', async () => {
     pass(2000);
     throw failure;
   };
-  const values = telemetry.stream(chat, stream([['a']], failure));
+  const values = telemetry.stream(chat, () => stream([['a']], failure));
   const failures = [telemetry.call(chat, run), values.next().then(() => values.next())];
   for (const one of failures) assert.is(await one.catch((error: unknown) => error), failure);
   assert.equal(

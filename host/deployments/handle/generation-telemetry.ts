@@ -1,14 +1,24 @@
 import { flatMapped } from '../../core/async/async-values.ts';
 import type { Clock } from '../../core/clock.ts';
-import { faultOf } from '../../core/errors.ts';
-import type { Attributes, Histogram, Telemetry } from '../../core/telemetry.ts';
+import { cancelledError, faultOf } from '../../core/errors.ts';
+import type { Attributes, Histogram, Span, Telemetry } from '../../core/telemetry.ts';
 import type { GenerationOperation } from '../class/method.ts';
-import { type GenerationUsage, usageOf } from './generation-usage.ts';
+import { finishReasonsOf, type GenerationPhases, phasesOf, usageOf } from './generation-usage.ts';
 
 /** A call of a method that a model answers. */
 export interface Generation {
   readonly operation: GenerationOperation;
   readonly deployment: string;
+  /** The `traceparent` of the caller. */
+  readonly traceparent: string | undefined;
+}
+
+/** A generation that has begun. Times are those of the clock. */
+interface Running {
+  readonly attributes: Attributes;
+  readonly span: Span;
+  readonly startedAt: number;
+  firstAt: number | undefined;
 }
 
 const ATTRIBUTES = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model'];
@@ -22,11 +32,12 @@ const TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /**
- * Reports the calls that models answer, with the names of OpenTelemetry's conventions for generative AI. Waits for a
+ * Reports the calls that models answer, as metrics and spans, with the names of OpenTelemetry's conventions for generative AI. Waits for a
  * replica and retries are part of the times. The model is the name of the deployment.
  */
 export class GenerationTelemetry {
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #telemetry: Pick<Telemetry, 'span'>;
   readonly #durations: Histogram;
   readonly #firstTokens: Histogram;
   readonly #perToken: Histogram;
@@ -34,6 +45,7 @@ export class GenerationTelemetry {
 
   constructor(telemetry: Telemetry, clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
+    this.#telemetry = telemetry;
     this.#durations = telemetry.histogram('gen_ai.server.request.duration', {
       unit: 's',
       description: 'Time of a call that a model answers, waits and retries included.',
@@ -60,71 +72,91 @@ export class GenerationTelemetry {
     });
   }
 
-  /** Runs and reports a call with one result. */
-  async call(generation: Generation, run: () => Promise<unknown>): Promise<unknown> {
-    const startedAt = this.#clock.now();
+  /** Runs and reports a call with one result. `run` gets its place in the trace. */
+  async call(generation: Generation, run: (traceparent: string | undefined) => Promise<unknown>): Promise<unknown> {
+    const running = this.#begin(generation);
     try {
-      const result = await run();
-      this.#reportDuration(generation, startedAt);
-      this.#reportTokens(generation, usageOf(result), { startedAt });
+      const result = await run(running.span.traceparent);
+      this.#succeed(running, result);
       return result;
     } catch (error) {
-      this.#reportDuration(generation, startedAt, faultOf(error));
+      this.#fail(running, error);
       throw error;
     }
   }
 
-  /** Passes a stream on and reports it. A stream that its reader leaves counts as cancelled. */
+  /**
+   * Passes the stream on that `open` returns for a place in the trace, and reports it. A stream that its reader leaves
+   * counts as cancelled.
+   */
   async *stream(
     generation: Generation,
-    values: AsyncGenerator<unknown[], unknown, undefined>,
+    open: (traceparent: string | undefined) => AsyncGenerator<unknown[], unknown, undefined>,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    const startedAt = this.#clock.now();
-    let firstAt: number | undefined;
-    let outcome: string | undefined = 'cancelled';
+    const running = this.#begin(generation);
     const noteFirst = (batch: unknown[]): [unknown[]] => {
-      firstAt ??= this.#clock.now();
+      if (running.firstAt === undefined) {
+        running.firstAt = this.#clock.now();
+        running.span.event('first token');
+      }
       return [batch];
     };
+    let hasEnded = false;
     try {
-      const result = yield* flatMapped(values, noteFirst);
-      outcome = undefined;
-      this.#reportTokens(generation, usageOf(result), { startedAt, firstAt });
+      const result = yield* flatMapped(open(running.span.traceparent), noteFirst);
+      hasEnded = true;
+      this.#succeed(running, result);
       return result;
     } catch (error) {
-      outcome = faultOf(error);
+      hasEnded = true;
+      this.#fail(running, error);
       throw error;
     } finally {
-      this.#reportDuration(generation, startedAt, outcome);
+      if (!hasEnded) this.#fail(running, cancelledError('the reader left the stream'));
     }
   }
 
-  #reportTokens(
-    generation: Generation,
-    { input, output }: GenerationUsage,
-    { startedAt, firstAt }: { readonly startedAt: number; readonly firstAt?: number | undefined },
-  ): void {
-    const attributes = attributesOf(generation);
+  #begin({ operation, deployment, traceparent: parent }: Generation): Running {
+    const attributes = {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': PROVIDER,
+      'gen_ai.request.model': deployment,
+    };
+    const span = this.#telemetry.span(`${operation} ${deployment}`, { parent, kind: 'client', attributes });
+    return { attributes, span, startedAt: this.#clock.now(), firstAt: undefined };
+  }
+
+  #succeed(running: Running, result: unknown): void {
+    const { attributes, span, startedAt, firstAt } = running;
+    const { input, output } = usageOf(result);
     if (input !== undefined) this.#tokens.record(input, { ...attributes, 'gen_ai.token.type': 'input' });
     if (output !== undefined) this.#tokens.record(output, { ...attributes, 'gen_ai.token.type': 'output' });
-    if (firstAt === undefined) return;
-    this.#firstTokens.record((firstAt - startedAt) / 1000, attributes);
-    if (output !== undefined && output > 1)
+    if (firstAt !== undefined) this.#firstTokens.record((firstAt - startedAt) / 1000, attributes);
+    if (firstAt !== undefined && output !== undefined && output > 1)
       this.#perToken.record((this.#clock.now() - firstAt) / 1000 / (output - 1), attributes);
-  }
-
-  #reportDuration(generation: Generation, startedAt: number, errorType?: string): void {
-    this.#durations.record((this.#clock.now() - startedAt) / 1000, {
-      ...attributesOf(generation),
-      ...(errorType !== undefined && { 'error.type': errorType }),
+    this.#durations.record((this.#clock.now() - startedAt) / 1000, attributes);
+    this.#reportPhases(span, phasesOf(result));
+    const reasons = finishReasonsOf(result);
+    span.end({
+      attributes: {
+        ...(input !== undefined && { 'gen_ai.usage.input_tokens': input }),
+        ...(output !== undefined && { 'gen_ai.usage.output_tokens': output }),
+        ...(reasons.length > 0 && { 'gen_ai.response.finish_reasons': reasons }),
+      },
     });
   }
-}
 
-function attributesOf({ operation, deployment }: Generation): Attributes {
-  return {
-    'gen_ai.operation.name': operation,
-    'gen_ai.provider.name': PROVIDER,
-    'gen_ai.request.model': deployment,
-  };
+  #fail({ attributes, span, startedAt }: Running, error: unknown): void {
+    this.#durations.record((this.#clock.now() - startedAt) / 1000, { ...attributes, 'error.type': faultOf(error) });
+    span.end({ error });
+  }
+
+  /** Reports the phases in the engine, of which the result tells the lengths. The last one ends now. */
+  #reportPhases({ traceparent: parent }: Span, phases: GenerationPhases): void {
+    let startedAt = Date.now() - phases.reduce((sum, [, ms]) => sum + ms, 0);
+    for (const [name, ms] of phases) {
+      this.#telemetry.span(`aana.engine.${name}`, { parent, startedAt }).end({ endedAt: startedAt + ms });
+      startedAt += ms;
+    }
+  }
 }

@@ -1,9 +1,17 @@
-import type { WhisperNativeParams, WhisperNativeResult } from '../../../native/lib/index.ts';
-import type { AsrTranscriptionInfo, LiveParams, LiveResult } from '../../schemas/index.ts';
+import type { NativeVoiceDetector, WhisperNativeParams, WhisperNativeResult } from '../../../native/lib/index.ts';
+import type {
+  AsrTranscriptionInfo,
+  LiveParams,
+  LiveResult,
+  LiveTurnParams,
+  LiveTurnResult,
+} from '../../schemas/index.ts';
 import { infoOf } from '../asr-output.ts';
+import type { Region } from '../speech/speech-regions.ts';
 import { AudioIntake } from './audio-intake.ts';
 import { samplesOf } from './audio-samples.ts';
 import { AudioWindow } from './audio-window.ts';
+import { SpeechTracker } from './speech-tracker.ts';
 import { trimPoint, WINDOW_LENGTHS } from './trim-point.ts';
 import { withoutLoops } from './without-loops.ts';
 import { type HeardWord, WordAgreement } from './word-agreement.ts';
@@ -11,20 +19,19 @@ import { type HeardWord, WordAgreement } from './word-agreement.ts';
 /** What a live transcription needs of the engine. */
 export interface LiveEngine {
   transcribe(samples: Float32Array, params: WhisperNativeParams): Promise<WhisperNativeResult>;
-  /** Returns the regions of speech in seconds. */
-  detectSpeech(samples: Float32Array): Promise<readonly { readonly start: number; readonly end: number }[]>;
+  readonly voiceDetector: NativeVoiceDetector;
 }
 
 const RATE = 16_000;
 /** New audio that a pass waits for. */
 const STEP_S = 0.5;
+const STEP = STEP_S * RATE;
 /** Most new audio of one pass. */
 const LONGEST_STEP_S = 5;
 /** Audio that may wait for the engine before the sender is slowed down. */
 const WAITING_S = 10;
 /** Silence that confirms the words before it. */
 const PAUSE_S = 0.8;
-/** Silence after which the speech before it is dropped, because it no longer helps to hear what follows. */
 const LONG_PAUSE_S = 2;
 /** Audio that is kept before and after speech, because its edges are found late. */
 const MARGIN_S = 0.4;
@@ -35,28 +42,61 @@ const FRAMES_AFTER = 256;
 const FRAMES_PER_SECOND = 50;
 const MOST_FRAMES = 1500;
 
+/** Parameters of a stream. `known` is the language if it needs no detection. */
+type StreamParams<Params> = Params & { readonly known: string | undefined };
+
 /**
- * Transcribes speech while it comes. Yields partials and finals. `known` is the language if it needs no detection;
- * otherwise the language is the one that was detected when the first words were confirmed. Throws `ValidationError` for
- * parts of `audio` that are not {@link EncodedAudio}.
+ * Transcribes speech while it comes. Yields partials and finals. An unknown language is the one that was detected when
+ * the first words were confirmed. Throws `ValidationError` for parts of `audio` that are not {@link EncodedAudio}.
  */
 export async function* transcribeLive(
   audio: AsyncIterable<unknown>,
-  params: LiveParams & { readonly known: string | undefined },
+  params: StreamParams<LiveParams>,
   engine: LiveEngine,
   signal: AbortSignal,
 ): AsyncGenerator<LiveResult, void, undefined> {
-  const intake = new AudioIntake(WAITING_S * RATE);
-  void intake.follow(decoded(audio)); // `read` throws what it meets
-  const stream = new LiveStream(params, engine);
-  try {
-    for (;;) {
-      const samples = await intake.read(STEP_S * RATE, LONGEST_STEP_S * RATE, signal);
-      if (!samples) break;
-      yield* stream.add(samples);
+  const stream = new LiveStream(params, engine, { pauseS: PAUSE_S, dropS: LONG_PAUSE_S });
+  for await (const samples of arriving(audio, signal)) {
+    yield* withoutTurns(stream.add(samples));
+    signal.throwIfAborted();
+  }
+  yield* withoutTurns(stream.end());
+}
+
+/**
+ * Like {@link transcribeLive}, in turns: the words of a turn come between its `speech_started` and its `speech_stopped`.
+ * The speech of a turn is heard without that of the turns before it.
+ */
+export async function* transcribeTurns(
+  audio: AsyncIterable<unknown>,
+  { silence_s: silenceS, ...params }: StreamParams<LiveTurnParams>,
+  engine: LiveEngine,
+  signal: AbortSignal,
+): AsyncGenerator<LiveTurnResult, void, undefined> {
+  const stream = new LiveStream(params, engine, { pauseS: silenceS, dropS: silenceS });
+  for await (const samples of arriving(audio, signal))
+    for (let at = 0; at < samples.length; at += STEP) {
+      // A pause ends a turn even if the audio after it has arrived already.
+      yield* stream.add(samples.subarray(at, at + STEP), { isNewest: at + STEP >= samples.length });
       signal.throwIfAborted();
     }
-    yield* stream.end();
+  yield* stream.end();
+}
+
+async function* withoutTurns(results: AsyncIterable<LiveTurnResult>): AsyncGenerator<LiveResult> {
+  for await (const result of results) if ('text' in result) yield result;
+}
+
+/** Yields the audio in pieces that are worth a pass. */
+async function* arriving(audio: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Float32Array> {
+  const intake = new AudioIntake(WAITING_S * RATE);
+  void intake.follow(decoded(audio)); // `read` throws what it meets
+  try {
+    for (;;) {
+      const samples = await intake.read(STEP, LONGEST_STEP_S * RATE, signal);
+      if (!samples) return;
+      yield samples;
+    }
   } finally {
     intake.close();
   }
@@ -66,57 +106,89 @@ async function* decoded(audio: AsyncIterable<unknown>): AsyncGenerator<Float32Ar
   for await (const part of audio) yield samplesOf(part);
 }
 
+/** Silences of a stream, in seconds. */
+interface Pauses {
+  /** Confirms the words before it, and ends a turn. */
+  readonly pauseS: number;
+  /** After it, the speech before it is dropped, because it no longer helps to hear what follows. */
+  readonly dropS: number;
+}
+
 class LiveStream {
   readonly #engine: LiveEngine;
   readonly #params: LiveParams;
+  readonly #pauses: Pauses;
   readonly #window = new AudioWindow(RATE);
+  readonly #speechTracker: SpeechTracker;
   readonly #agreement = new WordAgreement();
   #info: AsrTranscriptionInfo;
   #isLanguageKnown: boolean;
   /** Time up to which the last pass has heard the stream. */
   #heardUntil = 0;
   #shown = '';
+  #isSpeaking = false;
 
-  constructor({ known, ...params }: LiveParams & { readonly known: string | undefined }, engine: LiveEngine) {
+  constructor({ known, ...params }: StreamParams<LiveParams>, engine: LiveEngine, pauses: Pauses) {
     this.#engine = engine;
+    this.#speechTracker = new SpeechTracker(engine.voiceDetector);
     this.#params = params;
+    this.#pauses = pauses;
     this.#isLanguageKnown = known !== undefined;
     this.#info = { language: known ?? '', language_confidence: known === undefined ? 0 : 1 };
   }
 
-  async *add(samples: Float32Array): AsyncGenerator<LiveResult> {
+  /** Takes new audio. Audio that is not the newest is heard with the audio after it, unless a pause ends it. */
+  async *add(samples: Float32Array, { isNewest = true } = {}): AsyncGenerator<LiveTurnResult> {
+    const { pauseS: leastS, dropS } = this.#pauses;
     this.#window.append(samples);
-    const speech = await this.#speech();
+    await this.#speechTracker.add(samples);
+    const speech = this.#speech();
     const pauseS = speech ? this.#window.end - speech.end : Infinity;
-    const isPause = pauseS >= PAUSE_S;
-    if (speech) yield* this.#hear(speech, isPause);
+    const isPause = pauseS >= leastS;
+    if (speech) {
+      yield* this.#begin(speech.start);
+      if (isPause || isNewest) yield* this.#hear(speech, isPause);
+    }
     if (isPause) {
       yield* this.#final(this.#agreement.confirm());
+      yield* this.#stop(speech ? speech.end + leastS : this.#window.end);
       const isLong = this.#window.end - this.#window.start > WINDOW_LENGTHS.comfortableS;
-      if (isLong || pauseS >= LONG_PAUSE_S) this.#dropBefore(Math.max(speech?.end ?? 0, this.#window.end - MARGIN_S));
+      if (isLong || pauseS >= dropS) this.#dropBefore(Math.max(speech?.end ?? 0, this.#window.end - MARGIN_S));
     } else yield* this.#trim();
     yield* this.#partial();
   }
 
-  async *end(): AsyncGenerator<LiveResult> {
-    const speech = await this.#speech();
-    if (speech) yield* this.#hear(speech, true);
+  async *end(): AsyncGenerator<LiveTurnResult> {
+    const speech = this.#speech();
+    if (speech) {
+      yield* this.#begin(speech.start);
+      yield* this.#hear(speech, true);
+    }
     yield* this.#final(this.#agreement.confirm());
+    yield* this.#stop(this.#window.end);
     yield* this.#partial();
   }
 
+  *#begin(speechStart: number): Generator<LiveTurnResult> {
+    if (this.#isSpeaking) return;
+    this.#isSpeaking = true;
+    yield { type: 'speech_started', at: Math.max(this.#window.start, speechStart - MARGIN_S) };
+  }
+
+  *#stop(at: number): Generator<LiveTurnResult> {
+    if (!this.#isSpeaking) return;
+    this.#isSpeaking = false;
+    yield { type: 'speech_stopped', at };
+  }
+
   /** Returns where speech begins and ends in the window; undefined for silence. */
-  async #speech(): Promise<{ readonly start: number; readonly end: number } | undefined> {
+  #speech(): Region | undefined {
     const { start, end } = this.#window;
-    if (end - start < SHORTEST_PASS_S) return undefined;
-    const regions = await this.#engine.detectSpeech(this.#window.between(start, end));
-    const [first] = regions;
-    const last = regions.at(-1);
-    return first && last && { start: start + first.start, end: start + last.end };
+    return end - start < SHORTEST_PASS_S ? undefined : this.#speechTracker.speechAfter(start);
   }
 
   /** Makes a pass over the speech, unless the last pass has heard all of it. */
-  async *#hear(speech: { readonly start: number; readonly end: number }, isEnd: boolean): AsyncGenerator<LiveResult> {
+  async *#hear(speech: Region, isEnd: boolean): AsyncGenerator<LiveResult> {
     if (isEnd && this.#heardUntil >= speech.end + MARGIN_S / 2) return;
     const from = Math.max(this.#window.start, speech.start - MARGIN_S);
     const to = Math.min(this.#window.end, isEnd ? speech.end + MARGIN_S : this.#window.end);
@@ -188,7 +260,8 @@ class LiveStream {
       audioContext: Math.min(MOST_FRAMES, frames + FRAMES_AFTER),
       withoutTimestamps: false,
       wordTimestamps: true,
-      vad: false,
+      vad: true,
+      clips: [{ begin: 0 }], // the speech is known
     };
   }
 }

@@ -93,6 +93,7 @@ OpenAi('streams an answer with its details, and sends the key, the headers and t
   assert.is(request?.path, '/v1/chat/completions');
   assert.is(request?.headers.authorization, 'Bearer secret-key');
   assert.is(request?.headers['x-team'], 'a');
+  assert.is(request?.headers['traceparent'], undefined);
   assert.equal(request?.body, {
     model: 'm',
     messages: dialog.messages,
@@ -109,6 +110,18 @@ OpenAi('streams an answer with its details, and sends the key, the headers and t
 });
 
 const several = { n: 2, temperature: 0.5, seed: 4 };
+
+OpenAi('passes the place of a call in its trace on where the configuration says so', async ({ server }) => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  server.answers = [events(piece('a'), ...ENDING), events(piece('a'), ...ENDING)];
+  const remote = await open(server, { propagate_trace: true });
+  await collected(stream(remote, { dialog }, { ...context(), traceparent }));
+  await collected(stream(remote, { dialog }));
+  assert.equal(
+    server.seen.map(({ headers }) => headers['traceparent']),
+    [traceparent, undefined],
+  );
+});
 
 OpenAi('asks vLLM once for several answers', async ({ server }) => {
   const delta = (index: number, value: object, reason?: string, stop?: string | number): string =>

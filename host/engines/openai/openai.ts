@@ -32,6 +32,7 @@ interface OpenAiSpec {
   readonly api_key?: string;
   readonly api_key_env?: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly propagate_trace: boolean;
   readonly timeout_s: number;
   readonly idle_timeout_s: number;
   readonly start_wait_s: number;
@@ -50,6 +51,7 @@ export async function start(spec: OpenAiSpec, { log, progress }: StartContext): 
     baseUrl: spec.base_url,
     apiKey: apiKeyOf(spec),
     headers: spec.headers,
+    propagatesTrace: spec.propagate_trace,
     timeoutMs: spec.timeout_s * 1000,
     idleTimeoutMs: spec.idle_timeout_s * 1000,
     network: spec.network ? networkOf(spec.network) : undefined,

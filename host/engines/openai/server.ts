@@ -15,6 +15,8 @@ export interface OpenAiServerOptions {
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether the server gets the place of a call in its trace. */
+  readonly propagatesTrace: boolean;
   readonly model: string;
   /** Time limit of an answer, with all tries. */
   readonly timeoutMs: number;
@@ -29,6 +31,8 @@ interface Exchange {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   readonly body?: Readonly<Record<string, unknown>>;
+  /** The place of the call in its trace. */
+  readonly traceparent: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -65,11 +69,13 @@ export class OpenAiServer {
     context: CallContext,
   ): AsyncGenerator<string, void, undefined> {
     using limit = this.#limit(context);
+    const { traceparent } = context;
     for (let attempt = 0; ; attempt += 1) {
       let message: IncomingMessage | undefined;
       let hasValue = false;
       try {
-        message = await this.#answer({ method: 'POST', url: this.#at(path), body, signal: limit.signal });
+        const url = this.#at(path);
+        message = await this.#answer({ method: 'POST', url, body, traceparent, signal: limit.signal });
         requireType(message, 'text/event-stream', this.#options.model);
         for await (const data of eventData(message as AsyncIterable<Buffer>, EVENT_LIMITS)) {
           if (data === '[DONE]') return;
@@ -94,11 +100,12 @@ export class OpenAiServer {
     context: CallContext,
   ): Promise<unknown> {
     using limit = this.#limit(context);
+    const { traceparent } = context;
     for (let attempt = 0; ; attempt += 1) {
       let message: IncomingMessage | undefined;
       try {
         const url = this.#at(path);
-        message = await this.#answer({ method, url, ...(body && { body }), signal: limit.signal });
+        message = await this.#answer({ method, url, ...(body && { body }), traceparent, signal: limit.signal });
         requireType(message, 'application/json', this.#options.model);
         return parseJson((await readAll(message)).toString());
       } catch (error) {
@@ -117,14 +124,15 @@ export class OpenAiServer {
   }
 
   /** Returns an answer with status 200 whose body is unread. Throws for any other answer. */
-  async #answer({ method, url, body, signal }: Exchange): Promise<IncomingMessage> {
-    const { apiKey, headers, network, idleTimeoutMs } = this.#options;
+  async #answer({ method, url, body, traceparent, signal }: Exchange): Promise<IncomingMessage> {
+    const { apiKey, headers, propagatesTrace, network, idleTimeoutMs } = this.#options;
     const options = { network, idleTimeoutMs, signal };
     const content = body && Buffer.from(JSON.stringify(body));
     const all = new Map<string, string>([
       ['accept', 'application/json, text/event-stream'],
       ...(content ? ([['content-type', 'application/json']] as const) : []),
       ...(apiKey === undefined ? [] : ([['authorization', `Bearer ${apiKey}`]] as const)),
+      ...(propagatesTrace && traceparent !== undefined ? ([['traceparent', traceparent]] as const) : []),
       ...Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const),
     ]);
     const message = await send({ method, url, headers: [...all], body: content }, await connect(url, options), options);

@@ -71,10 +71,36 @@ Multilingual('streams segments with their language', async () => {
   assert.is(values.at(-1)?.transcription_info.language, 'zh');
 });
 
+Multilingual('tells the probabilities of all languages if asked', async () => {
+  const { transcription_info: info } = await transcribe({ all_language_probs: true });
+  const all = info.all_language_probs ?? [];
+  assert.equal(all[0], { language: 'en', probability: info.language_confidence });
+  assert.ok(all.length > 90 && all.every(({ probability }, at) => probability <= (all[at - 1]?.probability ?? 1)));
+  assert.ok(Math.abs(all.reduce((sum, { probability }) => sum + probability, 0) - 1) < 1e-3);
+  const known = await transcribe({ all_language_probs: true, language: 'en', clip_timestamps: '0,5' });
+  assert.equal(known.transcription_info, { language: 'en', language_confidence: 1 });
+});
+
+Multilingual('asks several parts for their language where none is sure', async () => {
+  // English, and the same Chinese twice. No part is surer than 1.
+  const clips = { clip_timestamps: [0, 5, 24, 29, 24, 29], beam_size: 1, language_detection_threshold: 1 };
+  const all = await transcribe({ ...clips, language_detection_segments: 9 });
+  assert.is(all.transcription_info.language, 'zh');
+  const two = await transcribe({ ...clips, language_detection_segments: 2, condition_on_previous_text: true });
+  assert.is(two.transcription_info.language, 'en');
+  for (const { segments } of [all, two])
+    assert.ok(
+      segments[0]!.time_interval.start < 5 && segments.at(-1)!.time_interval.start >= 24,
+      'all parts have text',
+    );
+});
+
 Multilingual('excludes the choice of a language', async () => {
   const error = await failure(transcribe({ multilingual: true, language: 'en' }));
   assert.is(error.kind, 'invalid-input');
   assert.match(error.message, /^params\.multilingual: .*leave out/);
+  const other = await failure(transcribe({ multilingual: true, all_language_probs: true }));
+  assert.match(other.message, /^params\.all_language_probs: .*each part has its own language/);
 });
 
 const models = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger, offline: true });

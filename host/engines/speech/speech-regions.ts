@@ -18,6 +18,9 @@ export interface SpeechRules {
   readonly longest: number;
 }
 
+/** What counts as speech. */
+export type VoiceRules = Omit<SpeechRules, 'longest'>;
+
 /** A region begins this much before its speech and ends as much after it. */
 const PADDING_S = 0.1;
 
@@ -28,7 +31,7 @@ interface Frames {
 }
 
 /**
- * Returns the regions of speech, ascending and apart, inside of the audio.
+ * Returns the regions of speech, ascending and apart, inside of the audio, with some padding.
  *
  * @param probabilities Of speech, one for each frame.
  * @param frameS Length of a frame.
@@ -38,17 +41,33 @@ export function speechRegions(
   probabilities: Float32Array,
   frameS: number,
   durationS: number,
-  { onset, offset, minDurationOn, minDurationOff, longest }: SpeechRules,
+  { longest, ...rules }: SpeechRules,
 ): Region[] {
-  const spoken = joined(hysteresis(probabilities, onset, offset), minDurationOff / frameS).filter(
-    ({ begin, end }) => (end - begin) * frameS >= minDurationOn,
-  );
+  const spoken = spokenFrames(probabilities, frameS, rules);
   const mostFrames = Math.max(2, Math.floor((longest - 2 * PADDING_S) / frameS));
   return padded(
     spoken
       .flatMap((region) => cut(region, mostFrames, probabilities))
       .map(({ begin, end }) => ({ start: begin * frameS, end: Math.min(end * frameS, durationS) })),
     durationS,
+  );
+}
+
+/** Returns the regions of speech without padding, as {@link speechRegions} finds them. */
+export function spokenRegions(probabilities: Float32Array, frameS: number, rules: VoiceRules): Region[] {
+  return spokenFrames(probabilities, frameS, rules).map(({ begin, end }) => ({
+    start: begin * frameS,
+    end: end * frameS,
+  }));
+}
+
+function spokenFrames(
+  probabilities: Float32Array,
+  frameS: number,
+  { onset, offset, minDurationOn, minDurationOff }: VoiceRules,
+): Frames[] {
+  return joined(hysteresis(probabilities, onset, offset), minDurationOff / frameS).filter(
+    ({ begin, end }) => (end - begin) * frameS >= minDurationOn,
   );
 }
 

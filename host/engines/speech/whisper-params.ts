@@ -4,6 +4,9 @@ import { withoutNull } from '../../core/json/without-null.ts';
 import { BatchedWhisperParams, type VadSegment, WhisperParams } from '../../schemas/index.ts';
 import { WHISPER_LANGUAGES } from '../whisper-languages.ts';
 
+/** Characters of a wrong language that a message shows. */
+const MOST_SHOWN = 40;
+
 /** The model for which parameters are checked. */
 export interface WhisperModelFacts {
   readonly name: string;
@@ -21,6 +24,13 @@ export interface RequestedTranscription {
 /** Which parts of the audio are transcribed, beside those that the parameters select. */
 export type Parts = Pick<WhisperNativeParams, 'clips' | 'maxWindows'>;
 
+type Clip = NonNullable<Parts['clips']>[number];
+
+/** Of the audio that replicas get. */
+const SAMPLES_PER_SECOND = 16_000;
+/** The engine takes no larger places of samples, and no audio is so long. */
+const MOST_SAMPLES = 1e12;
+
 /** Returns the parameters of a call. Throws a `ValidationError` for what the model cannot do. */
 export function requested(given: unknown, model: WhisperModelFacts): RequestedTranscription {
   return checked(WhisperParams.parse(given ?? {}), model);
@@ -33,18 +43,18 @@ export function requestedInChunks(given: unknown, parts: Parts, model: WhisperMo
 }
 
 /** Returns segments as parts of an audio, in samples. Throws a `ValidationError` for one that ends before it begins. */
-export function clipsOf(segments: readonly VadSegment[], samplesPerSecond: number): NonNullable<Parts['clips']> {
-  return segments.map(({ time_interval: { start, end } }, index) => {
-    if (end < start)
-      throw invalid(['vad_segments', index, 'time_interval'], { start, end }, 'it ends before it begins');
-    return { begin: Math.floor(start * samplesPerSecond), end: Math.ceil(end * samplesPerSecond) };
+export function clipsOf(segments: readonly VadSegment[]): readonly Clip[] {
+  return segments.map(({ time_interval: time }, index) => {
+    if (time.end < time.start)
+      throw invalid(['vad_segments', index, 'time_interval'], time, 'it ends before it begins');
+    return clip(time);
   });
 }
 
 function checked(params: WhisperParams, { name, info }: WhisperModelFacts): RequestedTranscription {
   const { language } = params;
   if (language != null && !WHISPER_LANGUAGES.has(language)) {
-    const problem = `"${language}" is not a language code that Whisper knows; leave it out to detect the language from the speech`;
+    const problem = `${JSON.stringify(language.slice(0, MOST_SHOWN))} is not a language code that Whisper knows; leave it out to detect the language from the speech`;
     throw invalid(['params', 'language'], language, problem);
   }
   if (params.task === 'translate' && !info.multilingual) {
@@ -58,6 +68,15 @@ function checked(params: WhisperParams, { name, info }: WhisperModelFacts): Requ
   if (params.multilingual && !info.multilingual) {
     const problem = `the model ${name} knows only English; deploy a multilingual size`;
     throw invalid(['params', 'multilingual'], params.multilingual, problem);
+  }
+  if (params.multilingual && params.all_language_probs) {
+    const problem = 'with `multilingual` each part has its own language, so no part decides the language of all';
+    throw invalid(['params', 'all_language_probs'], params.all_language_probs, problem);
+  }
+  const silence = params.hallucination_silence_threshold;
+  if (silence != null && !params.word_timestamps) {
+    const problem = 'it needs the times of words: set `word_timestamps` to true';
+    throw invalid(['params', 'hallucination_silence_threshold'], silence, problem);
   }
   const knownLanguage = info.multilingual ? (language ?? undefined) : 'en';
   return { native: nativeParams(params, knownLanguage), channels: params.channels, knownLanguage };
@@ -77,11 +96,16 @@ function nativeParams(params: WhisperParams, knownLanguage: string | undefined):
     maxNewTokens: params.max_new_tokens,
     prependPunctuations: params.prepend_punctuations,
     appendPunctuations: params.append_punctuations,
+    languageDetectionThreshold: params.language_detection_threshold,
+    hallucinationSilenceThreshold: params.hallucination_silence_threshold,
+    clips: clipsAt(params.clip_timestamps ?? []),
   };
   return {
     language: knownLanguage ?? 'auto',
     translate: params.task === 'translate',
     multilingual: params.multilingual,
+    languageDetectionSegments: params.language_detection_segments,
+    allLanguageProbs: params.all_language_probs,
     conditionOnPreviousText: params.condition_on_previous_text,
     promptResetOnTemperature: params.prompt_reset_on_temperature,
     beamSize: params.beam_size,
@@ -94,8 +118,27 @@ function nativeParams(params: WhisperParams, knownLanguage: string | undefined):
     ...withoutNull(optional),
     withoutTimestamps: params.without_timestamps,
     wordTimestamps: params.word_timestamps,
-    vad: params.vad_filter,
+    logprobs: params.logprobs,
+    vad: params.vad_filter || optional.clips !== undefined,
   };
+}
+
+/** Returns the parts that `clip_timestamps` names; undefined for the whole audio. Throws a `ValidationError`. */
+function clipsAt(given: NonNullable<WhisperParams['clip_timestamps']>): Parts['clips'] {
+  const times = typeof given === 'string' ? given.split(',').map(Number) : given;
+  if (times.length === 0 || (times.length === 1 && times[0] === 0)) return undefined;
+  return Array.from({ length: Math.ceil(times.length / 2) }, (_, index) => {
+    const [start = 0, end] = times.slice(2 * index, 2 * index + 2);
+    if (end !== undefined && end < start)
+      throw invalid(['params', 'clip_timestamps'], given, `the part from ${start} ends before it begins, at ${end}`);
+    return clip({ start, end });
+  });
+}
+
+/** Returns a part of an audio in samples. */
+function clip({ start, end }: { readonly start: number; readonly end?: number | undefined }): Clip {
+  const at = (seconds: number): number => Math.min(MOST_SAMPLES, Math.round(seconds * SAMPLES_PER_SECOND));
+  return { begin: at(start), ...(end !== undefined && { end: at(end) }) };
 }
 
 function invalid(loc: readonly (string | number)[], input: unknown, msg: string): AanaError {

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { type RateLimits, tooManyRequests } from '../../access/index.ts';
+import { type RateLimits, type RateSharer, tooManyRequests } from '../../access/index.ts';
 import type { Counter, Telemetry } from '../../core/telemetry.ts';
 import { callerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
@@ -39,7 +39,7 @@ function countDocumentation(ctx: Context, limits: RateLimits, refusals: Counter)
 
 /** Sets the headers of the IETF draft "RateLimit header fields for HTTP". */
 function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void {
-  const verdicts = limits.take({ keyId: callerOf(ctx).keyId, address: ctx.ip }, ctx.path);
+  const verdicts = limits.take(sharerOf(ctx), ctx.path);
   if (verdicts.length === 0) return;
   ctx.set(
     'ratelimit-policy',
@@ -57,6 +57,23 @@ function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void
       .join(', '),
   );
   if (isOpenAiPath(ctx.path)) setOpenAiHeaders(ctx, verdicts);
+  refuseOverLimit(verdicts, refusals);
+}
+
+/** Returns a function that counts runs of endpoints which requests to another path name. It throws over a limit. */
+export function runCounter(
+  limits: RateLimits | undefined,
+  telemetry: Telemetry,
+): (ctx: Context, endpointPath: string) => void {
+  const refusals = refusalCounter(telemetry);
+  return (ctx, path) => {
+    if (limits) refuseOverLimit(limits.takeRun(sharerOf(ctx), path), refusals);
+  };
+}
+
+const sharerOf = (ctx: Context): RateSharer => ({ keyId: callerOf(ctx).keyId, address: ctx.ip });
+
+function refuseOverLimit(verdicts: ReturnType<RateLimits['take']>, refusals: Counter): void {
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
   if (!worst) return;
   refusals.add(1, { 'aana.rate_limit.policy': worst.policy });

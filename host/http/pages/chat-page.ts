@@ -3,16 +3,13 @@ import { join } from 'node:path';
 import type { Router } from '@koa/router';
 import { packageRoot } from '../../core/package-root.ts';
 import { remembered } from '../../core/remembered.ts';
-import { asset, escaped, serveAsset, serveHtml } from './static-page.ts';
-
-/** Time after which a file that could not be read is tried again. */
-const FAILURE_MS = 1000;
+import { type AssetFiles, assetRoutes, escaped, FAILURE_MS, serveHtml } from './static-page.ts';
 
 const SOURCES = join(packageRoot, 'host/http/pages/chat');
 const SCRIPTS = ['main', 'answer-view', 'api', 'curl', 'dropped-files', 'elements', 'markdown', 'settings'];
 
 /** The files of the page by their paths. */
-const ASSETS: Readonly<Record<string, { readonly type: string; readonly file: string | URL }>> = {
+const ASSETS: AssetFiles = {
   '/chat/page.css': { type: 'text/css; charset=utf-8', file: join(SOURCES, 'page.css') },
   ...Object.fromEntries(
     SCRIPTS.map((name) => [
@@ -32,8 +29,5 @@ export function chatPageRoutes(router: Router, title: string): void {
     return html.replaceAll('{{title}}', () => escaped(title));
   }, FAILURE_MS);
   router.get('/chat', async (ctx) => serveHtml(ctx, "style-src 'self'", await page()));
-  for (const [path, { type, file }] of Object.entries(ASSETS)) {
-    const read = remembered(async () => asset(type, await readFile(file)), FAILURE_MS);
-    router.get(path, async (ctx) => serveAsset(ctx, await read()));
-  }
+  assetRoutes(router, ASSETS);
 }

@@ -1,12 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Router } from '@koa/router';
-import { remembered } from '../../core/remembered.ts';
-import { asset, serveAsset, servePage } from './static-page.ts';
-
-/** Time after which a file that could not be read is tried again. */
-const FAILURE_MS = 1000;
+import { asset, type AssetFiles, assetRoutes, serveAsset, servePage } from './static-page.ts';
 
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
@@ -51,8 +46,6 @@ export function docsRoutes(router: Router, title: string, hasKeys: boolean): voi
   );
   const script = asset('text/javascript; charset=utf-8', init(hasKeys));
   router.get('/docs/init.js', (ctx) => serveAsset(ctx, script));
-  for (const [name, type] of Object.entries(ASSETS)) {
-    const read = remembered(async () => asset(type, await readFile(join(folder, name))), FAILURE_MS);
-    router.get(`/docs/${name}`, async (ctx) => serveAsset(ctx, await read()));
-  }
+  const files = Object.entries(ASSETS).map(([name, type]) => [`/docs/${name}`, { type, file: join(folder, name) }]);
+  assetRoutes(router, Object.fromEntries(files) as AssetFiles);
 }

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Router } from '@koa/router';
 import type { Context } from 'koa';
+import { remembered } from '../../core/remembered.ts';
 
 export interface StaticPage {
   readonly title: string;
@@ -15,7 +18,7 @@ export interface StaticPage {
 
 /** Everything comes from this server, nothing is inline, and no other page may show the page in a frame. */
 const POLICY =
-  "default-src 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export function servePage(ctx: Context, { title, policy, styles, scripts, icon, id }: StaticPage): void {
   serveHtml(
@@ -37,9 +40,13 @@ ${scripts.map((src) => `<script src="${src}"></script>\n`).join('')}</body>
   );
 }
 
-/** Sends a page with the policy of all pages and more directives. */
-export function serveHtml(ctx: Context, policy: string, html: string): void {
-  ctx.set('content-security-policy', `${POLICY}; ${policy}`);
+/**
+ * Sends a page with the policy of all pages and more directives. `inlineScript` is the SHA-256 of a script in the page,
+ * in Base64.
+ */
+export function serveHtml(ctx: Context, policy: string, html: string, inlineScript?: string): void {
+  const scripts = inlineScript === undefined ? "'self'" : `'self' 'sha256-${inlineScript}'`;
+  ctx.set('content-security-policy', `${POLICY}; script-src ${scripts}; ${policy}`);
   ctx.type = 'text/html; charset=utf-8';
   ctx.body = html;
 }
@@ -59,6 +66,20 @@ export interface Asset {
 export function asset(type: string, content: Buffer | string): Asset {
   const bytes = Buffer.from(content);
   return { type, content: bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url')}"` };
+}
+
+/** Time after which a file that could not be read is tried again. */
+export const FAILURE_MS = 1000;
+
+/** Files of a page by their paths. */
+export type AssetFiles = Readonly<Record<string, { readonly type: string; readonly file: string | URL }>>;
+
+/** Adds a route for each file, which is read at the first request. */
+export function assetRoutes(router: Router, files: AssetFiles): void {
+  for (const [path, { type, file }] of Object.entries(files)) {
+    const read = remembered(async () => asset(type, await readFile(file)), FAILURE_MS);
+    router.get(path, async (ctx) => serveAsset(ctx, await read()));
+  }
 }
 
 export function serveAsset(ctx: Context, { type, content, etag }: Asset): void {

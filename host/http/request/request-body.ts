@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import type { AanaError } from '../../core/errors.ts';
-import { type UploadedFile, validationError } from '../../endpoints/index.ts';
+import { decodeUtf8, parseJson, type UploadedFile, validationError } from '../../endpoints/index.ts';
 import { letBodyCome } from '../server/continue.ts';
 import { HttpError } from '../response/error-body.ts';
 import { duplicateParts, type FormLimits, letFormCome, readForm } from './form/read-form.ts';
 import type { UploadFolders } from './form/uploads.ts';
-import { decodeUtf8, parseJson, tooLarge } from './json.ts';
+import { tooLarge } from './too-large.ts';
 import { goneError } from './request-context.ts';
 import { onlyBody } from './small-form.ts';
 
@@ -59,7 +59,8 @@ export async function readBody(
 
   const isForm = type === 'application/x-www-form-urlencoded';
   const limit = isForm ? limits.max_json_bytes * 3 + FRAMING_BYTES : limits.max_json_bytes;
-  if (Number(ctx.get('content-length')) > limit) throw tooLarge('the request is too large', limit);
+  if (Number(ctx.get('content-length')) > limit)
+    throw tooLarge('the request is too large', limit, 'limits.max_json_bytes');
   letBodyCome(ctx);
   const text = decodeUtf8(await readAll(ctx.req, limit));
   const json = isForm ? formField(text, limits.max_json_bytes) : text;
@@ -95,7 +96,7 @@ function readAll(req: IncomingMessage, limit: number): Promise<Buffer> {
       if (bytes <= limit) return;
       done();
       req.pause();
-      reject(tooLarge('the request is too large', limit));
+      reject(tooLarge('the request is too large', limit, 'limits.max_json_bytes'));
     };
     const onEnd = (): void => {
       done();
@@ -120,7 +121,7 @@ function formField(text: string, limit: number): string {
   );
   if (values.length > 1) throw duplicateParts(['body']);
   const value = values[0] ?? '';
-  if (Buffer.byteLength(value) > limit) throw tooLarge('the field "body" is too large', limit);
+  if (Buffer.byteLength(value) > limit) throw tooLarge('the field "body" is too large', limit, 'limits.max_json_bytes');
   return value;
 }
 

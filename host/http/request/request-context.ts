@@ -30,7 +30,30 @@ export function traceparentOf(ctx: Context): string | undefined {
   return PLACE in state ? state[PLACE] : validTraceparent(ctx.get('traceparent'));
 }
 
-function stateOf(ctx: Context): { [PLACE]?: string | undefined } {
+/** As long as receivers must accept at least. Source: W3C Trace Context, section 3.3.1.5. */
+const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
+
+/** Returns the `tracestate` header. Undefined if it is not valid, or belongs to no valid `traceparent`. */
+export function tracestateOf(ctx: Context): string | undefined {
+  const given = ctx.get('tracestate');
+  return TRACESTATE.test(given) && validTraceparent(ctx.get('traceparent')) !== undefined ? given : undefined;
+}
+
+/** The error that ended a stream after its status was sent. */
+const STREAM_FAILURE: unique symbol = Symbol('failure of the stream');
+
+/** Notes that a stream ended with an error. The client's leaving is no failure of the server. */
+export function noteStreamFailure(ctx: Context, error: unknown, hasClientLeft: boolean): void {
+  ctx.state['failedStatus'] = hasClientLeft ? 499 : 200;
+  if (!hasClientLeft) stateOf(ctx)[STREAM_FAILURE] = error;
+}
+
+/** Returns the error of {@link noteStreamFailure}. */
+export function streamFailureOf(ctx: Context): unknown {
+  return stateOf(ctx)[STREAM_FAILURE];
+}
+
+function stateOf(ctx: Context): { [PLACE]?: string | undefined; [STREAM_FAILURE]?: unknown } {
   return ctx.state;
 }
 

@@ -1,13 +1,14 @@
 import type { Context } from 'koa';
-import { type Attributes, type Gauge, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
+import { type Attributes, type Gauge, noTelemetry, type Telemetry, withAttribute } from '../../core/telemetry.ts';
+import { tracestateOf } from './request-context.ts';
 
 /** Telemetry of one request. */
 export interface RequestRecord {
   /** The place of the request's work in the trace. */
   readonly traceparent: string | undefined;
   /**
-   * Reports the end. `status` is the status of the answer, `ms` its duration in milliseconds, `error` the error of a
-   * failed request.
+   * Reports the end. `status` is the status of the answer, `ms` its duration in milliseconds, `error` the error that
+   * ended a request or its stream.
    */
   end(answer: { readonly status: number; readonly ms: number; readonly error?: unknown }): void;
 }
@@ -49,20 +50,28 @@ export function requestRecorder(telemetry: Telemetry, routeOf: (path: string) =>
   return (ctx, parent) => {
     const { method, path } = ctx;
     const route = routeOf(path);
-    const always = { 'http.request.method': METHODS.has(method) ? method : '_OTHER', 'url.scheme': ctx.protocol };
-    const attributes = { ...always, ...(route !== undefined && { 'http.route': route }) };
-    const span = telemetry.span(route === undefined ? method : `${method} ${route}`, { parent, attributes });
+    const isKnown = METHODS.has(method);
+    const always = { 'http.request.method': isKnown ? method : '_OTHER', 'url.scheme': ctx.protocol };
+    const attributes = route === undefined ? always : withAttribute(always, 'http.route', route);
+    const verb = isKnown ? method : 'HTTP';
+    const span = telemetry.span(route === undefined ? verb : `${verb} ${route}`, {
+      parent,
+      tracestate: parent === undefined ? undefined : tracestateOf(ctx),
+      kind: 'server',
+      attributes,
+    });
     active.change(always, 1);
     return {
       traceparent: span.traceparent,
       end: ({ status, ms, error }) => {
         active.change(always, -1);
-        const answered = {
-          'http.response.status_code': status,
-          ...(status >= 500 && { 'error.type': String(status) }),
-        };
-        durations.record(ms / 1000, { ...attributes, ...answered });
-        span.end({ ...(status >= 500 && { error }), attributes: answered });
+        const answered = withAttribute(attributes, 'http.response.status_code', status);
+        durations.record(ms / 1000, status < 500 ? answered : withAttribute(answered, 'error.type', String(status)));
+        const isCallersFault = status >= 400 && status <= 499;
+        span.end({
+          error: isCallersFault ? undefined : error,
+          attributes: { 'aana.request.id': String(ctx.state['requestId']), 'http.response.status_code': status },
+        });
       },
     };
   };

@@ -1,4 +1,5 @@
 import { AanaError, type ErrorRecord, publicMessage, toErrorRecord } from '../../core/errors.ts';
+import { absenceOf } from '../../openai/index.ts';
 import type { ErrorBody } from '../../openapi/index.ts';
 
 export interface HttpErrorOptions {
@@ -61,5 +62,6 @@ export function errorJson(thrown: unknown, includeStacktrace: boolean, compatSta
 }
 
 export function nothingAt(path: string): HttpError {
-  return new HttpError('NotFound', 404, `there is nothing at ${path}`);
+  const why = absenceOf(path);
+  return new HttpError('NotFound', 404, `there is nothing at ${path}${why === undefined ? '' : `: ${why}`}`);
 }

@@ -88,7 +88,11 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   // The application.
   one('NotReady', 'unavailable', 'The application is starting.', { original: 503 }),
   one('ShuttingDown', 'unavailable', 'The application is shutting down.', { original: 503 }),
-  one('RuntimeError', 400, 'The request asks to become a task, but the task queue is off.'),
+  one(
+    'RuntimeError',
+    ['bad-request', 400],
+    'The request asks to become a task, or a batch, but the task queue is off.',
+  ),
   one('TimeoutError', 'deadline-exceeded', 'The run took longer than `limits.invocation_timeout_s`.'),
   one('OutputError', 'internal', 'The output of the endpoint does not match its schema. The log names the place.'),
   one(
@@ -115,6 +119,11 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('SocketIdle', 'deadline-exceeded', 'The client sent nothing for `sockets.idle_timeout_s`.'),
   one('SocketLost', 'deadline-exceeded', 'The client did not answer a ping for `sockets.ping_interval_s`.'),
   one('SocketExpired', 'deadline-exceeded', 'The WebSocket was open for `sockets.max_duration_s`.'),
+  // Tools of the Model Context Protocol. Errors of runs are results of tools, as are the errors of endpoints.
+  one('TooManySubscriptions', 'rate-limited', 'The caller has 32 subscriptions to changes of the tools of `/mcp`.'),
+  one('ResultTooLarge', 'too-large', 'The result of a tool has more bytes than `mcp.max_result_bytes`.', {
+    data: 'limit',
+  }),
   // OpenAI's API.
   one('UnknownModel', 'not-found', 'No model of `/v1/models` that can do this has the name.', { data: 'param' }),
   one('InvalidParameter', 'bad-request', 'A parameter of a request below `/v1` is missing or wrong.', {
@@ -130,6 +139,12 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     'The user has no stored response with the id in `previous_response_id`, or one that it continues was removed.',
     { data: 'param' },
   ),
+  one('StoredFileNotFound', 'not-found', 'The user has no file of `/v1/files` with this id, or it has expired.', {
+    data: 'param',
+  }),
+  one('FileInUse', 'conflict', 'A file that is the input of a batch which has not ended cannot be deleted.'),
+  one('BatchNotFound', 'not-found', 'The user has no batch with this id.', { data: 'param' }),
+  one('BatchEnded', 'conflict', 'A batch that has ended cannot be cancelled.'),
   // Tasks and stored things.
   one('NotFoundException', ['not-found', 404], 'No such task or other stored object exists.', {
     data: 'table, id',
@@ -147,9 +162,14 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   ),
   one('TooManyWatchers', 'rate-limited', 'The user watches too many tasks at the same time.', { data: 'max_watchers' }),
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
-  one('UploadedFileLost', 'internal', 'A file that was uploaded for a task is missing or was changed.', {
-    data: 'content',
-  }),
+  one(
+    'UploadedFileLost',
+    'internal',
+    'A file that was uploaded, for a task or to `/v1/files`, is missing or was changed.',
+    {
+      data: 'content',
+    },
+  ),
   one('ResultNotStored', 'internal', 'A task completed, but the database refused its result.'),
   one('EndpointNotFoundException', 'unavailable', 'The endpoint of a task is not registered at the moment.'),
   one(

@@ -1,8 +1,10 @@
 import { anthropicError } from '../../anthropic/index.ts';
+import { mcpError } from '../../mcp/index.ts';
 import { openAiError } from '../../openai/index.ts';
 import { isAnthropicPath } from '../routes/anthropic/anthropic-paths.ts';
+import { isMcpPath } from '../routes/mcp/mcp-path.ts';
 import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
-import { anthropicStatusOf, openAiStatusOf } from './status.ts';
+import { anthropicStatusOf, mcpStatusOf, openAiStatusOf } from './status.ts';
 
 /** How an API of others answers errors. */
 export interface ErrorForm {
@@ -16,9 +18,11 @@ const ANTHROPIC: ErrorForm = {
   statusOf: anthropicStatusOf,
   bodyOf: (thrown, requestId) => anthropicError(thrown, anthropicStatusOf(thrown), requestId),
 };
+const MCP: ErrorForm = { statusOf: mcpStatusOf, bodyOf: mcpError };
 
 /** Returns the form of the errors of a path that belongs to the API of others; undefined for our own form. */
 export function foreignErrorForm(path: string): ErrorForm | undefined {
   if (isAnthropicPath(path)) return ANTHROPIC;
+  if (isMcpPath(path)) return MCP;
   return isOpenAiPath(path) ? OPENAI : undefined;
 }

@@ -17,8 +17,8 @@ import { taskCounts, taskInfo } from './task-answers.ts';
 import { webhookInfo } from './webhook-routes.ts';
 
 export interface AdminRoutesOptions {
-  readonly tasks: TaskQueue | undefined;
-  readonly webhooks: Webhooks | undefined;
+  readonly tasks?: TaskQueue | undefined;
+  readonly webhooks?: Webhooks | undefined;
   /** Whether admins see the contents of other users' tasks, and whole URLs of their webhooks. */
   readonly showsContents: boolean;
   readonly includeStacktrace: boolean;
@@ -53,6 +53,11 @@ export function adminRoutes(
     serveRoute(router, ADMIN_TASK_ROUTES.cancel, async ({ ctx, params }) => {
       const task = await withDetail(tasks.cancel(params.task_id, null));
       note(ctx, 'task cancelled by an admin', { task: task.id, user: task.user_id });
+      return show(task);
+    });
+    serveRoute(router, ADMIN_TASK_ROUTES.retry, async ({ ctx, params }) => {
+      const task = await withDetail(tasks.retry(params.task_id, null));
+      note(ctx, 'task retried by an admin', { task: task.id, user: task.user_id });
       return show(task);
     });
     serveRoute(router, ADMIN_TASK_ROUTES.delete, async ({ ctx, params }) => {

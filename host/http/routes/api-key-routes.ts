@@ -1,24 +1,18 @@
 import type { Router } from '@koa/router';
-import type { Context } from 'koa';
-import type * as z from 'zod';
 import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys } from '../../access/index.ts';
-import { parseInput } from '../../endpoints/index.ts';
 import { KEY_ROUTES } from '../../openapi/index.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
-import { readBody } from '../request/request-body.ts';
+import { inputReader } from '../request/input-reader.ts';
 import { serveRoute } from './serve-route.ts';
 
 /** Adds the routes with which admins make, see and revoke keys. The guard refuses other callers. */
 export function apiKeyRoutes(
   router: Router,
   apiKeys: ApiKeys,
-  { limits, tempDir }: Pick<HttpAppOptions, 'limits' | 'tempDir'>,
+  options: Pick<HttpAppOptions, 'limits' | 'tempDir'>,
 ): void {
-  const inputOf = async <T extends z.ZodType>(ctx: Context, schema: T): Promise<z.output<T>> => {
-    await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
-    return parseInput(schema, body.input);
-  };
+  const inputOf = inputReader(options);
   /** Refuses a key in the place of its name, because logs and answers repeat names. */
   const checkName = async (name: string): Promise<void> => {
     if (name.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(name)))

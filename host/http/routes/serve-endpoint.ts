@@ -5,7 +5,7 @@ import { callerOf, showsInside } from '../guards/caller.ts';
 import { HttpError, nothingAt } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
-import { abortOnClose, traceparentOf } from '../request/request-context.ts';
+import { abortOnClose, noteStreamFailure, traceparentOf } from '../request/request-context.ts';
 import { JsonStream } from '../response/stream.ts';
 import { sendOutput } from '../response/whole-answer.ts';
 import { admitDeferred, deferRequest, isDeferred } from './deferral.ts';
@@ -41,7 +41,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     sendOutput(ctx, endpoint, output);
   } catch (error) {
     if (!stream.started) throw error;
-    ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
+    noteStreamFailure(ctx, error, signal.aborted);
     options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
     stream.fail(error, showsInside(ctx, options.includeStacktrace));
   }

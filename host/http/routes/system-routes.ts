@@ -7,9 +7,12 @@ import { hasCheckedHost } from '../guards/host-guard.ts';
 import { buildOpenApi, SYSTEM_ROUTES } from '../../openapi/index.ts';
 import { withGuards } from '../../openapi/security.ts';
 import { isOpenPath } from '../guards/open-paths.ts';
+import { mcpRoute } from './mcp/mcp-route.ts';
+import type { McpService } from './mcp/mcp-service.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
 import type { HttpAppOptions } from '../options.ts';
+import { operationRoutes } from './operation-routes.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
@@ -17,10 +20,11 @@ import { serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
 import { socketRoutes } from './socket-routes.ts';
 import { taskRoutes } from './task-routes.ts';
+import { traceRoutes } from './trace-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
 /** Returns the router with the host's own routes. */
-export function systemRoutes(options: HttpAppOptions): Router {
+export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefined): Router {
   const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
     options;
   const router = new Router({ sensitive: true });
@@ -50,8 +54,11 @@ export function systemRoutes(options: HttpAppOptions): Router {
           hasTasks: tasks !== undefined,
           hasWebhooks: webhooks !== undefined,
           hasKeys: apiKeys !== undefined,
+          hasOperations: apiKeys !== undefined && options.operations !== undefined,
           hasSockets: options.sockets !== undefined,
           hasOpenAi: options.openai?.enabled === true,
+          hasMcp: mcp !== undefined,
+          hasTraces: options.traces !== undefined,
         });
         return withGuards(document, {
           isOpen: isOpenPath,
@@ -73,20 +80,25 @@ export function systemRoutes(options: HttpAppOptions): Router {
   });
   docsRoutes(router, title, apiKeys !== undefined);
   if (options.openai?.enabled) chatPageRoutes(router, title);
-  if (apiKeys) apiKeyRoutes(router, apiKeys, options);
-  if (apiKeys)
-    adminRoutes(router, {
-      tasks,
-      webhooks,
-      showsContents: options.adminsSeeContents ?? false,
-      includeStacktrace,
-      log: options.log,
-    });
+  if (apiKeys) routesForAdmins(router, options);
   if (options.metrics) metricsRoute(router, options.metrics);
+  if (options.traces) traceRoutes(router, options.traces);
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   if (options.openai) openAiRoutes(router, { ...options, openai: options.openai });
-  if (options.sockets) socketRoutes(router);
+  mcpRoute(router, mcp);
+  if (options.sockets) socketRoutes(router, { hasOpenAi: options.openai?.enabled === true });
   if (webhooks) webhookRoutes(router, { ...options, webhooks });
   return router;
+}
+
+/**
+ * Adds the routes with which admins see and change the application, its keys, and the work of all users. A guard must
+ * refuse other callers.
+ */
+export function routesForAdmins(router: Router, options: HttpAppOptions): void {
+  const { apiKeys, operations } = options;
+  if (operations) operationRoutes(router, operations, options);
+  if (apiKeys) apiKeyRoutes(router, apiKeys, options);
+  adminRoutes(router, { ...options, showsContents: options.adminsSeeContents ?? false });
 }

@@ -28,7 +28,13 @@ Access.before(async () => {
   );
   await started(app.registerDeployment('parrot', ParrotDeployment.options()));
   url = `${app.url!.replace('http', 'ws')}/asr/live`;
-  for (const [name, scopes] of [['whole'], ['live', ['/asr/*']], ['tasks', ['tasks']]] as const)
+  for (const [name, scopes] of [
+    ['whole'],
+    ['live', ['/asr/*']],
+    ['tasks', ['tasks']],
+    ['parrot', ['model:parrot']],
+    ['nobody', ['model:nobody']],
+  ] as const)
     keys[name] = (await app.apiKeys!.create({ user_id: name, ...(scopes && { scopes: [...scopes] }) })).apiKey;
 });
 Access.after(async () => {
@@ -59,6 +65,23 @@ Access('is given by a key in a header, or among the subprotocols, which the serv
   }
   const wrong = await refusalOf(url, { ...insecure, protocols: ['aana-api-key.wrong', 'aana-live'] });
   assert.equal([wrong.status, wrong.body.error], [401, 'ApiKeyNotFound']);
+});
+
+Access('is given to sessions of OpenAI’s realtime API by a key among the subprotocols of its clients', async () => {
+  const realtime = url.replace('/asr/live', '/v1/realtime');
+  const offer = (key: string) => ({ ...insecure, protocols: ['realtime', `openai-insecure-api-key.${key}`] });
+  const page = await SocketClient.open(realtime, offer(keys['whole']!));
+  assert.equal([page.socket.protocol, (await page.message(0)).type], ['realtime', 'session.created']);
+  page.socket.terminate();
+  const one = await SocketClient.open(`${realtime}?model=parrot`, offer(keys['parrot']!));
+  assert.is((await one.message(0)).session.audio.input.transcription.model, 'parrot');
+  one.socket.terminate();
+  const hidden = await refusalOf(`${realtime}?model=parrot`, offer(keys['nobody']!));
+  assert.equal([hidden.status, hidden.body.error.code], [404, 'model_not_found']);
+  const wrong = await refusalOf(realtime, offer('wrong'));
+  assert.equal([wrong.status, wrong.body.error.code], [401, 'invalid_api_key']);
+  const other = await refusalOf(realtime, offer(keys['live']!));
+  assert.equal([other.status, other.body.error.code], [403, 'insufficient_permissions']);
 });
 
 Access('counts for the rate limits', async () => {

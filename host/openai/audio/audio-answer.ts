@@ -7,7 +7,8 @@ import {
   transcriptFile,
   VerboseTranscription,
 } from '../../transcripts/index.ts';
-import type { TranscriptionRequest, TranslationRequest } from './audio-fields.ts';
+import { includesLogprobs, type TranscriptionRequest, type TranslationRequest } from './audio-fields.ts';
+import { TranscriptLogprob, transcriptLogprobs } from './transcript-logprobs.ts';
 import { VerboseSegment, verboseSegment } from './verbose-segments.ts';
 
 const usage = z.object({
@@ -16,6 +17,9 @@ const usage = z.object({
 });
 
 const Text = z.object({ text: z.string(), usage });
+const Json = Text.extend({
+  logprobs: z.array(TranscriptLogprob).optional().describe('The tokens of the text, with `include`.'),
+});
 const Verbose = z.object({
   ...VerboseTranscription.shape,
   segments: z.array(VerboseSegment).optional(),
@@ -24,7 +28,7 @@ const Verbose = z.object({
 const Diarized = z.object({ ...DiarizedTranscription.shape, usage });
 
 /** The answers of `POST /v1/audio/transcriptions` that are JSON: `json`, `verbose_json` and `diarized_json`. */
-export const TranscriptionAnswer = z.union([Verbose, Diarized, Text]);
+export const TranscriptionAnswer = z.union([Verbose, Diarized, Json]);
 /** The answers of `POST /v1/audio/translations` that are JSON: `json` and `verbose_json`. */
 export const TranslationAnswer = z.union([Verbose, Text]);
 
@@ -42,7 +46,11 @@ export function transcriptionAnswer(
 ): z.input<typeof TranscriptionAnswer> | string {
   const { response_format: format, timestamp_granularities: times } = request;
   if (format === 'diarized_json') return { ...toDiarizedJson(output, audio), usage: usageOf(audio) };
-  if (format !== 'verbose_json') return plainAnswer(format, output, audio);
+  if (format !== 'verbose_json') {
+    const answer = plainAnswer(format, output, audio);
+    const isAsked = typeof answer !== 'string' && includesLogprobs(request);
+    return isAsked ? { ...answer, logprobs: transcriptLogprobs(output.segments, true) } : answer;
+  }
   const { segments, words = [], ...facts } = verboseAnswer(output, audio, request);
   const wanted = times ?? ['segment'];
   return {
@@ -70,9 +78,10 @@ function verboseAnswer(
   { temperature }: TranscriptionRequest | TranslationRequest,
 ): z.input<typeof Verbose> {
   const { segments, ...facts } = toVerboseJson(output, audio);
+  const tokens = output.segments.map((segment) => segment.tokens?.map(({ id }) => id) ?? []);
   return {
     ...facts,
-    segments: segments.map((segment) => verboseSegment(segment, temperature ?? 0)),
+    segments: segments.map((segment, index) => verboseSegment(segment, tokens[index] ?? [], temperature ?? 0)),
     usage: usageOf(audio),
   };
 }

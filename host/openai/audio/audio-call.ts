@@ -1,6 +1,6 @@
 import type { Blame } from '../blame.ts';
 import { invalidValue, unsupported } from '../fields.ts';
-import type { TranscriptionRequest, TranslationRequest } from './audio-fields.ts';
+import { includesLogprobs, type TranscriptionRequest, type TranslationRequest } from './audio-fields.ts';
 
 /** What causes errors of audio. */
 export const AUDIO_BLAME: Blame = {
@@ -19,14 +19,14 @@ const STREAMED_FORMATS: readonly string[] = ['json', 'text', 'diarized_json'];
  * parameter.
  */
 export function transcriptionParams(request: TranscriptionRequest): Record<string, unknown> {
-  const { language, stream, include, timestamp_granularities: times } = request;
+  const { language, stream, timestamp_granularities: times } = request;
   const format = request.response_format ?? 'json';
   if (times != null && format !== 'verbose_json')
     throw invalidValue('timestamp_granularities', 'it needs response_format to be verbose_json');
   if (stream === true && !STREAMED_FORMATS.includes(format))
     throw invalidValue('response_format', `a stream has the forms ${STREAMED_FORMATS.join(', ')}`);
-  if (include?.includes('logprobs'))
-    throw unsupported('include', 'deployments of speech to text do not tell the log-probabilities of tokens');
+  if (includesLogprobs(request) && format !== 'json')
+    throw invalidValue('include', 'logprobs needs response_format to be json');
   for (const name of ['known_speaker_names', 'known_speaker_references'] as const)
     if (request[name]?.length)
       throw unsupported(name, 'voices are not compared with references; the answer names speakers A, B and so on');
@@ -35,6 +35,7 @@ export function transcriptionParams(request: TranscriptionRequest): Record<strin
     ...sharedParams(request),
     ...(language != null && { language }),
     ...((times?.includes('word') || format === 'diarized_json') && { word_timestamps: true }),
+    ...(includesLogprobs(request) && { logprobs: true }),
   };
 }
 
@@ -48,8 +49,11 @@ function sharedParams({
   temperature,
   hotwords,
   vad_filter: vad,
+  response_format: format,
 }: TranscriptionRequest | TranslationRequest): Record<string, unknown> {
   return {
+    // Segments of verbose_json have their tokens.
+    ...(format === 'verbose_json' && { logprobs: true }),
     ...(prompt != null && { initial_prompt: prompt }),
     // 0 means in OpenAI's API what the deployment does without a temperature: higher ones are tried after 0.
     ...(temperature != null && temperature !== 0 && { temperature }),

@@ -54,7 +54,9 @@ export const TranscriptionRequest = z.object({
   stream: optional(z.boolean()).describe(
     'Sends each segment when it is final, as events. For `json`, `text` and `diarized_json`.',
   ),
-  include: optional(z.array(z.string())).describe('`logprobs` is refused, because no model tells them.'),
+  include: optional(z.array(z.literal('logprobs'))).describe(
+    '`logprobs` tells the tokens of the text with their log-probabilities. For `json`.',
+  ),
   known_speaker_names: optional(z.array(z.string())).describe('Refused, because voices are not compared with others.'),
   known_speaker_references: optional(z.array(z.string())).describe('Refused, like `known_speaker_names`.'),
   chunking_strategy: optional(z.union([z.literal('auto'), ServerVad])).describe(
@@ -62,6 +64,9 @@ export const TranscriptionRequest = z.object({
   ),
 });
 export type TranscriptionRequest = z.output<typeof TranscriptionRequest>;
+
+/** Whether the answer has the log-probabilities of tokens. */
+export const includesLogprobs = ({ include }: TranscriptionRequest): boolean => include?.includes('logprobs') ?? false;
 
 /** All parameters of `POST /v1/audio/transcriptions`. */
 export const TRANSCRIPTION_FIELDS = { schema: TranscriptionRequest, idle } as const satisfies RequestFields;

@@ -8,17 +8,21 @@ type Segment = VerboseTranscription['segments'][number];
 export const VerboseSegment = z.object({
   ...VerboseTranscription.shape.segments.def.element.shape,
   seek: z.int().describe('Start of the segment in hundredths of a second.'),
-  tokens: z.array(z.int()).describe('Always empty, because deployments of speech to text do not tell tokens.'),
+  tokens: z.array(z.int()).describe('The tokens of the text, without those of times.'),
   temperature: z.number().describe('Temperature of the request. Higher ones may have been tried.'),
   compression_ratio: z.number().describe('How many times shorter compression makes the text.'),
 });
 
 /** Returns a segment with all keys of OpenAI's API. */
-export function verboseSegment(segment: Segment, temperature: number): z.input<typeof VerboseSegment> {
+export function verboseSegment(
+  segment: Segment,
+  tokens: readonly number[],
+  temperature: number,
+): z.input<typeof VerboseSegment> {
   return {
     ...segment,
     seek: Math.round(segment.start * 100),
-    tokens: [],
+    tokens: [...tokens],
     temperature,
     compression_ratio: compressionRatio(segment.text),
   };

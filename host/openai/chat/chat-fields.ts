@@ -11,7 +11,10 @@ const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(
 /** The parameters of `POST /v1/chat/completions` that have an effect. */
 export const ChatRequest = z.object({
   model: z.string().min(1).describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
-  messages: z.array(RequestMessage).min(1),
+  messages: z
+    .array(RequestMessage)
+    .min(1)
+    .describe('Contents are texts, and audio of the user with the setting `openai.audio_input.deployment`.'),
   stream: optional(z.boolean()),
   stream_options: optional(z.object({ include_usage: optional(z.boolean()) })).describe(
     '`include_usage`: a last chunk has the usage.',

@@ -10,10 +10,14 @@ const shared = {
   status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
 };
 
-/** Contents that no language model of this server takes. They are read so that the error can name them. */
+/** Content that no language model of this server takes. It is read so that the error can name it. */
 const Image = z.object({ type: z.literal('input_image') });
-const File = z.object({ type: z.literal('input_file') });
-const Audio = z.object({ type: z.literal('input_audio') });
+/** Audio becomes its transcript before a model sees it. Other files are refused, like images. */
+const File = z.object({ type: z.literal('input_file'), file_data: optional(z.string()) });
+const Audio = z.object({
+  type: z.literal('input_audio'),
+  input_audio: z.object({ data: z.string(), format: z.string() }),
+});
 
 const InputPart = z.discriminatedUnion('type', [
   z.object({ type: z.literal('input_text'), text: z.string() }),

@@ -79,6 +79,15 @@ export const ADMIN_TASK_ROUTES = {
     answers: aTask,
     fails: [404, 409, ...DATABASE_FAILURES],
   },
+  retry: {
+    id: 'retry_any_task',
+    method: 'post',
+    path: '/api/tasks/{task_id}/retry',
+    summary: 'Run a task of any user again that failed or was cancelled',
+    tag: 'admin',
+    answers: aTask,
+    fails: [404, 409, ...DATABASE_FAILURES],
+  },
 } as const satisfies Readonly<Record<string, RouteDefinition>>;
 
 /** The routes over the webhooks of all users. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { RealtimeServerEvent } from '../../openai/index.ts';
 import { LiveResult } from '../../schemas/index.ts';
 import type { RouteDefinition } from './route-definition.ts';
 
@@ -50,4 +51,32 @@ export const LIVE_ROUTE = {
     },
   },
   fails: [400, 403, 404, 422, 426, 429, 503],
+} as const satisfies RouteDefinition;
+
+/** The WebSocket of OpenAI's realtime API. */
+export const REALTIME_ROUTE = {
+  id: 'realtime',
+  method: 'get',
+  path: '/v1/realtime',
+  summary: 'A WebSocket for transcription sessions of OpenAI’s realtime API',
+  tag: 'openai',
+  query: z.strictObject({
+    intent: z
+      .enum(['transcription'], 'Input should be transcription: this server has no sessions of speech to speech')
+      .optional()
+      .describe('Every session is a transcription.'),
+    model: z
+      .string()
+      .max(1000)
+      .optional()
+      .describe('A deployment of speech to text, an alias, or the id of a model. Default: that of `session.update`.'),
+  }),
+  answers: {
+    101: {
+      description:
+        'The WebSocket is open. Both sides send texts: the client the events `session.update` and `input_audio_buffer.append`, `.commit` and `.clear`, and the server the events of this schema.',
+      schema: RealtimeServerEvent,
+    },
+  },
+  fails: [400, 401, 403, 404, 426, 429, 503],
 } as const satisfies RouteDefinition;

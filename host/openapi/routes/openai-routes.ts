@@ -1,14 +1,21 @@
 import * as z from 'zod';
 import {
+  Batch,
+  BatchList,
+  BatchRequest,
   ChatCompletion,
   ChatCompletionChunk,
   ChatRequest,
   Completion,
   CompletionChunk,
   CompletionRequest,
+  DeletedFile,
   DeletedResponse,
   Detokenized,
   DetokenizeRequest,
+  FileList,
+  FileObject,
+  FileRequest,
   InputTokens,
   InputTokensRequest,
   ItemList,
@@ -34,9 +41,12 @@ import {
   TranslationRequest,
 } from '../../openai/index.ts';
 import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
-import { choice } from './values.ts';
+import { choice, searchText } from './values.ts';
 
 const RUN_FAILURES = [401, 403, 404, 429, 500, 503, 504] as const;
+
+/** Failures of routes that only read or change what is stored. */
+const STORED_FAILURES = [401, 403, ...DATABASE_FAILURES] as const;
 
 /** The routes of OpenAI's API. Their errors have OpenAI's form. */
 export const OPENAI_ROUTES = {
@@ -218,5 +228,104 @@ export const OPENAI_ROUTES = {
       },
     },
     fails: RUN_FAILURES,
+  },
+  createFile: {
+    id: 'create_file',
+    method: 'post',
+    path: '/v1/files',
+    summary: 'Stores a file, such as the requests of a batch',
+    tag: 'openai',
+    form: FileRequest,
+    answers: answers('The file.', FileObject),
+    fails: STORED_FAILURES,
+  },
+  listFiles: {
+    id: 'list_files',
+    method: 'get',
+    path: '/v1/files',
+    summary: 'The stored files',
+    tag: 'openai',
+    query: z.object({
+      after: z.string().max(256).optional().describe('The id of the last file of the page before.'),
+      limit: z.int().min(1).max(10_000).default(10_000),
+      order: choice(['asc', 'desc']).describe('Default: desc, the newest file first.'),
+      purpose: searchText('Only files with this purpose.'),
+    }),
+    answers: answers('A page of files.', FileList),
+    fails: [400, ...STORED_FAILURES],
+  },
+  getFile: {
+    id: 'retrieve_file',
+    method: 'get',
+    path: '/v1/files/{file_id}',
+    summary: 'A stored file, without its content',
+    tag: 'openai',
+    answers: answers('The file.', FileObject),
+    fails: [404, ...STORED_FAILURES],
+  },
+  fileContent: {
+    id: 'download_file',
+    method: 'get',
+    path: '/v1/files/{file_id}/content',
+    summary: 'The content of a stored file',
+    tag: 'openai',
+    answers: {
+      200: {
+        description: 'The bytes as they were uploaded.',
+        schema: z.string().meta({ format: 'binary' }),
+        type: 'application/octet-stream',
+      },
+    },
+    fails: [404, ...STORED_FAILURES],
+  },
+  deleteFile: {
+    id: 'delete_file',
+    method: 'delete',
+    path: '/v1/files/{file_id}',
+    summary: 'Removes a stored file',
+    tag: 'openai',
+    answers: answers('The file is removed.', DeletedFile),
+    fails: [404, 409, ...STORED_FAILURES],
+  },
+  createBatch: {
+    id: 'create_batch',
+    method: 'post',
+    path: '/v1/batches',
+    summary: 'Answers the requests of a file in the background, within a day',
+    tag: 'openai',
+    body: BatchRequest,
+    answers: answers('The batch.', Batch),
+    fails: [404, ...STORED_FAILURES],
+  },
+  listBatches: {
+    id: 'list_batches',
+    method: 'get',
+    path: '/v1/batches',
+    summary: 'The batches, the newest first',
+    tag: 'openai',
+    query: z.object({
+      after: z.string().max(256).optional().describe('The id of the last batch of the page before.'),
+      limit: z.int().min(1).max(100).default(20),
+    }),
+    answers: answers('A page of batches.', BatchList),
+    fails: [400, ...STORED_FAILURES],
+  },
+  getBatch: {
+    id: 'retrieve_batch',
+    method: 'get',
+    path: '/v1/batches/{batch_id}',
+    summary: 'A batch, with the number of its requests that have an answer',
+    tag: 'openai',
+    answers: answers('The batch.', Batch),
+    fails: [404, ...STORED_FAILURES],
+  },
+  cancelBatch: {
+    id: 'cancel_batch',
+    method: 'post',
+    path: '/v1/batches/{batch_id}/cancel',
+    summary: 'Ends a batch; requests that have an answer keep it',
+    tag: 'openai',
+    answers: answers('The batch, whose requests end now.', Batch),
+    fails: [404, 409, ...STORED_FAILURES],
   },
 } as const satisfies Readonly<Record<string, RouteDefinition>>;

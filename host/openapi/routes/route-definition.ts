@@ -7,7 +7,7 @@ export interface RouteAnswer {
   /** The value, or one event of a stream. */
   readonly schema: z.ZodType;
   /** Default: `application/json`. */
-  readonly type?: 'text/event-stream';
+  readonly type?: 'text/event-stream' | 'application/octet-stream';
   /** One event of the answer where the body of the request asks for a stream instead. */
   readonly events?: z.ZodType;
   /** The media type of the answer where the request asks for a text instead. */
@@ -25,7 +25,7 @@ export interface RouteDefinition {
   /** Parameters are in braces: `/tasks/{task_id}`. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system' | 'openai' | 'anthropic' | 'live' | 'app';
+  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system' | 'openai' | 'anthropic' | 'live' | 'mcp' | 'app';
   /** Every parameter may be left out. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;

@@ -44,6 +44,10 @@ export const PATH_PARAMETERS = {
   subscription_id: z.string(),
   model: z.string(),
   response_id: z.string(),
+  file_id: z.string(),
+  deployment: z.string(),
+  batch_id: z.string(),
+  trace_id: z.string(),
 } as const;
 
 /** A value that nobody changes any more. */

@@ -3,6 +3,10 @@ import type { CallsOf } from './scope/scope.ts';
 
 /** Requests to granted hosts. */
 export const httpCalls: CallsOf<keyof HttpCalls> = {
-  'http.fetch': ({ http, granted, signal }, request) =>
-    http.fetch(request, { refusalOf: (url) => granted.refusalOfUrl(url), signal }),
+  'http.fetch': ({ http, granted, signal, context }, request) =>
+    http.fetch(request, {
+      refusalOf: (url) => granted.refusalOfUrl(url),
+      signal,
+      traceparent: context.traceparent,
+    }),
 };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { faultOf } from '../../core/errors.ts';
 import type { RequestContext } from '../../core/request-context.ts';
-import type { Counter, Gauge, Histogram, Telemetry } from '../../core/telemetry.ts';
+import { type Counter, type Gauge, type Histogram, type Telemetry, withAttribute } from '../../core/telemetry.ts';
 import { WorkTelemetry } from '../../core/work-telemetry.ts';
 
 /** Telemetry of one call, from the moment it asks for a replica. */
@@ -9,7 +9,9 @@ export interface CallRecord {
   /** Request context for the replica. Its trace parent is the span of this call. */
   readonly context: RequestContext;
   /** Called when a replica begins to work on it. */
-  begin(): void;
+  begin(replica: string): void;
+  /** Called with the number of values of its stream that have arrived. */
+  values(count: number): void;
   /** Called when it ends; `error` is the failure, if any. */
   end(error?: unknown): void;
 }
@@ -26,7 +28,7 @@ export class CallTelemetry {
   constructor(deployment: string, clock: Clock, telemetry: Telemetry) {
     this.#deployment = deployment;
     const attributes = ['aana.deployment', 'aana.method'];
-    const work = { description: 'Time of a call on a replica.', attributes };
+    const work = { description: 'Time of a call on a replica.', attributes, kind: 'client' } as const;
     this.#work = new WorkTelemetry(telemetry, 'aana.deployment.call', work, clock);
     this.#calls = telemetry.counter('aana.deployment.calls', {
       unit: '{call}',
@@ -49,13 +51,29 @@ export class CallTelemetry {
     const attributes = { 'aana.deployment': this.#deployment, 'aana.method': method };
     const work = this.#work.wait(attributes, context.traceparent);
     this.#count(1);
+    let replica: string | undefined;
+    let values = 0;
     return {
       context: work.traceparent === context.traceparent ? context : { ...context, traceparent: work.traceparent },
-      begin: () => this.#waits.record(work.begin(), attributes),
+      begin: (chosen) => {
+        replica = chosen;
+        this.#waits.record(work.begin(), attributes);
+      },
+      values: (count) => {
+        if (values === 0) work.event('first value');
+        values += count;
+      },
       end: (error) => {
         const outcome = error === undefined ? 'ok' : faultOf(error);
-        work.end({ error, outcome });
-        this.#calls.add(1, { ...attributes, 'aana.outcome': outcome });
+        work.end({
+          error,
+          outcome,
+          attributes: {
+            ...(replica !== undefined && { 'aana.replica': replica }),
+            ...(values > 0 && { 'aana.call.values': values }),
+          },
+        });
+        this.#calls.add(1, withAttribute(attributes, 'aana.outcome', outcome));
         this.#count(-1);
       },
     };

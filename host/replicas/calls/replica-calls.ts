@@ -247,7 +247,7 @@ export class ReplicaCalls {
     const { onProgress, signal } = call.options;
     this.#lastUsedAt = clock.now();
     const useOf = (replica: RunningReplica, run: Run): Used<T> => {
-      call.record.begin();
+      call.record.begin(replica.name);
       const onSettled = (loss: unknown): void => {
         this.#lastUsedAt = clock.now();
         if (trial && isLoss(loss)) pool.trials.endByLoss(replica, trial);
@@ -258,7 +258,8 @@ export class ReplicaCalls {
       };
       const onWork = onProgress && ((fraction: number) => onProgress({ stage: 'running', fraction, text: '' }));
       const { feed } = call.options;
-      const callOptions = { ...requestContextOf(call.options), signal, feed, onSettled, onProgress: onWork };
+      const onValues = (count: number): void => call.record.values(count);
+      const callOptions = { ...requestContextOf(call.options), signal, feed, onSettled, onValues, onProgress: onWork };
       return { value: use(replica, callOptions), replica, run };
     };
     let queued: Queued | undefined;

@@ -3,7 +3,10 @@ import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { MediaOwner } from './media-owner.ts';
 import { PluginValueRepository } from './plugin-values.ts';
-import { pruneResponses, ResponseRepository } from './responses.ts';
+import { BatchRepository, pruneBatches } from './openai/batches.ts';
+import { BatchRunRepository } from './openai/batch-runs.ts';
+import { fileExists, FileRepository, pruneFiles } from './openai/files.ts';
+import { pruneResponses, ResponseRepository } from './openai/responses.ts';
 import { TaskRepository } from './tasks.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
@@ -26,6 +29,7 @@ export class Repositories {
   readonly webhookDeliveries: WebhookDeliveryRepository;
   readonly apiKeys: ApiKeyRepository;
   readonly pluginValues: PluginValueRepository;
+  readonly batchRuns: BatchRunRepository;
 
   constructor(connection: Connection) {
     this.connection = connection;
@@ -40,6 +44,7 @@ export class Repositories {
     this.webhookDeliveries = new WebhookDeliveryRepository(connection);
     this.apiKeys = new ApiKeyRepository(connection);
     this.pluginValues = new PluginValueRepository(connection);
+    this.batchRuns = new BatchRunRepository(connection);
   }
 
   /**
@@ -56,6 +61,7 @@ export class Repositories {
       transcripts: new TranscriptRepository(this.connection, owner),
     };
   }
+
   /** Returns the responses of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
   responsesOf(userId: string | null): ResponseRepository {
     return new ResponseRepository(this.connection, userId);
@@ -64,5 +70,30 @@ export class Repositories {
   /** See {@link pruneResponses}. */
   pruneResponses(before: number, limit: number): Promise<number> {
     return pruneResponses(this.connection, before, limit);
+  }
+
+  /** Returns the files of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
+  filesOf(userId: string | null): FileRepository {
+    return new FileRepository(this.connection, userId);
+  }
+
+  /** See {@link pruneFiles}. */
+  pruneFiles(before: number, limit: number): Promise<string[]> {
+    return pruneFiles(this.connection, before, limit);
+  }
+
+  /** Returns the batches of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
+  batchesOf(userId: string | null): BatchRepository {
+    return new BatchRepository(this.connection, userId);
+  }
+
+  /** See {@link pruneBatches}. */
+  pruneBatches(before: number, limit: number): Promise<number> {
+    return pruneBatches(this.connection, before, limit);
+  }
+
+  /** See {@link fileExists}. */
+  fileExists(id: string): Promise<boolean> {
+    return fileExists(this.connection, id);
   }
 }

@@ -34,7 +34,11 @@ let folder = '';
 
 Lint.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-lint-'));
-  const guarded = { api_service: { enabled: true }, rate_limits: { default: { capacity: 1000, interval_seconds: 1 } } };
+  const guarded = {
+    api_service: { enabled: true },
+    rate_limits: { default: { capacity: 1000, interval_seconds: 1 } },
+    mcp: { enabled: true },
+  };
   for (const [name, config] of Object.entries({ 'open.json': {}, 'guarded.json': guarded })) {
     await using varied = await startVariedApp({ config });
     await writeFile(join(folder, name), await (await fetch(`${varied.url}/openapi.json`)).text());

@@ -37,17 +37,28 @@ export interface Browser extends AsyncDisposable {
   open(url: string): Promise<Page>;
 }
 
-/** Starts the browser. `hosts` maps names to addresses without name resolution: `{ 'pages.example': '127.0.0.1' }`. */
-export async function startBrowser(
-  program: string,
-  { hosts = {} }: { readonly hosts?: Readonly<Record<string, string>> } = {},
-): Promise<Browser> {
+export interface BrowserOptions {
+  /** Maps names to addresses without name resolution: `{ 'pages.example': '127.0.0.1' }`. */
+  readonly hosts?: Readonly<Record<string, string>>;
+  /** A WAV file that pages hear once as the microphone, without asking a person. */
+  readonly microphone?: string;
+}
+
+/** Starts the browser. */
+export async function startBrowser(program: string, { hosts = {}, microphone }: BrowserOptions = {}): Promise<Browser> {
   const profile = await mkdtemp(join(tmpdir(), 'aana-browser-'));
   const rules = Object.entries(hosts).map(([name, address]) => `MAP ${name} ${address}`);
   const child = spawn(
     program,
     [
       ...FLAGS,
+      ...(microphone === undefined
+        ? []
+        : [
+            '--use-fake-ui-for-media-stream',
+            '--use-fake-device-for-media-stream',
+            `--use-file-for-fake-audio-capture=${microphone}%noloop`,
+          ]),
       ...(rules.length > 0 ? [`--host-resolver-rules=${rules.join(', ')}`] : []),
       `--user-data-dir=${profile}`,
       '--remote-debugging-pipe',
@@ -184,6 +195,12 @@ export class Page {
     const { root } = (await this.#send('DOM.getDocument')) as { root: { nodeId: number } };
     const { nodeId } = await this.#send('DOM.querySelector', { nodeId: root.nodeId, selector });
     await this.#send('DOM.setFileInputFiles', { files: [file], nodeId });
+  }
+
+  /** Changes the colour scheme that the person prefers, and the width of the window in CSS pixels. */
+  async emulate({ scheme, width }: { readonly scheme: 'light' | 'dark'; readonly width: number }): Promise<void> {
+    await this.#send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+    await this.#send('Emulation.setDeviceMetricsOverride', { width, height: 900, deviceScaleFactor: 1, mobile: false });
   }
 
   /** Returns a picture of the page, for people who search for an error. */

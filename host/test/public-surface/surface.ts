@@ -102,7 +102,7 @@ type PathItem = { readonly parameters?: readonly Parameter[] } & {
 };
 
 async function http(): Promise<string[]> {
-  await using app = await startVariedApp({ config: { api_service: { enabled: true } } });
+  await using app = await startVariedApp({ config: { api_service: { enabled: true }, mcp: { enabled: true } } });
   const response = await fetch(`${app.url}/openapi.json`);
   const document = (await response.json()) as { paths: Record<string, PathItem>; components: { schemas: object } };
   const operations = Object.entries(document.paths).flatMap(([path, item]) =>

@@ -32,6 +32,12 @@ export interface WhisperNativeParams {
    * model multilingual. Default: false.
    */
   readonly multilingual?: boolean;
+  /** A window that is surer of its language decides that of the audio. Default: 0.5. */
+  readonly languageDetectionThreshold?: number;
+  /** Most windows that are asked for their language; if none is sure, most of them decide. Default: 1. */
+  readonly languageDetectionSegments?: number;
+  /** Whether the result has the probabilities of all languages. Default: false. */
+  readonly allLanguageProbs?: boolean;
   /** Text before each window. Whisper writes names and terms as they stand there. */
   readonly initialPrompt?: string;
   /** Text that the first window begins with. The result lacks it. */
@@ -71,6 +77,13 @@ export interface WhisperNativeParams {
   readonly maxNewTokens?: number;
   readonly withoutTimestamps: boolean;
   readonly wordTimestamps: boolean;
+  /**
+   * Seconds of silence around text that is probably invented, which is then left out: its words are very short, very
+   * long or improbable. Needs `wordTimestamps`.
+   */
+  readonly hallucinationSilenceThreshold?: number;
+  /** Whether segments have their tokens. Default: false. */
+  readonly logprobs?: boolean;
   /** Characters that are joined to the next word. */
   readonly prependPunctuations?: string;
   /** Characters that are joined to the previous word. */
@@ -79,9 +92,10 @@ export interface WhisperNativeParams {
   readonly vad: boolean;
   /**
    * The parts to transcribe, in samples, instead of those with speech (`vad` must be true). A part of more than 30 s is
-   * cut at quiet places. A part after the end of the audio is left out.
+   * cut at quiet places. A part after the end of the audio is left out. A part without an end goes on to that of the
+   * audio.
    */
-  readonly clips?: readonly { readonly begin: number; readonly end: number }[];
+  readonly clips?: readonly { readonly begin: number; readonly end?: number }[];
   /** Most windows of this request that are transcribed at the same time. Default: as many as there are states. */
   readonly maxWindows?: number;
 }
@@ -93,6 +107,14 @@ export interface WhisperNativeWord {
   readonly probability: number;
 }
 
+/** A token of a text, with the logarithm of its probability among all tokens that could follow. */
+export interface WhisperNativeToken {
+  readonly id: number;
+  /** Of the text; may be a part of a character. */
+  readonly bytes: Uint8Array;
+  readonly logprob: number;
+}
+
 export interface WhisperNativeSegment {
   readonly text: string;
   /** Seconds from the start of the audio; `0 ≤ start ≤ end ≤ duration`. */
@@ -102,6 +124,8 @@ export interface WhisperNativeSegment {
   readonly averageLogProbability: number;
   readonly noSpeechProbability: number;
   readonly words: readonly WhisperNativeWord[];
+  /** The tokens of the text without those of times. Absent unless `logprobs` is true. */
+  readonly tokens?: readonly WhisperNativeToken[];
   /** Of its window, and its probability. Absent unless `multilingual` is true. */
   readonly language?: string;
   readonly languageProbability?: number;
@@ -112,6 +136,11 @@ export interface WhisperNativeResult {
   /** Empty if no speech was found. */
   readonly language: string;
   readonly languageProbability: number;
+  /**
+   * Of the window that decided the language, the likeliest first. Absent unless `allLanguageProbs` is true and the
+   * language was detected.
+   */
+  readonly allLanguageProbs?: readonly { readonly language: string; readonly probability: number }[];
 }
 
 /** A file with one channel of an audio: raw little-endian 32-bit floats in [−1, 1], mono, 16 kHz. */

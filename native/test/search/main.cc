@@ -48,5 +48,7 @@ int main() {
   aana::test::TestTexts();
   aana::test::TestAlignment();
   aana::test::TestWindows();
+  aana::test::TestLanguages();
+  aana::test::TestHallucinations();
   return aana::test::ExitStatus();
 }

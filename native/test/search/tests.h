@@ -14,6 +14,8 @@ void TestSearch();
 void TestTexts();
 void TestAlignment();
 void TestWindows();
+void TestLanguages();
+void TestHallucinations();
 
 // Ten words, control tokens, and times up to 2 s. The words are `a` to `j`, each with a space before it.
 inline constexpr int32_t kWords = 10;

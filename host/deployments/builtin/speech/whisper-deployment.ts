@@ -6,6 +6,8 @@ import {
   BatchedWhisperParams,
   LiveParams,
   LiveResult,
+  LiveTurnParams,
+  LiveTurnResult,
   VadSegment,
   WhisperParams,
 } from '../../../schemas/index.ts';
@@ -199,6 +201,12 @@ export const WhisperDeployment = defineDeployment({
       description: 'Transcribes speech while it comes, with partial and final results.',
       input: z.strictObject({ params: z.optional(z.nullable(LiveParams)) }),
       output: LiveResult,
+      feed: { name: 'audio', value: LiveAudio },
+    }),
+    transcribe_turns: streamingMethod({
+      description: 'Like `transcribe_live`, and tells where turns of the speaker begin and end.',
+      input: z.strictObject({ params: z.optional(z.nullable(LiveTurnParams)) }),
+      output: LiveTurnResult,
       feed: { name: 'audio', value: LiveAudio },
     }),
   },

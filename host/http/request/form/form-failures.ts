@@ -1,5 +1,5 @@
 import { AanaError } from '../../../core/errors.ts';
-import { tooLarge } from '../json.ts';
+import { tooLarge } from '../too-large.ts';
 import { goneError } from '../request-context.ts';
 import type { FormLimits } from './read-form.ts';
 
@@ -17,11 +17,11 @@ export function fromFormidable(error: unknown, limits: FormLimits): unknown {
     case 1002:
       return goneError();
     case 1006:
-      return tooLarge('the fields of the form are too large', limits.max_json_bytes);
+      return tooLarge('the fields of the form are too large', limits.max_json_bytes, 'limits.max_json_bytes');
     case 1007:
       return new AanaError('RequestTooLarge', 'too-large', 'the form has too many fields');
     case 1009:
-      return tooLarge('the uploaded files together are too large', limits.max_body_bytes);
+      return tooLarge('the uploaded files together are too large', limits.max_body_bytes, 'limits.max_body_bytes');
     case 1015:
       return new AanaError(
         'RequestTooLarge',
@@ -30,7 +30,7 @@ export function fromFormidable(error: unknown, limits: FormLimits): unknown {
         { data: { limit: limits.max_files } },
       );
     case 1016:
-      return tooLarge('an uploaded file is too large', limits.max_file_bytes);
+      return tooLarge('an uploaded file is too large', limits.max_file_bytes, 'limits.max_file_bytes');
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':

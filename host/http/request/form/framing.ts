@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { tooLarge } from '../json.ts';
+import { tooLarge } from '../too-large.ts';
 
 const CHECK_MS = 25;
 /** Limit above the bytes that can be in buffers between the socket and the parts. */

@@ -1,6 +1,6 @@
 import { multipart, type PluginFunction } from 'formidable';
 import { AanaError } from '../../../core/errors.ts';
-import { tooLarge } from '../json.ts';
+import { tooLarge } from '../too-large.ts';
 
 /** Limit of the headers of a part. No client needs more for the name and the type of a part. */
 const HEAD_BYTES = 8 * 1024;

@@ -1,16 +1,15 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { Context } from 'koa';
 import { koaBody } from 'koa-body';
 import { AanaError } from '../../../core/errors.ts';
 import { type UploadedFile, validationError } from '../../../endpoints/index.ts';
 import { letBodyCome } from '../../server/continue.ts';
-import { tooLarge } from '../json.ts';
+import { tooLarge } from '../too-large.ts';
 import { goneError } from '../request-context.ts';
 import { fromFormidable } from './form-failures.ts';
 import { limitFraming } from './framing.ts';
 import { classify, multipartWithLimits, type PartHead } from './part-heads.ts';
-import { type FormidableFile, uploadedFiles, type UploadFolders } from './uploads.ts';
+import { type FormidableFile, makeUploadDir, uploadedFiles, type UploadFolders } from './uploads.ts';
 
 export interface FormLimits {
   readonly max_body_bytes: number;
@@ -49,7 +48,8 @@ const FRAMING_BYTES = 64 * 1024;
 /** Lets the client send its form. Throws `RequestTooLarge` if the form says that it is larger than the limits. */
 export function letFormCome(ctx: Context, limits: FormLimits): void {
   const total = limits.max_body_bytes + limits.max_json_bytes + FRAMING_BYTES;
-  if (Number(ctx.get('content-length')) > total) throw tooLarge('the request is too large', limits.max_body_bytes);
+  if (Number(ctx.get('content-length')) > total)
+    throw tooLarge('the request is too large', limits.max_body_bytes, 'limits.max_body_bytes');
   letBodyCome(ctx);
 }
 
@@ -114,11 +114,6 @@ export async function readForm(
   } finally {
     framing[Symbol.dispose]();
   }
-}
-
-async function makeUploadDir({ tempDir }: UploadFolders): Promise<[tempDir: string, uploadDir: string]> {
-  const parent = typeof tempDir === 'string' ? tempDir : await tempDir();
-  return [parent, await mkdtemp(join(parent, 'upload-'))];
 }
 
 /** Rejects when the connection closes before the request is complete. formidable misses this while it prepares. */

@@ -1,3 +1,5 @@
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
 import { artifactOf } from '../../../artifacts/index.ts';
 import type { UploadedFile } from '../../../endpoints/index.ts';
 import { storageFull } from './form-failures.ts';
@@ -7,6 +9,12 @@ export interface UploadFolders {
   readonly tempDir: string | (() => Promise<string>);
   /** The folder that ids of uploads are relative to. Default: `tempDir`. */
   readonly artifactsDir?: string | undefined;
+}
+
+/** Makes a folder for the files of one request. */
+export async function makeUploadDir({ tempDir }: UploadFolders): Promise<[tempDir: string, uploadDir: string]> {
+  const parent = typeof tempDir === 'string' ? tempDir : await tempDir();
+  return [parent, await mkdtemp(join(parent, 'upload-'))];
 }
 
 /** A file as formidable reports it. */

@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import { errorLogFields } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/log/logger.ts';
 import { openAiError } from '../../../openai/index.ts';
+import { noteStreamFailure } from '../../request/request-context.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { StreamedAnswer } from '../../response/streamed-answer.ts';
 
@@ -71,7 +72,7 @@ export async function sendEvents(
     begin().end(format.end);
   } catch (error) {
     if (!answer) throw error;
-    ctx.state['failedStatus'] = signal.aborted ? 499 : 200;
+    noteStreamFailure(ctx, error, signal.aborted);
     log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
     const last = format.errorsOf(error, String(ctx.state['requestId']));
     answer.end(last.map((event) => format.eventOf(event)).join(''));

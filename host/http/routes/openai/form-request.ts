@@ -34,7 +34,7 @@ export function formRequests<Fields extends RequestFields>(
       throw new HttpError(
         'UnsupportedMediaType',
         415,
-        `this route takes multipart/form-data with the audio in the part ${JSON.stringify(FILE)}`,
+        `this route takes multipart/form-data with the file in the part ${JSON.stringify(FILE)}`,
       );
     checkEncodings(ctx);
     letFormCome(ctx, limits);
@@ -61,7 +61,7 @@ function textsOf({ fields, files }: MultipartForm): { readonly name: string; rea
   const other = [...files.keys()].find((name) => name !== FILE);
   if (other !== undefined) throw invalidValue(other, `it is a file; the only file is ${JSON.stringify(FILE)}`);
   return fields.map(({ name, value }) => {
-    if (name === FILE) throw invalidValue(FILE, 'it is a text: send the audio as a file, which has a file name');
+    if (name === FILE) throw invalidValue(FILE, 'it is a text: send a file, which has a file name');
     if (!isUtf8(value)) throw invalidValue(name, 'it is not UTF-8');
     return { name, text: value.toString('utf8') };
   });

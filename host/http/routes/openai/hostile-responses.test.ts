@@ -14,14 +14,11 @@ Hostile.before(async () => {
 Hostile.after(async () => at?.[Symbol.asyncDispose]());
 
 const TALE = { model: 'tiny', input: 'Once upon a time', max_output_tokens: 2 };
-const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const items = (...input: unknown[]): object => ({ ...TALE, input });
 const user = { role: 'user', content: 'a' };
 const call = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '{}' });
 
-const REFUSED: [what: string, status: number, param: string | null, body: unknown][] = [
-  ['64 MB', 413, null, JSON.stringify({ ...TALE, input: 'x'.repeat(64 * 1024 * 1024) })],
-  ['a depth of 10,000', 400, null, `{"model":"tiny","input":${nested(10_000)}}`],
+const REFUSED: [what: string, status: number, param: string | null, body: object][] = [
   ['100,000 items', 400, 'input', items(...Array.from({ length: 100_000 }, () => user))],
   [
     '10,000 calls in a row',
@@ -86,9 +83,8 @@ const REFUSED: [what: string, status: number, param: string | null, body: unknow
 
 for (const [what, status, param, body] of REFUSED)
   Hostile(`${what} is refused with ${status}`, async () => {
-    for (const stream of typeof body === 'string' ? [false] : [false, true]) {
-      const sent = typeof body === 'string' ? body : { ...(body as object), ...(stream && { stream }) };
-      const response = await at.post('/v1/responses', sent);
+    for (const stream of [false, true]) {
+      const response = await at.post('/v1/responses', { ...body, ...(stream && { stream }) });
       const text = await response.text();
       assert.is(response.status, status, text.slice(0, 500));
       const { error } = JSON.parse(text) as { error: { message: string; param: string | null } };

@@ -1,4 +1,6 @@
 import type { UploadedFile } from '../../../endpoints/index.ts';
+import type { UserBatches } from '../../../batches/index.ts';
+import type { UserFiles } from '../../../files/index.ts';
 import type { ModelDirectory, ResponseStore } from '../../../openai/index.ts';
 import type { AudioReference } from '../../../schemas/index.ts';
 
@@ -9,10 +11,16 @@ export interface OpenAiRoutesOptions {
   /** Whether a parameter without effect is refused. Otherwise a header of the answer names it. */
   readonly strict: boolean;
   readonly models: ModelDirectory;
+  /** Audio in dialogs: the deployment that transcribes it, null for none, and the most bytes in one request. */
+  readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
   readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
   /** Returns the stored responses of a user, or those of all callers if API keys are off (null). */
   readonly responsesOf: (userId: string | null) => ResponseStore;
+  /** Returns the stored files of a user, or those of all callers if API keys are off (null). */
+  readonly filesOf: (userId: string | null) => UserFiles;
+  /** Returns the batches of a user, or those of all callers if API keys are off (null). */
+  readonly batchesOf: (userId: string | null) => UserBatches;
 }
 
 /** Decoded audio, as an argument of `transcribe`. Disposing it removes its files. */

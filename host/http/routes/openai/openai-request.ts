@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import { AanaError } from '../../../core/errors.ts';
-import type { RequestContext } from '../../../core/request-context.ts';
-import { readRequest, type RequestFields } from '../../../openai/index.ts';
+import { readRequest, type RequestFields, type RunContext } from '../../../openai/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { readBody } from '../../request/request-body.ts';
@@ -16,16 +15,19 @@ export const IGNORED_HEADER = 'x-aana-ignored-parameters';
 
 /**
  * Reads and checks the JSON of a request. The header {@link IGNORED_HEADER} of the answer names parameters that have no
- * effect; with the setting `strict` they are refused.
+ * effect; with the setting `strict` they are refused. `moreBytes` is what the request may have in addition to
+ * `limits.max_json_bytes`.
  */
 export async function readJsonRequest<Fields extends RequestFields>(
   ctx: Context,
   fields: Fields,
   options: OpenAiHttpOptions,
+  moreBytes = 0,
 ): Promise<RequestOf<Fields>> {
   refuseUntilDeployed(options);
   const { limits, tempDir } = options;
-  await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
+  const sizes = { ...limits, max_files: 0, max_json_bytes: limits.max_json_bytes + moreBytes };
+  await using body = await readBody(ctx, sizes, tempDir);
   return checkedRequest(ctx, fields, body.input, options);
 }
 
@@ -49,10 +51,10 @@ export function checkedRequest<Fields extends RequestFields>(
   return request as RequestOf<Fields>;
 }
 
-/** Facts of a request for the calls of deployments. Its signal aborts when the client leaves or the time is up. */
-export type RunContext = RequestContext & { readonly signal: AbortSignal };
-
-/** Runs the work for a request within `limits.invocation_timeout_s`. */
+/**
+ * Runs the work for a request within `limits.invocation_timeout_s`. The signal aborts when the client leaves or the time
+ * is up.
+ */
 export async function withinTime<T>(
   ctx: Context,
   { limits: { invocation_timeout_s: timeoutS } }: HttpAppOptions,

@@ -2,9 +2,11 @@ import type { Router } from '@koa/router';
 import type { HttpAppOptions } from '../../options.ts';
 import { HttpError } from '../../response/error-body.ts';
 import { messageRoutes } from '../anthropic/message-routes.ts';
-import { audioRoutes } from './audio-routes.ts';
+import { audioRoutes } from './audio/audio-routes.ts';
+import { batchesRoutes } from './batches-routes.ts';
 import { chatRoute } from './chat-route.ts';
 import { completionsRoute } from './completions-route.ts';
+import { filesRoutes } from './files-routes.ts';
 import { modelRoutes } from './models-route.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 import { originalChatRoute } from './original-chat-route.ts';
@@ -35,5 +37,7 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   originalChatRoute(router, options);
   vectorRoutes(router, options);
   audioRoutes(router, options);
+  filesRoutes(router, options);
+  batchesRoutes(router, options);
   messageRoutes(router, options);
 }

@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../engines/fixtures/real-models.ts';
+import { cannotRun, readWav } from '../../../engines/fixtures/real-models.ts';
 import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from '../../../index.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { pythonPackages } from '../../../test/helpers/installed-packages.ts';
 import { skip } from '../../../test/skip.ts';
+import { realtimePcm } from '../../sockets/realtime/fixtures/realtime-client.ts';
+import { SocketClient } from '../../sockets/fixtures/socket-client.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
 
 const Models = suite('answers for OpenAI’s package for Python');
@@ -116,6 +118,26 @@ Models('are valid for audio', async () => {
     ['audio.TranscriptionStreamEvent', ...eventsOf(await upload('transcriptions', stream))],
     ['audio.TranscriptionStreamEvent', ...eventsOf(await upload('transcriptions', { ...speakers, ...stream }))],
   );
+});
+
+Models('are valid for transcription sessions', async () => {
+  const [samples] = await readWav(speechPath());
+  const audio = realtimePcm(samples!.subarray(0, 64_000)).toString('base64');
+  const input = { turn_detection: null, transcription: { language: 'klingon' } };
+  const client = await SocketClient.open(`${at.url.replace('http', 'ws')}/v1/realtime?model=asr`);
+  for (const event of [
+    { type: 'input_audio_buffer.append', audio },
+    { type: 'input_audio_buffer.commit' },
+    { type: 'input_audio_buffer.clear' },
+    { type: 'response.create' },
+    { type: 'session.update', session: { type: 'transcription', audio: { input } } },
+    { type: 'input_audio_buffer.append', audio },
+  ])
+    client.socket.send(JSON.stringify(event));
+  for (let at = 0; !(await client.message(at)).type.endsWith('.failed'); at += 1);
+  client.socket.terminate();
+  assert.is(new Set(client.messages.map(({ type }) => type)).size, 12, 'the kinds of events');
+  await check(['realtime.RealtimeServerEvent', ...client.messages.map((message) => JSON.stringify(message))]);
 });
 
 Models('are valid for failures', async () => {

@@ -1,12 +1,9 @@
 import type { Router } from '@koa/router';
 import {
+  answerEmbeddings,
   blaming,
   documentsOf,
-  EMBEDDING_BLAME,
   EMBEDDING_FIELDS,
-  type EmbeddedBatch,
-  embeddingArguments,
-  embeddingList,
   type RankedDocuments,
   rankingOf,
   RERANK_BLAME,
@@ -24,14 +21,7 @@ export function vectorRoutes(router: Router, options: OpenAiHttpOptions): void {
   serveRoute(router, OPENAI_ROUTES.embeddings, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, EMBEDDING_FIELDS, options);
-    const resolved = resolveModel(models, request.model, 'embeddings');
-    const args = embeddingArguments(request, resolved);
-    return withinTime(ctx, options, (context) =>
-      blaming(EMBEDDING_BLAME, async () => {
-        const batch = await models.call(resolved.model.name, 'embed_batch', args, context);
-        return embeddingList(request, batch as EmbeddedBatch);
-      }),
-    );
+    return withinTime(ctx, options, (context) => answerEmbeddings(models, request, context));
   });
   for (const path of ['/v1/rerank', '/v1/reranking'] as const)
     serveRoute(router, { ...OPENAI_ROUTES.rerank, path }, async ({ ctx }) => {

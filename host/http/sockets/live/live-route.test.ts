@@ -1,20 +1,15 @@
 // Live transcription of real speech over a real WebSocket.
-import { execFile } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import { packageRoot } from '../../../core/package-root.ts';
 import { cannotRun, readWav } from '../../../engines/fixtures/real-models.ts';
 import { type AanaApp, WhisperDeployment } from '../../../index.ts';
-import { blocksOf } from '../../../test/helpers/guide.ts';
 import { SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../test/skip.ts';
 import { refusalOf, SocketClient } from '../fixtures/socket-client.ts';
-import { Resampler } from './resampler.ts';
+import { Resampler } from '../audio/resampler.ts';
 
 const Live = suite('live transcription over a WebSocket');
 const folder = makeFolder();
@@ -65,15 +60,6 @@ for (const [query, audio, bytes] of FORMATS) {
     assert.is((await client.closed).code, 1000);
   });
 }
-
-Live('is what the guide’s client in Node shows', async () => {
-  const page = readFileSync(join(packageRoot, 'docs/live.md'), 'utf8');
-  const program = blocksOf(page).find(({ about }) => about === 'live.mjs')?.text ?? '';
-  const args = ['--input-type=module', '--eval', program, 'live.mjs', url.replace('/asr/live', ''), speechPath()];
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: packageRoot });
-  assert.is(stderr, '');
-  assert.ok(wordErrors(SAMPLE_TEXT, stdout) <= 4, stdout);
-});
 
 Live('tells that a language is unknown, and closes with 1007', async () => {
   const client = await SocketClient.open(`${url}?language=klingon`);

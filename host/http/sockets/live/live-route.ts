@@ -7,7 +7,7 @@ import { queryReader } from '../../request/query.ts';
 import { errorBody } from '../../response/error-body.ts';
 import type { SocketMessage, SocketRoute } from '../socket-route.ts';
 import { LIVE_METHOD, liveDeployment } from './live-deployment.ts';
-import { type PcmFormat, PcmReader } from './pcm-reader.ts';
+import { type PcmFormat, PcmReader } from '../audio/pcm-reader.ts';
 
 /** The WebSocket of live transcription: PCM in binary frames comes in, results as JSON go out. */
 export function liveRoute(directory: ModelDirectory): SocketRoute {
@@ -37,7 +37,7 @@ export function liveRoute(directory: ModelDirectory): SocketRoute {
 async function* audioOf(messages: AsyncIterable<SocketMessage>, format: PcmFormat): AsyncGenerator<EncodedAudio> {
   const reader = new PcmReader(format);
   for await (const message of messages) {
-    if (typeof message !== 'string') for (const part of reader.read(message)) yield encoded(part);
+    if (typeof message !== 'string') yield* reader.read(message);
     else if (isEnd(message)) break;
     else
       throw new AanaError(
@@ -46,11 +46,7 @@ async function* audioOf(messages: AsyncIterable<SocketMessage>, format: PcmForma
         'audio comes in binary messages, and the only text is {"type":"end"}',
       );
   }
-  for (const part of reader.end()) yield encoded(part);
-}
-
-function encoded({ buffer, byteOffset, byteLength }: Int16Array): EncodedAudio {
-  return { encoding: 's16le', data: Buffer.from(buffer, byteOffset, byteLength).toString('base64') };
+  yield* reader.end();
 }
 
 function isEnd(text: string): boolean {

@@ -20,6 +20,18 @@ namespace {
 
 using EnginePtr = std::shared_ptr<WhisperEngine>;
 
+Napi::Array ToJs(Napi::Env env, const std::vector<WhisperToken>& tokens) {
+  auto list = Napi::Array::New(env, tokens.size());
+  for (size_t i = 0; i < tokens.size(); i++) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("id", tokens[i].id);
+    entry.Set("bytes", Napi::Buffer<char>::Copy(env, tokens[i].bytes.data(), tokens[i].bytes.size()));
+    entry.Set("logprob", tokens[i].log_probability);
+    list.Set(static_cast<uint32_t>(i), entry);
+  }
+  return list;
+}
+
 Napi::Object ToJs(Napi::Env env, const WhisperSegment& segment) {
   auto words = Napi::Array::New(env, segment.words.size());
   for (size_t i = 0; i < segment.words.size(); i++) {
@@ -38,11 +50,23 @@ Napi::Object ToJs(Napi::Env env, const WhisperSegment& segment) {
   entry.Set("averageLogProbability", segment.average_log_probability);
   entry.Set("noSpeechProbability", segment.no_speech_probability);
   entry.Set("words", words);
+  if (!segment.tokens.empty()) entry.Set("tokens", ToJs(env, segment.tokens));
   if (!segment.language.empty()) {
     entry.Set("language", segment.language);
     entry.Set("languageProbability", segment.language_probability);
   }
   return entry;
+}
+
+Napi::Array ToJs(Napi::Env env, const std::vector<Language>& languages) {
+  auto list = Napi::Array::New(env, languages.size());
+  for (size_t i = 0; i < languages.size(); i++) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("language", languages[i].code);
+    entry.Set("probability", languages[i].probability);
+    list.Set(static_cast<uint32_t>(i), entry);
+  }
+  return list;
 }
 
 Napi::Object ToJs(Napi::Env env, const WhisperResult& result) {
@@ -52,6 +76,7 @@ Napi::Object ToJs(Napi::Env env, const WhisperResult& result) {
   entry.Set("segments", segments);
   entry.Set("language", result.language);
   entry.Set("languageProbability", result.language_probability);
+  if (!result.languages.empty()) entry.Set("allLanguageProbs", ToJs(env, result.languages));
   return entry;
 }
 
@@ -80,7 +105,7 @@ std::vector<SpeechRegion> ReadClips(const Napi::Array& list) {
     if (!value.IsObject()) throw Napi::TypeError::New(list.Env(), "a clip is not an object");
     const auto clip = value.As<Napi::Object>();
     const auto sample = [&](const char* key) { return static_cast<int64_t>(Number(clip, key, 0, kMaxSamples)); };
-    clips.push_back({sample("begin"), sample("end")});
+    clips.push_back({sample("begin"), clip.Has("end") ? sample("end") : static_cast<int64_t>(kMaxSamples)});
   }
   return clips;
 }
@@ -105,6 +130,9 @@ WhisperParams ReadParams(const Napi::Object& object) {
   text("language", params.language);
   flag("translate", params.translate);
   flag("multilingual", params.multilingual);
+  number("languageDetectionThreshold", params.language_detection_threshold);
+  number("languageDetectionSegments", params.language_detection_segments);
+  flag("allLanguageProbs", params.all_language_probs);
   text("initialPrompt", params.initial_prompt);
   text("prefix", params.prefix);
   text("hotwords", params.hotwords);
@@ -128,6 +156,8 @@ WhisperParams ReadParams(const Napi::Object& object) {
   number("audioContext", params.audio_context);
   flag("withoutTimestamps", params.without_timestamps);
   flag("wordTimestamps", params.word_timestamps);
+  if (object.Get("hallucinationSilenceThreshold").IsNumber()) params.hallucination_silence_threshold = object.Get("hallucinationSilenceThreshold").ToNumber().DoubleValue();
+  flag("logprobs", params.logprobs);
   text("prependPunctuations", params.prepend_punctuations);
   text("appendPunctuations", params.append_punctuations);
   flag("vad", params.vad);

@@ -75,6 +75,9 @@ std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const Par
         segment.words.push_back({word.text, start, end, word.probability});
       }
     }
+    if (how.with_tokens) {
+      for (const auto& token : from.tokens) segment.tokens.push_back({token.id, vocabulary.texts[static_cast<size_t>(token.id)], static_cast<double>(token.log_probability)});
+    }
     segments.push_back(std::move(segment));
   }
   return segments;

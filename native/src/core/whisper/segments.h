@@ -22,9 +22,11 @@ struct SegmentReading {
   const SpeechWindow& window;
   double duration;    // of the media, in seconds
   bool whole_window;  // segments have no times and get those of the window
+  bool with_tokens;
 };
 
-// Returns the segments in media time. Leaves out tags such as [BLANK_AUDIO] and empty segments.
+// Returns the segments in media time. Leaves out tags such as [BLANK_AUDIO] and empty segments. The tokens of a segment are
+// those of text, also of its tags.
 std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const PartText& part, const SegmentReading& how);
 
 }  // namespace aana

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <functional>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "core/engine_log.h"
 #include "core/whisper/compute_watch.h"
 #include "core/whisper/search/alignment.h"
+#include "core/whisper/search/hallucinations.h"
 #include "core/whisper/search/suppressed_tokens.h"
-#include "core/whisper/segments.h"
 #include "core/whisper/speech/window_size.h"
 
 namespace aana {
@@ -57,8 +58,10 @@ struct Transcriber::Running {
   std::vector<int32_t> prefix = {};
   double duration = 0;  // of the window
   double begin = 0;     // of the part
+  std::optional<double> speech_end = {};  // of the last word of the parts before
   EncodedAudioPtr audio = nullptr;
   AudioKeys keys = {};
+  std::vector<int32_t> begun = {};  // the text that the prompt of the part ends with
   std::unique_ptr<WindowDecoder> decoder = nullptr;
 };
 
@@ -73,6 +76,7 @@ void Transcriber::Begin(TranscriptionJob job) {
   try {
     Prepare(**place);
     BeginPart(**place);
+    if (!(*place)->decoder) End(place, nullptr);
   } catch (...) {
     End(place, std::current_exception());
   }
@@ -127,19 +131,28 @@ void Transcriber::BeginPart(Running& running) {
     if (!is_encoded) throw WhisperError("whisper.cpp could not encode the audio");
     SwapEncodedAudio(state_.get(), running.audio.get());
   }
-  if (running.job.language.code.empty()) DetectLanguage(running);
-  running.decoder = std::make_unique<WindowDecoder>(model_.vocabulary(), decoder_->cells(), running.keys, TaskFor(running));
+  if (running.job.language.code.empty()) {
+    const auto languages = DetectLanguages(running);
+    running.job.language = languages.front();
+    if (!running.job.on_language(languages)) return;
+  }
+  auto task = TaskFor(running);
+  running.begun = task.prompt.begun;
+  std::erase_if(running.begun, [&](int32_t token) { return !model_.vocabulary().IsText(token); });
+  running.decoder = std::make_unique<WindowDecoder>(model_.vocabulary(), decoder_->cells(), running.keys, std::move(task));
 }
 
-void Transcriber::DetectLanguage(Running& running) {
+std::vector<Language> Transcriber::DetectLanguages(Running& running) {
   const auto& vocabulary = model_.vocabulary();
   CellList cells(decoder_->cells());
   cells.Append();
   const DecoderRow row{vocabulary.start, &running.keys, cells.all(), true};
   const auto logits = decoder_->Compute({&row, 1}, threads_).subspan(static_cast<size_t>(vocabulary.first_language), static_cast<size_t>(vocabulary.n_languages));
-  const auto likeliest = std::ranges::max_element(logits);
-  running.job.language = {whisper_lang_str(static_cast<int>(likeliest - logits.begin())), std::exp(static_cast<double>(*likeliest - LogSumExp(logits)))};
-  running.job.on_language(running.job.language);
+  const auto total = LogSumExp(logits);
+  std::vector<Language> languages;
+  for (size_t i = 0; i < logits.size(); i++) languages.push_back({whisper_lang_str(static_cast<int>(i)), std::exp(static_cast<double>(logits[i] - total))});
+  std::ranges::stable_sort(languages, std::greater<>{}, &Language::probability);
+  return languages;
 }
 
 DecodingTask Transcriber::TaskFor(const Running& running) const {
@@ -234,16 +247,29 @@ bool Transcriber::EndPart(Running& running) {
   }
   PartText part{running.begin, std::move(segments), {}, text.no_speech_probability};
   if (params.word_timestamps) part.words = TimeWordsOf(running, part.segments, duration);
+  if (params.hallucination_silence_threshold) next = LeaveOutHallucinationsOf(running, part, duration).value_or(next);
   if (params.condition_on_previous_text) {
     const auto tokens = TextTokens(part.segments);
     running.job.previous.insert(running.job.previous.end(), tokens.begin(), tokens.end());
     if (text.temperature > params.prompt_reset_on_temperature) running.job.previous.clear();
   }
   const bool whole_window = (params.without_timestamps || model_.lacks_timestamps()) && params.vad;
-  auto read = ReadSegments(vocabulary, part, {*running.job.window, static_cast<double>(running.job.media->size()) / kSampleRate, whole_window});
+  auto read = ReadSegments(vocabulary, part, {*running.job.window, static_cast<double>(running.job.media->size()) / kSampleRate, whole_window, params.logprobs});
   if (!read.empty()) running.job.on_segments(std::move(read), running.job.language);
   running.begin += next;
   return running.seconds_left() >= kLeastPart && !*running.job.cancelled;
+}
+
+std::optional<double> Transcriber::LeaveOutHallucinationsOf(Running& running, PartText& part, double duration) const {
+  if (part.words.empty()) return std::nullopt;
+  auto& speech_end = running.speech_end;
+  if (speech_end) *speech_end -= running.begin;
+  const auto next = LeaveOutHallucinations({part.segments, part.words, duration, speech_end}, *running.job.params->hallucination_silence_threshold);
+  for (size_t i = 0; i < part.words.size(); i++) {
+    if (!part.words[i].empty()) speech_end = part.segments[i].end;
+  }
+  if (speech_end) *speech_end += running.begin;
+  return next;
 }
 
 std::vector<std::vector<TimedWord>> Transcriber::TimeWordsOf(Running& running, std::vector<TokenSegment>& segments, double duration) {
@@ -254,6 +280,10 @@ std::vector<std::vector<TimedWord>> Transcriber::TimeWordsOf(Running& running, s
   auto tokens = StartTokens(vocabulary, language, running.job.params->translate);
   const auto first = tokens.size();
   tokens.push_back(vocabulary.no_timestamps);
+  // The prefix of the text is spoken, too.
+  const auto room = static_cast<size_t>(decoder_->weights().text_positions) - tokens.size() - text.size() - 1;
+  const auto begun = std::span(running.begun).last(std::min(running.begun.size(), room));
+  tokens.insert(tokens.end(), begun.begin(), begun.end());
   tokens.insert(tokens.end(), text.begin(), text.end());
   tokens.push_back(vocabulary.end);
 
@@ -267,7 +297,7 @@ std::vector<std::vector<TimedWord>> Transcriber::TimeWordsOf(Running& running, s
   const auto scores = decoder_->ComputeAlignment(rows, heads, n_frames, threads_);
   const auto positions = AlignTokens({scores, heads.size(), tokens.size(), static_cast<size_t>(n_frames)}, first, tokens.size() - 1);
   std::vector<double> starts;
-  for (const auto position : positions) starts.push_back(kTimeStep * static_cast<double>(position));
+  for (const auto position : std::span(positions).subspan(begun.size())) starts.push_back(kTimeStep * static_cast<double>(position));
   const auto& params = *running.job.params;
   return TimeWords(vocabulary, segments, starts, {IsWrittenWithoutSpaces(running.job.language.code), params.prepend_punctuations, params.append_punctuations});
 }

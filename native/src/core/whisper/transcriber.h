@@ -7,6 +7,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,16 +15,12 @@
 #include "core/whisper/decoder/decoder.h"
 #include "core/whisper/decoder/window_decoder.h"
 #include "core/whisper/search/words.h"
+#include "core/whisper/segments.h"
 #include "core/whisper/speech_windows.h"
 #include "core/whisper/types.h"
 #include "core/whisper/whisper_model.h"
 
 namespace aana {
-
-struct Language {
-  std::string code;
-  double probability;
-};
 
 // Sets `language` and returns true if it is known without audio: because the request names it or the model has only
 // one. Throws WhisperError for a name that whisper.cpp does not know.
@@ -40,7 +37,8 @@ struct TranscriptionJob {
   // The tokens of the text before the window, for `condition_on_previous_text`.
   std::vector<int32_t> previous;
 
-  std::function<void(const Language&)> on_language;
+  // Called with all languages, the likeliest first, when they were detected. Returns whether the window is to be decoded now. If not, it ends without text.
+  std::function<bool(const std::vector<Language>&)> on_language;
   std::function<void(std::vector<WhisperSegment>, const Language&)> on_segments;
   // Called exactly once, with a WhisperError or an AudioError if it failed, and with the tokens of the text before the next window.
   std::function<void(std::exception_ptr, std::vector<int32_t> previous)> on_end;
@@ -68,10 +66,13 @@ class Transcriber {
 
   void Prepare(Running& running);
   void BeginPart(Running& running);
-  void DetectLanguage(Running& running);
+  // Returns the languages of the encoded audio, the likeliest first.
+  std::vector<Language> DetectLanguages(Running& running);
   DecodingTask TaskFor(const Running& running) const;
   // Returns whether the window goes on with another part.
   bool EndPart(Running& running);
+  // Leaves out text that was probably invented. Returns where the audio goes on if it leaves something out.
+  std::optional<double> LeaveOutHallucinationsOf(Running& running, PartText& part, double duration) const;
   std::vector<std::vector<TimedWord>> TimeWordsOf(Running& running, std::vector<TokenSegment>& segments, double duration);
   Place End(Place place, std::exception_ptr failure);
 

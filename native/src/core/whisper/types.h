@@ -59,12 +59,19 @@ struct WhisperParams {
   int max_new_tokens = 0;              // of a window; 0: as many as the model can write
   bool without_timestamps = false;
   bool word_timestamps = false;
+  // Seconds of silence around text that is probably invented, which is then left out. Needs `word_timestamps`.
+  std::optional<double> hallucination_silence_threshold;
+  bool logprobs = false;  // whether segments have their tokens
   std::string prepend_punctuations = "\"'“¿([{-";
   std::string append_punctuations = "\"'.。,，!！?？:：”)]}、";
   bool vad = true;
   // The parts to transcribe, instead of those with voice activity.
   std::optional<std::vector<SpeechRegion>> clips;
   bool multilingual = false;  // finds the language of each window, not of the first one only
+  // The language is that of the first window that is surer of it than the threshold, of at most so many windows. If none is, most windows decide.
+  float language_detection_threshold = 0.5F;
+  int language_detection_segments = 1;
+  bool all_language_probs = false;  // whether the result has the probabilities of all languages
   int max_windows = 0;  // that are transcribed at the same time; 0: no limit
 };
 
@@ -76,6 +83,18 @@ struct WhisperWord {
   double probability;
 };
 
+struct Language {
+  std::string code;
+  double probability;
+};
+
+// A token of a text, with the logarithm of its probability among all tokens that could follow.
+struct WhisperToken {
+  int32_t id;
+  std::string bytes;  // may be a part of a character
+  double log_probability;
+};
+
 struct WhisperSegment {
   std::string text;  // with its leading space
   double start;
@@ -83,6 +102,7 @@ struct WhisperSegment {
   double average_log_probability;
   double no_speech_probability;
   std::vector<WhisperWord> words;
+  std::vector<WhisperToken> tokens = {};  // if they were asked for
   // Of its window, if each window has its own. Otherwise empty.
   std::string language = {};
   double language_probability = 0;
@@ -92,6 +112,7 @@ struct WhisperResult {
   std::vector<WhisperSegment> segments;
   std::string language;  // empty without speech
   double language_probability = 0;
+  std::vector<Language> languages = {};  // the likeliest first, if they were asked for and the language was detected
 };
 
 // A failure of whisper.cpp, with a message for the caller.

@@ -8,8 +8,8 @@
 #include "core/thread_name.h"
 #include "core/whisper/compute_watch.h"
 #include "core/whisper/speech/clip_windows.h"
-#include "core/whisper/speech/speech_scan.h"
 #include "core/whisper/transcriber.h"
+#include "core/whisper/whisper_request.h"
 
 namespace aana {
 namespace {
@@ -37,70 +37,6 @@ TranscriptionOutcome OutcomeOf(const std::exception_ptr& failure) {
 
 }  // namespace
 
-struct WhisperEngine::Window {
-  Window(SpeechWindow window, bool first) : speech(std::move(window)), is_first(first) {}
-
-  const SpeechWindow speech;
-  const bool is_first;  // of its audio
-  // Guarded by the engine's lock.
-  std::vector<WhisperSegment> segments = {};
-  size_t n_delivered = 0;
-  bool is_done = false;
-};
-
-struct WhisperEngine::Request {
-  uint64_t id;
-  OpenAudio open_audio;
-  WhisperParams params;
-  RequestTerms terms;
-  bool only_speech = false;
-  Listener listener;
-  std::atomic<bool> cancelled{false};  // nobody waits for the result any more
-
-  // Only the thread that analyses uses the scan. The audio is set before the first window.
-  std::shared_ptr<const AudioSource> audio;
-  std::optional<SpeechScan> scan;
-
-  // Everything below is guarded by the engine's lock.
-  bool has_ended = false;
-  bool is_analysing = false;
-  bool is_analysed = false;          // all windows are known
-  std::deque<WindowPtr> windows;     // the known windows without those of which all segments were delivered
-  std::deque<WindowPtr> waiting;     // the known windows that no thread has begun
-  bool has_begun = false;            // a thread has begun the first window
-  size_t n_windows = 0;              // known so far
-  size_t n_running = 0;              // windows that threads have begun and not ended
-  bool has_text = false;             // the text of a window is complete
-  std::vector<int32_t> previous = {};  // tokens of the text before the next window, for `condition_on_previous_text`
-  int64_t next_window_begin = 0;     // no unknown window begins before this
-  double progress = 0;               // as it was reported last
-  Language language;
-  WhisperResult result;              // the segments that were delivered
-
-  // The samples whose text is complete. Windows that are decoded together end in any order.
-  int64_t SamplesDone() const {
-    int64_t samples = windows.empty() ? next_window_begin : windows.front()->speech.begin();
-    for (size_t i = 0; i < windows.size(); i++) {
-      const auto& speech = windows[i]->speech;
-      const auto next = i + 1 < windows.size() ? windows[i + 1]->speech.begin() : std::max(next_window_begin, speech.end());
-      if (windows[i]->is_done) samples += std::max<int64_t>(0, next - speech.begin());  // clips need not follow one another
-    }
-    return samples;
-  }
-
-  // The first window detects the language for the others.
-  bool CanTranscribe() const {
-    const size_t most = params.condition_on_previous_text ? 1 : static_cast<size_t>(params.max_windows);
-    if (waiting.empty() || (most > 0 && n_running >= most)) return false;
-    return !has_begun || params.multilingual || !language.code.empty();
-  }
-};
-
-struct WhisperEngine::Work {
-  RequestPtr request;
-  WindowPtr window;  // null: the audio is to be analysed
-};
-
 WhisperEngine::WhisperEngine(WhisperOptions options)
     : options_(std::move(options)), model_(std::make_unique<WhisperModel>(options_)), info_(model_->info()) {
   VoiceDetector check(options_.vad_model_path);
@@ -115,19 +51,14 @@ WhisperEngine::WhisperEngine(WhisperOptions options)
 WhisperEngine::~WhisperEngine() { Close(); }
 
 void WhisperEngine::Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms, Listener listener) {
-  auto request = std::make_shared<Request>();
-  request->id = id;
-  request->open_audio = std::move(open_audio);
-  request->params = std::move(params);
+  auto request = std::make_shared<Request>(id, std::move(open_audio), std::move(params));
   request->terms = std::move(terms);
   request->listener = std::move(listener);
   Submit(std::move(request));
 }
 
 void WhisperEngine::DetectSpeech(uint64_t id, OpenAudio open_audio, OnEnd on_end) {
-  auto request = std::make_shared<Request>();
-  request->id = id;
-  request->open_audio = std::move(open_audio);
+  auto request = std::make_shared<Request>(id, std::move(open_audio), WhisperParams{});
   request->only_speech = true;
   request->listener.on_end = std::move(on_end);
   Submit(std::move(request));
@@ -235,8 +166,9 @@ std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(size_t n_running) {
   turns_.Begin(request->terms.tenant);
   // A window that is known goes first, so that its segments come early. Other threads look for more.
   if (request->CanTranscribe()) {
-    auto window = std::move(request->waiting.front());
-    request->waiting.pop_front();
+    const auto place = request->waiting.begin() + static_cast<std::ptrdiff_t>(request->next_place());
+    auto window = std::move(*place);
+    request->waiting.erase(place);
     request->has_begun = true;
     request->n_running++;
     return Work{std::move(request), std::move(window)};
@@ -248,12 +180,12 @@ std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(size_t n_running) {
 bool WhisperEngine::HasWork(const Request& request, size_t n_running) const {
   if (n_running > 0) {
     // The first text of a request does not wait until further windows of the request were encoded. One place stays free for another request.
-    if (request.has_begun && !request.has_text) return false;
+    if (request.n_running > 0 && !request.has_text) return false;
     if (request.n_running > 0 && n_running + 1 >= static_cast<size_t>(options_.batch_size)) return false;
   }
   if (request.CanTranscribe()) return true;
   // No thread has to wait for a window, but a request that is cancelled early was not analysed to its end.
-  const auto ahead = static_cast<size_t>(std::max(1, options_.max_states)) + 1;
+  const auto ahead = std::max(static_cast<size_t>(std::max(1, options_.max_states)), request.next_place()) + 1;
   return !request.is_analysed && !request.is_analysing && request.waiting.size() < ahead;
 }
 
@@ -310,9 +242,10 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   request.is_analysed = request.params.clips.has_value() || scan.is_complete();
   request.next_window_begin = scan.next_begin();
   for (auto& speech : windows) {
-    request.windows.push_back(std::make_shared<Window>(std::move(speech), request.n_windows++ == 0));
+    request.windows.push_back(std::make_shared<Window>(std::move(speech), request.n_windows++));
     request.waiting.push_back(request.windows.back());
   }
+  request.EndVote();
   Flush(request);
 }
 
@@ -322,16 +255,16 @@ TranscriptionJob WhisperEngine::JobFor(const RequestPtr& request, const WindowPt
                        .media = request->audio.get(),
                        .params = &request->params,
                        .cancelled = &request->cancelled,
-                       .is_first = window->is_first,
+                       .is_first = window->number == 0,
                        .language = request->params.multilingual ? Language{} : request->language,
                        .previous = request->previous,
                        .on_language = {},
                        .on_segments = {},
                        .on_end = {}};
-  job.on_language = [this, request](const Language& language) {
+  job.on_language = [this, request, window](const std::vector<Language>& languages) {
     std::lock_guard guard(mutex_);
-    if (request->language.code.empty()) request->language = language;
     wake_.notify_all();  // the other windows of the request can begin
+    return request->Vote(*window, languages);
   };
   job.on_segments = [this, request, window](std::vector<WhisperSegment> segments, const Language& language) {
     LeaveOutInvented(window->speech, request->params, segments);
@@ -353,6 +286,8 @@ TranscriptionJob WhisperEngine::JobFor(const RequestPtr& request, const WindowPt
     request->n_running--;
     if (failure) {
       End(*request, OutcomeOf(failure));
+    } else if (window->is_postponed) {
+      request->TakeBack(window);
     } else if (!request->cancelled) {
       steps_++;
       request->has_text = true;

@@ -1,0 +1,25 @@
+import { batchWork } from '../../batches/index.ts';
+import type { Config } from '../../config/index.ts';
+import { openAiStatusOf } from '../../http/index.ts';
+import type { HostWork } from '../../tasks/index.ts';
+import type { Services } from '../services.ts';
+
+/** Returns the work of the tasks of batches, over the parts of an application. */
+export function batchWorkOf(
+  { storage, files, directory, responses }: Pick<Services, 'storage' | 'files' | 'directory' | 'responses'>,
+  { openai: { batches, strict }, limits }: Config,
+): HostWork {
+  const endpoint = batchWork({
+    storage,
+    files,
+    models: directory,
+    responsesOf: (userId) => responses.of(userId),
+    strict,
+    maxBytes: limits.max_json_bytes,
+    maxDepth: limits.max_json_depth + 1, // the body of a request is inside of its line
+    maxRequests: batches.maximum_requests,
+    concurrency: batches.concurrent_requests,
+    statusOf: openAiStatusOf,
+  });
+  return { endpoint, workers: batches.concurrent_batches };
+}

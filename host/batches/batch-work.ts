@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import { parseInput, type ServedEndpoint } from '../endpoints/index.ts';
+import { type ModelDirectory, onlyModels, type ResponseStore } from '../openai/index.ts';
+import { batchHasEnded } from '../storage/index.ts';
+import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
+
+export interface BatchWorkOptions extends BatchAttemptOptions {
+  readonly models: ModelDirectory;
+  /** Returns the stored responses of a user. */
+  readonly responsesOf: (userId: string | null) => ResponseStore;
+  /** Whether a parameter without effect is refused. */
+  readonly strict: boolean;
+}
+
+/** The input of the task of a batch. */
+export const BatchTask = z.strictObject({
+  batch_id: z.string(),
+  /** Bytes of the input file. */
+  input_bytes: z.int(),
+  /** The deployments that the key of the request allows; null for all. */
+  deployments: z.array(z.string()).nullable(),
+});
+export type BatchTask = z.output<typeof BatchTask>;
+
+/** The path of the tasks of batches. It is the host's own, so no endpoint can have it, and no route runs it. */
+const BATCH_PATH = '/v1/batches';
+
+/** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
+export function batchWork(options: BatchWorkOptions): ServedEndpoint {
+  const { storage, models, responsesOf, strict, maxBytes } = options;
+  return {
+    name: 'batches',
+    path: BATCH_PATH,
+    summary: 'Answers the requests of a batch',
+    description: '',
+    inputSchema: z.toJSONSchema(BatchTask),
+    outputSchema: { type: 'object' },
+    streaming: false,
+    validate: (input) => parseInput(BatchTask, input),
+    run: async ({ input, userId, signal, onProgress = () => {} }) => {
+      const { batch_id: id, input_bytes: inputBytes, deployments } = input as BatchTask;
+      const batch = await storage.write(({ batchRuns }) => batchRuns.begin(id));
+      if (batch && !batchHasEnded(batch.status)) {
+        const scope = {
+          models: onlyModels(models, deployments && new Set(deployments)),
+          dialogs: { store: responsesOf(userId), maxBytes },
+          strict,
+        };
+        await new BatchAttempt(options, batch, { userId, scope, inputBytes }, onProgress).run(signal);
+      }
+      return JSON.stringify({ batch_id: id });
+    },
+  };
+}

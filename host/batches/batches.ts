@@ -1,0 +1,138 @@
+import { AanaError } from '../core/errors.ts';
+import { timeOrderedId } from '../core/ids.ts';
+import type { Logger } from '../core/log/logger.ts';
+import type { ServedEndpoint } from '../endpoints/index.ts';
+import type { FileRecord } from '../files/index.ts';
+import { type ListedBatch, Pruner, type Storage } from '../storage/index.ts';
+import type { TaskQueue } from '../tasks/index.ts';
+import type { BatchTask } from './batch-work.ts';
+
+export interface BatchesOptions {
+  readonly storage: Storage;
+  /** The queue whose tasks run batches. Undefined if it is off. */
+  readonly tasks: TaskQueue | undefined;
+  /** The work of their tasks. */
+  readonly work: ServedEndpoint;
+  /** How long a batch is kept after it was created, in seconds; 0 is for ever. */
+  readonly retentionS: number;
+  readonly log: Logger;
+}
+
+export interface BatchOrder {
+  readonly endpoint: string;
+  readonly input: FileRecord;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** Seconds from the creation of the files of the batch to their expiry. Default: the setting of files. */
+  readonly outputExpiresAfterS: number | undefined;
+  /** The deployments that the requests may use; null for all. */
+  readonly deployments: ReadonlySet<string> | null;
+  readonly traceparent: string | undefined;
+}
+
+/** The batches of a user. Batches of other users are not found. */
+export interface UserBatches {
+  /** Throws `RuntimeError` when the task queue is off, and the errors of {@link TaskQueue.enqueue}. */
+  create(order: BatchOrder): Promise<ListedBatch>;
+  find(id: string): Promise<ListedBatch | undefined>;
+  list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly ListedBatch[]>;
+  /**
+   * Ends the requests that run. Does nothing for a batch that is about to end; undefined for one that does not exist.
+   * Throws `BatchEnded` for a batch that ended otherwise.
+   */
+  cancel(id: string): Promise<ListedBatch | undefined>;
+}
+
+const ID = /^batch_[0-9a-f]{32}$/;
+/** The completion window of every batch. */
+const WINDOW_MS = 86_400_000;
+/** The time limit of an attempt, after which the batch has expired in any case. */
+const ATTEMPT_S = 90_000;
+/** A batch survives so many hosts that are lost while they run it. */
+const MAX_ATTEMPTS = 100;
+
+/** Requests that run as a task each file. They are removed after a time. */
+export class Batches {
+  readonly #options: BatchesOptions;
+  readonly #pruner: Pruner;
+
+  constructor(options: BatchesOptions) {
+    const { storage, log, retentionS } = options;
+    this.#options = options;
+    this.#pruner = new Pruner({
+      storage,
+      log,
+      what: 'batches',
+      retentionMs: retentionS * 1000,
+      prune: (repositories, before, limit) => repositories.pruneBatches(before, limit),
+    });
+  }
+
+  /** Begins to remove old batches. The first batch does this, too. May be called twice. */
+  start(): void {
+    this.#pruner.start();
+  }
+
+  /** May be called twice. */
+  stop(): Promise<void> {
+    return this.#pruner.stop();
+  }
+
+  /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
+  of(userId: string | null): UserBatches {
+    const { storage } = this.#options;
+    const find = async (id: string): Promise<ListedBatch | undefined> =>
+      ID.test(id) ? storage.read((repositories) => repositories.batchesOf(userId).read(id)) : undefined;
+    return {
+      create: (order) => this.#create(userId, order),
+      find,
+      list: (page) => storage.read((repositories) => repositories.batchesOf(userId).list(page)),
+      cancel: async (id) => {
+        if (ID.test(id))
+          await storage.write(async (repositories) => {
+            const idle = await repositories.batchesOf(userId).cancel(id);
+            if (idle !== undefined) await repositories.tasks.cancel(idle, userId);
+          });
+        const batch = await find(id);
+        if (batch && (batch.isAbandoned || ['completed', 'failed', 'expired'].includes(batch.status)))
+          throw ended(batch);
+        return batch;
+      },
+    };
+  }
+
+  async #create(userId: string | null, order: BatchOrder): Promise<ListedBatch> {
+    const { storage, tasks, work } = this.#options;
+    if (!tasks) throw new AanaError('RuntimeError', 'bad-request', 'Batches are tasks, but the task queue is off.');
+    const now = await storage.now();
+    const id = `batch_${timeOrderedId(now)}`;
+    const { input, deployments, metadata, outputExpiresAfterS, traceparent } = order;
+    const batch = {
+      id,
+      endpoint: order.endpoint,
+      input_file_id: input.id,
+      metadata: metadata && JSON.stringify(metadata),
+      output_expires_after: outputExpiresAfterS ?? null,
+      created_at: now,
+      expires_at: now + WINDOW_MS,
+    };
+    await tasks.enqueue(work, {
+      input: {
+        batch_id: id,
+        input_bytes: input.bytes,
+        deployments: deployments && [...deployments],
+      } satisfies BatchTask,
+      files: new Map(),
+      userId,
+      executionTimeoutS: ATTEMPT_S,
+      maxAttempts: MAX_ATTEMPTS,
+      traceparent,
+      alongside: (repositories, taskId) => repositories.batchesOf(userId).insert(batch, taskId),
+    });
+    this.start();
+    return (await storage.read((repositories) => repositories.batchesOf(userId).read(id)))!;
+  }
+}
+
+function ended({ id, status }: ListedBatch): AanaError {
+  return new AanaError('BatchEnded', 'conflict', `the batch ${id} has ended (${status}) and cannot be cancelled`);
+}

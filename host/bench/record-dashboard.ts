@@ -1,0 +1,73 @@
+// Serves `plugins/` as `npm start` does, sends requests for a minute, and writes docs/dashboard.png, a picture of the
+// dashboard in Chromium. Start it with `npm run record:dashboard`.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { delay } from '../core/abort.ts';
+import { loadConfig } from '../config/index.ts';
+import { silentLogger } from '../core/log/logger.ts';
+import { packageRoot } from '../core/package-root.ts';
+import { ModelStore } from '../models/index.ts';
+import { findChromium, startBrowser } from '../test/helpers/browser.ts';
+import { freePort } from '../test/helpers/server.ts';
+
+const LOAD_MS = 60_000;
+const PICTURE = join(packageRoot, 'docs/dashboard.png');
+
+const program = findChromium();
+if (program === undefined) throw new Error('Chromium is missing');
+const port = await freePort();
+const args = ['serve', 'plugins/', '--port', String(port), '--dashboard-port', '0', '--log-level', 'error'];
+const server = spawn(process.execPath, ['dist/host/cli/main.js', ...args], {
+  cwd: packageRoot,
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+let printed = '';
+await new Promise<void>((resolve) => {
+  server.on('exit', resolve);
+  server.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+    if (printed.includes('Try it')) resolve();
+  });
+});
+const address = /^Dashboard: (.*)$/m.exec(printed)?.[1];
+if (address === undefined) throw new Error(`the server printed no address of the dashboard:\n${printed}`);
+const url = `http://127.0.0.1:${port}`;
+const until = performance.now() + LOAD_MS;
+
+/** Sends one request after the other. */
+async function send(request: () => Promise<Response>, pauseMs: number): Promise<void> {
+  while (performance.now() < until) {
+    await (await request()).arrayBuffer();
+    await delay(pauseMs);
+  }
+}
+const chat = JSON.stringify({
+  model: 'llm_deployment',
+  messages: [{ role: 'user', content: 'Name a colour, and say why you like it.' }],
+  max_tokens: 60,
+});
+const models = new ModelStore({ cacheDir: loadConfig().cache_dir, log: silentLogger });
+const speech = new Blob([await readFile(await models.pullTool('speech-sample'))]);
+const clip = (): FormData => {
+  const form = new FormData();
+  form.set('model', 'asr_deployment');
+  form.set('file', speech, 'speech.wav');
+  return form;
+};
+const headers = { 'content-type': 'application/json' };
+const load = Promise.all([
+  send(() => fetch(`${url}/v1/chat/completions`, { method: 'POST', body: chat, headers }), 100),
+  send(() => fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', body: clip() }), 3000),
+  send(() => fetch(`${url}/v1/models`), 200),
+]);
+
+await using browser = await startBrowser(program);
+const page = await browser.open(address);
+await page.emulate({ scheme: 'light', width: 1200 });
+await load;
+await writeFile(PICTURE, await page.screenshot());
+process.stderr.write(`${PICTURE}\n`);
+server.kill('SIGTERM');
+await once(server, 'exit');

@@ -1,0 +1,57 @@
+import { configKeys } from './config-keys.ts';
+import type { Config } from './schema.ts';
+import { getAt, isTree, type Tree } from './values.ts';
+
+/** The value of one key of a configuration, without secrets. */
+export interface ConfigValue {
+  /** Path in the file, with dots. */
+  readonly key: string;
+  readonly value: unknown;
+  /** Where the value comes from: a file, `environment variable …`, a flag, `the program`, or `default`. */
+  readonly origin: string;
+}
+
+/** What a configuration was made of. */
+interface Origins {
+  /** The file, the variable or the flag of each key. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** The values of the program. */
+  readonly base: Tree;
+}
+
+const ORIGINS = new WeakMap<Config, Origins>();
+
+/** Keeps where the values of a configuration come from. */
+export function noteOrigins(config: Config, origins: Origins): void {
+  ORIGINS.set(config, origins);
+}
+
+/** Returns the values of all keys in the order of the documentation. Secrets are left out. */
+export function describeConfig(config: Config): ConfigValue[] {
+  const origins = ORIGINS.get(config);
+  return configKeys().map(([key]) => ({
+    key,
+    value: withoutSecrets(getAt(config as unknown as Tree, key) ?? null, key),
+    origin: originOf(key, origins),
+  }));
+}
+
+function originOf(key: string, origins: Origins | undefined): string {
+  const source = origins?.sources.get(key);
+  if (source !== undefined) return source;
+  return origins && getAt(origins.base, key) !== undefined ? 'the program' : 'default';
+}
+
+const HIDDEN = '…';
+const SECRET = /(^|[._-])(password|passwd|token|secret|api_?key|headers|authorization)$/i;
+/** User and password in a URL. */
+const CREDENTIALS = /(?<=\/\/)[^/@\s]+@/;
+
+function withoutSecrets(value: unknown, name: string): unknown {
+  if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
+  if (SECRET.test(name)) return Array.isArray(value) && value.length === 0 ? value : HIDDEN;
+  if (typeof value === 'string') return value.replace(CREDENTIALS, `${HIDDEN}@`);
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, ''));
+  if (!isTree(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutSecrets(inner, key)]));
+}

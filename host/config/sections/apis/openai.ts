@@ -1,0 +1,116 @@
+import * as z from 'zod';
+import { MIB, positiveBytes } from '../fields.ts';
+
+/** OpenAI's and Anthropic's APIs over the deployments. */
+export const OpenAiConfig = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether `/v1/…` and `/chat/completions` are served. See [openai-compatibility.md](openai-compatibility.md) and [anthropic-compatibility.md](anthropic-compatibility.md).',
+    ),
+  strict: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a parameter that has no effect here is refused. Otherwise the header `x-aana-ignored-parameters` names it.',
+    ),
+  aliases: z
+    .record(z.string().min(1).max(255), z.string().min(1).max(255))
+    .default({})
+    .describe(
+      'Further names of models, such as `{"gpt-4o-mini": "llm_deployment"}`. Each stands for a deployment, the id of a model, or one of these with `:adapter`.',
+    ),
+  audio_input: z
+    .strictObject({
+      deployment: z
+        .string()
+        .min(1)
+        .nullable()
+        .default(null)
+        .describe(
+          'Deployment of speech to text that transcribes audio in dialogs of `/v1/chat/completions` and `/v1/responses`. Without it such audio is refused.',
+        ),
+      max_bytes: positiveBytes(
+        25 * MIB,
+        'Most bytes of audio in one dialog. Requests of these routes may be larger than `limits.max_json_bytes` by the base64 of it.',
+      ),
+    })
+    .prefault({})
+    .describe('Audio in dialogs.'),
+  responses: z
+    .strictObject({
+      store: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether responses are stored, unless a request has `"store": false`. Otherwise a request that asks for it is refused.',
+        ),
+      retention: z
+        .number()
+        .min(0)
+        .max(31_536_000)
+        .default(2_592_000)
+        .describe(
+          'Time for which the host keeps a response after it was stored or continued, in seconds; 0 keeps it without limit.',
+        ),
+      maximum_stored_bytes_per_user: z
+        .int()
+        .min(0)
+        .default(2 ** 30)
+        .describe(
+          'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are removed. 0 is no limit. Without API keys, all callers are one user.',
+        ),
+    })
+    .prefault({})
+    .describe('The stored responses of `/v1/responses`.'),
+  files: z
+    .strictObject({
+      retention: z
+        .number()
+        .min(0)
+        .max(31_536_000)
+        .default(2_592_000)
+        .describe(
+          'Time for which the host keeps a file that was uploaded without `expires_after`, in seconds; 0 keeps it without limit.',
+        ),
+      maximum_stored_bytes_per_user: z
+        .int()
+        .min(0)
+        .default(20 * 2 ** 30)
+        .describe(
+          'Most bytes of files that one user keeps; more are refused (status 413). 0 is no limit. Without API keys, all callers are one user.',
+        ),
+    })
+    .prefault({})
+    .describe('The stored files of `/v1/files`.'),
+  batches: z
+    .strictObject({
+      concurrent_batches: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(2)
+        .describe('Most batches that a host runs at the same time.'),
+      concurrent_requests: z
+        .int()
+        .min(1)
+        .max(1000)
+        .default(4)
+        .describe(
+          'Most requests of one batch that run at the same time. They go after other requests of the same user.',
+        ),
+      maximum_requests: z.int().min(1).max(1_000_000).default(50_000).describe('Most requests of one batch.'),
+      retention: z
+        .number()
+        .min(0)
+        .max(31_536_000)
+        .default(2_592_000)
+        .refine((seconds) => seconds === 0 || seconds >= 172_800, 'must be 0 or at least two days')
+        .describe(
+          'Time for which the host keeps a batch after it was created, in seconds: at least two days; 0 keeps it without limit.',
+        ),
+    })
+    .prefault({})
+    .describe('The batches of `/v1/batches`. They are tasks, so they need the task queue.'),
+});

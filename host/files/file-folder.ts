@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { AanaError } from '../core/errors.ts';
+import { moveFile, syncFile, syncMadeFolders } from '../storage/index.ts';
+
+/** A younger file may belong to a row that is not stored yet. */
+const ORPHAN_AGE_MS = 3_600_000;
+
+/** The ids of stored files. */
+export const FILE_ID = /^file-[0-9a-f]{32}$/;
+
+/** The bytes of stored files, each under its id, in a folder that all hosts of a database share. */
+export class FileFolder {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /**
+   * Moves a file into the folder. It is synced to the disk when this resolves, because the row of the file, which is
+   * synced later, names it.
+   */
+  async keep(id: string, from: string): Promise<void> {
+    const made = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    await moveFile(from, this.#pathOf(id));
+    await this.#sync(id, made);
+  }
+
+  /** Writes a file, synced to the disk. Returns the number of its bytes and their SHA-256. */
+  async write(id: string, chunks: AsyncIterable<string>): Promise<{ readonly bytes: number; readonly sha256: string }> {
+    const made = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    const hash = createHash('sha256');
+    let bytes = 0;
+    await pipeline(
+      chunks,
+      async function* (texts: AsyncIterable<string>) {
+        for await (const text of texts) {
+          const chunk = Buffer.from(text);
+          hash.update(chunk);
+          bytes += chunk.length;
+          yield chunk;
+        }
+      },
+      createWriteStream(this.#pathOf(id), { mode: 0o600 }),
+    );
+    await this.#sync(id, made);
+    return { bytes, sha256: hash.digest('hex') };
+  }
+
+  /** Returns the bytes of a file. They can be read to the end also if the file is removed. Throws `UploadedFileLost`. */
+  async open({ id, bytes }: { readonly id: string; readonly bytes: number }): Promise<Readable> {
+    const file = await open(this.#pathOf(id), 'r').catch((cause: unknown) => {
+      throw lost(id, 'it cannot be read', cause);
+    });
+    const { size } = await file.stat();
+    if (size === bytes) return file.createReadStream();
+    await file.close();
+    throw lost(id, `it has ${size} bytes, not ${bytes}`);
+  }
+
+  async remove(id: string): Promise<void> {
+    await rm(this.#pathOf(id), { force: true, maxRetries: 3 });
+  }
+
+  /** Removes files left by hosts that died before they had stored the row, or right after they had removed it. */
+  async removeOrphans(isNeeded: (id: string) => Promise<boolean>): Promise<void> {
+    for (const id of await readdir(this.#dir).catch(() => [])) {
+      const found = await stat(this.#pathOf(id)).catch(() => undefined);
+      if (!FILE_ID.test(id) || !found || Date.now() - found.mtimeMs < ORPHAN_AGE_MS) continue;
+      if (!(await isNeeded(id))) await this.remove(id);
+    }
+  }
+
+  async #sync(id: string, made: string | undefined): Promise<void> {
+    await syncFile(this.#pathOf(id));
+    await syncMadeFolders(this.#dir, made);
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#dir, id);
+  }
+}
+
+function lost(id: string, reason: string, cause?: unknown): AanaError {
+  return new AanaError('UploadedFileLost', 'internal', `the file ${id} cannot be used: ${reason}; upload it again`, {
+    data: { content: id },
+    cause,
+  });
+}

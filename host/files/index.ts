@@ -1,0 +1,8 @@
+export {
+  type NewFile,
+  StoredFiles,
+  type StoredFilesConfig,
+  type StoredFilesOptions,
+  type UserFiles,
+} from './stored-files.ts';
+export type { FileRecord } from '../storage/index.ts';

@@ -1,0 +1,152 @@
+import type { Readable } from 'node:stream';
+import { RepeatedWork } from '../core/async/repeated-work.ts';
+import { AanaError } from '../core/errors.ts';
+import { timeOrderedId } from '../core/ids.ts';
+import type { Logger } from '../core/log/logger.ts';
+import type { UploadedFile } from '../endpoints/index.ts';
+import { type FilePage, type FileRecord, mayBeCommitted, type Storage } from '../storage/index.ts';
+import { FILE_ID, FileFolder } from './file-folder.ts';
+
+/** Named like the settings `openai.files.…`; times in seconds. */
+export interface StoredFilesConfig {
+  readonly retention: number;
+  readonly maximum_stored_bytes_per_user: number;
+}
+
+export interface StoredFilesOptions {
+  readonly storage: Storage;
+  /** The folder of the bytes. Hosts that share a database share it. */
+  readonly dir: string;
+  readonly config: StoredFilesConfig;
+  readonly log: Logger;
+}
+
+export interface NewFile {
+  readonly filename: string;
+  readonly purpose: string;
+  /** Seconds until nobody finds the file. Default: the setting; 0 is never. */
+  readonly expiresAfterS?: number | undefined;
+}
+
+/** The stored files of a user. Files of other users are not found. */
+export interface UserFiles {
+  /** Takes the bytes of an upload. Throws `StorageFull` when the user has no room for them. */
+  add(upload: UploadedFile, file: NewFile): Promise<FileRecord>;
+  find(id: string): Promise<FileRecord | undefined>;
+  list(page: FilePage): Promise<readonly FileRecord[]>;
+  /** Throws `UploadedFileLost`. */
+  open(file: FileRecord): Promise<Readable>;
+  /** Returns whether the file existed. Throws `FileInUse` for the input of a batch that has not ended. */
+  delete(id: string): Promise<boolean>;
+}
+
+const SWEEP_EVERY_MS = 600_000;
+/** Most rows that one transaction removes, because other writers wait for it. */
+const BATCH = 500;
+
+/** Files that users keep: the bytes in a folder and the rows in the database. Bytes come first and go last. */
+export class StoredFiles {
+  readonly #options: StoredFilesOptions;
+  readonly #folder: FileFolder;
+  readonly #sweeper: RepeatedWork;
+
+  constructor(options: StoredFilesOptions) {
+    this.#options = options;
+    this.#folder = new FileFolder(options.dir);
+    this.#sweeper = new RepeatedWork({
+      everyMs: SWEEP_EVERY_MS,
+      work: (signal) => this.#sweep(signal),
+      onError: (error) => options.log.warn('expired files were not removed', { error }),
+    });
+  }
+
+  /** Begins to remove expired files. The first stored file does this, too. May be called twice. */
+  start(): void {
+    this.#sweeper.start();
+  }
+
+  /** May be called twice. */
+  stop(): Promise<void> {
+    return this.#sweeper.stop();
+  }
+
+  /** Returns the files of a user, or those of all callers where the host requires no keys (null). */
+  of(userId: string | null): UserFiles {
+    const { storage } = this.#options;
+    return {
+      add: (upload, file) => this.#add(userId, upload, file),
+      find: async (id) =>
+        FILE_ID.test(id) ? storage.read((repositories) => repositories.filesOf(userId).read(id)) : undefined,
+      list: (page) => storage.read((repositories) => repositories.filesOf(userId).list(page)),
+      open: (file) => this.open(file),
+      delete: async (id) => {
+        if (!FILE_ID.test(id)) return false;
+        const [isDeleted, isThere] = await storage.write(async (repositories) => {
+          const files = repositories.filesOf(userId);
+          return [await files.delete(id), (await files.read(id)) !== undefined];
+        });
+        if (isDeleted) await this.#folder.remove(id);
+        else if (isThere) throw inUse(id);
+        return isDeleted;
+      },
+    };
+  }
+
+  /** Returns the bytes of a file, whoever has it. Throws `UploadedFileLost`. */
+  open(file: Pick<FileRecord, 'id' | 'bytes'>): Promise<Readable> {
+    return this.#folder.open(file);
+  }
+
+  /**
+   * Writes the bytes of a new file of a user. The caller stores the row of the returned record, together with other
+   * changes; without it the bytes are removed later.
+   */
+  async write(chunks: AsyncIterable<string>, file: NewFile): Promise<FileRecord> {
+    const record = await this.#newRecord(file);
+    const written = await this.#folder.write(record.id, chunks);
+    this.start();
+    return { ...record, ...written };
+  }
+
+  async #newRecord({ filename, purpose, expiresAfterS }: NewFile): Promise<Omit<FileRecord, 'bytes' | 'sha256'>> {
+    const { storage, config } = this.#options;
+    const now = await storage.now();
+    const lifeS = expiresAfterS ?? config.retention;
+    const expiresAt = lifeS === 0 ? null : now + lifeS * 1000;
+    return { id: `file-${timeOrderedId(now)}`, purpose, filename, created_at: now, expires_at: expiresAt };
+  }
+
+  async #add(userId: string | null, { path, bytes, artifact }: UploadedFile, file: NewFile): Promise<FileRecord> {
+    const { storage, config } = this.#options;
+    const record = { ...(await this.#newRecord(file)), bytes, sha256: artifact?.sha256 ?? '' };
+    const maxBytes = config.maximum_stored_bytes_per_user || undefined;
+    try {
+      await this.#folder.keep(record.id, path);
+      await storage.write((repositories) => repositories.filesOf(userId).insert(record, maxBytes));
+    } catch (error) {
+      // After an unknown commit, the sweeper removes the bytes if the row does not exist.
+      if (!mayBeCommitted(error)) await this.#folder.remove(record.id);
+      throw error;
+    }
+    this.start();
+    return record;
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { storage } = this.#options;
+    for (let removed = BATCH; removed === BATCH && !signal.aborted;) {
+      const ids = await storage.write((repositories) => repositories.pruneFiles(repositories.connection.now(), BATCH));
+      for (const id of ids) await this.#folder.remove(id);
+      removed = ids.length;
+    }
+    await this.#folder.removeOrphans((id) => storage.read((repositories) => repositories.fileExists(id)));
+  }
+}
+
+function inUse(id: string): AanaError {
+  return new AanaError(
+    'FileInUse',
+    'conflict',
+    `the file ${id} is the input of a batch that has not ended; cancel it first`,
+  );
+}

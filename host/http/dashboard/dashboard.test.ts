@@ -1,0 +1,191 @@
+import { request } from 'node:http';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { LogFields, Logger } from '../../core/log/logger.ts';
+import { type DashboardApp, startDashboardApp } from './fixtures/dashboard-app.ts';
+
+const Dashboard = suite('the server of the dashboard');
+let at: DashboardApp;
+const lines: string[] = [];
+
+/** A logger that keeps the lines, as JSON. */
+const keeper: Logger = {
+  debug: (message, fields) => void lines.push(lineOf('debug', message, fields)),
+  info: (message, fields) => void lines.push(lineOf('info', message, fields)),
+  warn: (message, fields) => void lines.push(lineOf('warn', message, fields)),
+  error: (message, fields) => void lines.push(lineOf('error', message, fields)),
+  child: () => keeper,
+};
+const lineOf = (level: string, message: string, fields: LogFields = {}): string =>
+  `${level} ${message} ${JSON.stringify(fields)}`;
+
+Dashboard.before(async () => {
+  at = await startDashboardApp({}, { log: keeper });
+});
+Dashboard.after(async () => at?.[Symbol.asyncDispose]());
+
+const json = async (response: Promise<Response>): Promise<[status: number, body: Record<string, unknown>]> => {
+  const answer = await response;
+  return [answer.status, (await answer.json()) as Record<string, unknown>];
+};
+const asJson = (method: string, body: object): RequestInit => ({
+  method,
+  body: JSON.stringify(body),
+  headers: { 'content-type': 'application/json' },
+});
+
+Dashboard('shows nothing and changes nothing without its token', async () => {
+  const paths = ['/api/application', '/api/application/load', '/api/application/events', '/api/logs', '/api/tasks'];
+  for (const path of [...paths, '/api/keys', '/api/unknown', '/held'])
+    for (const headers of [{}, { authorization: 'Bearer wrong' }, { 'x-api-key': `${at.token}x` }]) {
+      const [status, { error, message }] = await json(fetch(`${at.origin}${path}`, { headers }));
+      assert.is(status, 401, path);
+      assert.match(String(error), /^ApiKey(NotProvided|NotFound)$/);
+      assert.match(String(message), '`aana-host dashboard` prints');
+    }
+  const change = asJson('PUT', { replicas: 0 });
+  assert.is((await fetch(`${at.origin}/api/deployments/sentiment/replicas`, change)).status, 401);
+  assert.is((await fetch(`${at.origin}/api/application?token=${at.token}`)).status, 401);
+});
+
+Dashboard('serves only its page and the routes for admins', async () => {
+  for (const path of ['/docs', '/v1/models', '/tasks', '/metrics', '/api/keys', '/api/status', '/assets/none.js'])
+    assert.is((await at.ask(path)).status, 404, path);
+  assert.is((await at.ask('/held', asJson('POST', {}))).status, 404);
+  const page = await fetch(`${at.origin}/`);
+  assert.match(page.headers.get('content-security-policy')!, /default-src 'none'.* script-src 'self' 'sha256-/);
+  const files = [...(await page.text()).matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path!);
+  assert.ok(files.length >= 3);
+  for (const path of files) assert.is((await fetch(`${at.origin}${path}`)).status, 200, path);
+});
+
+Dashboard('refuses pages of other origins and foreign names', async () => {
+  const status = (headers: Record<string, string>): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const url = `${at.origin}/api/plugins/reload`;
+      const sent = { authorization: `Bearer ${at.token}`, ...headers };
+      request(url, { method: 'POST', headers: sent }, (answer) => resolve(answer.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
+  assert.is(await status({}), 200);
+  assert.is(await status({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }), 403);
+  assert.is(await status({ host: 'evil.example' }), 421);
+});
+
+Dashboard('tells the state of the application, also as events', async () => {
+  const [status, state] = await json(at.ask('/api/application'));
+  assert.is(status, 200);
+  const { application, plugins, parts } = state as {
+    application: { url: string; status: string; deployments: { name: string; replicas: { state: string }[] }[] };
+    plugins: unknown[];
+    parts: unknown;
+  };
+  assert.equal([application.url, application.status, plugins], [at.app.url, 'RUNNING', []]);
+  assert.equal(parts, { tasks: true, webhooks: true, keys: false, traces: true });
+  assert.equal(
+    application.deployments.map(({ name, replicas }) => [name, replicas.map((replica) => replica.state)]),
+    [['sentiment', ['ready']]],
+  );
+  const leaving = new AbortController();
+  const events = await at.ask('/api/application/events', { signal: leaving.signal });
+  const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!/id: 2\nevent: state\ndata: \{.*\}\n\n$/.test(text)) text += (await reader.read()).value;
+  leaving.abort();
+});
+
+Dashboard('tells the configuration with the origin of each value, without secrets', async () => {
+  const [status, { values }] = await json(at.ask('/api/configuration'));
+  assert.is(status, 200);
+  const of = (key: string): unknown => (values as { key: string }[]).find((one) => one.key === key);
+  assert.equal(of('dashboard.port'), { key: 'dashboard.port', value: 0, origin: 'the program' });
+  assert.equal(of('strict'), { key: 'strict', value: false, origin: 'default' });
+  assert.not.match(JSON.stringify(values), at.token);
+});
+
+Dashboard('scales a deployment, and refuses what is wrong', async () => {
+  const scale = (name: string, body: object) => json(at.ask(`/api/deployments/${name}/replicas`, asJson('PUT', body)));
+  assert.equal(await scale('sentiment', { replicas: 2 }), [200, { deployment: 'sentiment', replicas: 2 }]);
+  const [, state] = await json(at.ask('/api/application'));
+  const { deployments } = state['application'] as { deployments: { replicas: unknown[] }[] };
+  assert.is(deployments[0]!.replicas.length, 2);
+  assert.ok(
+    lines.includes('info deployment scaled by an admin {"deployment":"sentiment","replicas":2,"key":"dashboard"}'),
+  );
+  await scale('sentiment', { replicas: 1 });
+  for (const replicas of [-1, 1.5, '2', 1001, null]) assert.is((await scale('sentiment', { replicas }))[0], 422);
+  assert.is((await scale('sentiment', {}))[0], 422);
+  const [status, { error, message }] = await scale('none', { replicas: 1 });
+  assert.equal([status, error], [404, 'DeploymentNotFound']);
+  assert.match(String(message), 'sentiment');
+});
+
+Dashboard('ends and repeats tasks of all users', async () => {
+  const defer = async (path: string): Promise<string> => {
+    const answer = await fetch(`${at.app.url}${path}?defer=true`, asJson('POST', {}));
+    return ((await answer.json()) as { task_id: string }).task_id;
+  };
+  const statusOf = async (id: string): Promise<unknown> => (await json(at.ask(`/api/tasks/${id}`)))[1]['status'];
+  const ended = async (id: string, status: string): Promise<void> => {
+    while ((await statusOf(id)) !== status) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  const held = await defer('/held');
+  assert.is((await at.ask(`/api/tasks/${held}/cancel`, { method: 'POST' })).status, 200);
+  await ended(held, 'cancelled');
+  const broken = await defer('/broken');
+  await ended(broken, 'failed');
+  const [status, task] = await json(at.ask(`/api/tasks/${broken}/retry`, { method: 'POST' }));
+  assert.is(status, 200);
+  assert.not('data' in task, 'contents are hidden from admins by default');
+  assert.is((await at.ask(`/api/tasks/${crypto.randomUUID()}/retry`, { method: 'POST' })).status, 404);
+  assert.is((await at.ask('/api/tasks?status=odd')).status, 422);
+});
+
+Dashboard('has the log, which has neither the token nor the requests of the page', async () => {
+  const [status, { records }] = await json(at.ask('/api/logs?lines=2000'));
+  assert.is(status, 200);
+  const messages = (records as { message: string }[]).map(({ message }) => message);
+  assert.ok(messages.includes('deployment scaled by an admin'));
+  assert.not(lines.some((line) => line.startsWith('info request') && line.includes('/api/application')));
+  assert.not(lines.some((line) => line.includes(at.token)));
+  assert.is((await at.ask('/api/logs?deployment=none')).status, 404);
+  assert.is((await at.ask('/api/logs?lines=0')).status, 422);
+});
+
+Dashboard('takes a free port where its own is taken, and ends with the application', async () => {
+  const { port } = new URL(at.origin);
+  const other = await startDashboardApp({ dashboard: { port: Number(port), token: 'a-token-of-the-operator' } });
+  assert.is.not(new URL(other.origin).port, port);
+  assert.is(other.token, 'a-token-of-the-operator');
+  assert.is(await other.app.openDashboard(), other.app.dashboardUrl);
+  const events = await other.ask('/api/application/events');
+  const rest = events.text().catch(() => {}); // a reader that stays must not hold the end up
+  await other[Symbol.asyncDispose]();
+  await rest;
+  assert.is(await fetch(other.origin).catch(() => 'gone'), 'gone');
+});
+
+Dashboard('opens with the API key of an admin, and the routes are on the usual server for admins', async () => {
+  await using keyed = await startDashboardApp({ api_service: { enabled: true } });
+  const make = async (isAdmin: boolean, scopes?: string[]): Promise<Record<string, string>> => {
+    const input = { user_id: isAdmin ? 'root' : 'ann', is_admin: isAdmin, ...(scopes && { scopes }) };
+    return { 'x-api-key': (await keyed.app.apiKeys!.create(input)).apiKey };
+  };
+  const [admin, limited, user] = [await make(true), await make(true, ['tasks']), await make(false)];
+  for (const origin of [keyed.origin, keyed.app.url!])
+    for (const [headers, expected] of [
+      [admin, 200],
+      [limited, 403],
+      [user, 403],
+      [{}, 401],
+    ] as const)
+      assert.is((await fetch(`${origin}/api/application`, { headers })).status, expected, `${origin} ${expected}`);
+  assert.is((await keyed.ask('/api/keys')).status, 200);
+  assert.is((await fetch(`${keyed.app.url}/api/application`, { headers: { 'x-api-key': keyed.token } })).status, 401);
+  assert.is((await fetch(`${at.app.url}/api/application`)).status, 404); // without keys nobody is an admin there
+  const paths = Object.keys(((await (await fetch(`${keyed.app.url}/openapi.json`)).json()) as { paths: object }).paths);
+  assert.ok(paths.includes('/api/application'));
+});
+
+Dashboard.run();

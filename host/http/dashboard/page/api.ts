@@ -1,0 +1,134 @@
+import type * as z from 'zod';
+import type { ADMIN_TASK_ROUTES, AnyTask, AnyWebhook } from '../../../openapi/routes/admin-routes.ts';
+import type { KEY_ROUTES } from '../../../openapi/routes/key-routes.ts';
+import type { ApplicationState, OPERATION_ROUTES } from '../../../openapi/routes/operation-routes.ts';
+import type { TRACE_ROUTES } from '../../../openapi/routes/trace-routes.ts';
+
+type Body<Route extends { readonly answers: { readonly 200: { readonly schema: z.ZodType } } }> = z.output<
+  Route['answers'][200]['schema']
+>;
+
+export type { AnyTask, AnyWebhook, ApplicationState };
+export type DeploymentState = ApplicationState['application']['deployments'][number];
+export type PluginState = ApplicationState['plugins'][number];
+export type LoadSample = NonNullable<ApplicationState['load']>;
+export type LogRecord = Body<typeof OPERATION_ROUTES.logs>['records'][number];
+export type ApiKey = Body<typeof KEY_ROUTES.list>['keys'][number];
+export type TaskCounts = Body<typeof ADMIN_TASK_ROUTES.count>;
+export type Trace = Body<typeof TRACE_ROUTES.get>['traces'][number];
+type Traces = Body<typeof TRACE_ROUTES.list>['traces'];
+export type ConfigValue = Body<typeof OPERATION_ROUTES.configuration>['values'][number];
+type Reloaded = Body<typeof OPERATION_ROUTES.reloadPlugins>['plugins'];
+
+/** An answer of the server that is not a success. Its message is the server's. */
+export class RequestError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Throws the error of an answer that is not a success. */
+export async function requireSuccess(response: Response): Promise<void> {
+  if (response.ok) return;
+  const body = (await response.json().catch(() => ({}))) as { readonly message?: string };
+  throw new RequestError(response.status, body.message ?? `the server answered ${response.status}`);
+}
+
+export const authorization = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+export interface TaskFilter {
+  readonly status?: string | undefined;
+  readonly page: number;
+  readonly per_page: number;
+}
+
+/** The requests of the page. Each throws {@link RequestError}. */
+export class Api {
+  readonly #token: string;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  load(): Promise<{ samples: readonly LoadSample[] }> {
+    return this.#send('GET', '/api/application/load');
+  }
+
+  configuration(): Promise<{ values: readonly ConfigValue[] }> {
+    return this.#send('GET', '/api/configuration');
+  }
+
+  logs(query: { readonly lines: number; readonly deployment?: string | undefined }): Promise<{ records: LogRecord[] }> {
+    return this.#send('GET', `/api/logs${queryOf(query)}`);
+  }
+
+  scale(deployment: string, replicas: number): Promise<unknown> {
+    return this.#send('PUT', `/api/deployments/${encodeURIComponent(deployment)}/replicas`, { replicas });
+  }
+
+  reloadPlugins(name?: string): Promise<{ plugins: Reloaded }> {
+    return this.#send('POST', `/api/plugins/reload${queryOf({ name })}`);
+  }
+
+  tasks(filter: TaskFilter): Promise<{ tasks: AnyTask[] }> {
+    return this.#send('GET', `/api/tasks${queryOf(filter)}`);
+  }
+
+  countTasks(): Promise<TaskCounts> {
+    return this.#send('GET', '/api/tasks/count');
+  }
+
+  cancelTask(id: string): Promise<unknown> {
+    return this.#send('POST', `/api/tasks/${id}/cancel`);
+  }
+
+  retryTask(id: string): Promise<unknown> {
+    return this.#send('POST', `/api/tasks/${id}/retry`);
+  }
+
+  deleteTask(id: string): Promise<unknown> {
+    return this.#send('DELETE', `/api/tasks/${id}`);
+  }
+
+  traces(): Promise<{ traces: Traces }> {
+    return this.#send('GET', '/api/traces');
+  }
+
+  trace(id: string): Promise<{ traces: readonly Trace[] }> {
+    return this.#send('GET', `/api/traces/${encodeURIComponent(id)}`);
+  }
+
+  webhooks(): Promise<{ webhooks: AnyWebhook[] }> {
+    return this.#send('GET', '/api/webhooks');
+  }
+
+  deleteWebhook(id: string): Promise<unknown> {
+    return this.#send('DELETE', `/api/webhooks/${id}`);
+  }
+
+  keys(): Promise<{ keys: ApiKey[] }> {
+    return this.#send('GET', '/api/keys');
+  }
+
+  revokeKey(id: string): Promise<unknown> {
+    return this.#send('DELETE', `/api/keys/${encodeURIComponent(id)}`);
+  }
+
+  async #send<T>(method: string, path: string, body?: object): Promise<T> {
+    const response = await fetch(path, {
+      method,
+      headers: { ...authorization(this.#token), ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    await requireSuccess(response);
+    return (await response.json()) as T;
+  }
+}
+
+function queryOf(values: object): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`;
+}

@@ -1,0 +1,84 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { DeploymentState } from '../api.ts';
+import { bytes, count } from '../format.ts';
+import { ActionButton, Section, StateBadge, Table } from '../parts.tsx';
+import { linkTo } from '../router.ts';
+import { useDashboard } from '../state.ts';
+
+export function DeploymentsPage(): JSX.Element {
+  const { deployments } = useDashboard().state.application;
+  if (deployments.length === 0) return <p class="empty">The application has no deployments.</p>;
+  return (
+    <>
+      {deployments.map((deployment) => (
+        <Deployment key={deployment.name} deployment={deployment} />
+      ))}
+    </>
+  );
+}
+
+function Deployment({ deployment }: { readonly deployment: DeploymentState }): JSX.Element {
+  const { name, status, message, queued, replicas } = deployment;
+  return (
+    <Section
+      title={name}
+      actions={
+        <>
+          <StateBadge state={status} />
+          <a href={linkTo('logs', { deployment: name })}>Logs</a>
+        </>
+      }
+    >
+      {message !== '' && <p class="message">{message}</p>}
+      <Table
+        label={`Replicas of ${name}`}
+        rows={replicas}
+        keyOf={(replica) => replica.name}
+        empty="It has no replicas."
+        columns={[
+          { head: 'Replica', cell: (replica) => replica.name },
+          { head: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+          { head: 'Device', cell: ({ device }) => device },
+          { head: 'Calls', isNumber: true, cell: ({ ongoing }) => ongoing },
+          {
+            head: 'Memory',
+            isNumber: true,
+            cell: ({ memory_bytes: memory }) => (memory === null ? '–' : bytes(memory)),
+          },
+          { head: 'Restarts', isNumber: true, cell: ({ restarts }) => restarts },
+          { head: 'Process', isNumber: true, cell: ({ pid }) => pid ?? '–' },
+          { head: 'Message', cell: (replica) => replica.message },
+        ]}
+      />
+      <div class="actions">
+        <span class="quiet">{count(queued, 'call')} waiting</span>
+        <Scale name={name} now={replicas.length} />
+      </div>
+    </Section>
+  );
+}
+
+function Scale({ name, now }: { readonly name: string; readonly now: number }): JSX.Element {
+  const { api } = useDashboard();
+  const [wanted, setWanted] = useState<number>();
+  const scale = async (): Promise<void> => {
+    await api.scale(name, wanted ?? now);
+    setWanted((newer) => (newer === wanted ? undefined : newer)); // the person may have entered another number meanwhile
+  };
+  return (
+    <>
+      <label>
+        Replicas{' '}
+        <input
+          type="number"
+          min={0}
+          max={1000}
+          value={wanted ?? now}
+          onInput={({ currentTarget }) => setWanted(currentTarget.valueAsNumber)}
+        />
+      </label>
+      <ActionButton label="Scale" run={scale} confirm={wanted === 0 ? 'Stop all replicas?' : undefined} />
+    </>
+  );
+}

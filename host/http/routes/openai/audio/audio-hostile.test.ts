@@ -1,0 +1,209 @@
+// Uploads of audio that nobody should send: each gets a clear 4xx, leaves no file, and the server goes on.
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { cannotRun } from '../../../../engines/fixtures/real-models.ts';
+import { longSpeech, muteVideo, speechPath } from '../../../../test/helpers/media/media.ts';
+import { skip } from '../../../../test/skip.ts';
+import { connected, exchange, head } from '../../../fixtures/raw-exchange.ts';
+import { eventually } from '../../../fixtures/test-server.ts';
+import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
+
+const Hostile = suite('hostile uploads of audio');
+const PATH = '/v1/audio/transcriptions';
+const MAX_FILE_BYTES = 2_000_000;
+let at: AudioApp;
+let speech: Blob;
+
+Hostile.before(async () => {
+  speech = new Blob([await readFile(speechPath())]);
+  at = await startAudioApp({ config: { limits: { max_file_bytes: MAX_FILE_BYTES, max_json_bytes: 100_000 } } });
+});
+Hostile.after(async () => at?.[Symbol.asyncDispose]());
+Hostile.after.each(async () => {
+  await eventually(() => at.leftovers().length === 0, 'the files of the request are gone');
+  assert.is((await fetch(`${at.url}/v1/models`)).status, 200, 'the server answers the next request');
+});
+
+type Part = readonly [name: string, value: string | Blob, filename?: string];
+const MODEL: Part = ['model', 'asr'];
+const file = (content: Blob | string | Uint8Array, name = 'a.wav'): Part => [
+  'file',
+  new Blob([content as Uint8Array<ArrayBuffer>]),
+  name,
+];
+
+function send(parts: readonly Part[], path = PATH, signal?: AbortSignal): Promise<Response> {
+  const form = new FormData();
+  for (const [name, value, filename] of parts)
+    if (typeof value === 'string') form.append(name, value);
+    else form.append(name, value, filename);
+  return fetch(at.url + path, { method: 'POST', body: form, ...(signal && { signal }) });
+}
+
+async function check(response: Response, status: number, param: string | null, message: RegExp): Promise<void> {
+  const text = await response.text();
+  assert.is(response.status, status, text);
+  const { error } = JSON.parse(text) as { error: { type: string; param: string | null; message: string } };
+  assert.equal([error.type, error.param], ['invalid_request_error', param], text);
+  assert.match(error.message, message);
+}
+
+/** Returns a WAV file of silence with 16,000 samples for each second. */
+function silence(samples: number): Uint8Array {
+  const bytes = Buffer.alloc(44 + 2 * samples);
+  bytes.write('RIFF');
+  bytes.writeUInt32LE(36 + 2 * samples, 4);
+  bytes.write('WAVEfmt ', 8);
+  bytes.writeUInt32LE(16, 16);
+  bytes.writeUInt16LE(1, 20);
+  bytes.writeUInt16LE(1, 22);
+  bytes.writeUInt32LE(16_000, 24);
+  bytes.writeUInt32LE(32_000, 28);
+  bytes.writeUInt16LE(2, 32);
+  bytes.writeUInt16LE(16, 34);
+  bytes.write('data', 36);
+  bytes.writeUInt32LE(2 * samples, 40);
+  return bytes;
+}
+
+Hostile('forms without one file are refused', async () => {
+  await check(await send([MODEL]), 400, 'file', /required/i);
+  await check(await send([]), 400, 'file', /./);
+  await check(await send([MODEL, file(speech), file(speech)]), 400, 'file', /More than one part/);
+  await check(await send([MODEL, file(speech), ['other', new Blob(['x']), 'x.bin']]), 400, 'other', /only file/);
+  await check(await send([MODEL, ['file', 'speech.wav']]), 400, 'file', /it is a text/);
+  await check(await send([file(speech)]), 400, 'model', /required/i);
+  await check(await send([MODEL, MODEL, file(speech)]), 400, 'model', /more than one part/);
+});
+
+Hostile('files that are no audio are refused', async () => {
+  await check(await send([MODEL, file('')]), 400, 'file', /./);
+  await check(await send([MODEL, file('This is not audio.'.repeat(100), 'a.txt')]), 400, 'file', /./);
+  await check(await send([MODEL, file(new Uint8Array(50_000).fill(255), 'a.mp3')]), 400, 'file', /./);
+  await check(await send([MODEL, file(await muteVideo(), 'a.mp4')]), 400, 'file', /no audio track/);
+  await check(await send([MODEL, file(await muteVideo(), 'a.mp4')], '/v1/audio/translations'), 400, 'file', /track/);
+  const stream: Part = ['stream', 'true'];
+  await check(await send([MODEL, stream, file('This is not audio.')]), 400, 'file', /./);
+});
+
+Hostile('10 ms and silence have an empty text', async () => {
+  for (const samples of [160, 32_000]) {
+    const response = await send([MODEL, file(silence(samples))]);
+    const seconds = Math.ceil(samples / 16_000);
+    assert.equal(await response.json(), { text: '', usage: { type: 'duration', seconds } });
+  }
+  const words: Part[] = [
+    ['response_format', 'verbose_json'],
+    ['timestamp_granularities[]', 'word'],
+  ];
+  const verbose = (await (await send([MODEL, ...words, file(silence(160))])).json()) as Record<string, unknown>;
+  assert.equal([verbose['text'], verbose['words'], verbose['language']], ['', [], 'silence']);
+  const events = await (await send([MODEL, ['stream', 'true'], file(silence(160))])).text();
+  assert.is(events, 'data: {"type":"transcript.text.done","text":""}\n\ndata: [DONE]\n\n');
+});
+
+Hostile('too much is refused while it comes', async () => {
+  await check(await send([MODEL, file(new Uint8Array(MAX_FILE_BYTES + 1))]), 413, null, /limit is 2000000 bytes/);
+  await check(await send([MODEL, ['prompt', 'x'.repeat(200_000)], file(speech)]), 413, null, /fields/);
+  const many = Array.from({ length: 100 }, (_, n): Part => [`p${n}`, 'x']);
+  await check(await send([...many, MODEL, file(speech)]), 413, null, /too many/);
+});
+
+const deep = (depth: number): string => '{"type":'.repeat(depth) + '1' + '}'.repeat(depth);
+
+/** Texts of parts beside the model and the file. */
+const WRONG_TEXTS: readonly (readonly [name: string, text: string, param?: string])[] = [
+  ['chunking_strategy', deep(10_000)],
+  ['include', '['.repeat(10_000) + ']'.repeat(10_000)],
+  ['timestamp_granularities[]', '__proto__', 'timestamp_granularities'],
+  [
+    'timestamp_granularities',
+    JSON.stringify(Array(10_000).fill('word')).replace('word', 'words'),
+    'timestamp_granularities',
+  ],
+  ['chunking_strategy[__proto__]', 'server_vad', 'chunking_strategy'],
+  ['temperature', '1e999'],
+  ['temperature', 'NaN'],
+  ['prompt', 'x'.repeat(90_000)],
+  ['language', 'e\0n'],
+  ['language', 'x'.repeat(50_000)],
+  ['response_format', 'constructor'],
+  ['stream', '2'],
+  ['hotwords', 'x'.repeat(90_000)],
+];
+
+Hostile('texts that no parameter takes are refused, and name it', async () => {
+  for (const [name, text, param = name] of WRONG_TEXTS) {
+    const response = await send([MODEL, [name, text], file(speech)]);
+    const answer = await response.text();
+    assert.is(response.status, 400, `${name}: ${answer}`);
+    const { error } = JSON.parse(answer) as { error: { param: string | null; message: string } };
+    assert.ok(error.param?.startsWith(param), `${name}: ${answer}`);
+    assert.ok(error.message.length < 2000, `${name}: ${error.message.length} characters`);
+  }
+  for (const model of ['asr\0', '__proto__', 'x'.repeat(90_000)])
+    await check(await send([['model', model], file(speech)]), 404, 'model', /does not exist/);
+});
+
+Hostile('other bodies and damaged forms are refused', async () => {
+  const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"model":"asr"}' };
+  await check(await fetch(at.url + PATH, json), 415, null, /multipart\/form-data/);
+  await check(await fetch(at.url + PATH, { method: 'POST' }), 415, null, /multipart\/form-data/);
+  const damaged = { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=b' }, body: '--b\r\nx' };
+  await check(await fetch(at.url + PATH, damaged), 400, null, /multipart form cannot be read/);
+  const binary = '--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n\xff\xfe\r\n--b--\r\n';
+  const body = Buffer.from(binary, 'latin1');
+  await check(await fetch(at.url + PATH, { ...damaged, body }), 400, 'prompt', /UTF-8/);
+});
+
+Hostile('texts with content types, as .NET sends them, are texts', async () => {
+  const part = (rest: string, content: string | Buffer): Buffer =>
+    Buffer.concat([Buffer.from(`--b\r\n${rest}\r\n\r\n`), Buffer.from(content), Buffer.from('\r\n')]);
+  const text = (name: string, value: string): Buffer =>
+    part(`Content-Type: text/plain; charset=utf-8\r\nContent-Disposition: form-data; name=${name}`, value);
+  const body = Buffer.concat([
+    text('model', 'whisper-1'),
+    text('response_format', 'json'),
+    part('Content-Disposition: form-data; name=file; filename=a.wav', Buffer.from(silence(1600))),
+    Buffer.from('--b--\r\n'),
+  ]);
+  const type = 'content-type: multipart/form-data; boundary="b"';
+  const port = Number(new URL(at.url).port);
+  const host = head(PATH, type, `content-length: ${body.length}`).replace('host: x', `host: 127.0.0.1:${port}`);
+  const [answer] = await exchange(port, [host, body]);
+  assert.is(answer?.status, 200, answer?.body);
+});
+
+Hostile('a client that leaves during the upload leaves no file', async () => {
+  const port = Number(new URL(at.url).port);
+  const socket = await connected(port);
+  const type = 'content-type: multipart/form-data; boundary=b';
+  socket.write(head(PATH, type, 'content-length: 1000000').replace('host: x', `host: 127.0.0.1:${port}`));
+  socket.write('--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n');
+  socket.write(Buffer.alloc(300_000));
+  await eventually(() => at.leftovers().length > 0, 'the upload began');
+  socket.destroy();
+  await once(socket, 'close');
+});
+
+Hostile('a client that leaves ends the transcription', async () => {
+  const long = file(await longSpeech(40), 'a.webm');
+  for (const more of [[], [['stream', 'true'] as const]]) {
+    const leaving = new AbortController();
+    const gone = send([MODEL, ...more, long], PATH, leaving.signal)
+      .then((response) => response.text())
+      .then(
+        () => false,
+        () => true,
+      );
+    await eventually(() => at.leftovers('.f32').length > 0, 'the audio is decoded');
+    leaving.abort();
+    assert.ok(await gone);
+    await eventually(() => at.leftovers().length === 0, 'the call has ended, and its audio is gone');
+  }
+});
+
+if (cannotRun !== undefined) skip('hostile uploads of audio', cannotRun);
+else Hostile.run();

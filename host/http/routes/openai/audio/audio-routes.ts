@@ -1,0 +1,107 @@
+import type { Router } from '@koa/router';
+import type { Context } from 'koa';
+import { drained } from '../../../../core/async/async-values.ts';
+import {
+  AUDIO_BLAME,
+  blaming,
+  deploymentFor,
+  diarized,
+  diarizedEvents,
+  resolveModel,
+  type RunContext,
+  TRANSCRIPTION_FIELDS,
+  transcriptionAnswer,
+  TranscriptionEvents,
+  transcriptionParams,
+  TRANSLATION_FIELDS,
+  translationAnswer,
+  translationParams,
+} from '../../../../openai/index.ts';
+import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
+import type { AsrOutput, SpeakerDiarizationOutput } from '../../../../schemas/index.ts';
+import { allowedModels } from '../../../guards/allowed-models.ts';
+import { serveRoute } from '../../serve-route.ts';
+import { sendEvents } from '../event-stream.ts';
+import { type FormRequest, formRequests } from '../form-request.ts';
+import { openSound } from './open-sound.ts';
+import type { OpenedAudio } from '../openai-options.ts';
+import { type OpenAiHttpOptions, withinTime } from '../openai-request.ts';
+
+/** Adds `POST /v1/audio/transcriptions` and `POST /v1/audio/translations`. */
+export function audioRoutes(router: Router, options: OpenAiHttpOptions): void {
+  transcriptionsRoute(router, options);
+  translationsRoute(router, options);
+}
+
+function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
+  const { openai, limits, log } = options;
+  const read = formRequests(TRANSCRIPTION_FIELDS, options);
+  serveRoute(router, OPENAI_ROUTES.transcriptions, async ({ ctx }) => {
+    const models = allowedModels(ctx, openai.models);
+    await using form = await read(ctx);
+    const { request } = form;
+    const { name } = resolveModel(models, request.model, 'transcriptions').model;
+    const params = transcriptionParams(request);
+    const isDiarized = request.response_format === 'diarized_json';
+    const diarizer = isDiarized ? deploymentFor(models, 'diarization', 'response_format').name : undefined;
+
+    const transcribe = async (audio: OpenedAudio, context: RunContext): Promise<AsrOutput> => {
+      const transcript = (await models.call(name, 'transcribe', { audio, params }, context)) as AsrOutput;
+      if (diarizer === undefined || transcript.segments.length === 0) return transcript;
+      const speech = await models.call(diarizer, 'diarize', { audio }, context);
+      return diarized(transcript, speech as SpeakerDiarizationOutput);
+    };
+
+    return await withAudio(ctx, form, options, async (audio, context) => {
+      if (request.stream !== true)
+        return bodyOf(ctx, transcriptionAnswer(request, await transcribe(audio, context), audio));
+      const keepAliveMs = limits.stream_keep_alive_s * 1000;
+      await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
+        if (isDiarized) return await send(diarizedEvents(await transcribe(audio, context)));
+        const events = new TranscriptionEvents(request);
+        const values = models.stream(name, 'transcribe_stream', { audio, params }, context);
+        await drained(values, (batch) => send((batch as AsrOutput[]).flatMap((output) => events.of(output))));
+        await send([events.end()]);
+      });
+      return undefined;
+    });
+  });
+}
+
+function translationsRoute(router: Router, options: OpenAiHttpOptions): void {
+  const read = formRequests(TRANSLATION_FIELDS, options);
+  serveRoute(router, OPENAI_ROUTES.translations, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
+    await using form = await read(ctx);
+    const { request } = form;
+    const { name } = resolveModel(models, request.model, 'transcriptions').model;
+    const params = translationParams(request);
+    return await withAudio(ctx, form, options, async (audio, context) => {
+      const output = await models.call(name, 'transcribe', { audio, params }, context);
+      return bodyOf(ctx, translationAnswer(request, output as AsrOutput, audio));
+    });
+  });
+}
+
+/** Runs the work for a request with its decoded audio, whose files are removed at the end. */
+function withAudio<T>(
+  ctx: Context,
+  { file }: FormRequest<unknown>,
+  options: OpenAiHttpOptions,
+  work: (audio: OpenedAudio, context: RunContext) => Promise<T>,
+): Promise<T> {
+  return withinTime(ctx, options, (context) =>
+    blaming(AUDIO_BLAME, async () => {
+      await using audio = await openSound(file, options.openai, context.signal);
+      return await work(audio, context);
+    }),
+  );
+}
+
+/** Returns an answer that is an object, and sends one that is a text. */
+function bodyOf<Answer>(ctx: Context, answer: Answer | string): Answer | undefined {
+  if (typeof answer !== 'string') return answer;
+  ctx.type = 'text/plain; charset=utf-8';
+  ctx.body = answer;
+  return undefined;
+}

@@ -1,0 +1,100 @@
+import type { Router } from '@koa/router';
+import type { ControlledApplication } from '../../control/index.ts';
+import { delay } from '../../core/abort.ts';
+import type { LogRecord } from '../../core/log/logger.ts';
+import { type AnswerOf, type ApplicationState, OPERATION_ROUTES } from '../../openapi/index.ts';
+import type { LoadHistory } from '../../telemetry/index.ts';
+import { callerOf } from '../guards/caller.ts';
+import type { HttpAppOptions } from '../options.ts';
+import { inputReader } from '../request/input-reader.ts';
+import { abortOnClose } from '../request/request-context.ts';
+import { EVENT_KEEP_ALIVE, serverSentEvent } from '../response/server-sent-events.ts';
+import { StreamedAnswer } from '../response/streamed-answer.ts';
+import { serveRoute } from './serve-route.ts';
+
+/** The running application, as admins see and change it. */
+export interface Operations {
+  readonly application: Pick<
+    ControlledApplication,
+    'logs' | 'report' | 'plugins' | 'reloadPlugins' | 'scaleDeployment' | 'handle'
+  >;
+  /** Returns the values of all keys of the configuration, without secrets. */
+  readonly configuration: () => AnswerOf<(typeof OPERATION_ROUTES.configuration.answers)[200]['schema']>['values'];
+  /** Absent without metrics. */
+  readonly load: Pick<LoadHistory, 'list'> | undefined;
+}
+
+/** Time between two events of a stream of states. */
+const WATCH_INTERVAL_MS = 2000;
+
+/** Adds the routes with which admins see and change the running application. A guard must refuse other callers. */
+export function operationRoutes(
+  router: Router,
+  { application, configuration, load }: Operations,
+  options: Pick<HttpAppOptions, 'limits' | 'tempDir' | 'log' | 'tasks' | 'webhooks' | 'apiKeys' | 'traces'>,
+): void {
+  const { log, tasks, webhooks, apiKeys, traces } = options;
+  const parts = {
+    tasks: tasks !== undefined,
+    webhooks: webhooks !== undefined,
+    keys: apiKeys !== undefined,
+    traces: traces !== undefined,
+  };
+  const inputOf = inputReader(options);
+  const state = async (): Promise<ApplicationState> => ({
+    application: await application.report(),
+    plugins: application.plugins(),
+    parts,
+    load: load?.list().at(-1) ?? null,
+  });
+
+  serveRoute(router, OPERATION_ROUTES.state, async ({ ctx }) => {
+    ctx.set('cache-control', 'no-store');
+    return state();
+  });
+  serveRoute(router, OPERATION_ROUTES.load, ({ ctx }) => {
+    ctx.set('cache-control', 'no-store');
+    return { samples: load?.list() ?? [] };
+  });
+  serveRoute(router, OPERATION_ROUTES.watch, async ({ ctx }) => {
+    const signal = abortOnClose(ctx);
+    const answer = new StreamedAnswer(ctx, {
+      type: 'text/event-stream',
+      keepAlive: EVENT_KEEP_ALIVE,
+      keepAliveMs: WATCH_INTERVAL_MS * 5,
+    });
+    answer.sendHead();
+    try {
+      for (let id = 1; !signal.aborted; id += 1) {
+        await answer.write(serverSentEvent(id, 'state', JSON.stringify(await state())), signal);
+        await delay(WATCH_INTERVAL_MS, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) log.warn('the stream of states ended', { error });
+    } finally {
+      answer.end();
+    }
+  });
+  serveRoute(router, OPERATION_ROUTES.logs, async ({ ctx, query: { lines, deployment } }) => {
+    if (deployment !== undefined) application.handle(deployment); // throws if it is unknown
+    const records: LogRecord[] = [];
+    for await (const record of application.logs.read({ lines, deployment, follow: false })) records.push(record);
+    ctx.set('cache-control', 'no-store');
+    return { records };
+  });
+  serveRoute(router, OPERATION_ROUTES.configuration, ({ ctx }) => {
+    ctx.set('cache-control', 'no-store');
+    return { values: configuration() };
+  });
+  serveRoute(router, OPERATION_ROUTES.scale, async ({ ctx, params: { deployment } }) => {
+    const { replicas } = await inputOf(ctx, OPERATION_ROUTES.scale.body);
+    await application.scaleDeployment(deployment, replicas);
+    log.info('deployment scaled by an admin', { deployment, replicas, key: callerOf(ctx).keyId });
+    return { deployment, replicas };
+  });
+  serveRoute(router, OPERATION_ROUTES.reloadPlugins, async ({ ctx, query: { name } }) => {
+    const plugins = await application.reloadPlugins(name);
+    log.info('plugins reloaded by an admin', { plugin: name, key: callerOf(ctx).keyId });
+    return { plugins };
+  });
+}

@@ -1,0 +1,24 @@
+import { errorEvent, identified, resolveModel } from '../../../openai/index.ts';
+import { REALTIME_ROUTE } from '../../../openapi/index.ts';
+import { allowedModels } from '../../guards/allowed-models.ts';
+import { queryReader } from '../../request/query.ts';
+import type { OpenAiHttpOptions } from '../../routes/openai/openai-request.ts';
+import type { SocketRoute } from '../socket-route.ts';
+import { RealtimeSession } from './realtime-session.ts';
+
+/** The WebSocket of OpenAI's realtime API, for transcription sessions. */
+export function realtimeRoute({ openai, limits }: OpenAiHttpOptions): SocketRoute {
+  const readQuery = queryReader(REALTIME_ROUTE.query);
+  return {
+    path: REALTIME_ROUTE.path,
+    subprotocol: 'realtime',
+    accept(ctx) {
+      const { model } = readQuery(ctx);
+      const models = allowedModels(ctx, openai.models);
+      if (model !== undefined) resolveModel(models, model, 'realtime');
+      const options = { models, model, strict: openai.strict, maxDepth: limits.max_json_depth };
+      return (channel) => new RealtimeSession(channel, options).run();
+    },
+    errorMessage: (thrown) => identified(errorEvent(thrown)),
+  };
+}

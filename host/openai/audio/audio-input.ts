@@ -1,0 +1,83 @@
+import type { RequestMessage } from '../chat/messages.ts';
+import { invalidValue } from '../fields.ts';
+import type { InputItem, InputPart } from '../responses/input-items.ts';
+
+/** Audio in the dialog of a request. */
+export interface AudioPart {
+  /** The part, as a parameter: `messages[0].content[1]`. */
+  readonly part: string;
+  /** The audio in the part, as a parameter: `messages[0].content[1].input_audio.data`. */
+  readonly param: string;
+  /** Base64. */
+  readonly data: string;
+  /** The part that takes its place, which is in the dialog. Its text is empty until the audio is transcribed. */
+  readonly place: { text: string };
+}
+
+/** A dialog with empty texts in the places of its audio. */
+export interface WithoutAudio<Dialog> {
+  readonly dialog: Dialog;
+  readonly audio: readonly AudioPart[];
+}
+
+/** Takes the audio out of the messages of a chat request. */
+export function audioOfMessages(messages: readonly RequestMessage[]): WithoutAudio<RequestMessage[]> {
+  const audio: AudioPart[] = [];
+  const dialog = messages.map((message, index) => {
+    const { role, content } = message;
+    if (!Array.isArray(content)) return message;
+    const parts = content.map((given, n) => {
+      if (given.type !== 'input_audio') return given;
+      const place = { type: 'text' as const, text: '' };
+      const part = `messages[${index}].content[${n}]`;
+      refuseUnlessUser(part, role);
+      audio.push({ part, param: `${part}.input_audio.data`, data: given.input_audio.data, place });
+      return place;
+    });
+    return { ...message, content: parts };
+  });
+  return { dialog, audio };
+}
+
+/** Takes the audio out of the input of a response: `input_audio`, and `input_file` with a data URL of audio. */
+export function audioOfInput(input: string | readonly InputItem[]): WithoutAudio<string | InputItem[]> {
+  const audio: AudioPart[] = [];
+  if (typeof input === 'string') return { dialog: input, audio };
+  const dialog = input.map((item, index) => {
+    if (item.type !== 'message' || typeof item.content === 'string') return item;
+    const parts = item.content.map((given, n): InputPart => {
+      const found = audioIn(given);
+      if (!found) return given;
+      const place = { type: 'input_text' as const, text: '' };
+      const part = `input[${index}].content[${n}]`;
+      refuseUnlessUser(part, item.role);
+      audio.push({ part, param: `${part}.${found.key}`, data: found.data, place });
+      return place;
+    });
+    return { ...item, content: parts };
+  });
+  return { dialog, audio };
+}
+
+function refuseUnlessUser(part: string, role: string): void {
+  if (role !== 'user') throw invalidValue(`${part}.type`, 'only messages of the user have audio');
+}
+
+const AUDIO_URL = /^data:audio\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,/;
+
+function audioIn(part: InputPart): { readonly key: string; readonly data: string } | undefined {
+  if (part.type === 'input_audio') return { key: 'input_audio.data', data: part.input_audio.data };
+  const url = part.type === 'input_file' ? (part.file_data ?? '') : '';
+  const [head] = AUDIO_URL.exec(url) ?? [];
+  return head === undefined ? undefined : { key: 'file_data', data: url.slice(head.length) };
+}
+
+/** Returns the bytes of audio. Throws `InvalidParameter` for data that is not base64. */
+export function audioBytes({ param, data }: AudioPart): Buffer {
+  const bytes = Buffer.from(data, 'base64');
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
+  // Node skips what is no base64, so fewer bytes than expected come out. A pattern would take longer.
+  const isWhole = bytes.length === Math.floor(((data.length - padding) * 3) / 4);
+  if (bytes.length === 0 || !isWhole) throw invalidValue(param, 'it is not the base64 of a file');
+  return bytes;
+}

@@ -1,0 +1,38 @@
+import type * as z from 'zod';
+import type { ChatOutputWithDetails } from '../../schemas/index.ts';
+import { type ModelDirectory, resolveModel } from '../model-directory.ts';
+import type { RunContext } from '../run-context.ts';
+import { type AnswerHead, newHead } from '../text/values.ts';
+import { type ChatCompletion, chatCompletion } from './chat-answer.ts';
+import { chatArguments } from './chat-call.ts';
+import type { ChatRequest } from './chat-fields.ts';
+
+/** A chat request as a call of a deployment. */
+export interface ChatRun {
+  /** The deployment. */
+  readonly name: string;
+  /** The arguments of `chat` and `chat_stream`. */
+  readonly args: Record<string, unknown>;
+  /** The text with which the answer begins because the request says so. */
+  readonly prefix: string;
+  readonly head: AnswerHead;
+}
+
+/** Returns the call for a request. Throws errors that name the wrong parameter. */
+export function chatRun(models: ModelDirectory, request: ChatRequest): ChatRun {
+  const resolved = resolveModel(models, request.model, 'chat');
+  const args = chatArguments(request, resolved);
+  const prefix = typeof args['assistant_prefix'] === 'string' ? args['assistant_prefix'] : '';
+  return { name: resolved.model.name, args, prefix, head: newHead('chatcmpl-', request.model) };
+}
+
+/** Answers a request as a whole. */
+export async function answerChat(
+  models: ModelDirectory,
+  request: ChatRequest,
+  context: RunContext,
+): Promise<z.input<typeof ChatCompletion>> {
+  const { name, args, prefix, head } = chatRun(models, request);
+  const output = await models.call(name, 'chat', { ...args, details: true }, context);
+  return chatCompletion(head, output as ChatOutputWithDetails, prefix);
+}

@@ -1,0 +1,28 @@
+import { invalidValue } from './fields.ts';
+
+/** A page of a list, as in OpenAI's API. */
+export interface ListPage<Item> {
+  readonly object: 'list';
+  readonly data: Item[];
+  readonly first_id: string | null;
+  readonly last_id: string | null;
+  readonly has_more: boolean;
+}
+
+/** Returns the page of a list that was read with one item more than `limit`, so that it is known whether more follow. */
+export function listPage<Item extends { readonly id: string }>(read: readonly Item[], limit: number): ListPage<Item> {
+  const data = read.slice(0, limit);
+  return {
+    object: 'list',
+    data,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+    has_more: read.length > limit,
+  };
+}
+
+/** Throws `InvalidParameter` if the cursor of a list is not an id with this prefix. The item itself may be gone. */
+export function checkCursor(after: string | undefined, prefix: string): void {
+  if (after === undefined || (after.startsWith(prefix) && /^[0-9a-f]{32}$/.test(after.slice(prefix.length)))) return;
+  throw invalidValue('after', `${JSON.stringify(after.slice(0, 100))} is not the id of an item of the list`);
+}

@@ -1,0 +1,85 @@
+import * as z from 'zod';
+import type { RequestFields } from '../fields.ts';
+
+const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
+
+/** Characters that a prompt of Whisper can have. */
+const MAX_PROMPT = 4000;
+
+/** The member `session` of `session.update`. */
+export const SESSION_FIELDS = {
+  schema: z.object({
+    type: z
+      .literal('transcription', 'Input should be transcription: this server has no sessions of speech to speech')
+      .describe('`transcription`, because this server has no sessions of speech to speech.'),
+    audio: optional(z.unknown()).describe('Has `input`, see below.'),
+    include: optional(z.array(z.string())).describe(
+      '`item.input_audio_transcription.logprobs` is refused, because no model tells them.',
+    ),
+  }),
+  idle: {},
+} as const satisfies RequestFields;
+
+/** The member `session.audio`. */
+export const SESSION_AUDIO_FIELDS = {
+  schema: z.object({ input: optional(z.unknown()) }),
+  idle: { output: { why: 'a transcription has no audio of the server' } },
+} as const satisfies RequestFields;
+
+/** The audio of a client: 16-bit samples at 24 kHz, or telephone speech. */
+export const AudioFormat = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('audio/pcm'),
+    rate: z.literal(24_000, 'Input should be 24000').default(24_000),
+  }),
+  z.object({ type: z.literal('audio/pcmu') }),
+  z.object({ type: z.literal('audio/pcma') }),
+]);
+export type AudioFormat = z.output<typeof AudioFormat>;
+
+/** The member `session.audio.input`. */
+export const SESSION_INPUT_FIELDS = {
+  schema: z.object({
+    format: AudioFormat.optional().describe(
+      '`audio/pcm`, which is the default: 16-bit mono little-endian samples at 24 kHz. Or `audio/pcmu` or `audio/pcma`, at 8 kHz.',
+    ),
+    transcription: optional(z.unknown()).describe('The model and what it should know, see below.'),
+    turn_detection: optional(z.unknown()).describe(
+      'How turns end, see below. With null, the client ends each turn by `input_audio_buffer.commit`.',
+    ),
+  }),
+  idle: { noise_reduction: { why: 'the models hear the audio as it is' } },
+} as const satisfies RequestFields;
+
+/** The member `session.audio.input.transcription`. What is absent stays as it is. */
+export const SESSION_TRANSCRIPTION_FIELDS = {
+  schema: z.object({
+    model: z.string().min(1).optional().describe('A deployment of speech to text, an alias, or the id of a model.'),
+    language: optional(z.string().max(32)).describe(
+      'Code of the language, such as `en`. Default: detected from the first words.',
+    ),
+    prompt: optional(z.string().max(MAX_PROMPT)).describe(
+      'Text before the speech. Names and terms are written as they stand there.',
+    ),
+  }),
+  idle: { delay: { why: 'a word is sent when two passes over the speech agree on it, or when the turn ends' } },
+} as const satisfies RequestFields;
+
+/** The member `session.audio.input.turn_detection`. */
+export const TURN_DETECTION_FIELDS = {
+  schema: z.object({
+    type: z
+      .literal('server_vad', 'Input should be server_vad: this server has no other detection of turns')
+      .describe('`server_vad`.'),
+    silence_duration_ms: optional(z.number().min(200).max(60_000)).describe(
+      'Silence that ends a turn, in milliseconds: 200 to 60000. Default: 500.',
+    ),
+  }),
+  idle: {
+    threshold: { why: 'speech is found with the threshold of the server', neutral: [0.5] },
+    prefix_padding_ms: { why: 'a turn begins up to 400 ms before its speech' },
+    idle_timeout_ms: { why: 'this server has no responses to prompt for' },
+    create_response: { why: 'a transcription has no responses', isHarmless: true },
+    interrupt_response: { why: 'a transcription has no responses', isHarmless: true },
+  },
+} as const satisfies RequestFields;

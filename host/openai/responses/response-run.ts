@@ -1,0 +1,69 @@
+import type * as z from 'zod';
+import type { ChatOutputWithDetails } from '../../schemas/index.ts';
+import { blaming } from '../blame.ts';
+import { type ModelDirectory, resolveModel } from '../model-directory.ts';
+import type { RunContext } from '../run-context.ts';
+import type { Item } from './items.ts';
+import { readInput } from './read-input.ts';
+import { type ModelResponse, newResponse } from './response-answer.ts';
+import { RESPONSE_BLAME, responseArguments } from './response-call.ts';
+import type { InputTokensRequest, ResponseRequest } from './response-fields.ts';
+import { readHistory, type ResponseStore } from './response-store.ts';
+import { wholeResponse } from './response-writer.ts';
+
+/** The stored responses that a request can continue. */
+export interface Dialogs {
+  readonly store: ResponseStore;
+  /** Most bytes of the responses that a request continues. */
+  readonly maxBytes: number;
+}
+
+/** A request for a response as a call of a deployment. */
+export interface ResponseRun {
+  /** The deployment. */
+  readonly name: string;
+  /** The arguments of `chat` and `chat_stream`. */
+  readonly args: Record<string, unknown>;
+  /** The response before it has an output. */
+  readonly begun: z.output<typeof ModelResponse>;
+  readonly input: readonly Item[];
+}
+
+/** Returns the items that a request gives, and those of the responses that it continues. */
+export async function readItems(
+  { input, previous_response_id: previous }: Pick<InputTokensRequest, 'input' | 'previous_response_id'>,
+  { store, maxBytes }: Dialogs,
+): Promise<{ readonly input: readonly Item[]; readonly history: readonly Item[] }> {
+  return {
+    history: previous == null ? [] : await readHistory(store, previous, maxBytes),
+    input: await readInput(input, (id) => store.findItem(id)),
+  };
+}
+
+/** Returns the call for a request. Throws errors that name the wrong parameter. */
+export async function responseRun(
+  models: ModelDirectory,
+  request: ResponseRequest,
+  dialogs: Dialogs,
+): Promise<ResponseRun> {
+  const resolved = resolveModel(models, request.model, 'chat');
+  const { input, history } = await readItems(request, dialogs);
+  const args = responseArguments(request, [...history, ...input], resolved);
+  return { name: resolved.model.name, args, begun: newResponse(request, dialogs.store.isStoring), input };
+}
+
+/** Answers a request as a whole, and stores the response if the request wants it. */
+export async function answerResponse(
+  models: ModelDirectory,
+  request: ResponseRequest,
+  dialogs: Dialogs,
+  context: RunContext,
+): Promise<z.output<typeof ModelResponse>> {
+  const { name, args, begun, input } = await responseRun(models, request, dialogs);
+  return blaming(RESPONSE_BLAME, async () => {
+    const output = await models.call(name, 'chat', { ...args, details: true }, context);
+    const response = wholeResponse(begun, output as ChatOutputWithDetails);
+    if (response.store) await dialogs.store.save(response, input);
+    return response;
+  });
+}

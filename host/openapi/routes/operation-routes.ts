@@ -1,0 +1,126 @@
+import * as z from 'zod';
+import { ApplicationReport, LogRecord, PluginStatus } from '../../control/index.ts';
+import { answers, type RouteDefinition } from './route-definition.ts';
+import { Time } from './values.ts';
+
+const LoadSample = z
+  .object({
+    time: Time,
+    requests_per_s: z.number().min(0),
+    failed_per_s: z.number().min(0).describe('Requests that were answered with a status of 500 or above.'),
+    latency_p50_s: z.number().nullable().describe('Null without requests.'),
+    latency_p95_s: z.number().nullable(),
+    tokens_per_s: z.number().min(0).describe('Tokens of answers of language models, a mean of some seconds.'),
+    busy_cores: z.number().min(0).describe('Cores of the machine that were busy, with all its programs.'),
+    cores: z.int(),
+    memory_used_bytes: z.int().min(0).describe('Main memory that programs use.'),
+    memory_limit_bytes: z.int().min(0),
+  })
+  .describe('The load of the host and its machine since the sample before.');
+
+const ApplicationState = z
+  .object({
+    application: ApplicationReport,
+    plugins: z.array(PluginStatus),
+    parts: z
+      .object({ tasks: z.boolean(), webhooks: z.boolean(), keys: z.boolean(), traces: z.boolean() })
+      .describe('What the host has.'),
+    load: LoadSample.nullable().describe('The newest sample. Null without metrics (`telemetry.metrics`).'),
+  })
+  .describe('What the application does now.');
+export type ApplicationState = z.output<typeof ApplicationState>;
+
+const Deployment = z.object({ deployment: z.string(), replicas: z.int() });
+
+/** The routes with which admins see and change the running application. */
+export const OPERATION_ROUTES = {
+  state: {
+    id: 'get_application_state',
+    method: 'get',
+    path: '/api/application',
+    summary: 'Deployments, replicas, plugins and load of the application',
+    tag: 'admin',
+    answers: answers('The state.', ApplicationState),
+    fails: [500],
+  },
+  load: {
+    id: 'get_load',
+    method: 'get',
+    path: '/api/application/load',
+    summary: 'The load of the last minutes',
+    tag: 'admin',
+    answers: answers('The samples, the oldest first.', z.object({ samples: z.array(LoadSample) })),
+    fails: [500],
+  },
+  watch: {
+    id: 'watch_application',
+    method: 'get',
+    path: '/api/application/events',
+    summary: 'The state of the application, again every two seconds, as server-sent events named `state`',
+    tag: 'admin',
+    answers: {
+      200: { description: 'The states.', schema: ApplicationState, type: 'text/event-stream' },
+    },
+    fails: [500],
+  },
+  logs: {
+    id: 'get_logs',
+    method: 'get',
+    path: '/api/logs',
+    summary: 'The latest log lines, the oldest first',
+    tag: 'admin',
+    query: z.object({
+      lines: z.int().min(1).max(2000).default(200),
+      deployment: z.string().max(200).optional().describe('Only lines of this deployment.'),
+    }),
+    answers: answers('The lines.', z.object({ records: z.array(LogRecord) })),
+    fails: [404, 422, 500],
+  },
+  configuration: {
+    id: 'get_configuration',
+    method: 'get',
+    path: '/api/configuration',
+    summary: 'The configuration, and where each value comes from',
+    tag: 'admin',
+    answers: answers(
+      'All keys. Secrets are left out.',
+      z.object({
+        values: z.array(
+          z.object({
+            key: z.string().describe('Path in the file, with dots.'),
+            value: z.unknown(),
+            origin: z.string().describe('A file, `environment variable …`, a flag, `the program`, or `default`.'),
+          }),
+        ),
+      }),
+    ),
+    fails: [500],
+  },
+  scale: {
+    id: 'scale_deployment',
+    method: 'put',
+    path: '/api/deployments/{deployment}/replicas',
+    summary: 'Set the number of replicas of a deployment',
+    tag: 'admin',
+    body: z.object({ replicas: z.int().min(0).max(1000) }),
+    answers: answers('The deployment has this number of replicas now.', Deployment),
+    fails: [400, 404, 409, 500, 503],
+  },
+  reloadPlugins: {
+    id: 'reload_plugins',
+    method: 'post',
+    path: '/api/plugins/reload',
+    summary: 'Load the newest version of one plugin, or of all',
+    tag: 'admin',
+    query: z.object({ name: z.string().max(200).optional().describe('Default: all plugins.') }),
+    answers: answers(
+      'What was done with each plugin.',
+      z.object({
+        plugins: z.array(
+          z.object({ name: z.string(), outcome: z.enum(['reloaded', 'failed', 'removed']), detail: z.string() }),
+        ),
+      }),
+    ),
+    fails: [404, 422, 500, 503],
+  },
+} as const satisfies Readonly<Record<string, RouteDefinition>>;

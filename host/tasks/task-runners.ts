@@ -1,0 +1,56 @@
+import type { ServedEndpoint } from '../endpoints/index.ts';
+import { type EndpointSource, TaskRunner, type TaskRunnerOptions } from './task-runner.ts';
+
+/**
+ * Work that only tasks run. Another attempt at a task continues where the one before it ended. It has workers of its own, so that tasks of endpoints do not wait for
+ * it.
+ */
+export interface HostWork {
+  /** Its path belongs to the host, so that no other endpoint has it. */
+  readonly endpoint: ServedEndpoint;
+  /** Most such tasks that run at once. */
+  readonly workers: number;
+}
+
+export interface TaskRunnersOptions extends Omit<TaskRunnerOptions, 'activeOfUserHere'> {
+  readonly hostWork: HostWork | undefined;
+  /** Workers of each kind that a single user cannot occupy. Each user can always use at least one. */
+  readonly reservedWorkers: number;
+}
+
+/** The runners of a host: one for the tasks of endpoints, and one for the work of the host if there is any. */
+export class TaskRunners {
+  readonly #endpoints: TaskRunner;
+  readonly #hostWork: TaskRunner | undefined;
+
+  constructor({ hostWork, reservedWorkers, ...options }: TaskRunnersOptions) {
+    const runner = (endpoints: EndpointSource, workers: number): TaskRunner =>
+      new TaskRunner({ ...options, endpoints, workers, activeOfUserHere: Math.max(1, workers - reservedWorkers) });
+    this.#endpoints = runner(options.endpoints, options.workers);
+    this.#hostWork = hostWork && runner(only(hostWork.endpoint), hostWork.workers);
+  }
+
+  /** See {@link TaskRunner.start}. */
+  async start(): Promise<void> {
+    await Promise.all([this.#endpoints.start(), this.#hostWork?.start()]);
+  }
+
+  /**
+   * See {@link TaskRunner.stop}. Work of the host goes back to the queue at once, because another attempt continues where
+   * it ended.
+   */
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all([this.#endpoints.stop(graceMs), this.#hostWork?.stop(0)]);
+  }
+
+  /** Called when there may be a new task. */
+  look(): void {
+    this.#endpoints.look();
+    this.#hostWork?.look();
+  }
+}
+
+/** Returns a source that has one endpoint. */
+function only(endpoint: ServedEndpoint): EndpointSource {
+  return { list: () => [endpoint], find: (path) => (path === endpoint.path ? endpoint : undefined) };
+}

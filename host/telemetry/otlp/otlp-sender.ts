@@ -1,0 +1,112 @@
+import { gzip as gzipCallback } from 'node:zlib';
+import { promisify } from 'node:util';
+import { delay } from '../../core/abort.ts';
+import type { Attributes } from '../../core/telemetry.ts';
+import type { SpanRecord } from '../traces/span-record.ts';
+
+export interface OtlpOptions {
+  /** The URL to which spans are posted. */
+  readonly url: string;
+  readonly protocol: 'http/protobuf' | 'http/json';
+  /** Headers of the requests, such as the key of a service. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly compression: 'none' | 'gzip';
+  /** Milliseconds that one request may take. */
+  readonly timeoutMs: number;
+  /** Facts about this process. */
+  readonly resource: Attributes;
+  readonly version: string;
+}
+
+/** Sends spans. Resolves with the number of spans that the collector refused, and rejects when it got none of them. */
+export type SendSpans = (spans: readonly SpanRecord[], signal: AbortSignal) => Promise<number>;
+
+const gzip = promisify(gzipCallback);
+/** Statuses after which the same request may succeed. Source: OTLP's specification. */
+const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const FIRST_RETRY_MS = 1000;
+const RETRY_GROWTH = 1.5;
+
+/** The answer of a collector that takes the same request at no time. */
+class Refused extends Error {
+  override readonly name = 'CollectorRefused';
+}
+
+/** The answer of a collector that may take the same request later. */
+class NotNow extends Error {
+  override readonly name = 'CollectorUnavailable';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, retryAfterMs?: number) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/**
+ * Returns a function that sends spans by OTLP over HTTP. OpenTelemetry's packages write the messages, and are loaded
+ * now. Requests are sent without their exporter, because nothing ends its requests and its pauses between them early.
+ */
+export async function otlpSender(options: OtlpOptions): Promise<SendSpans> {
+  const { JsonTraceSerializer, ProtobufTraceSerializer } = await import('@opentelemetry/otlp-transformer');
+  const { readableSpanOf } = await import('./readable-span.ts');
+  const isJson = options.protocol === 'http/json';
+  const serializer = isJson ? JsonTraceSerializer : ProtobufTraceSerializer;
+  const readable = readableSpanOf(options.resource, options.version);
+  const headers = {
+    ...options.headers,
+    'content-type': isJson ? 'application/json' : 'application/x-protobuf',
+    ...(options.compression === 'gzip' && { 'content-encoding': 'gzip' }),
+  };
+  return async (spans, signal) => {
+    const message = serializer.serializeRequest(spans.map(readable)) ?? new Uint8Array();
+    const body = options.compression === 'gzip' ? await gzip(message) : message;
+    const answer = await retried(() => post(options, headers, body, signal), signal);
+    const { partialSuccess } = answer.length > 0 ? serializer.deserializeResponse(answer) : {};
+    return Number(partialSuccess?.rejectedSpans ?? 0);
+  };
+}
+
+/** Repeats a request until it succeeds, cannot succeed, or the signal aborts. */
+async function retried<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let pauseMs = FIRST_RETRY_MS; ; pauseMs *= RETRY_GROWTH) {
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof NotNow)) throw error;
+      await delay(error.retryAfterMs ?? pauseMs * (0.8 + 0.4 * Math.random()), signal).catch(() => {
+        throw error; // it says more than the end of the time
+      });
+    }
+  }
+}
+
+async function post(
+  { url, timeoutMs }: OtlpOptions,
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  let response: Response;
+  let answer: ArrayBuffer;
+  try {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    response = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: within });
+    answer = await response.arrayBuffer();
+  } catch (error) {
+    throw new NotNow(reasonOf(error));
+  }
+  if (response.ok) return new Uint8Array(answer);
+  const refusal = `the collector answered ${response.status}`;
+  if (!RETRYABLE.has(response.status)) throw new Refused(refusal);
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  throw new NotNow(refusal, Number.isFinite(seconds) ? seconds * 1000 : undefined);
+}
+
+/** Returns why there is no answer. Messages of `fetch` itself are left out, because they quote headers. */
+function reasonOf(error: unknown): string {
+  const { name, cause } = error as Error;
+  if (name === 'TimeoutError' || name === 'AbortError') return 'the collector did not answer in time';
+  const { code, message = name } = (cause ?? {}) as { readonly code?: string; readonly message?: string };
+  return `the collector cannot be reached: ${code ?? message}`;
+}

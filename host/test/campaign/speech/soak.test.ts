@@ -1,0 +1,20 @@
+// The short form of `npm run campaign:speech`.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { cannotRun } from '../../../engines/fixtures/real-models.ts';
+import { skip } from '../../skip.ts';
+import { soakSpeech } from './soak.ts';
+
+const Soak = suite('transcriptions and live streams that callers leave at random moments');
+
+Soak('end, leave the replica as it was, and leave no memory behind', async () => {
+  const { answered, left, problems, residentBytes } = await soakSpeech(24, 1);
+  assert.equal(problems, []);
+  assert.is(answered + left, 24);
+  assert.ok(answered > 3 && left > 3, `${answered} were answered, ${left} were left`);
+  const [warm = 0, last = 0] = [residentBytes[4], residentBytes.at(-1)];
+  assert.ok(last - warm < 40e6, `${residentBytes}`);
+});
+
+if (cannotRun === undefined && process.platform === 'linux') Soak.run();
+else skip('transcriptions and live streams that callers leave', cannotRun ?? 'it needs /proc');
