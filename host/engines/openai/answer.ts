@@ -104,8 +104,11 @@ export class AnswerReader {
   #promptMs: number | undefined;
   #completionMs: number | undefined;
 
-  /** `count` answers are wanted. */
-  constructor(count = 1) {
+  readonly #topLogprobs: number;
+
+  /** `count` answers are wanted, and each token with at most `topLogprobs` alternatives. */
+  constructor(count = 1, topLogprobs = 0) {
+    this.#topLogprobs = topLogprobs;
     this.#ends = Array.from({ length: count }, () => undefined);
   }
 
@@ -150,7 +153,7 @@ export class AnswerReader {
     if (hasContent) this.#firstMs ??= performance.now();
     const logprobs: TokenLogprob[] | undefined = choice.logprobs?.content?.map(({ top_logprobs: top, ...token }) => ({
       ...bounded(token),
-      top_logprobs: top.map(bounded),
+      top_logprobs: top.slice(0, this.#topLogprobs).map(bounded),
     }));
     if (!hasContent && !logprobs) return [];
     const chunk = {

@@ -148,7 +148,8 @@ function forLlamaServer(body: Readonly<Record<string, unknown>>, contextTokens: 
     // Without these it looks only at the last 64 tokens, or at none.
     ...(isPenalised && { repeat_last_n: contextTokens }),
     ...('dry_multiplier' in body && { dry_penalty_last_n: (dryTokens ?? -1) === -1 ? contextTokens : dryTokens }),
-    ...(typeof logprobs === 'number' && { logprobs: true, top_logprobs: logprobs }),
+    // The only name that its routes for texts and for dialogs both take. With 0 it would score no token at all.
+    ...(typeof logprobs === 'number' && { n_probs: Math.max(1, logprobs) }),
   };
 }
 

@@ -46,6 +46,34 @@ Remote.after(async () => {
   await server?.[Symbol.asyncDispose]();
 });
 
+/**
+ * Where the two best log-probabilities are closer than this, the servers may choose different tokens: the deployment's
+ * own products of matrices and llama-server's round differently, and each rounds differently in other batches.
+ */
+const MARGIN = 0.5;
+
+/** Returns whether both answers have the same tokens, up to the first that is open by `MARGIN`. Throws otherwise. */
+function sameTokens(far: GenerationDetails, near: GenerationDetails): boolean {
+  const [left = [], right = []] = [far.logprobs, near.logprobs];
+  assert.ok(left.length > 0);
+  for (const [at, token] of left.entries()) {
+    const other = right[at];
+    assert.ok(other, `${left.length} and ${right.length} tokens`);
+    if (token.id === other.id) {
+      assert.ok(Math.abs(token.logprob - other.logprob) < MARGIN, `${token.logprob} and ${other.logprob} at ${at}`);
+      continue;
+    }
+    for (const { top_logprobs: best } of [token, other]) {
+      assert.is(best.length, 2);
+      const gap = (best[0]?.logprob ?? 0) - (best[1]?.logprob ?? 0);
+      assert.ok(gap < MARGIN, `${token.token} and ${other.token} at ${at}, ${gap} before the next`);
+    }
+    return false;
+  }
+  assert.is(left.length, right.length);
+  return true;
+}
+
 const contentOf = (value: unknown): string => (value as { message: { content: string } }).message.content;
 const detailsOf = (value: unknown): GenerationDetails => (value as { details: GenerationDetails }).details;
 
@@ -54,46 +82,70 @@ for (const [method, args] of [
   ['chat', { dialog, assistant_prefix: 'Three colours are' }],
   ['chat', { dialog, sampling_params: { max_tokens: 5 } }],
   ['generate', { prompt: 'The capital of France is' }],
-  ['generate', { prompt: 'One, two, three,', sampling_params: { stop: ['seven'], repetition_penalty: 1.1 } }],
+  ['generate', { prompt: 'One, two, three,', sampling_params: { stop: ['seven'] } }],
 ] as const) {
   Remote(`answers ${method} ${JSON.stringify(args)} like the deployment that computes it`, async () => {
-    const [far, near] = await Promise.all([remote, local].map((llm) => llm.call(method, { ...args, details: true })));
-    assert.is(JSON.stringify({ ...(far as object), details: 0 }), JSON.stringify({ ...(near as object), details: 0 }));
-    const { finish_reason: reason, usage, timings } = detailsOf(far);
-    assert.is(reason, detailsOf(near).finish_reason);
-    assert.is(usage.prompt_tokens, detailsOf(near).usage.prompt_tokens);
+    const scored = {
+      ...args,
+      sampling_params: { ...('sampling_params' in args && args.sampling_params), logprobs: 2 },
+    };
+    const [far, near] = await Promise.all([remote, local].map((llm) => llm.call(method, { ...scored, details: true })));
+    const [farDetails, nearDetails] = [detailsOf(far), detailsOf(near)];
+    assert.is(farDetails.usage.prompt_tokens, nearDetails.usage.prompt_tokens);
+    assert.ok((farDetails.timings?.completion_ms ?? 0) > 0);
+    if (!sameTokens(farDetails, nearDetails)) return;
+    assert.equal({ ...(far as object), details: 0 }, { ...(near as object), details: 0 });
+    assert.is(farDetails.finish_reason, nearDetails.finish_reason);
     // llama-server counts the token that ends an answer.
-    const extra = usage.completion_tokens - detailsOf(near).usage.completion_tokens;
-    assert.ok(extra === 0 || (extra === 1 && reason === 'stop'), String(extra));
-    assert.ok((timings?.completion_ms ?? 0) > 0);
+    const extra = farDetails.usage.completion_tokens - nearDetails.usage.completion_tokens;
+    assert.ok(extra === 0 || (extra === 1 && farDetails.finish_reason === 'stop'), String(extra));
   });
 }
 
-Remote('streams pieces, answers a batch and counts tokens like it', async () => {
-  const texts: string[] = [];
-  const end = await drained(remote.stream('chat_stream', { dialog }), (batch) => {
-    texts.push(...(batch as TextChunk[]).map(({ text }) => text));
-  });
-  assert.ok(texts.length > 5);
-  assert.is(texts.join(''), contentOf(await local.call('chat', { dialog })));
-  assert.is((end as GenerationDetails).usage.completion_tokens, 24);
-  const args = { prompts: ['One, two,', 'The sun'], sampling_params: { max_tokens: 6 } };
-  assert.equal(await remote.call('generate_batch', args), await local.call('generate_batch', args));
-  for (const what of [{ dialog }, { text: 'One, two, three' }])
-    assert.equal(await remote.call('count_tokens', what), await local.call('count_tokens', what));
+Remote('stops at a stop string and leaves it out', async () => {
+  const { text, details } = (await remote.call('generate', {
+    prompt: 'One, two, three,',
+    sampling_params: { structured_outputs: { grammar: 'root ::= " four, five, six"' }, stop: [' five'] },
+    details: true,
+  })) as { text: string; details: GenerationDetails };
+  assert.is(text, ' four,');
+  assert.is(details.finish_reason, 'stop');
 });
 
-Remote('gives logarithms of probabilities like it', async () => {
-  const args = { dialog, sampling_params: { logprobs: 2, max_tokens: 3 } };
-  const [far, near] = await Promise.all([remote, local].map(async (llm) => detailsOf(await llm.call('chat', args))));
-  assert.equal(
-    far?.logprobs?.map(({ id, token }) => ({ id, token })),
-    near?.logprobs?.map(({ id, token }) => ({ id, token })),
-  );
-  for (const [at, token] of (far?.logprobs ?? []).entries()) {
-    assert.is(token.top_logprobs.length, 2);
-    assert.ok(Math.abs(token.logprob - (near?.logprobs?.[at]?.logprob ?? 0)) < 0.01);
-  }
+Remote('repeats no token under a high penalty for repetition', async () => {
+  const distinct = async (penalty: number): Promise<number> => {
+    const sampling = { repetition_penalty: penalty, max_tokens: 40, ignore_eos: true, logprobs: 0 };
+    const answer = await remote.call('generate', {
+      prompt: 'One, two, three,',
+      sampling_params: sampling,
+      details: true,
+    });
+    return new Set(detailsOf(answer).logprobs?.map(({ id }) => id)).size;
+  };
+  assert.ok((await distinct(1)) < 40);
+  assert.is(await distinct(5), 40);
+});
+
+Remote('streams pieces, answers a batch and counts tokens like it', async () => {
+  const chunks: TextChunk[] = [];
+  const scored = { dialog, sampling_params: { logprobs: 2, max_tokens: 24 } };
+  const end = await drained(remote.stream('chat_stream', scored), (batch) => {
+    chunks.push(...(batch as TextChunk[]));
+  });
+  assert.ok(chunks.length > 5);
+  const near = await local.call('chat', { ...scored, details: true });
+  const far = { ...(end as GenerationDetails), logprobs: chunks.flatMap(({ logprobs = [] }) => logprobs) };
+  if (sameTokens(far, detailsOf(near))) assert.is(chunks.map(({ text }) => text).join(''), contentOf(near));
+  assert.is(far.usage.completion_tokens, 24);
+  // Only one text fits, so no rounding can change it.
+  const args = {
+    prompts: ['One, two,', 'The sun'],
+    sampling_params: { structured_outputs: { grammar: 'root ::= " three, four"' } },
+  };
+  assert.equal(await remote.call('generate_batch', args), { texts: [' three, four', ' three, four'] });
+  assert.equal(await local.call('generate_batch', args), { texts: [' three, four', ' three, four'] });
+  for (const what of [{ dialog }, { text: 'One, two, three' }])
+    assert.equal(await remote.call('count_tokens', what), await local.call('count_tokens', what));
 });
 
 Remote('takes every parameter that it does not refuse', async () => {

@@ -260,7 +260,8 @@ class RemoteModel {
       stream: true,
       stream_options: { include_usage: true },
     };
-    const reader = new AnswerReader(sampling?.n ?? 1);
+    const topLogprobs = sampling?.logprobs ?? this.#spec.default_sampling_params.logprobs;
+    const reader = new AnswerReader(sampling?.n ?? 1, topLogprobs ?? 0);
     for await (const data of this.#server.events(path, body, context)) yield* this.#read(reader, data);
     if (!reader.isWhole)
       throw new InferenceException(model, `the answer of ${this.#server.address} ended before it was whole`);
