@@ -13,7 +13,7 @@
 #include "core/llama/grammar/grammar.h"
 #include "core/llama/grammar/matcher.h"
 #include "core/llama/sampling/sampler.h"
-#include "core/llama/sampling/thread_team.h"
+#include "core/llama/threads/thread_team.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include <string>
 
 #include "core/llama/prompt/dialog_texts.h"
-#include "core/llama/prompt/tool_prompt.h"
+#include "core/llama/tools/tool_prompt.h"
 #include "helpers.h"
 #include "templates.h"
 #include "tests.h"

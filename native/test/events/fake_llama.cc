@@ -16,7 +16,7 @@
 #include "core/llama/model/gguf_check.h"
 #include "core/llama/model/shifting.h"
 #include "core/llama/prompt_cache/prompt_store.h"
-#include "core/llama/schedule/ubatches.h"
+#include "core/llama/loop/ubatches.h"
 
 namespace aana::fake {
 namespace {

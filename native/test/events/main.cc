@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/llama/decode_loop.h"
+#include "core/llama/loop/decode_loop.h"
 #include "core/llama/schedule/fixed_chunks.h"
 #include "fake_llama.h"
 

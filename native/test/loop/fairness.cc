@@ -71,6 +71,39 @@ void ExpectPart(const std::string& name, Tenant first, Tenant second) {
   ExpectNear(part, first.weight / (first.weight + second.weight), 0.04, name + ": the part of the first tenant");
 }
 
+// Returns how many requests of the first tenant, who has long prompts and short answers, end for each of the second, who has the opposite, while both always
+// have requests that wait.
+double RequestsForEach(int32_t n_cells) {
+  fake::Set({});
+  LoadOptions options;
+  options.n_context = 96;
+  options.n_sequences = 4;
+  options.kv_unified = true;
+  options.n_cells = n_cells;
+  options.n_prefill_per_step = 4;
+  LoopHarness harness(options);
+  RequestId n_submitted = 0;
+  const auto submit = [&](int tenant) {
+    const RequestId id = 2 * ++n_submitted + tenant;
+    std::vector<llama_token> prompt(tenant == 0 ? 64 : 2);
+    for (auto& token : prompt) token = static_cast<llama_token>(1 + (id * 7 + (&token - prompt.data())) % 30);
+    prompt.front() = static_cast<llama_token>(1 + n_submitted % 30);
+    auto request = GreedyRequest(id, std::move(prompt), tenant == 0 ? 2 : 60);
+    request.terms.tenant = std::to_string(tenant);
+    harness.Submit(std::move(request));
+  };
+  for (int i = 0; i < 16; i++) submit(i % 2);
+  double n_ended[2] = {};
+  for (int turn = 0; turn < 8000; turn++) {
+    for (const auto& event : harness.Turn()) {
+      if (std::holds_alternative<TextEvent>(event.what)) continue;
+      n_ended[event.id % 2]++;
+      submit(static_cast<int>(event.id % 2));
+    }
+  }
+  return n_ended[0] / n_ended[1];
+}
+
 }  // namespace
 
 void TestFairness() {
@@ -82,6 +115,10 @@ void TestFairness() {
     ExpectPart("equal", {.is_reproducible = true}, {});
     ExpectPart("twice the weight", {.weight = 2, .is_reproducible = true}, {});
     ExpectPart("half of the weight", {.is_reproducible = true}, {.weight = 2});
+  });
+  Test("a prompt that is interrupted because the cells run out costs its tenant as much as others", [] {
+    const double expected = RequestsForEach(4 * 96);
+    ExpectNear(RequestsForEach(150), expected, 0.05 * expected, "requests of long prompts for each of short ones");
   });
 }
 

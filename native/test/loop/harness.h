@@ -3,7 +3,7 @@
 #include <chrono>
 #include <vector>
 
-#include "core/llama/decode_loop.h"
+#include "core/llama/loop/decode_loop.h"
 
 namespace aana::test {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "check.h"
-#include "core/llama/sampling/thread_choice.h"
-#include "core/llama/sampling/thread_team.h"
+#include "core/llama/threads/thread_choice.h"
+#include "core/llama/threads/thread_team.h"
 #include "tests.h"
 
 namespace aana::test {

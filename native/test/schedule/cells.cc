@@ -4,7 +4,7 @@
 
 #include "../sampling/check.h"
 #include "core/llama/schedule/cell_ledger.h"
-#include "core/llama/schedule/ubatches.h"
+#include "core/llama/loop/ubatches.h"
 #include "tests.h"
 
 namespace aana::test {

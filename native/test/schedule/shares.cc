@@ -6,7 +6,7 @@
 
 #include "../sampling/check.h"
 #include "core/llama/schedule/fair_share.h"
-#include "core/llama/schedule/scheduler.h"
+#include "core/llama/loop/scheduler.h"
 #include "core/llama/schedule/waiting_line.h"
 #include "tests.h"
 

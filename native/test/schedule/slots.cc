@@ -9,7 +9,7 @@
 
 #include "../sampling/check.h"
 #include "core/llama/schedule/slots.h"
-#include "core/llama/schedule/ubatches.h"
+#include "core/llama/loop/ubatches.h"
 #include "tests.h"
 
 namespace aana::test {

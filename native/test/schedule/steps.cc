@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "../sampling/check.h"
-#include "core/llama/schedule/gaps.h"
-#include "core/llama/schedule/scheduler.h"
-#include "core/llama/schedule/step_cost.h"
+#include "core/llama/loop/gaps.h"
+#include "core/llama/loop/scheduler.h"
+#include "core/llama/loop/step_cost.h"
 #include "tests.h"
 
 namespace aana::test {

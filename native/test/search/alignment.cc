@@ -1,10 +1,10 @@
 // Times of words.
-#include "core/whisper/search/alignment.h"
+#include "core/whisper/words/alignment.h"
 
 #include <algorithm>
 
 #include "../sampling/check.h"
-#include "core/whisper/search/words.h"
+#include "core/whisper/words/words.h"
 #include "tests.h"
 
 namespace aana::test {

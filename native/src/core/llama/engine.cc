@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/llama/decode_loop.h"
+#include "core/llama/loop/decode_loop.h"
 #include "core/llama/engine_life.h"
 #include "core/llama/model/purpose.h"
 #include "core/thread_name.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/whisper/search/token_segments.h"
-#include "core/whisper/search/words.h"
+#include "core/whisper/words/words.h"
 #include "core/whisper/speech_windows.h"
 #include "core/whisper/types.h"
 

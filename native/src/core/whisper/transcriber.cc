@@ -11,7 +11,7 @@
 
 #include "core/engine_log.h"
 #include "core/whisper/compute_watch.h"
-#include "core/whisper/search/alignment.h"
+#include "core/whisper/words/alignment.h"
 #include "core/whisper/search/hallucinations.h"
 #include "core/whisper/search/suppressed_tokens.h"
 #include "core/whisper/speech/window_size.h"

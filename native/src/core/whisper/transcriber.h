@@ -14,7 +14,7 @@
 #include "core/pulse.h"
 #include "core/whisper/decoder/decoder.h"
 #include "core/whisper/decoder/window_decoder.h"
-#include "core/whisper/search/words.h"
+#include "core/whisper/words/words.h"
 #include "core/whisper/segments.h"
 #include "core/whisper/speech_windows.h"
 #include "core/whisper/types.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/llama/model/model.h"
-#include "core/llama/schedule/batch.h"
+#include "core/llama/loop/batch.h"
 #include "core/llama/schedule/cell_ledger.h"
-#include "core/llama/schedule/scheduler.h"
+#include "core/llama/loop/scheduler.h"
 #include "core/llama/schedule/sequence_memory.h"
 
 namespace aana::llama {

@@ -12,7 +12,7 @@
 #include "core/deleter.h"
 #include "core/llama/embedding/options.h"
 #include "core/llama/model/model.h"
-#include "core/llama/schedule/batch.h"
+#include "core/llama/loop/batch.h"
 
 namespace aana::llama {
 

@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "core/llama/answer/answer_syntax.h"
-#include "core/llama/prompt/argument_grammar.h"
-#include "core/llama/prompt/call_grammar.h"
-#include "core/llama/prompt/tool_prompt.h"
+#include "core/llama/tools/argument_grammar.h"
+#include "core/llama/tools/call_grammar.h"
+#include "core/llama/tools/tool_prompt.h"
 
 namespace aana::llama {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/llama/prompt/call_grammar.h"
+#include "core/llama/tools/call_grammar.h"
 #include "core/llama/prompt/overflow.h"
 #include "core/llama/sampling/sampling_error.h"
 #include "core/thread_name.h"

@@ -76,6 +76,8 @@ class Sequence {
 
   // Whether the scores of its prompt's tokens were asked for.
   bool HasPromptScores() const { return prompt_scores_.has_value(); }
+  // Whether its prompt is read with scores at the moment.
+  bool IsPromptScored() const { return HasPromptScores() && !HasNextToken(); }
   // Takes the scores that the logits of the token at this position give. Throws SamplingError.
   void ScorePrompt(size_t position, std::span<const float> logits, SamplingMemory& memory, const Model& model);
   // Returns the tokens of the prompt that were scored since the last time.
@@ -100,9 +102,12 @@ class Sequence {
   uint64_t number = 0;
   // Lost its slot because the cells ran out.
   bool is_preempted = false;
-  // Began to compute, and its tenant was charged for so many tokens of its prompt.
+  // Began to compute.
   bool has_begun = false;
+  // Tokens of its prompt for which its tenant was charged since it got its slot.
   int64_t n_charged = 0;
+  // Those that were not computed before it lost its slot, to be charged when it goes on.
+  int64_t n_refunded = 0;
 
  private:
   Timings TimingsNow() const;

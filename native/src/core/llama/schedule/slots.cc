@@ -327,4 +327,17 @@ Slot* Slots::Find(RequestId id) {
   return found == slots_.end() ? nullptr : &*found;
 }
 
+Slot* Slots::FindVictim() {
+  Slot* victim = nullptr;
+  size_t n_candidates = 0;
+  for (auto& slot : slots_) {
+    // One that waits for a beginning takes no cells.
+    if (!slot.sequence || (slot.IsWaiting() && slot.decoded.empty())) continue;
+    n_candidates++;
+    const auto rank = [](const Slot& of) { return std::pair(of.sequence->IsPaused(), of.sequence->number); };
+    if (!victim || rank(slot) > rank(*victim)) victim = &slot;
+  }
+  return n_candidates > 1 ? victim : nullptr;
+}
+
 }  // namespace aana::llama

@@ -95,6 +95,8 @@ class Slots {
 
   // Null when no slot has it.
   Slot* Find(RequestId id);
+  // Returns the slot whose sequence gives up its cells first: one whose reader is behind, else the youngest. Null when only one has or takes any.
+  Slot* FindVictim();
   Slot& operator[](size_t index) { return slots_[index]; }
   auto begin() { return slots_.begin(); }
   auto end() { return slots_.end(); }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/whisper/search/token_segments.h"
-#include "core/whisper/search/words.h"
+#include "core/whisper/words/words.h"
 
 namespace aana {
 

@@ -1,4 +1,4 @@
-#include "core/llama/schedule/ubatches.h"
+#include "core/llama/loop/ubatches.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "core/whisper/search/words.h"
+#include "core/whisper/words/words.h"
 
 #include <algorithm>
 #include <array>

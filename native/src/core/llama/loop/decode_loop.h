@@ -10,19 +10,17 @@
 
 #include "core/llama/counters.h"
 #include "core/llama/draft/draft_model.h"
-#include "core/llama/schedule/batch.h"
+#include "core/llama/loop/batch.h"
 #include "core/llama/inbox.h"
 #include "core/llama/model/adapters.h"
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
 #include "core/llama/prompt_cache/prompt_store.h"
 #include "core/llama/schedule/fair_share.h"
-#include "core/llama/schedule/scheduler.h"
 #include "core/llama/schedule/sequence_memory.h"
 #include "core/llama/schedule/slots.h"
-#include "core/llama/schedule/step_cost.h"
-#include "core/llama/schedule/step_sampler.h"
-#include "core/llama/schedule/step_turns.h"
+#include "core/llama/loop/step_planner.h"
+#include "core/llama/loop/step_sampler.h"
 #include "core/llama/schedule/waiting_line.h"
 
 namespace aana::llama {
@@ -72,30 +70,14 @@ class DecodeLoop {
 
   // False when no sequence can go on now.
   bool Step();
-  struct StepPlan {
-    AdapterUse adapter;
-    std::vector<Share> shares;
-  };
-  std::vector<Share> Plan(const StepKind& kind);
   // Takes the slots of sequences, the youngest first, until the context has cells for a plan. They go on later.
   StepPlan PlanThatFits();
   // Makes room in sequences that fill the context, where their requests allow it.
   void ShiftFull();
-  // Which sequences this step computes; empty when none can go on.
-  std::optional<StepKind> NextKind();
-  // The sequence that gives up its cells first: one whose reader is behind, else the youngest. Null when only one has or takes any.
-  Slot* FindVictim();
   void Preempt(Slot& slot);
-  // Adds guesses of the next tokens to the plan, where the context has cells for them.
-  void Speculate(std::vector<Share>& plan);
-  // Joins the sequences of the plan in as few passes as is worth it. Sorts the plan by slot.
-  void JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan);
-  void Guess(const std::vector<Share>& plan);
-  // Counts the tokens of a sequence that begins, once.
+  // Counts the tokens of a sequence that begins, once, and charges its tenant for those of the prompt that are to be computed.
   void NoteBegun(Slot& slot);
   void Charge(const Sequence& sequence, double n_tokens);
-  // Returns what a plan that was computed cost each of its sequences besides their tokens, in tokens: its passes over the weights, and idle tokens.
-  double Overhead(const std::vector<Share>& plan) const;
   std::vector<Output> FillBatch(const std::vector<Share>& plan);
   // As llama_decode returns; an exception counts as a failed computation.
   int32_t Decode(const AdapterUse& adapter);
@@ -103,7 +85,7 @@ class DecodeLoop {
   void NoteWork(const std::vector<Share>& plan, std::chrono::duration<double> elapsed);
   // Counts what there is at the moment.
   void NoteState();
-  void NoteDecoded(const std::vector<Share>& plan);
+  void NoteDecoded(const StepPlan& plan);
   // Takes the scores of prompts from the logits of the batch.
   void ScorePrompts(const std::vector<Share>& plan);
   // The slot's tokens are `n_tokens` of the batch from `first` on.
@@ -133,24 +115,20 @@ class DecodeLoop {
   const Model& model_;
   const Context& context_;
   const Adapters& adapters_;
-  DraftModel* const draft_model_;
   PromptStore* const prompt_store_;
   Inbox& inbox_;
   Outbox& outbox_;
   Counters& counters_;
   StepSampler sampler_;
-  Scheduler scheduler_;
-  StepCost step_cost_;
-  StepTurns turns_;
   ContextMemory memory_;
   Slots slots_;
+  StepPlanner planner_;
   Batch batch_;
   FairShare shares_;
   WaitingLine waiting_;                            // for a slot
   std::vector<std::unique_ptr<Sequence>> parked_;  // for their readers, without a slot
   const std::chrono::milliseconds reader_timeout_;
   const bool has_tenant_caches_;
-  const size_t n_drafted_;
   std::vector<Event> events_;  // of this step
   bool is_shift_pending_ = false;  // the next decode moves keys
   uint64_t n_requests_ = 0;

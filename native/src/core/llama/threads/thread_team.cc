@@ -1,4 +1,4 @@
-#include "core/llama/sampling/thread_team.h"
+#include "core/llama/threads/thread_team.h"
 
 #include <algorithm>
 #include <exception>

@@ -1,4 +1,4 @@
-#include "core/llama/schedule/step_cost.h"
+#include "core/llama/loop/step_cost.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "core/whisper/search/alignment.h"
+#include "core/whisper/words/alignment.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "core/llama/prompt/tool_prompt.h"
+#include "core/llama/tools/tool_prompt.h"
 
 #include <json.h>
 

@@ -1,4 +1,4 @@
-#include "core/llama/schedule/gaps.h"
+#include "core/llama/loop/gaps.h"
 
 #include <algorithm>
 

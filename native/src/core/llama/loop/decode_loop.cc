@@ -1,4 +1,4 @@
-#include "core/llama/decode_loop.h"
+#include "core/llama/loop/decode_loop.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 
 #include "core/engine_log.h"
 #include "core/llama/sampling/sampling_error.h"
-#include "core/llama/schedule/gaps.h"
 
 namespace aana::llama {
 namespace {
@@ -36,16 +35,6 @@ std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& par
   return taken;
 }
 
-StepKind KindOf(const Slot& slot) {
-  return {slot.sequence->adapter(), slot.sequence->is_reproducible() ? std::optional(slot.index) : std::nullopt};
-}
-
-// Whether its prompt is read with scores at the moment.
-bool IsScored(const Sequence& sequence) { return sequence.HasPromptScores() && !sequence.HasNextToken(); }
-
-// Scores that the reader does not take would heap up.
-bool IsHeldBack(const Sequence& sequence) { return IsScored(sequence) && sequence.IsPaused(); }
-
 }  // namespace
 
 DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, PromptStore* prompt_store,
@@ -53,19 +42,17 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
     : model_(model),
       context_(context),
       adapters_(adapters),
-      draft_model_(draft_model),
       prompt_store_(prompt_store),
       inbox_(inbox),
       outbox_(outbox),
       counters_(counters),
       sampler_(model, context.n_context(), std::min(options.n_threads, options.n_sequences), options.least_sampling_work),
-      scheduler_(options.n_prefill_per_step),
       memory_(model, context),
       slots_(static_cast<size_t>(options.n_sequences), memory_, context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
+      planner_(model, context, slots_, draft_model, options, inbox.is_abandoned()),
       batch_(context.n_batch()),
       reader_timeout_(options.reader_timeout),
-      has_tenant_caches_(!options.shares_prefixes_among_tenants),
-      n_drafted_(model.CanRollBack() ? static_cast<size_t>(options.n_drafted) : 0) {}
+      has_tenant_caches_(!options.shares_prefixes_among_tenants) {}
 
 void DecodeLoop::Run() {
   bool is_idle = false;
@@ -120,7 +107,7 @@ std::optional<Event> DecodeLoop::RefusalOf(const Sequence& sequence) const {
   }
   if (!sequence.terms().deadline) return std::nullopt;
   const auto n_unknown = static_cast<int64_t>(sequence.history().size() - slots_.Known(sequence));
-  const std::chrono::duration<double> least = scheduler_.LeastTime(n_unknown);
+  const std::chrono::duration<double> least = planner_.LeastTime(n_unknown);
   const std::chrono::duration<double> left = *sequence.terms().deadline - Clock::now();
   if (least <= left) return std::nullopt;
   std::array<char, 160> message{};
@@ -247,32 +234,33 @@ Deadline DecodeLoop::NextDue() const {
 
 bool DecodeLoop::Step() {
   ShiftFull();
-  auto [adapter, plan] = PlanThatFits();
-  if (plan.empty()) return false;
-  if (n_drafted_ > 0) Speculate(plan);
-  // In a common cache, a filled gap would take cells for which the plan has made no room.
-  if (!context_.is_unified()) JoinPasses(adapter, plan);
-  const auto outputs = FillBatch(plan);
-  const auto most = std::ranges::max_element(plan, {}, &Share::n_tokens);
+  auto plan = PlanThatFits();
+  if (plan.shares.empty()) return false;
+  planner_.Complete(plan);
+  for (const auto& share : plan.shares) {
+    if (!share.is_idle) NoteBegun(slots_[share.slot]);
+  }
+  const auto outputs = FillBatch(plan.shares);
+  const auto most = std::ranges::max_element(plan.shares, {}, &Share::n_tokens);
   // Moved keys cannot be taken back, so a decode that moves some runs to its end.
   const bool is_abandonable = model_.CanRollBack() && !is_shift_pending_;
   inbox_.BeginDecode(is_abandonable && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
   const auto started = std::chrono::steady_clock::now();
-  const int32_t result = Decode(adapter);
+  const int32_t result = Decode(plan.adapter);
   const auto elapsed = std::chrono::steady_clock::now() - started;
   inbox_.EndDecode();
 
   if (result == Context::kAbandoned) {
-    RollBack(plan);
+    RollBack(plan.shares);
   } else if (result == Context::kNoRoom) {
-    PreemptYoungest(plan);
+    PreemptYoungest(plan.shares);
   } else if (result != 0) {
     FailAll("decoding failed: llama_decode returned " + std::to_string(result));
   } else {
     is_shift_pending_ = false;
-    NoteWork(plan, elapsed);
+    NoteWork(plan.shares, elapsed);
     NoteDecoded(plan);
-    ScorePrompts(plan);
+    ScorePrompts(plan.shares);
     SampleAll(outputs);
   }
   return true;
@@ -292,101 +280,26 @@ void DecodeLoop::ShiftFull() {
   }
 }
 
-std::optional<StepKind> DecodeLoop::NextKind() {
-  std::vector<StepKind> wanted;
-  for (const auto& slot : slots_) {
-    if (slot.sequence && !slot.IsWaiting() && !slot.sequence->IsPaused()) wanted.push_back(KindOf(slot));
-  }
-  return wanted.empty() ? std::nullopt : std::optional(turns_.Next(wanted));
-}
-
-std::vector<Share> DecodeLoop::Plan(const StepKind& kind) {
-  if (kind.alone) {
-    auto& slot = slots_[*kind.alone];
-    NoteBegun(slot);
-    return {{slot.index, static_cast<int32_t>(slot.sequence->MostInStep(slot.decoded.size()))}};
-  }
-  std::vector<Demand> demands;
-  std::vector<size_t> scored;
-  for (auto& slot : slots_) {
-    if (!slot.sequence || slot.IsWaiting() || KindOf(slot) != kind) continue;
-    if (IsHeldBack(*slot.sequence)) continue;
-    NoteBegun(slot);
-    if (IsScored(*slot.sequence)) scored.push_back(demands.size());
-    demands.push_back({slot.index, slot.sequence->number, slot.n_prompt_left(), slot.sequence->IsPaused()});
-  }
-  for (const auto index : scored) {
-    demands[index].n_most = std::max(1, Context::kMostScored / static_cast<int32_t>(scored.size()));
-  }
-  return scheduler_.Plan(demands);
-}
-
-DecodeLoop::StepPlan DecodeLoop::PlanThatFits() {
+StepPlan DecodeLoop::PlanThatFits() {
   while (true) {
-    slots_.EndWaits();
-    const auto kind = NextKind();
-    if (!kind) return {};
-    auto plan = Plan(*kind);
+    auto plan = planner_.Next();
     size_t n_tokens = 0;
-    for (const auto& share : plan) n_tokens += static_cast<size_t>(share.n_tokens);
-    Slot* victim = slots_.MakeRoom(n_tokens) ? nullptr : FindVictim();
-    if (!victim) return {kind->adapter, std::move(plan)};
+    for (const auto& share : plan.shares) n_tokens += static_cast<size_t>(share.n_tokens);
+    Slot* victim = slots_.MakeRoom(n_tokens) ? nullptr : slots_.FindVictim();
+    if (!victim) return plan;
     Preempt(*victim);
   }
 }
 
-void DecodeLoop::Speculate(std::vector<Share>& plan) {
-  Guess(plan);
-  size_t n_tokens = 0;
-  for (const auto& share : plan) n_tokens += static_cast<size_t>(share.n_tokens) + slots_[share.slot].draft.size();
-  const bool has_room = slots_.MakeRoom(n_tokens);
-  for (auto& share : plan) {
-    auto& draft = slots_[share.slot].draft;
-    if (!has_room) draft.clear();
-    share.n_tokens += static_cast<int32_t>(draft.size());
-  }
-}
-
-void DecodeLoop::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan) {
-  std::vector<bool> takes_part(slots_.size());
-  for (const auto& share : plan) takes_part[share.slot] = true;
-  const auto has_prompt = [&](const Slot& slot) {
-    return slot.sequence && !slot.IsWaiting() && KindOf(slot) == StepKind{adapter, std::nullopt} && slot.n_prompt_left() > 0 && !IsHeldBack(*slot.sequence);
-  };
-  std::vector<Filler> fillers;
-  for (const auto& slot : slots_) {
-    if (takes_part[slot.index] || static_cast<int32_t>(slot.decoded.size()) >= context_.n_context()) continue;
-    const bool is_idle = !has_prompt(slot);
-    if (!is_idle || model_.CanRollBack()) fillers.push_back({slot.index, is_idle});
-  }
-  FillGaps(plan, fillers, step_cost_.TokensPerPass());
-}
-
-void DecodeLoop::Guess(const std::vector<Share>& plan) {
-  std::vector<DraftDemand> demands;
-  for (const auto& share : plan) {
-    auto& slot = slots_[share.slot];
-    slot.draft.clear();
-    // Guessed tokens would change the pass of a reproducible sequence.
-    if (slot.n_prompt_left() > 0 || slot.sequence->is_reproducible()) continue;
-    demands.push_back({slot.index, slot.sequence->history(), slot.sequence->next_token(), slot.sequence->cache_key(), 0, {}});
-  }
-  for (auto& demand : demands) {
-    auto& slot = slots_[demand.slot];
-    demand.n_wanted = slot.sequence->GuessedTokens(n_drafted_, n_drafted_ / demands.size(), context_.n_context());
-    if (!draft_model_) slot.draft = slot.sequence->GuessFromText(demand.n_wanted);
-  }
-  if (!draft_model_) return;
-  const ScopedLogDemotion demotion(inbox_.is_abandoned());
-  draft_model_->Guess(demands);
-  for (auto& demand : demands) slots_[demand.slot].draft = std::move(demand.guessed);
-}
-
 void DecodeLoop::NoteBegun(Slot& slot) {
   auto& sequence = *slot.sequence;
-  if (slot.IsWaiting() || std::exchange(sequence.has_begun, true)) return;
-  sequence.n_charged = slot.n_prompt_left();
-  Charge(sequence, static_cast<double>(sequence.n_charged));
+  if (slot.IsWaiting()) return;
+  // Tokens that were computed before an interruption are not charged again.
+  const auto n_left = static_cast<int64_t>(slot.n_prompt_left());
+  const auto n_due = sequence.has_begun ? std::min(std::exchange(sequence.n_refunded, 0), n_left) : n_left;
+  sequence.n_charged += n_due;
+  if (n_due > 0) Charge(sequence, static_cast<double>(n_due));
+  if (std::exchange(sequence.has_begun, true)) return;
   counters_.Change([&](Counts& counts) {
     counts.n_prompt += static_cast<uint64_t>(sequence.n_prompt());
     counts.n_reused += static_cast<uint64_t>(sequence.n_reused);
@@ -395,25 +308,6 @@ void DecodeLoop::NoteBegun(Slot& slot) {
 
 void DecodeLoop::Charge(const Sequence& sequence, double n_tokens) {
   shares_.Charge(sequence.terms().tenant, sequence.terms().weight, n_tokens);
-}
-
-double DecodeLoop::Overhead(const std::vector<Share>& plan) const {
-  const auto n_idle = std::ranges::count_if(plan, &Share::is_idle);
-  const auto n_passes = CountUbatches(batch_.sequences(), context_.n_ubatch(), context_.has_streams());
-  return (n_passes * step_cost_.MeanTokensPerPass() + static_cast<double>(n_idle)) / static_cast<double>(std::ssize(plan) - n_idle);
-}
-
-Slot* DecodeLoop::FindVictim() {
-  Slot* victim = nullptr;
-  size_t n_candidates = 0;
-  for (auto& slot : slots_) {
-    // One that waits for a beginning takes no cells.
-    if (!slot.sequence || (slot.IsWaiting() && slot.decoded.empty())) continue;
-    n_candidates++;
-    const auto rank = [](const Slot& of) { return std::pair(of.sequence->IsPaused(), of.sequence->number); };
-    if (!victim || rank(slot) > rank(*victim)) victim = &slot;
-  }
-  return n_candidates > 1 ? victim : nullptr;
 }
 
 void DecodeLoop::Preempt(Slot& slot) {
@@ -483,9 +377,7 @@ void DecodeLoop::NoteWork(const std::vector<Share>& plan, std::chrono::duration<
     else if (slots_[share.slot].n_prompt_left() > 0) n_prompt += share.n_tokens;
   }
   const double prefill_seconds = elapsed.count() * n_prompt / static_cast<double>(static_cast<uint64_t>(batch_.size()) - n_idle);
-  const auto n_ubatches = CountUbatches(batch_.sequences(), context_.n_ubatch(), context_.has_streams());
-  scheduler_.NoteStep(batch_.size(), elapsed);
-  step_cost_.Note(n_ubatches, batch_.size(), elapsed.count());
+  const auto n_ubatches = planner_.NoteStep(batch_, elapsed);
   counters_.Change([&](Counts& counts) {
     counts.n_steps++;
     counts.n_ubatches += static_cast<uint64_t>(n_ubatches);
@@ -496,10 +388,10 @@ void DecodeLoop::NoteWork(const std::vector<Share>& plan, std::chrono::duration<
   });
 }
 
-void DecodeLoop::NoteDecoded(const std::vector<Share>& plan) {
+void DecodeLoop::NoteDecoded(const StepPlan& plan) {
   const auto* tokens = batch_.get().token;
-  const double overhead = Overhead(plan);
-  for (const auto& share : plan) {
+  const double overhead = planner_.Overhead(plan, batch_);
+  for (const auto& share : plan.shares) {
     auto& slot = slots_[share.slot];
     if (share.is_idle) {
       slots_.RollBack(slot);
@@ -519,7 +411,7 @@ void DecodeLoop::ScorePrompts(const std::vector<Share>& plan) {
   for (const auto& share : plan) {
     auto& slot = slots_[share.slot];
     const int32_t first = std::exchange(next, next + share.n_tokens);
-    if (share.is_idle || !IsScored(*slot.sequence)) continue;
+    if (share.is_idle || !slot.sequence->IsPromptScored()) continue;
     FailOnError(slot, [&] { ScorePrompt(slot, first, share.n_tokens); });
   }
 }
@@ -601,7 +493,7 @@ void DecodeLoop::RollBack(const std::vector<Share>& plan) {
 void DecodeLoop::PreemptYoungest(const std::vector<Share>& plan) {
   RollBack(plan);
   if (slots_.ForgetFree()) return;
-  if (auto* victim = FindVictim()) return Preempt(*victim);
+  if (auto* victim = slots_.FindVictim()) return Preempt(*victim);
   auto& slot = slots_[plan.front().slot];
   Fail(slot, ErrorCode::kNoRoom, Fault::kOverload, "the context has no room left");
   slots_.Forget(slot);
@@ -617,7 +509,9 @@ void DecodeLoop::FailAll(const std::string& message) {
 std::unique_ptr<Sequence> DecodeLoop::Release(Slot& slot) {
   auto& sequence = *slot.sequence;
   // What was charged for the prompt and is not computed.
-  const int64_t n_missing = std::exchange(sequence.n_charged, 0) > 0 && !sequence.HasNextToken() ? slot.n_prompt_left() : 0;
+  const auto n_charged = std::exchange(sequence.n_charged, 0);
+  const auto n_missing = sequence.HasNextToken() ? 0 : std::min<int64_t>(n_charged, slot.n_prompt_left());
+  sequence.n_refunded += n_missing;
   if (n_missing > 0) Charge(sequence, -static_cast<double>(n_missing));
   shares_.End(sequence.terms().tenant);
   return slots_.Release(slot);

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/llama/schedule/ubatches.h"
+#include "core/llama/loop/ubatches.h"
 
 namespace aana::llama {
 

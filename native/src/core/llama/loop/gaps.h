@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/llama/schedule/scheduler.h"
+#include "core/llama/loop/scheduler.h"
 
 namespace aana::llama {
 

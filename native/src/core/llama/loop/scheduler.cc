@@ -1,4 +1,4 @@
-#include "core/llama/schedule/scheduler.h"
+#include "core/llama/loop/scheduler.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "core/llama/prompt/call_grammar.h"
+#include "core/llama/tools/call_grammar.h"
 
 #include <string_view>
 

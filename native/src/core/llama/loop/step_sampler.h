@@ -14,8 +14,8 @@
 #include "core/llama/event.h"
 #include "core/llama/model/model.h"
 #include "core/llama/sampling/sampler.h"
-#include "core/llama/sampling/thread_choice.h"
-#include "core/llama/sampling/thread_team.h"
+#include "core/llama/threads/thread_choice.h"
+#include "core/llama/threads/thread_team.h"
 #include "core/llama/schedule/sequence.h"
 
 namespace aana::llama {

@@ -1,9 +1,9 @@
-#include "core/llama/schedule/step_sampler.h"
+#include "core/llama/loop/step_sampler.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "core/llama/sampling/thread_time.h"
+#include "core/llama/threads/thread_time.h"
 
 namespace aana::llama {
 

@@ -1,4 +1,4 @@
-#include "core/llama/prompt/argument_grammar.h"
+#include "core/llama/tools/argument_grammar.h"
 
 #include <json-schema-to-grammar.h>
 #include <json.h>
