@@ -7,6 +7,12 @@ export {
 } from './audio/audio-answer.ts';
 export { AUDIO_BLAME, transcriptionParams, translationParams } from './audio/audio-call.ts';
 export { audioBytes, audioOfInput, audioOfMessages, type AudioPart } from './audio/audio-input.ts';
+export {
+  checkReferenceLength,
+  referencesBlame,
+  type SpeakerReference,
+  speakerReferences,
+} from './audio/known-speakers.ts';
 export { diarizedEvents, TranscriptionEvent, TranscriptionEvents } from './audio/audio-events.ts';
 export {
   TRANSCRIPTION_FIELDS,

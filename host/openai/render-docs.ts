@@ -131,6 +131,7 @@ for await (const event of stream) if (event.type === 'transcript.text.delta') pr
 \`\`\`
 
 - \`diarized_json\` says who speaks: \`A\`, \`B\` and so on. It needs a \`SpeakerDiarizationDeployment\`, too. A stream of it has the segments when all of them are known.
+- \`known_speaker_names\` and \`known_speaker_references\` give up to four people their names: each reference is a data URL with 2 to 10 s of speech of one person alone. References are compared by the [deployment's threshold](deployments.md#known-speakers). They count as text of the form, so all of them together may have \`limits.max_json_bytes\`.
 - Segments of \`verbose_json\` have all keys of OpenAI's, because typed clients need them. \`tokens\` are those of the text, without those of times; \`temperature\` is that of the request; \`seek\` is \`start\` in hundredths of a second.
 - \`include: ['logprobs']\` tells the tokens of \`json\`, as a whole and in the events of a stream. Their bytes, joined, are the text. A token is scored among the tokens that could follow, so those that are never chosen have no share.
 - \`usage\` has the seconds of the audio, rounded up. Events of streams have no \`usage\`.

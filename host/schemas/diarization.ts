@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { TimeInterval } from './asr.ts';
+import { AudioReference, TimeInterval } from './asr.ts';
 import { absent } from './fields.ts';
 
 const MOST_SPEAKERS = 100;
@@ -32,10 +32,37 @@ export const SpeakerDiarizationParams = z
   );
 export type SpeakerDiarizationParams = z.infer<typeof SpeakerDiarizationParams>;
 
+const MOST_KNOWN_SPEAKERS = 16;
+const LONGEST_NAME = 100;
+
+/** A speaker whose voice is known. */
+export const KnownSpeaker = z.strictObject({
+  name: z
+    .string()
+    .check(
+      z.minLength(1),
+      z.maxLength(LONGEST_NAME),
+      z.regex(/^(?=.*\S)\P{Cc}*$/u, 'A name has a character that is seen, and no line breaks or control characters.'),
+      z.describe('Name of the speaker in the result, instead of a number.'),
+    ),
+  audio: AudioReference.check(z.describe('Speech of this person alone, at most 30 s. Some seconds are enough.')),
+});
+export type KnownSpeaker = z.infer<typeof KnownSpeaker>;
+
+/** Speakers whose voices are known, with different names. */
+export const KnownSpeakers = z
+  .array(KnownSpeaker)
+  .check(z.maxLength(MOST_KNOWN_SPEAKERS))
+  .check(
+    z.refine((speakers) => new Set(speakers.map(({ name }) => name)).size === speakers.length, {
+      message: 'The names must differ.',
+    }),
+  );
+
 /** A time in which one speaker speaks. */
 export const SpeakerDiarizationSegment = z.strictObject({
   time_interval: TimeInterval,
-  speaker: z.string().check(z.describe('Name of the speaker: `SPEAKER_00` is the first one who speaks.')),
+  speaker: z.string().check(z.describe('Name of a known speaker. Otherwise `SPEAKER_00` is the first one who speaks.')),
 });
 export type SpeakerDiarizationSegment = z.infer<typeof SpeakerDiarizationSegment>;
 

@@ -11,7 +11,7 @@ import { ModelStore } from '../../models/index.ts';
 import { SpeakerDiarizationOutput } from '../../schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { unlessOffline } from '../../test/helpers/media/clips.ts';
-import { conversation, type Part, voiceSamples } from '../../test/helpers/media/conversations.ts';
+import { conversation, type Part, type Voice, voiceSamples } from '../../test/helpers/media/conversations.ts';
 import { diarizationErrorRate } from '../../test/helpers/media/diarization-errors.ts';
 import { speechPath } from '../../test/helpers/media/media.ts';
 import { skip } from '../../test/skip.ts';
@@ -42,6 +42,15 @@ const diarize = async (channels: readonly Float32Array[], params = {}, signal?: 
   SpeakerDiarizationOutput.parse(
     await diarization.call('diarize', { audio: await files.write(...channels), params }, { signal }),
   ).segments;
+
+/** Diarizes with known speakers, whose names have recordings. */
+async function diarizeKnown(samples: Float32Array, known: Readonly<Record<string, Float32Array>>) {
+  const known_speakers = await Promise.all(
+    Object.entries(known).map(async ([name, voice]) => ({ name, audio: await files.write(voice) })),
+  );
+  const args = { audio: await files.write(samples), params: { exclusive: false }, known_speakers };
+  return SpeakerDiarizationOutput.parse(await diarization.call('diarize', args)).segments;
+}
 
 /** Four men and two women, with interruptions. */
 const DISCUSSION: readonly Part[] = [
@@ -131,6 +140,34 @@ else {
     );
   });
 
+  Diarization('speakers with a known voice have its name, and the others are numbered', async () => {
+    const seconds = (voice: Voice, from: number, to: number): Float32Array =>
+      (voices.get(voice) ?? speech).slice(from * 16_000, to * 16_000);
+    // No part of a reference is in the conversation.
+    const { samples, turns } = conversation(voices, [
+      ['rainbow', 0, 0, 6],
+      ['country', 0.2, 0, 4.5],
+      ['snack', 0.4, 0, 3.5],
+      ['rainbow', -0.5, 2, 6],
+      ['snack', 0.3, 1, 3.5],
+    ]);
+    const heard = await diarizeKnown(samples, {
+      Rainer: seconds('rainbow', 6.5, 9.5),
+      Absent: seconds('nature', 0, 5),
+      'Ms Snack': seconds('snack', 4, 6.5),
+    });
+    const renamed = { rainbow: 'Rainer', snack: 'Ms Snack', country: 'SPEAKER_00' } as Record<string, string>;
+    assert.equal(new Set(heard.map(({ speaker }) => speaker)), new Set(Object.values(renamed)));
+    for (const { start, end, speaker } of turns) {
+      const middle = (start + end) / 2;
+      const active = heard.filter(({ time_interval: at }) => at.start <= middle && middle < at.end);
+      assert.ok(
+        active.some((one) => one.speaker === renamed[speaker]),
+        `${renamed[speaker]} speaks at ${middle} s`,
+      );
+    }
+  });
+
   Diarization('channels are mixed', async () => {
     const one = voices.get('rainbow') ?? speech;
     const later = new Float32Array(one.length + speech.length);
@@ -190,6 +227,35 @@ for (const [what, channels] of [
 
 Diarization('very loud samples are no failure', async () => {
   await diarize([speech.map((value) => value * 1e6)]);
+});
+
+for (const [what, known, message] of [
+  ['silence', new Float32Array(48_000), /known_speakers\[0\]\.audio: no voice is heard in the audio of Ada/],
+  ['10 ms', NOISE.subarray(0, 160), /no voice is heard/],
+  ['a minute', new Float32Array(960_000), /the audio of Ada has 60\.0 s; it may have at most 30 s/],
+] as const)
+  Diarization(`a known voice that is ${what} is the fault of the caller`, async () => {
+    const error = await failure(diarizeKnown(speech, { Ada: known }));
+    assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
+    assert.match(error.message, message);
+  });
+
+Diarization('known speakers with one name, without a name and with control characters are refused', async () => {
+  const audio = await files.write(speech);
+  for (const known_speakers of [
+    [
+      { name: 'Ada', audio },
+      { name: 'Ada', audio },
+    ],
+    [{ name: ' ', audio }],
+    [{ name: 'Ada\nB', audio }],
+    [{ name: 'Ada' }],
+    Array.from({ length: 17 }, (_, n) => ({ name: `${n}`, audio })),
+  ]) {
+    const error = await failure(diarization.call('diarize', { audio, known_speakers }));
+    assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
+    assert.match(error.message, /known_speakers/);
+  }
 });
 
 for (const value of [NaN, Infinity])

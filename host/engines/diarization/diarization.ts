@@ -5,10 +5,16 @@ import { AanaError } from '../../core/errors.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import { type AudioReference, type SpeakerDiarizationOutput, SpeakerDiarizationParams } from '../../schemas/index.ts';
-import { diarize } from './diarize.ts';
-import { MonoAudio } from './mono-audio.ts';
+import {
+  type AudioReference,
+  type KnownSpeaker,
+  type SpeakerDiarizationOutput,
+  SpeakerDiarizationParams,
+} from '../../schemas/index.ts';
+import { diarize, voiceOf } from './diarize.ts';
+import { MonoAudio, SAMPLE_RATE } from './mono-audio.ts';
 import { Networks } from './networks.ts';
+import type { Voice } from './known-voices.ts';
 import { exclusiveTurns, speakerNames } from './speaker-turns.ts';
 
 /** The configuration of a replica, made by `deployments/builtin/speech/speaker-diarization-deployment.ts`. */
@@ -33,6 +39,8 @@ interface Progress {
 
 /** Progress is reported in steps of this size. */
 const PROGRESS_STEP = 0.01;
+/** Most seconds of the audio of a known speaker. */
+const LONGEST_KNOWN_S = 30;
 
 export async function start(spec: DiarizationSpec, { artifactPath }: StartContext): Promise<Implementation> {
   const networks = await Networks.load(spec.runtime_path, spec.segmentation_path, spec.embedding_path, spec.threads);
@@ -77,13 +85,18 @@ class Diarization {
   ): Promise<SpeakerDiarizationOutput> {
     const params = SpeakerDiarizationParams.parse(args['params'] ?? {});
     const { threshold, min_duration_on: minDurationOn, min_duration_off: minDurationOff } = this.#settings;
+    const knownSpeakers = (args['known_speakers'] ?? []) as readonly KnownSpeaker[];
     this.running += 1;
     try {
+      const known: Voice[] = [];
+      for (const [index, speaker] of knownSpeakers.entries())
+        known.push(await this.#knownVoice(speaker, index, signal));
       await using audio = await MonoAudio.open(args['audio'] as AudioReference, this.#artifactPath);
       const turns = await diarize(audio, this.#networks, {
         threshold: params.threshold ?? threshold,
         minSpeakers: params.min_speakers ?? 1,
         maxSpeakers: params.max_speakers ?? Infinity,
+        known,
         minDurationOn,
         minDurationOff,
         signal,
@@ -93,7 +106,10 @@ class Diarization {
         },
       });
       const given = params.exclusive ? exclusiveTurns(turns) : turns;
-      const names = speakerNames(given);
+      const names = speakerNames(
+        given,
+        knownSpeakers.map(({ name }) => name),
+      );
       return {
         segments: given.map(({ start, end, speaker }) => ({
           time_interval: { start: rounded(start), end: rounded(end) },
@@ -109,6 +125,21 @@ class Diarization {
     } finally {
       this.running -= 1;
     }
+  }
+
+  /** Returns the voice of a known speaker. Throws `ValidationError` for audio that is too long or has no speech. */
+  async #knownVoice({ name, audio: reference }: KnownSpeaker, index: number, signal: AbortSignal): Promise<Voice> {
+    await using audio = await MonoAudio.open(reference, this.#artifactPath);
+    const seconds = audio.length / SAMPLE_RATE;
+    if (seconds > LONGEST_KNOWN_S)
+      throw wrongReference(
+        index,
+        `the audio of ${name} has ${seconds.toFixed(1)} s; it may have at most ${LONGEST_KNOWN_S} s`,
+      );
+    const voice = await voiceOf(audio, this.#networks, signal);
+    if (voice.length === 0)
+      throw wrongReference(index, `no voice is heard in the audio of ${name}; it needs a second or more of speech`);
+    return voice;
   }
 
   async *diarizeStream(args: Record<string, unknown>, { signal, progress }: CallContext): AsyncGenerator<Progress> {
@@ -140,3 +171,10 @@ class Diarization {
 
 /** Times are given in milliseconds, because a frame has 17 of them. */
 const rounded = (second: number): number => Math.round(second * 1000) / 1000;
+
+function wrongReference(index: number, msg: string): AanaError {
+  const loc = ['known_speakers', index, 'audio'];
+  return new AanaError('ValidationError', 'invalid-input', `known_speakers[${index}].audio: ${msg}`, {
+    data: [{ type: 'value_error', loc, msg, input: null }],
+  });
+}

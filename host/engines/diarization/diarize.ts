@@ -1,4 +1,5 @@
 import { centroid, clusterVectors, cosine, similaritiesOf } from './clusters.ts';
+import { matchKnown, type Voice } from './known-voices.ts';
 import { type MonoAudio, SAMPLE_RATE } from './mono-audio.ts';
 import { FRAME_SAMPLES, type Networks, WINDOW_FRAMES, WINDOW_SAMPLES } from './networks.ts';
 import { joinTurns, type Turn, type TurnLimits } from './speaker-turns.ts';
@@ -9,6 +10,8 @@ export interface DiarizeOptions extends TurnLimits {
   readonly threshold: number;
   readonly minSpeakers: number;
   readonly maxSpeakers: number;
+  /** Voices of known speakers, as `voiceOf` returns them. */
+  readonly known: readonly Voice[];
   readonly signal: AbortSignal;
   /** Called after each step with the part that is done, 0 to 1. */
   readonly onStep: (done: number) => void;
@@ -34,8 +37,18 @@ interface Piece extends Run {
   readonly isStrong: boolean;
 }
 
+type Steps = Pick<DiarizeOptions, 'signal' | 'onStep'>;
+
+/** Returns the voice of an audio in which one person speaks. It has no vectors if hardly any speech is heard. */
+export async function voiceOf(audio: MonoAudio, networks: Networks, signal: AbortSignal): Promise<Voice> {
+  const steps = { signal, onStep: () => {} };
+  const tracks = await trackVoices(audio, networks, steps);
+  const pieces = await embedPieces(audio, networks, tracks, steps);
+  return pieces.flatMap(({ vector, isStrong }) => (vector && isStrong ? [vector] : []));
+}
+
 /**
- * Returns who speaks when. Speakers are numbered from 0. The same audio has the same answer. Of the audio only a few bytes
+ * Returns who speaks when. Speakers have the numbers of the known voices, and others follow. The same audio has the same answer. Of the audio only a few bytes
  * for each frame of 17 ms are kept, and one vector for each piece of speech.
  */
 export async function diarize(audio: MonoAudio, networks: Networks, options: DiarizeOptions): Promise<Turn[]> {
@@ -73,11 +86,7 @@ const AUDIBLE = 0.002;
 
 const isAudible = (samples: Float32Array): boolean => samples.some((value) => Math.abs(value) > AUDIBLE);
 
-async function trackVoices(
-  audio: MonoAudio,
-  networks: Networks,
-  { signal, onStep }: DiarizeOptions,
-): Promise<VoiceTracks> {
+async function trackVoices(audio: MonoAudio, networks: Networks, { signal, onStep }: Steps): Promise<VoiceTracks> {
   const tracks = new VoiceTracks(Math.ceil(audio.length / FRAME_SAMPLES));
   const last = Math.max(0, tracks.frames - WINDOW_FRAMES);
   for (let next = 0; tracks.frames > 0;) {
@@ -96,7 +105,7 @@ async function embedPieces(
   audio: MonoAudio,
   networks: Networks,
   tracks: VoiceTracks,
-  { signal, onStep }: DiarizeOptions,
+  { signal, onStep }: Steps,
 ): Promise<Piece[]> {
   const parts = tracks.runs().flatMap(inPieces);
   const pieces: Piece[] = [];
@@ -144,14 +153,17 @@ async function speakersOf(pieces: readonly Piece[], options: DiarizeOptions): Pr
   });
   const speakers: (number | undefined)[] = pieces.map(() => undefined);
   for (const [at, cluster] of clusters.entries()) speakers[clustered[at] ?? 0] = cluster;
-  const centroids = Array.from({ length: Math.max(0, ...clusters.map((cluster) => cluster + 1)) }, (_, cluster) =>
-    centroid(clustered.filter((_piece, at) => clusters[at] === cluster).map(vectorOf)),
+  const voices = Array.from({ length: Math.max(0, ...clusters.map((cluster) => cluster + 1)) }, (_, cluster) =>
+    clustered.filter((_piece, at) => clusters[at] === cluster).map(vectorOf),
   );
+  const centroids = voices.map(centroid);
   for (const at of indexes) {
     if (speakers[at] !== undefined) continue;
     speakers[at] = nearest(vectorOf(at), centroids, speakersBeside(at, pieces, speakers));
   }
-  return speakers;
+  const { known, threshold } = options;
+  const matches = matchKnown(voices, known, threshold);
+  return speakers.map((cluster) => (cluster === undefined ? undefined : (matches[cluster] ?? known.length + cluster)));
 }
 
 /** Returns the speakers of the pieces that are at the same time on other tracks. */

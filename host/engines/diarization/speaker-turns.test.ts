@@ -32,4 +32,16 @@ Turns('name the speakers in the order in which they begin', () => {
   );
 });
 
+Turns('name known speakers, whose names no other speaker gets', () => {
+  assert.equal(
+    [...speakerNames([turn(0, 1, 2), turn(1, 2, 1), turn(2, 3, 3)], ['Ada', 'SPEAKER_01'])],
+    [
+      [0, 'Ada'],
+      [1, 'SPEAKER_01'],
+      [2, 'SPEAKER_00'],
+      [3, 'SPEAKER_02'],
+    ],
+  );
+});
+
 Turns.run();

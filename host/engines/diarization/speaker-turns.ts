@@ -45,10 +45,18 @@ export function exclusiveTurns(turns: readonly Turn[]): Turn[] {
   return exclusive;
 }
 
-/** Returns the names of speakers, numbered in the order of their first turns. */
-export function speakerNames(turns: readonly Turn[]): ReadonlyMap<number, string> {
-  const names = new Map<number, string>();
-  for (const { speaker } of turns)
-    if (!names.has(speaker)) names.set(speaker, `SPEAKER_${String(names.size).padStart(2, '0')}`);
+/**
+ * Returns the names of speakers. The first ones have the known names; the others are numbered in the order of their first
+ * turns.
+ */
+export function speakerNames(turns: readonly Turn[], known: readonly string[] = []): ReadonlyMap<number, string> {
+  const names = new Map<number, string>(known.entries());
+  let next = 0;
+  const unusedNumber = (): string => {
+    const name = `SPEAKER_${String(next).padStart(2, '0')}`;
+    next += 1;
+    return known.includes(name) ? unusedNumber() : name;
+  };
+  for (const { speaker } of turns) if (!names.has(speaker)) names.set(speaker, unusedNumber());
   return names;
 }

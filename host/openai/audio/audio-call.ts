@@ -27,9 +27,6 @@ export function transcriptionParams(request: TranscriptionRequest): Record<strin
     throw invalidValue('response_format', `a stream has the forms ${STREAMED_FORMATS.join(', ')}`);
   if (includesLogprobs(request) && format !== 'json')
     throw invalidValue('include', 'logprobs needs response_format to be json');
-  for (const name of ['known_speaker_names', 'known_speaker_references'] as const)
-    if (request[name]?.length)
-      throw unsupported(name, 'voices are not compared with references; the answer names speakers A, B and so on');
   refuseVadSettings(request.chunking_strategy);
   return {
     ...sharedParams(request),

@@ -6,6 +6,9 @@ const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(
 /** Characters that a prompt of Whisper can have. */
 const MAX_PROMPT = 4000;
 
+/** Speakers that a request may name, as in OpenAI's API. */
+const MAX_KNOWN_SPEAKERS = 4;
+
 const shared = {
   file: z
     .string()
@@ -57,8 +60,12 @@ export const TranscriptionRequest = z.object({
   include: optional(z.array(z.literal('logprobs'))).describe(
     '`logprobs` tells the tokens of the text with their log-probabilities. For `json`.',
   ),
-  known_speaker_names: optional(z.array(z.string())).describe('Refused, because voices are not compared with others.'),
-  known_speaker_references: optional(z.array(z.string())).describe('Refused, like `known_speaker_names`.'),
+  known_speaker_names: optional(z.array(z.string()).max(MAX_KNOWN_SPEAKERS)).describe(
+    'Names of up to four people, which take the places of letters in `diarized_json` where their voices are heard.',
+  ),
+  known_speaker_references: optional(z.array(z.string()).max(MAX_KNOWN_SPEAKERS)).describe(
+    'The voice of each name: a data URL with 2 to 10 s of speech of this person alone, such as `data:audio/wav;base64,…`.',
+  ),
   chunking_strategy: optional(z.union([z.literal('auto'), ServerVad])).describe(
     '`auto` or `{type: server_vad}`. Speech is always found first, with the thresholds of the server; others are refused.',
   ),

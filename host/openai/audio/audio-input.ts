@@ -73,7 +73,7 @@ function audioIn(part: InputPart): { readonly key: string; readonly data: string
 }
 
 /** Returns the bytes of audio. Throws `InvalidParameter` for data that is not base64. */
-export function audioBytes({ param, data }: AudioPart): Buffer {
+export function audioBytes({ param, data }: Pick<AudioPart, 'param' | 'data'>): Buffer {
   const bytes = Buffer.from(data, 'base64');
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
   // Node skips what is no base64, so fewer bytes than expected come out. A pattern would take longer.

@@ -5,14 +5,24 @@ const LETTERS = 26;
 
 /**
  * Returns a transcript, which has the times of words, in segments of one speaker. The speakers are `A`, `B` and so on in
- * the order in which they begin, as in OpenAI's API.
+ * the order in which they begin, as in OpenAI's API. Speakers with a `known` name keep it, and no other one gets it.
  */
-export function diarized(transcript: AsrOutput, speech: SpeakerDiarizationOutput): AsrOutput {
+export function diarized(
+  transcript: AsrOutput,
+  speech: SpeakerDiarizationOutput,
+  known: readonly string[] = [],
+): AsrOutput {
   const { segments } = withSpeakers(transcript, speech);
-  const names = new Map<string, string>();
+  const names = new Map<string, string>(known.map((name) => [name, name]));
+  let next = 0;
+  const unusedLetters = (): string => {
+    const name = letters(next);
+    next += 1;
+    return known.includes(name) ? unusedLetters() : name;
+  };
   const nameOf = (speaker: string | null): string | null => {
     if (speaker === null) return null;
-    const name = names.get(speaker) ?? letters(names.size);
+    const name = names.get(speaker) ?? unusedLetters();
     names.set(speaker, name);
     return name;
   };

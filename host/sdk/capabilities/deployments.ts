@@ -121,9 +121,17 @@ export class VadDeployment extends Deployment {
 
 /** Speaker diarization. */
 export class DiarizationDeployment extends Deployment {
-  /** Finds who speaks when. Audio without speech has no segments. */
-  diarize(audio: Audio, params?: Partial<SpeakerDiarizationParams> | null): SpeakerDiarizationOutput {
-    const answer = this.call<SpeakerDiarizationOutput>('diarize', withoutAbsent({ audio, params }));
+  /**
+   * Finds who speaks when. Audio without speech has no segments. A speaker whose voice is that of one of `knownSpeakers`
+   * has this one's name; its audio is at most 30 s of the person alone.
+   */
+  diarize(
+    audio: Audio,
+    params?: Partial<SpeakerDiarizationParams> | null,
+    knownSpeakers?: readonly { readonly name: string; readonly audio: Audio }[] | null,
+  ): SpeakerDiarizationOutput {
+    const args = withoutAbsent({ audio, params, known_speakers: knownSpeakers });
+    const answer = this.call<SpeakerDiarizationOutput>('diarize', args);
     return typed(SpeakerDiarizationOutput, answer);
   }
 }

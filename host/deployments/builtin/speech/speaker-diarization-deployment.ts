@@ -1,7 +1,12 @@
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 import { AanaError } from '../../../core/errors.ts';
-import { AudioReference, SpeakerDiarizationOutput, SpeakerDiarizationParams } from '../../../schemas/index.ts';
+import {
+  AudioReference,
+  KnownSpeakers,
+  SpeakerDiarizationOutput,
+  SpeakerDiarizationParams,
+} from '../../../schemas/index.ts';
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
 import type { PrepareContext } from '../../class/deployment-definition.ts';
@@ -47,7 +52,13 @@ const USEFUL_THREADS = 4;
 /** Memory of the runtime and of the largest clustering. */
 const WORKING_BYTES = 200_000_000;
 
-const input = z.strictObject({ audio: AudioReference, params: z.optional(z.nullable(SpeakerDiarizationParams)) });
+const input = z.strictObject({
+  audio: AudioReference,
+  params: z.optional(z.nullable(SpeakerDiarizationParams)),
+  known_speakers: z
+    .optional(z.nullable(KnownSpeakers))
+    .describe('Speakers whose voices are known. The others are numbered.'),
+});
 
 /** Says who speaks when. */
 export const SpeakerDiarizationDeployment = defineDeployment({

@@ -1,5 +1,3 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Context } from 'koa';
 import { AccessError } from '../../../../access/index.ts';
 import {
@@ -14,10 +12,8 @@ import {
 } from '../../../../openai/index.ts';
 import type { AsrOutput } from '../../../../schemas/index.ts';
 import { allowedModels } from '../../../guards/allowed-models.ts';
-import { fromFormidable } from '../../../request/form/form-failures.ts';
-import { makeUploadDir } from '../../../request/form/uploads.ts';
 import { tooLarge } from '../../../request/too-large.ts';
-import { openSound } from './open-sound.ts';
+import { openSoundBytes } from './open-sound.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
 /** Returns the bytes that audio may add to the JSON of a request. */
@@ -100,23 +96,12 @@ interface Transcribing {
 function transcribe(
   { param }: AudioPart,
   bytes: Buffer,
-  { models, deployment, context, options: { openai, limits, tempDir } }: Transcribing,
+  { models, deployment, context, options }: Transcribing,
 ): Promise<string> {
   const blame = { VideoReadingException: param, AudioReadingException: param, MediaTooLongException: param };
   return blaming(blame, async () => {
-    const [, folder] = await makeUploadDir({ tempDir }).catch((error: unknown) => {
-      throw fromFormidable(error, limits);
-    });
-    try {
-      const path = join(folder, 'audio');
-      await writeFile(path, bytes).catch((error: unknown) => {
-        throw fromFormidable(error, limits);
-      });
-      await using audio = await openSound({ path, bytes: bytes.length }, openai, context.signal);
-      const output = await models.call(deployment, 'transcribe', { audio, params: {} }, context);
-      return (output as AsrOutput).transcription.text.trim();
-    } finally {
-      await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
-    }
+    await using audio = await openSoundBytes(bytes, options, context.signal);
+    const output = await models.call(deployment, 'transcribe', { audio, params: {} }, context);
+    return (output as AsrOutput).transcription.text.trim();
   });
 }

@@ -7,8 +7,10 @@ import {
   deploymentFor,
   diarized,
   diarizedEvents,
+  referencesBlame,
   resolveModel,
   type RunContext,
+  speakerReferences,
   TRANSCRIPTION_FIELDS,
   transcriptionAnswer,
   TranscriptionEvents,
@@ -23,6 +25,7 @@ import { allowedModels } from '../../../guards/allowed-models.ts';
 import { serveRoute } from '../../serve-route.ts';
 import { sendEvents } from '../event-stream.ts';
 import { type FormRequest, formRequests } from '../form-request.ts';
+import { type OpenedReferences, openReferences } from './open-references.ts';
 import { openSound } from './open-sound.ts';
 import type { OpenedAudio } from '../openai-options.ts';
 import { type OpenAiHttpOptions, withinTime } from '../openai-request.ts';
@@ -45,19 +48,28 @@ function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
     const isDiarized = request.response_format === 'diarized_json';
     const diarizer = isDiarized ? deploymentFor(models, 'diarization', 'response_format').name : undefined;
 
-    const transcribe = async (audio: OpenedAudio, context: RunContext): Promise<AsrOutput> => {
+    const references = speakerReferences(request);
+    const names = references.map((speaker) => speaker.name);
+
+    const transcribe = async (
+      audio: OpenedAudio,
+      { speakers }: OpenedReferences,
+      context: RunContext,
+    ): Promise<AsrOutput> => {
       const transcript = (await models.call(name, 'transcribe', { audio, params }, context)) as AsrOutput;
       if (diarizer === undefined || transcript.segments.length === 0) return transcript;
-      const speech = await models.call(diarizer, 'diarize', { audio }, context);
-      return diarized(transcript, speech as SpeakerDiarizationOutput);
+      const args = { audio, known_speakers: speakers };
+      const speech = await blaming(referencesBlame(references), () => models.call(diarizer, 'diarize', args, context));
+      return diarized(transcript, speech as SpeakerDiarizationOutput, names);
     };
 
     return await withAudio(ctx, form, options, async (audio, context) => {
+      await using known = await openReferences(references, options, context.signal);
       if (request.stream !== true)
-        return bodyOf(ctx, transcriptionAnswer(request, await transcribe(audio, context), audio));
+        return bodyOf(ctx, transcriptionAnswer(request, await transcribe(audio, known, context), audio));
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
-        if (isDiarized) return await send(diarizedEvents(await transcribe(audio, context)));
+        if (isDiarized) return await send(diarizedEvents(await transcribe(audio, known, context)));
         const events = new TranscriptionEvents(request);
         const values = models.stream(name, 'transcribe_stream', { audio, params }, context);
         await drained(values, (batch) => send((batch as AsrOutput[]).flatMap((output) => events.of(output))));
