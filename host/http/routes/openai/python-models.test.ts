@@ -10,10 +10,12 @@ import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from '../../..
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { pythonPackages } from '../../../test/helpers/installed-packages.ts';
+import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { realtimePcm } from '../../sockets/realtime/fixtures/realtime-client.ts';
 import { SocketClient } from '../../sockets/fixtures/socket-client.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
+import { jsonl, lineOf } from './fixtures/batch-inputs.ts';
 
 const Models = suite('answers for OpenAI’s package for Python');
 const VERSION = '3.54.0';
@@ -138,6 +140,61 @@ Models('are valid for transcription sessions', async () => {
   client.socket.terminate();
   assert.is(new Set(client.messages.map(({ type }) => type)).size, 12, 'the kinds of events');
   await check(['realtime.RealtimeServerEvent', ...client.messages.map((message) => JSON.stringify(message))]);
+});
+
+const get = async (path: string): Promise<string> => (await fetch(at.url + path)).text();
+
+async function storedFile(content: string): Promise<string> {
+  const form = new FormData();
+  form.append('purpose', 'batch');
+  form.append('expires_after[anchor]', 'created_at');
+  form.append('expires_after[seconds]', '3600');
+  form.append('file', new Blob([content]), 'requests.jsonl');
+  return (await fetch(`${at.url}/v1/files`, { method: 'POST', body: form })).text();
+}
+
+/** Creates a batch of a file. Returns its first state, what `change` answers, and its last state. */
+async function batchOf(
+  content: string,
+  change: (id: string) => Promise<string[]> = async () => [],
+): Promise<readonly string[]> {
+  const request = { endpoint: '/v1/chat/completions', completion_window: '24h', metadata: { topic: 'tales' } };
+  const made = await post('/v1/batches', { ...request, input_file_id: idOf(await storedFile(content)) });
+  const changed = await change(idOf(made));
+  let last = '';
+  await until(async () => {
+    last = await get(`/v1/batches/${idOf(made)}`);
+    return /"status":"(completed|failed|cancelled)"/.test(last);
+  });
+  return [made, ...changed, last];
+}
+
+const idOf = (json: string): string => (JSON.parse(json) as { id: string }).id;
+
+const partsOf = (list: string): string[] =>
+  (JSON.parse(list) as { data: object[] }).data.map((one) => JSON.stringify(one));
+
+Models('are valid for files and batches', async () => {
+  const file = await storedFile('{}');
+  const lines = [lineOf('good', DIALOG), lineOf('wrong', { ...DIALOG, temperature: 7 })];
+  const answered = await batchOf(jsonl(lines));
+  const refused = await batchOf('no JSON\n');
+  const many = jsonl(Array.from({ length: 200 }, (_, n) => lineOf(`line-${n}`, { ...DIALOG, max_tokens: 40 })));
+  const cancelled = await batchOf(many, async (id) => [await post(`/v1/batches/${id}/cancel`, {})]);
+  assert.equal(
+    [answered, refused, cancelled].map((states) => (JSON.parse(states.at(-1)!) as { status: string }).status),
+    ['completed', 'failed', 'cancelled'],
+  );
+  const { output_file_id: output } = JSON.parse(answered.at(-1)!) as { output_file_id: string };
+  const { response } = JSON.parse(await get(`/v1/files/${output}/content`)) as { response: { body: object } };
+  const [files, batches] = [partsOf(await get('/v1/files')), partsOf(await get('/v1/batches'))];
+  assert.is(batches.length, 3);
+  await check(
+    ['FileObject', file, await get(`/v1/files/${idOf(file)}`), ...files],
+    ['Batch', ...answered, ...refused, ...cancelled, ...batches],
+    ['chat.ChatCompletion', JSON.stringify(response.body)],
+    ['FileDeleted', await (await fetch(`${at.url}/v1/files/${idOf(file)}`, { method: 'DELETE' })).text()],
+  );
 });
 
 Models('are valid for failures', async () => {
