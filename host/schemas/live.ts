@@ -44,6 +44,22 @@ export const LiveTurnParams = z.extend(LiveParams, {
     z.number().check(z.minimum(0.2), z.maximum(60), z.describe('Silence that ends a turn, in seconds.')),
     0.5,
   ),
+  threshold: z._default(
+    z
+      .number()
+      .check(
+        z.minimum(0),
+        z.maximum(1),
+        z.describe('Speech begins above this probability of a voice, and ends 0.15 below it.'),
+      ),
+    0.5,
+  ),
+  prefix_s: z._default(
+    z
+      .number()
+      .check(z.minimum(0), z.maximum(5), z.describe('Audio before its speech that a turn has at most, in seconds.')),
+    0.4,
+  ),
 });
 export type LiveTurnParams = z.infer<typeof LiveTurnParams>;
 

@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AsyncQueue } from '../../core/async/async-queue.ts';
 import type { DeploymentHandle, DeploymentManager } from '../../deployments/index.ts';
-import { LiveResult } from '../../schemas/index.ts';
+import { LiveResult, LiveTurnResult } from '../../schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { SAMPLE_TEXT, speechPath } from '../../test/helpers/media/media.ts';
 import { wordErrors } from '../../test/helpers/media/word-errors.ts';
@@ -67,6 +67,30 @@ Live('gives the words of the speech, partials before finals, and times in order'
   }
   assert.ok(last <= speech.length / 16_000);
   assert.ok(all.every(({ language }) => language === 'en'));
+});
+
+/** Returns where turns begin and end in two seconds of silence, three of speech and two of silence. */
+async function turnsOf(params: object): Promise<{ readonly started: number[]; readonly stopped: number[] }> {
+  const samples = new Float32Array(7 * 16_000);
+  samples.set(speech.subarray(0, 48_000), 32_000);
+  const at = { speech_started: [] as number[], speech_stopped: [] as number[] };
+  for await (const batch of asr.stream('transcribe_turns', { audio: inParts(samples), params }))
+    for (const result of batch.map((value) => LiveTurnResult.parse(value)))
+      if ('at' in result) at[result.type].push(result.at);
+  return { started: at.speech_started, stopped: at.speech_stopped };
+}
+
+Live('turns begin with the audio before their speech that the caller wants', async () => {
+  const long = await turnsOf({ prefix_s: 1.5 });
+  const short = await turnsOf({ prefix_s: 0 });
+  assert.is(long.started.length, 1);
+  assert.ok(Math.abs(short.started[0]! - long.started[0]! - 1.5) < 0.001, JSON.stringify([short, long]));
+  assert.equal(short.stopped, long.stopped);
+});
+
+Live('turns are found above the threshold of the caller', async () => {
+  assert.equal(await turnsOf({ threshold: 1 }), { started: [], stopped: [] });
+  assert.is((await turnsOf({ threshold: 0.05 })).started.length, 1);
 });
 
 Live('takes parts of any length and of each type', async () => {

@@ -11,7 +11,7 @@ import type { Region } from '../speech/speech-regions.ts';
 import { AudioIntake } from './audio-intake.ts';
 import { samplesOf } from './audio-samples.ts';
 import { AudioWindow } from './audio-window.ts';
-import { SpeechTracker } from './speech-tracker.ts';
+import { DETECTION_S, SpeechTracker } from './speech-tracker.ts';
 import { trimPoint, WINDOW_LENGTHS } from './trim-point.ts';
 import { withoutLoops } from './without-loops.ts';
 import { type HeardWord, WordAgreement } from './word-agreement.ts';
@@ -33,7 +33,7 @@ const WAITING_S = 10;
 /** Silence that confirms the words before it. */
 const PAUSE_S = 0.8;
 const LONG_PAUSE_S = 2;
-/** Audio that is kept before and after speech, because its edges are found late. */
+/** Audio that is heard before and after speech, because its edges are found late. */
 const MARGIN_S = 0.4;
 /** A pass over less audio hears nothing. */
 const SHORTEST_PASS_S = 0.3;
@@ -55,7 +55,7 @@ export async function* transcribeLive(
   engine: LiveEngine,
   signal: AbortSignal,
 ): AsyncGenerator<LiveResult, void, undefined> {
-  const stream = new LiveStream(params, engine, { pauseS: PAUSE_S, dropS: LONG_PAUSE_S });
+  const stream = new LiveStream(params, engine, { pauseS: PAUSE_S, dropS: LONG_PAUSE_S, prefixS: MARGIN_S });
   for await (const samples of arriving(audio, signal)) {
     yield* withoutTurns(stream.add(samples));
     signal.throwIfAborted();
@@ -69,11 +69,11 @@ export async function* transcribeLive(
  */
 export async function* transcribeTurns(
   audio: AsyncIterable<unknown>,
-  { silence_s: silenceS, ...params }: StreamParams<LiveTurnParams>,
+  { silence_s: silenceS, prefix_s: prefixS, threshold, ...params }: StreamParams<LiveTurnParams>,
   engine: LiveEngine,
   signal: AbortSignal,
 ): AsyncGenerator<LiveTurnResult, void, undefined> {
-  const stream = new LiveStream(params, engine, { pauseS: silenceS, dropS: silenceS });
+  const stream = new LiveStream(params, engine, { pauseS: silenceS, dropS: silenceS, prefixS, threshold });
   for await (const samples of arriving(audio, signal))
     for (let at = 0; at < samples.length; at += STEP) {
       // A pause ends a turn even if the audio after it has arrived already.
@@ -106,18 +106,22 @@ async function* decoded(audio: AsyncIterable<unknown>): AsyncGenerator<Float32Ar
   for await (const part of audio) yield samplesOf(part);
 }
 
-/** Silences of a stream, in seconds. */
-interface Pauses {
-  /** Confirms the words before it, and ends a turn. */
+/** How a stream finds speech and pauses. */
+interface SpeechLimits {
+  /** Silence that confirms the words before it, and ends a turn, in seconds. */
   readonly pauseS: number;
-  /** After it, the speech before it is dropped, because it no longer helps to hear what follows. */
+  /** After so many seconds of silence the speech before it is dropped, because it no longer helps to hear what follows. */
   readonly dropS: number;
+  /** Seconds before speech that are heard with it. */
+  readonly prefixS: number;
+  /** Probability of a voice above which speech begins. Default: that of the detector. */
+  readonly threshold?: number;
 }
 
 class LiveStream {
   readonly #engine: LiveEngine;
   readonly #params: LiveParams;
-  readonly #pauses: Pauses;
+  readonly #limits: SpeechLimits;
   readonly #window = new AudioWindow(RATE);
   readonly #speechTracker: SpeechTracker;
   readonly #agreement = new WordAgreement();
@@ -128,18 +132,18 @@ class LiveStream {
   #shown = '';
   #isSpeaking = false;
 
-  constructor({ known, ...params }: StreamParams<LiveParams>, engine: LiveEngine, pauses: Pauses) {
+  constructor({ known, ...params }: StreamParams<LiveParams>, engine: LiveEngine, limits: SpeechLimits) {
     this.#engine = engine;
-    this.#speechTracker = new SpeechTracker(engine.voiceDetector);
+    this.#speechTracker = new SpeechTracker(engine.voiceDetector, limits.threshold);
     this.#params = params;
-    this.#pauses = pauses;
+    this.#limits = limits;
     this.#isLanguageKnown = known !== undefined;
     this.#info = { language: known ?? '', language_confidence: known === undefined ? 0 : 1 };
   }
 
   /** Takes new audio. Audio that is not the newest is heard with the audio after it, unless a pause ends it. */
   async *add(samples: Float32Array, { isNewest = true } = {}): AsyncGenerator<LiveTurnResult> {
-    const { pauseS: leastS, dropS } = this.#pauses;
+    const { pauseS: leastS, dropS, prefixS } = this.#limits;
     this.#window.append(samples);
     await this.#speechTracker.add(samples);
     const speech = this.#speech();
@@ -153,7 +157,8 @@ class LiveStream {
       yield* this.#final(this.#agreement.confirm());
       yield* this.#stop(speech ? speech.end + leastS : this.#window.end);
       const isLong = this.#window.end - this.#window.start > WINDOW_LENGTHS.comfortableS;
-      if (isLong || pauseS >= dropS) this.#dropBefore(Math.max(speech?.end ?? 0, this.#window.end - MARGIN_S));
+      if (isLong || pauseS >= dropS)
+        this.#dropBefore(Math.max(speech?.end ?? 0, this.#window.end - prefixS - DETECTION_S));
     } else yield* this.#trim();
     yield* this.#partial();
   }
@@ -172,7 +177,7 @@ class LiveStream {
   *#begin(speechStart: number): Generator<LiveTurnResult> {
     if (this.#isSpeaking) return;
     this.#isSpeaking = true;
-    yield { type: 'speech_started', at: Math.max(this.#window.start, speechStart - MARGIN_S) };
+    yield { type: 'speech_started', at: Math.max(this.#window.start, speechStart - this.#limits.prefixS) };
   }
 
   *#stop(at: number): Generator<LiveTurnResult> {
@@ -190,7 +195,7 @@ class LiveStream {
   /** Makes a pass over the speech, unless the last pass has heard all of it. */
   async *#hear(speech: Region, isEnd: boolean): AsyncGenerator<LiveResult> {
     if (isEnd && this.#heardUntil >= speech.end + MARGIN_S / 2) return;
-    const from = Math.max(this.#window.start, speech.start - MARGIN_S);
+    const from = Math.max(this.#window.start, speech.start - this.#limits.prefixS);
     const to = Math.min(this.#window.end, isEnd ? speech.end + MARGIN_S : this.#window.end);
     this.#heardUntil = to;
     const samples = this.#window.between(from, to);

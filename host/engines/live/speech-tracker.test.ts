@@ -26,11 +26,20 @@ Tracker.before(async () => {
   stream.set(speech, 2 * RATE);
 });
 
-async function tracked(length: number, samples = stream): Promise<SpeechTracker> {
-  const tracker = new SpeechTracker(detector);
+async function tracked(length: number, samples = stream, threshold?: number): Promise<SpeechTracker> {
+  const tracker = new SpeechTracker(detector, threshold);
   for (let at = 0; at < samples.length; at += length) await tracker.add(samples.subarray(at, at + length));
   return tracker;
 }
+
+Tracker('begins above the threshold', async () => {
+  const at = async (threshold: number) => (await tracked(stream.length, stream, threshold)).speechAfter(0);
+  const [low, middle, high] = [(await at(0.05))!, (await at(0.5))!, (await at(0.95))!];
+  assert.ok(low.start <= middle.start && middle.start <= high.start && low.start < high.start);
+  assert.ok(low.end >= middle.end && middle.end >= high.end && low.end > high.end);
+  assert.equal(middle, (await tracked(stream.length)).speechAfter(0), 'the default');
+  assert.is(await at(1), undefined);
+});
 
 Tracker('is found wherever the stream is divided', async () => {
   const whole = (await tracked(stream.length)).speechAfter(0)!;

@@ -1,12 +1,17 @@
 import type { NativeVoiceDetector } from '../../../native/lib/index.ts';
-import { type Region, spokenRegions } from '../speech/speech-regions.ts';
+import { type Region, spokenRegions, type VoiceRules } from '../speech/speech-regions.ts';
 
 const RATE = 16_000;
 /** Samples of one probability. */
 const FRAME = 512;
 const FRAME_S = FRAME / RATE;
 /** The same rules by which the engine finds speech in files. Durations are in seconds. */
-const RULES = { onset: 0.5, offset: 0.35, minDurationOn: 0.25, minDurationOff: 0.1 } as const;
+const DURATIONS = { minDurationOn: 0.25, minDurationOff: 0.1 } as const;
+const DEFAULT_THRESHOLD = 0.5;
+/** Silero's own distance between the probabilities at which speech begins and ends. */
+const HYSTERESIS = 0.15;
+/** Seconds of speech that are heard before it counts as speech. */
+export const DETECTION_S: number = DURATIONS.minDurationOn;
 
 /**
  * Follows where speech is in a stream: mono at 16 kHz. Each sample is analysed once, because the detector's state goes from
@@ -14,6 +19,7 @@ const RULES = { onset: 0.5, offset: 0.35, minDurationOn: 0.25, minDurationOff: 0
  */
 export class SpeechTracker {
   readonly #detector: NativeVoiceDetector;
+  readonly #rules: VoiceRules;
   /** Samples after the last whole frame. */
   #rest = new Float32Array(0);
   #state: Float32Array | undefined;
@@ -21,8 +27,10 @@ export class SpeechTracker {
   #probabilities = new Float32Array(0);
   #firstFrame = 0;
 
-  constructor(detector: NativeVoiceDetector) {
+  /** Speech begins above the probability `threshold`. */
+  constructor(detector: NativeVoiceDetector, threshold: number = DEFAULT_THRESHOLD) {
     this.#detector = detector;
+    this.#rules = { ...DURATIONS, onset: threshold, offset: Math.max(0, threshold - HYSTERESIS) };
   }
 
   /** Analyses the next samples of the stream. */
@@ -39,7 +47,7 @@ export class SpeechTracker {
   /** Returns where speech begins and ends after `start`; undefined for silence. */
   speechAfter(start: number): Region | undefined {
     this.#forgetBefore(start);
-    const regions = spokenRegions(this.#probabilities, FRAME_S, RULES);
+    const regions = spokenRegions(this.#probabilities, FRAME_S, this.#rules);
     const [first] = regions;
     const last = regions.at(-1);
     const offset = this.#firstFrame * FRAME_S;

@@ -74,10 +74,14 @@ export const TURN_DETECTION_FIELDS = {
     silence_duration_ms: optional(z.number().min(200).max(60_000)).describe(
       'Silence that ends a turn, in milliseconds: 200 to 60000. Default: 500.',
     ),
+    threshold: optional(z.number().min(0).max(1)).describe(
+      'Probability of a voice above which speech begins. It ends 0.15 below it. Default: 0.5.',
+    ),
+    prefix_padding_ms: optional(z.number().min(0).max(5000)).describe(
+      'Audio before its speech that a turn has at most, in milliseconds: 0 to 5000. Default: 400.',
+    ),
   }),
   idle: {
-    threshold: { why: 'speech is found with the threshold of the server', neutral: [0.5] },
-    prefix_padding_ms: { why: 'a turn begins up to 400 ms before its speech' },
     idle_timeout_ms: { why: 'this server has no responses to prompt for' },
     create_response: { why: 'a transcription has no responses', isHarmless: true },
     interrupt_response: { why: 'a transcription has no responses', isHarmless: true },

@@ -15,7 +15,16 @@ export interface SessionSettings {
   readonly format: AudioFormat;
   readonly transcription: SessionTranscription;
   /** Null if the client ends the turns. */
-  readonly turnDetection: { readonly silenceMs: number } | null;
+  readonly turnDetection: TurnDetection | null;
+}
+
+export interface TurnDetection {
+  /** Silence that ends a turn. */
+  readonly silenceMs: number;
+  /** Probability of a voice above which speech begins. */
+  readonly threshold: number;
+  /** Audio before its speech that a turn has at most. */
+  readonly prefixMs: number;
 }
 
 export interface SessionTranscription {
@@ -25,19 +34,15 @@ export interface SessionTranscription {
   readonly prompt: string | null;
 }
 
-const DEFAULT_SILENCE_MS = 500;
+const DEFAULT_DETECTION: TurnDetection = { silenceMs: 500, threshold: 0.5, prefixMs: 400 };
 const NO_TRANSCRIPTION: SessionTranscription = { model: null, language: null, prompt: null };
-
-/** What has no setting here. Sessions tell it to clients. */
-const THRESHOLD = 0.5;
-const PREFIX_PADDING_MS = 400;
 
 /** Returns the settings with which a session begins. */
 export function firstSettings(model: string | undefined): SessionSettings {
   return {
     format: { type: 'audio/pcm', rate: 24_000 },
     transcription: { ...NO_TRANSCRIPTION, model: model ?? null },
-    turnDetection: { silenceMs: DEFAULT_SILENCE_MS },
+    turnDetection: DEFAULT_DETECTION,
   };
 }
 
@@ -68,8 +73,12 @@ export function updatedSettings(
   const turnDetection = (): SessionSettings['turnDetection'] => {
     if (turns === undefined) return settings.turnDetection;
     if (turns === null) return null;
-    const { silence_duration_ms: silenceMs } = read(TURN_DETECTION_FIELDS, turns, 'audio', 'input', 'turn_detection');
-    return { silenceMs: silenceMs ?? DEFAULT_SILENCE_MS };
+    const given = read(TURN_DETECTION_FIELDS, turns, 'audio', 'input', 'turn_detection');
+    return {
+      silenceMs: given.silence_duration_ms ?? DEFAULT_DETECTION.silenceMs,
+      threshold: given.threshold ?? DEFAULT_DETECTION.threshold,
+      prefixMs: given.prefix_padding_ms ?? DEFAULT_DETECTION.prefixMs,
+    };
   };
   return {
     format: format ?? settings.format,
@@ -106,8 +115,8 @@ export function sessionObject(
         noise_reduction: null,
         turn_detection: turnDetection && {
           type: 'server_vad',
-          threshold: THRESHOLD,
-          prefix_padding_ms: PREFIX_PADDING_MS,
+          threshold: turnDetection.threshold,
+          prefix_padding_ms: turnDetection.prefixMs,
           silence_duration_ms: turnDetection.silenceMs,
         },
       },

@@ -115,6 +115,10 @@ function paramsOf({ transcription: { language, prompt }, turnDetection }: Sessio
   return {
     ...(language !== null && { language }),
     ...(prompt !== null && { initial_prompt: prompt }),
-    ...(turnDetection && { silence_s: turnDetection.silenceMs / 1000 }),
+    ...(turnDetection && {
+      silence_s: turnDetection.silenceMs / 1000,
+      threshold: turnDetection.threshold,
+      prefix_s: turnDetection.prefixMs / 1000,
+    }),
   };
 }

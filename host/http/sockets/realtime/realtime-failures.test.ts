@@ -161,7 +161,7 @@ Failures('refuse parameters without effect with the setting `openai.strict`', as
   const inputs: readonly (readonly [input: object, param: string])[] = [
     [{ noise_reduction: { type: 'near_field' } }, 'noise_reduction'],
     [{ transcription: { delay: 'low' } }, 'transcription.delay'],
-    [{ turn_detection: { type: 'server_vad', threshold: 0.7 } }, 'turn_detection.threshold'],
+    [{ turn_detection: { type: 'server_vad', idle_timeout_ms: 5000 } }, 'turn_detection.idle_timeout_ms'],
   ];
   for (const [input, param] of inputs) {
     session.send({ type: 'session.update', session: { type: 'transcription', audio: { input } } });

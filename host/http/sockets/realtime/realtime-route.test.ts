@@ -223,7 +223,7 @@ Realtime('answers wrong events with errors that name the event and the parameter
   );
   const { noise_reduction: noise, turn_detection: turns } = session.audio!.input as Record<string, unknown>;
   assert.equal(noise, null);
-  assert.equal(turns, { type: 'server_vad', threshold: 0.5, prefix_padding_ms: 400, silence_duration_ms: 500 });
+  assert.equal(turns, { type: 'server_vad', threshold: 0.9, prefix_padding_ms: 100, silence_duration_ms: 500 });
   client.close();
 });
 
