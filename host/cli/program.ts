@@ -24,6 +24,7 @@ import { ModelStore } from '../models/index.ts';
 import { parseExportPath } from '../modules/index.ts';
 import { buildNative } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
+import { addCareCommands } from './commands/care/care-commands.ts';
 import { check } from './commands/check.ts';
 import { configJson, configText } from './commands/config-text.ts';
 import { client } from './commands/client.ts';
@@ -178,6 +179,7 @@ export function program(state: { exitCode: number }): Command {
 
   addApplicationCommands(root, command, state);
   addKeysCommands(root, command);
+  addCareCommands(root, command, state);
 
   const plugins = addConfigOptions(
     command(root, 'plugins', 'show the plugins of the running server: state, version, limits, counters'),

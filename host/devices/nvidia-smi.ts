@@ -36,6 +36,11 @@ export async function freeNvidiaBytes(options: NvidiaSmiOptions): Promise<Readon
   return new Map(lines.map(([, uuid = '', mebibytes]) => [uuid, Number(mebibytes) * MIB]));
 }
 
+/** Returns the version of NVIDIA's driver. Undefined without one. Rejects only with the signal's reason. */
+export async function nvidiaDriver(options: NvidiaSmiOptions): Promise<string | undefined> {
+  return /^\d+(\.\d+)+$/m.exec(await ask(['--query-gpu=driver_version', '--format=csv,noheader'], options))?.[0];
+}
+
 /** Returns the output of `nvidia-smi`; empty when it is missing or fails. */
 async function ask(args: readonly string[], { env, log, timeoutMs, signal }: NvidiaSmiOptions): Promise<string> {
   try {

@@ -10,7 +10,7 @@ import { WHISPER_VERSION } from './pins.ts';
 import { withFileLock } from '../packages/index.ts';
 import { canUseCudaBackend, defaultBuildMode, defaultJobs, type BuildMode } from './platform.ts';
 import { prepareSources } from './sources.ts';
-import { checkTools } from './tools.ts';
+import { checkTools, type ToolName } from './tools.ts';
 
 export interface NativeBuildOptions {
   /** Sources and libraries are unpacked into `<cacheDir>/native`. */
@@ -90,6 +90,23 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
     },
     { signal, onWait: () => log.info('waiting for another process that builds the native addon') },
   );
+}
+
+/** Returns whether the addon is built from the current inputs, so that nothing has to be built. */
+export async function isNativeCurrent(mode: BuildMode | 'auto'): Promise<boolean> {
+  const chosen = mode === 'auto' ? defaultBuildMode() : mode;
+  const inputs = await hashInputs({ mode: chosen, cuda: chosen === 'prebuilt' && canUseCudaBackend() });
+  return isCurrent(nativeAddonPath(packageRoot), inputs);
+}
+
+/** Returns what is missing on this machine for a build, and how to install it. Undefined if nothing is missing. */
+export function buildToolsProblem(env: NodeJS.ProcessEnv, needed?: readonly ToolName[]): string | undefined {
+  try {
+    checkTools(env, needed);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 async function isCurrent(addon: string, inputs: string): Promise<boolean> {

@@ -1,6 +1,13 @@
 export type { Connection, Database, Dialect, Row, Statement, Value, WriteOptions } from './database.ts';
 export { mayBeCommitted, UnknownOutcomeError } from './errors.ts';
-export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
+export {
+  type AppliedMigration,
+  HOST_MIGRATIONS,
+  migrate,
+  type MigrationSource,
+  type MigrationState,
+  migrationState,
+} from './migrate.ts';
 export { PluginStorage } from './plugin-storage.ts';
 export { Pruner } from './pruner.ts';
 export {

@@ -75,6 +75,40 @@ export async function migrate(
   return database.write(applyMissing, { isUnlimited: true }); // waits for another host, and may rewrite large tables
 }
 
+/** How far a database is migrated. */
+export interface MigrationState {
+  /** The number of the last migration that the database has; 0 if it has none. */
+  readonly applied: number;
+  /** The number of the last migration that this version has. */
+  readonly latest: number;
+  /** The migrations of the database that this version lacks, or has with another text. */
+  readonly unknown: readonly Pick<AppliedMigration, 'number' | 'name'>[];
+}
+
+const HAS_TABLE = {
+  sqlite: "select 1 from sqlite_master where type = 'table' and name = 'aana_migrations'",
+  postgresql: "select 1 from pg_catalog.pg_class where oid = to_regclass('aana_migrations')",
+};
+
+/** Reads how far a database is migrated, and changes nothing. */
+export async function migrationState(database: Database, source: MigrationSource): Promise<MigrationState> {
+  const known = await readMigrations(source, database.dialect);
+  const applied = await database.read(async (connection) => {
+    if ((await connection.query(HAS_TABLE)).length === 0) return [];
+    return connection.query<{ number: number; name: string; checksum: string }>(
+      'select number, name, checksum from aana_migrations where scope = $1 order by number',
+      [source.scope],
+    );
+  });
+  return {
+    applied: applied.at(-1)?.number ?? 0,
+    latest: known.at(-1)?.number ?? 0,
+    unknown: applied
+      .filter((one) => !known.some(({ number, checksum }) => number === one.number && checksum === one.checksum))
+      .map(({ number, name }) => ({ number, name })),
+  };
+}
+
 async function missingOf(connection: Connection, scope: string, wanted: readonly Migration[]): Promise<Migration[]> {
   const applied = await connection.query<{ number: number; name: string; checksum: string }>(
     'select number, name, checksum from aana_migrations where scope = $1 order by number',
