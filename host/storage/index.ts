@@ -60,6 +60,8 @@ export {
   type WebhookRecord,
 } from './repositories/webhooks.ts';
 export { openDatabase, Storage, type StorageConfig, type StorageOptions } from './storage.ts';
+export { copySqlite, isSqliteOpen, readSqlite, type SqliteFileOptions } from './sqlite/sqlite-file.ts';
+export { type NeededFile, neededFiles } from './stored-paths.ts';
 export { moveFile, syncFile, syncMadeFolders } from './sync-files.ts';
 export { whileUnavailable } from './while-unavailable.ts';
 export {

@@ -91,15 +91,15 @@ const HAS_TABLE = {
 };
 
 /** Reads how far a database is migrated, and changes nothing. */
-export async function migrationState(database: Database, source: MigrationSource): Promise<MigrationState> {
-  const known = await readMigrations(source, database.dialect);
-  const applied = await database.read(async (connection) => {
-    if ((await connection.query(HAS_TABLE)).length === 0) return [];
-    return connection.query<{ number: number; name: string; checksum: string }>(
-      'select number, name, checksum from aana_migrations where scope = $1 order by number',
-      [source.scope],
-    );
-  });
+export async function migrationState(connection: Connection, source: MigrationSource): Promise<MigrationState> {
+  const known = await readMigrations(source, connection.dialect);
+  const isMigrated = (await connection.query(HAS_TABLE)).length > 0;
+  const applied = isMigrated
+    ? await connection.query<{ number: number; name: string; checksum: string }>(
+        'select number, name, checksum from aana_migrations where scope = $1 order by number',
+        [source.scope],
+      )
+    : [];
   return {
     applied: applied.at(-1)?.number ?? 0,
     latest: known.at(-1)?.number ?? 0,

@@ -67,7 +67,7 @@ async function openedResults({ config, env, signal }: CheckContext, bytes: numbe
 }
 
 async function migrationResult(database: Database, bytes: number): Promise<CheckResult> {
-  const { applied, latest, unknown } = await migrationState(database, HOST_MIGRATIONS);
+  const { applied, latest, unknown } = await database.read((connection) => migrationState(connection, HOST_MIGRATIONS));
   const at = `${database.address}${bytes > 0 ? `, ${bytesText(bytes)}` : ''}, migration ${applied} of ${latest}`;
   if (unknown.length > 0)
     return fail(

@@ -376,6 +376,11 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('ArchiveError', 'internal', 'A fetched package cannot be unpacked.'),
   one('ClientFileError', 'invalid-input', 'The generated client cannot be written to this path.'),
   one('CommandNotFound', 'internal', 'A required program is missing.', { data: 'command' }),
+  one(
+    'BackupError',
+    ['invalid-input', 'conflict', 'internal'],
+    'A backup cannot be made or restored. The message says why, and what to do.',
+  ),
   one('ConfigError', 'invalid-input', 'The configuration is wrong. The message names the key.'),
   one('ConnectionClosed', 'unavailable', 'This process closed the connection to the running application.'),
   one('ConnectionLost', 'unavailable', 'The connection to the running application broke.', { data: 'url' }),
