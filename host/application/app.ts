@@ -17,6 +17,7 @@ import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
 import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
+import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
 import { tracingFrom } from './ports/tracing.ts';
 import { Lifecycle } from './start/lifecycle.ts';
 import { runBlocking } from './start/run-blocking.ts';
@@ -30,6 +31,7 @@ import { AanaError } from '../core/errors.ts';
 import { noTelemetry, withSpans } from '../core/telemetry.ts';
 import { Metrics, metricsText } from '../telemetry/index.ts';
 import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
+import { inArea, LogLevels } from '../core/log/log-levels.ts';
 import { LogRing } from '../core/log/log-ring.ts';
 import {
   type AnyDeployment,
@@ -51,6 +53,9 @@ import { isReplica } from '../replicas/index.ts';
 import type { Storage } from '../storage/index.ts';
 import { asksFor } from '../plugins/index.ts';
 import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts'; // imported directly, because published types must not refer to other files of plugins/
+
+/** The shutdown does not wait longer than this for a reader of the log. */
+const LOG_FLUSH_MS = 1000;
 
 /**
  * An application: register deployments, endpoints, plugins and routers, then `connect` and `deploy`. Everything it
@@ -81,21 +86,21 @@ export class AanaApp implements AsyncDisposable {
     }
     checkOptions(options);
     const config = options.config ?? loadConfig();
-    const level = (): Config['log']['level'] => (this.#showsLogs ? config.log.level : 'error');
     this.config = config;
     this.name = options.name ?? config.name;
+    const logLevels = new LogLevels(config.log.level, config.log.levels);
+    const lines = standardErrorLog(config.log.format);
     const log =
       options.log ??
       createLogger({
-        get level() {
-          return level();
-        },
+        level: (area) => (this.#showsLogs ? logLevels.of(area) : 'error'),
         format: config.log.format,
-        write: (line) => process.stderr.write(line),
+        write: (line) => lines.write(line),
       });
     const logs = new LogRing();
-    const tapped = logs.tap(log, config.log.level);
-    this.#log = config.log.content ? tapped : withoutContent(tapped);
+    const tapped = logs.tap(log, (area) => logLevels.of(area));
+    const everyArea = config.log.content ? tapped : withoutContent(tapped);
+    this.#log = inArea(everyArea, 'application');
     this.#migrate = options.migration_func;
     const progress = options.progress ?? process.stderr;
     this.#lifecycle = new Lifecycle({
@@ -114,17 +119,20 @@ export class AanaApp implements AsyncDisposable {
         stopMeasuring?.();
         load?.stop();
       },
-      end: () => this.#connection.end(),
+      end: async () => {
+        await this.#connection.end();
+        await flushLogs(LOG_FLUSH_MS);
+      },
     });
     const metrics = config.telemetry.metrics && !options.telemetry ? new Metrics() : undefined;
     const reports = options.telemetry ?? metrics ?? noTelemetry;
     const tracing = options.telemetry
       ? undefined
-      : tracingFrom(config.telemetry, { name: this.name, telemetry: reports, log: this.#log });
+      : tracingFrom(config.telemetry, { name: this.name, telemetry: reports, log: inArea(everyArea, 'telemetry') });
     const telemetry = tracing ? withSpans(reports, tracing.span) : reports;
     this.#services = new Services({
       config,
-      log: this.#log,
+      log: everyArea,
       definitions: options.definitions,
       migrations: options.migrations,
       retryable: retryableNames(options),
@@ -137,6 +145,7 @@ export class AanaApp implements AsyncDisposable {
       app: this,
       deployments: this.#services.deployments,
       logs,
+      logLevels,
       traces: tracing?.kept,
     });
     this.#face = httpFace({
@@ -147,7 +156,7 @@ export class AanaApp implements AsyncDisposable {
       status: () => this.status(),
       isReady: () => this.#lifecycle.phase === 'deployed' && this.#services.deployments.canServe,
       isDeployed: () => this.#lifecycle.hasStarted,
-      log: this.#log,
+      log: inArea(everyArea, 'http'),
       telemetry,
       operations: { application, configuration: () => describeConfig(config), load },
       traces: tracing?.kept,

@@ -6,6 +6,7 @@ import { Batches } from '../batches/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { Telemetry } from '../core/telemetry.ts';
+import { inArea } from '../core/log/log-levels.ts';
 import type { Logger } from '../core/log/logger.ts';
 import {
   type BoundDeployment,
@@ -96,7 +97,7 @@ export class Services {
     this.#network = networkFrom(config);
     this.models = new ModelStore({
       cacheDir: config.cache_dir,
-      log,
+      log: inArea(log, 'models'),
       network: this.#network,
       hfToken: hfToken ?? undefined,
       hfEndpoint: hfEndpoint ?? undefined,
@@ -104,7 +105,7 @@ export class Services {
     });
     const weights = new Map(Object.entries(config.api_service.user_weights));
     this.deployments = new DeploymentManager({
-      log,
+      log: inArea(log, 'deployments'),
       env: {
         ...childEnvironment(config),
         [ARTIFACTS_DIR]: this.artifactsDir,
@@ -117,21 +118,31 @@ export class Services {
       network: { ...networkSettings(config) },
       beforeReplicas: async () => this.#native,
       machine: (started) =>
-        findMachine({ env: childEnvironment(config), log, declared: config.devices, signal: started }),
+        findMachine({
+          env: childEnvironment(config),
+          log: inArea(log, 'deployments'),
+          declared: config.devices,
+          signal: started,
+        }),
     });
     this.storage = new Storage({
       config: config.db_config,
-      log,
-      sqliteModule: () => buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) }),
+      log: inArea(log, 'storage'),
+      sqliteModule: () =>
+        buildSqlite({ cacheDir: config.cache_dir, log: inArea(log, 'storage'), signal, env: childEnvironment(config) }),
       migrations,
       telemetry,
     });
     this.apiKeys = config.api_service.enabled
-      ? new ApiKeys({ storage: this.storage, log, lookUps: new KeyLookUps(config.rate_limits.refused_keys) })
+      ? new ApiKeys({
+          storage: this.storage,
+          log: inArea(log, 'access'),
+          lookUps: new KeyLookUps(config.rate_limits.refused_keys),
+        })
       : undefined;
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
-      log,
+      log: inArea(log, 'plugins'),
       limits: limitsFrom(config.plugin_limits),
       grants: config.plugin_grants,
       ports: {
@@ -139,20 +150,24 @@ export class Services {
         openMediaScope: () => this.#requireMedia().openScope(),
         http: httpPort(config, this.#network),
         forUser: userPorts(this.storage, config.api_service),
-        log,
+        log: inArea(log, 'plugins'),
         telemetry,
       },
     });
     this.pluginSet = new PluginSet({
-      ...{ host: this.#plugins, endpoints: this.endpoints, log, signal },
+      ...{ host: this.#plugins, endpoints: this.endpoints, log: inArea(log, 'plugins'), signal },
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
-    this.responses = new ResponseStores({ storage: this.storage, config: config.openai.responses, log });
+    this.responses = new ResponseStores({
+      storage: this.storage,
+      config: config.openai.responses,
+      log: inArea(log, 'openai'),
+    });
     this.files = new StoredFiles({
       storage: this.storage,
       dir: join(config.data_dir, 'files'),
       config: config.openai.files,
-      log,
+      log: inArea(log, 'openai'),
     });
     this.directory = modelDirectory(this.deployments, config.openai);
     const work = batchWorkOf(this, config);
@@ -165,7 +180,7 @@ export class Services {
           config: config.task_queue,
           subscribersOnly: config.api_service.enabled,
           retryable,
-          log,
+          log: inArea(log, 'tasks'),
           telemetry,
           signal,
         })
@@ -178,11 +193,11 @@ export class Services {
         includeStacktrace: config.include_stacktrace && !config.api_service.enabled,
         mayRead: allowsResult,
         ...webhookPorts(config, this.#network),
-        log,
+        log: inArea(log, 'webhooks'),
         telemetry,
       });
     this.batches = new Batches({
-      ...{ storage: this.storage, tasks: this.tasks, work: work.endpoint, log },
+      ...{ storage: this.storage, tasks: this.tasks, work: work.endpoint, log: inArea(log, 'openai') },
       retentionS: config.openai.batches.retention,
     });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
@@ -208,7 +223,7 @@ export class Services {
     this.#native ??= buildNative({
       cacheDir: config.cache_dir,
       mode: config.native_build,
-      log,
+      log: inArea(log, 'models'),
       signal,
       env: childEnvironment(config),
     });
@@ -261,7 +276,10 @@ export class Services {
     const { config, log, telemetry } = this.#options;
     if (config.media.yt_dlp_path !== null) await requireYtDlp(config.media.yt_dlp_path);
     const ffmpegPath = await this.ffmpeg(signal, report);
-    this.#media = new MediaService({ ...mediaOptions(config, ffmpegPath, this.#network, log), telemetry });
+    this.#media = new MediaService({
+      ...mediaOptions(config, ffmpegPath, this.#network, inArea(log, 'media')),
+      telemetry,
+    });
     return this.#media;
   }
 
@@ -269,7 +287,7 @@ export class Services {
   async ffmpeg(signal?: AbortSignal, report?: ReportProgress): Promise<string> {
     const { config, log } = this.#options;
     const cached = await this.models.resolveTool('ffmpeg');
-    const found = await findFfmpeg({ configured: config.media.ffmpeg_path, cached, log, signal });
+    const found = await findFfmpeg({ configured: config.media.ffmpeg_path, cached, log: inArea(log, 'media'), signal });
     if (found) return found.path;
     return this.models.pullTool('ffmpeg', {
       signal,

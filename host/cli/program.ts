@@ -64,7 +64,7 @@ export function program(state: { exitCode: number }): Command {
     const unread = options['config'] === undefined ? unreadConfigs(folders) : [];
     for (const file of unread)
       loggerOf(config).warn(`${file} is ignored: start in its folder, or name it with --config`);
-    state.exitCode = await serve(config, folders, loggerOf(config));
+    state.exitCode = await serve(config, folders);
   });
 
   addConfigOptions(command(root, 'config', 'print the configuration, and where each value comes from'), 'all')
@@ -173,7 +173,6 @@ export function program(state: { exitCode: number }): Command {
     state.exitCode = await serve(
       { ...config, watch: true, strict: false, plugins: [], deployments, log: { ...config.log, content: true } },
       [source],
-      loggerOf(config),
     );
   });
 

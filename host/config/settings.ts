@@ -231,6 +231,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'webhook.max_webhooks', kind: 'number', env: 'WEBHOOK__MAX_WEBHOOKS' },
   { key: 'webhook.allow_private_urls', kind: 'boolean', env: 'WEBHOOK__ALLOW_PRIVATE_URLS' },
   { key: 'log.level', kind: 'text', env: 'AANA_LOG_LEVEL', flag: '--log-level <level>' },
+  { key: 'log.levels', kind: 'json', env: 'AANA_LOG_LEVELS' },
   { key: 'log.content', kind: 'boolean', env: 'AANA_LOG_CONTENT' },
   { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
 ];

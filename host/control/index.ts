@@ -10,6 +10,14 @@ export {
   type OpenAudioOptions,
 } from './server/handlers.ts';
 export type { Address, ControlValue, DeploymentMethods, DeploymentReport, ReplicaReport } from './protocol.ts';
-export { ApplicationReport, LogRecord, PluginStatus } from './protocol.ts';
+export {
+  ApplicationReport,
+  LogArea,
+  LogLevel,
+  LogLevelChange,
+  LogLevels,
+  LogRecord,
+  PluginStatus,
+} from './protocol.ts';
 export { deploymentReports } from './server/report.ts';
 export { type ControlServer, startControl } from './server/control-server.ts';

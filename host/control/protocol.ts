@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { LOG_AREAS } from '../core/log/log-levels.ts';
 import { HandleOptions } from '../deployments/index.ts';
 import { AudioReference } from '../schemas/index.ts';
 import { TraceReport, TraceSummary } from '../telemetry/index.ts';
@@ -87,10 +88,22 @@ export const DeploymentMethods = z.object({
 });
 export type DeploymentMethods = z.infer<typeof DeploymentMethods>;
 
+export const LogLevel = z.enum(['debug', 'info', 'warn', 'error']);
+export const LogArea = z.enum(LOG_AREAS);
+
+/** The lowest levels of lines that are written: the common one, and those of areas that have their own. */
+export const LogLevels = z.object({ level: LogLevel, levels: z.partialRecord(LogArea, LogLevel) });
+
+/** New levels. Absent ones stay, and null lets an area follow the common level. */
+export const LogLevelChange = z.strictObject({
+  level: LogLevel.optional(),
+  levels: z.partialRecord(LogArea, LogLevel.nullable()).optional(),
+});
+
 /** One line of the log. */
 export const LogRecord = z.object({
   time: z.string(),
-  level: z.enum(['debug', 'info', 'warn', 'error']),
+  level: LogLevel,
   message: z.string(),
   fields: z.record(z.string(), z.unknown()),
 });
@@ -125,10 +138,14 @@ export const operations = {
       lines: z.int().min(0).default(100),
       follow: z.boolean().default(false),
       deployment: name.optional(),
+      level: LogLevel.optional(),
+      area: LogArea.optional(),
     }),
     value: LogRecord,
     streams: true,
   },
+  /** Changes levels of the log, and answers with those from now on. */
+  'application.log-levels': { args: LogLevelChange, value: LogLevels, streams: false },
   /** Answers when the shutdown has begun. The connection ends when the application has ended. */
   'application.stop': {
     args: z.strictObject({ grace_s: z.number().min(0).max(86_400).optional() }),

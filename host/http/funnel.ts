@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceIdOf } from '../core/request-context.ts';
-import { showsInside } from './guards/caller.ts';
+import { callerOf, showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
 import { foreignErrorForm } from './response/error-forms.ts';
 import { isAnthropicPath } from './routes/anthropic/anthropic-paths.ts';
@@ -35,6 +35,7 @@ export async function funnel(
     answerError(ctx, error, options);
   } finally {
     const traceId = traceIdOf(traceparentOf(ctx));
+    const { userId, keyId } = callerOf(ctx);
     const ms = performance.now() - startedAt;
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
     record.end({ status, ms, error: failure ?? streamFailureOf(ctx) });
@@ -45,6 +46,8 @@ export async function funnel(
       status,
       ms: Math.round(ms),
       ...(traceId !== undefined && { traceId }),
+      ...(userId !== null && { userId }),
+      ...(keyId !== null && { keyId }),
     });
   }
 }

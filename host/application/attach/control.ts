@@ -6,6 +6,7 @@ import {
   deploymentReports,
   startControl,
 } from '../../control/index.ts';
+import type { LogLevels } from '../../core/log/log-levels.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
@@ -49,14 +50,22 @@ export interface ControlledOptions {
   readonly deployments: DeploymentManager;
   /** The latest log lines. */
   readonly logs: LogRing;
+  readonly logLevels: LogLevels;
   /** The last failed and slow requests. */
   readonly traces: KeptTraces | undefined;
 }
 
 /** Returns the parts of an application that commands and the dashboard use. */
-export function controlledApplication({ app, deployments, logs, traces }: ControlledOptions): ControlledApplication {
+export function controlledApplication({
+  app,
+  deployments,
+  logs,
+  logLevels,
+  traces,
+}: ControlledOptions): ControlledApplication {
   return {
     logs,
+    logLevels,
     traces,
     describe: () =>
       Object.entries(deployments.describe()).map(([name, { type, methods }]) => ({

@@ -1,6 +1,7 @@
 import type { InstrumentOptions } from '../../core/telemetry.ts';
 import { freeMainBytes, totalMainBytes } from '../../devices/index.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
+import { droppedLogLines } from '../ports/standard-error-log.ts';
 import type { ReplicaSetStatus } from '../../replicas/index.ts';
 import { LoadHistory, type Metrics, type NumberPoint, observeProcess } from '../../telemetry/index.ts';
 
@@ -10,6 +11,7 @@ import { LoadHistory, type Metrics, type NumberPoint, observeProcess } from '../
  */
 export function observeApplication(metrics: Metrics, deployments: Pick<DeploymentManager, 'status'>): () => void {
   observeMemory(metrics);
+  observeLog(metrics);
   observeReplicas(metrics, deployments);
   return observeProcess(metrics);
 }
@@ -24,6 +26,17 @@ export function watchLoad(metrics: Metrics): LoadHistory {
     limit: totalMainBytes(),
   });
   return new LoadHistory({ metrics, memory, ...LOAD });
+}
+
+function observeLog(metrics: Metrics): void {
+  const dropped = {
+    unit: '{line}',
+    description: 'Log lines that could not be written, by the reason.',
+    attributes: ['error.type'],
+  };
+  metrics.observe('counter', 'aana.log.lines.dropped', dropped, () =>
+    droppedLogLines().map(({ reason, lines }) => ({ attributes: { 'error.type': reason }, value: lines })),
+  );
 }
 
 function observeMemory(metrics: Metrics): void {

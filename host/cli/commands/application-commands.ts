@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   type ApplicationCommand,
   applicationDashboard,
+  applicationLogLevels,
   applicationLogs,
   applicationStatus,
   scaleDeployment,
@@ -10,6 +11,8 @@ import {
 import { applicationTraces } from './traces.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
+import { LOG_AREAS, type LogArea, type LogLevelChange } from '../../core/log/log-levels.ts';
+import { LOG_LEVELS, type LogLevel } from '../../core/log/logger.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -42,6 +45,8 @@ export function addApplicationCommands(
   add('logs', 'print the latest log lines of the application')
     .option('-f, --follow', 'print new lines until the application ends')
     .option('--deployment <name>', 'print only lines of this deployment')
+    .addOption(new Option('--level <level>', 'print only lines of this level or above').choices(LEVELS))
+    .addOption(new Option('--area <area>', 'print only lines of this area').choices(LOG_AREAS))
     .option('-n, --lines <number>', 'number of latest lines', countOf, 100)
     .action(async (options: Options) => {
       const { log } = configOf({ ...options, port: undefined, listen: undefined });
@@ -49,9 +54,16 @@ export function addApplicationCommands(
         lines: options['lines'] as number,
         follow: options['follow'] === true,
         deployment: options['deployment'] as string | undefined,
+        level: options['level'] as LogLevel | undefined,
+        area: options['area'] as LogArea | undefined,
         format: log.format,
       };
       state.exitCode = await untilSignal((signal) => applicationLogs(runningApplication(options), wanted, signal));
+    });
+  add('log-levels', 'change the levels of the log until the next start, and print them')
+    .argument('[levels...]', '`debug` for all lines, `http=debug` for an area, `http=` for its common level again')
+    .action(async (levels: string[], options: Options) => {
+      state.exitCode = await applicationLogLevels(runningApplication(options), levelChangeOf(levels));
     });
   add('traces', 'print the last failed and slow requests of the application, or those of one trace with their spans')
     .argument('[trace_id]')
@@ -78,6 +90,32 @@ export function runningApplication({ port, listen, ...options }: Options): Appli
     port: port as number | undefined,
     out: process.stdout,
   };
+}
+
+const LEVELS = Object.keys(LOG_LEVELS) as LogLevel[];
+
+/** Returns the change that `debug`, `http=warn` and `http=` ask for. */
+function levelChangeOf(texts: readonly string[]): LogLevelChange {
+  const levels: Partial<Record<LogArea, LogLevel | null>> = {};
+  let level: LogLevel | undefined;
+  for (const text of texts) {
+    const [first = '', own] = text.split('=', 2);
+    if (own === undefined) level = levelNamed(first);
+    else levels[areaNamed(first)] = own === '' ? null : levelNamed(own);
+  }
+  return { level, levels };
+}
+
+function levelNamed(text: string): LogLevel {
+  const found = LEVELS.find((level) => level === text);
+  if (!found) throw new InvalidArgumentError(`"${text}" is not a level; levels are ${LEVELS.join(', ')}.`);
+  return found;
+}
+
+function areaNamed(text: string): LogArea {
+  const found = LOG_AREAS.find((area) => area === text);
+  if (!found) throw new InvalidArgumentError(`"${text}" is not an area; areas are ${LOG_AREAS.join(', ')}.`);
+  return found;
 }
 
 function portOf(text: string): number {

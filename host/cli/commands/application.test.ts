@@ -11,6 +11,7 @@ import { packageRoot } from '../../core/package-root.ts';
 import { connect } from '../../control/client/index.ts';
 import {
   type ApplicationCommand,
+  applicationLogLevels,
   applicationLogs,
   applicationStatus,
   type LogsOptions,
@@ -104,8 +105,16 @@ Commands('logs prints the latest lines, or those of one deployment, as text and 
     return (await output((to) => applicationLogs(to, all, new AbortController().signal))).out.trimEnd().split('\n');
   };
   assert.is((await logs({ lines: 1 })).length, 1);
-  assert.ok((await logs()).some((line) => / INFO {2}Deployed successfully\. deployments=2 endpoints=0/.test(line)));
+  assert.ok(
+    (await logs()).some((line) =>
+      / INFO {2}Deployed successfully\. area=application deployments=2 endpoints=0/.test(line),
+    ),
+  );
   assert.ok((await logs({ deployment: 'sample' })).some((line) => line.includes('replica lost, restarting')));
+  assert.match((await logs({ area: 'application', lines: 1 }))[0] ?? '', / area=application/);
+  const { out, code } = await output((to) => applicationLogLevels(to, { level: 'warn', levels: { http: 'debug' } }));
+  assert.equal([out, code], ['warn\nhttp=debug\n', 0]);
+  await output((to) => applicationLogLevels(to, { level: 'info', levels: { http: null } }));
   const records = (await logs({ deployment: 'narrow', format: 'json' })).map(
     (line) => JSON.parse(line) as { deployment: string },
   );
@@ -178,7 +187,7 @@ Commands('logs --follow continues until stop, which waits for the end', async ()
     err: '',
   });
   assert.equal(await ended, [0, null]);
-  assert.match(text, /shut down\n$/);
+  assert.match(text, /shut down area=application\n$/);
   assert.equal(await readdir(served.runtimeDir), []);
   for (const command of ['status', 'stop']) {
     assert.equal(run(command), {

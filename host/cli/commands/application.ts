@@ -1,7 +1,8 @@
 import { callControl, chooseServer, ControlConnection, type ApplicationReport } from '../../control/index.ts';
 import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
-import { formatRecord } from '../../core/log/logger.ts';
+import type { LogArea, LogLevelChange } from '../../core/log/log-levels.ts';
+import { formatRecord, type LogLevel } from '../../core/log/logger.ts';
 import { statusText } from './status-text.ts';
 
 export interface ApplicationCommand {
@@ -45,6 +46,8 @@ export interface LogsOptions {
   readonly lines: number;
   readonly follow: boolean;
   readonly deployment: string | undefined;
+  readonly level?: LogLevel | undefined;
+  readonly area?: LogArea | undefined;
   readonly format: 'text' | 'json';
 }
 
@@ -65,6 +68,18 @@ export async function applicationLogs(
     const isOver = args.follow && (signal.aborted || (error instanceof AanaError && error.name === 'ConnectionLost'));
     if (!isOver) throw error;
   }
+  return 0;
+}
+
+/** The command `log-levels`. Changes levels, and prints those from now on. */
+export async function applicationLogLevels(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  change: LogLevelChange,
+): Promise<number> {
+  const { level, levels } = await callControl(runtimeDir, 'application.log-levels', change, { host, port });
+  out.write(
+    [level, ...Object.entries(levels).map(([area, own]) => `${area}=${own}`)].map((line) => `${line}\n`).join(''),
+  );
   return 0;
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { deferred } from '../../core/deferred.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { freePort } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
@@ -78,6 +79,37 @@ Output('without a reader does not end a server', async () => {
   server.child.stderr?.destroy();
   await assertServes(server);
 });
+
+Output(
+  'with a reader that does not read keeps a server serving, and says later how many lines are missing',
+  async () => {
+    await using server = await serveTo('pipe', 'pipe', ['--log-format', 'json']);
+    const { stderr } = server.child;
+    assert.ok(stderr);
+    const longPath = `/${'x'.repeat(7000)}`;
+    // More than the pipe, the stream and the queue of the host hold together.
+    const dropped = async (): Promise<number> => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      return Number(/^aana_log_lines_dropped_total\{error_type="queue_full"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+    };
+    while ((await dropped()) === 0)
+      await Promise.all(Array.from({ length: 20 }, () => fetch(`${server.url}${longPath}`).then((one) => one.text())));
+    const lines: { message: string; lines?: number; reason?: string }[] = [];
+    let rest = '';
+    const read = deferred();
+    stderr.on('data', (data) => {
+      const whole = `${rest}${String(data)}`.split('\n');
+      rest = whole.pop() ?? '';
+      lines.push(...whole.map((line) => JSON.parse(line) as { message: string }));
+      if (lines.some(({ message }) => message === 'log lines dropped')) read.resolve();
+    });
+    await read.promise;
+    const notice = lines.find(({ message }) => message === 'log lines dropped');
+    assert.is(notice?.reason, 'queue_full');
+    assert.ok((notice?.lines ?? 0) >= 1);
+    await assertServes(server);
+  },
+);
 
 Output('ends a command: silently if the reader has gone, else with the reason', async () => {
   const { stdout, exitCode } = await run(['docs', 'config'], 'pipe');

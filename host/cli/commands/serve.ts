@@ -4,15 +4,14 @@ import { addressToListenOn, type ConnectOptions, type DeployOptions } from '../.
 import { loadApp } from '../../application/module/load-app.ts';
 import type { Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
 
 /** The command `serve`. Serves the application, deployments and plugins of the configuration until a signal. */
-export async function serve(config: Config, folders: readonly string[], log: Logger): Promise<number> {
+export async function serve(config: Config, folders: readonly string[]): Promise<number> {
   for (const path of config.media.allow_paths) {
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
       throw new AanaError('ConfigError', 'invalid-input', `media.allow_paths: there is no folder ${path}`);
   }
-  const app = config.app === null ? new AanaApp({ config, log }) : (await loadApp(config.app, '.')).app;
+  const app = config.app === null ? new AanaApp({ config }) : (await loadApp(config.app, '.')).app;
   app.configure(config).registerPlugins(...folders);
   if (config.app !== null) await app.migrate();
   return run(app, addressToListenOn({}, config));

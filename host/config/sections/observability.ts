@@ -1,7 +1,16 @@
 import * as z from 'zod';
+import { LOG_AREAS } from '../../core/log/log-levels.ts';
+
+const LogLevel = z.enum(['debug', 'info', 'warn', 'error']);
 
 export const LogConfig = z.strictObject({
-  level: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Lowest level that is written.'),
+  level: LogLevel.default('info').describe('Lowest level that is written.'),
+  levels: z
+    .partialRecord(z.enum(LOG_AREAS), LogLevel)
+    .default({})
+    .describe(
+      `Other levels for areas of the host: \`{ "http": "debug" }\`. Areas are ${LOG_AREAS.map((area) => `\`${area}\``).join(', ')}. See [operating.md](operating.md#logs).`,
+    ),
   content: z
     .boolean()
     .default(false)

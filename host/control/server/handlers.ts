@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
 import { flattened } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
+import type { LogLevels } from '../../core/log/log-levels.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import type { CallOptions, DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
@@ -64,6 +65,8 @@ export interface HeldAudio extends AudioReference, AsyncDisposable {
 /** The parts of an application that other processes of its user can use. */
 export interface ControlledApplication {
   readonly logs: LogRing;
+  /** The lowest levels of lines that are written. */
+  readonly logLevels: LogLevels;
   /** The last failed and slow requests. Undefined if none are kept. */
   readonly traces?: KeptTraces | undefined;
   report(): Promise<ApplicationReport>;
@@ -85,9 +88,13 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
   return {
     'application.status': () => app.report(),
     'application.dashboard': async () => ({ url: app.dashboardUrl() ?? null }),
-    'application.logs': ({ lines, follow, deployment }, { signal }) => {
-      if (deployment !== undefined) app.handle(deployment); // throws if it is unknown
-      return app.logs.read({ lines, follow, deployment, signal }) as AsyncIterable<ControlValue<'application.logs'>>;
+    'application.logs': (wanted, { signal }) => {
+      if (wanted.deployment !== undefined) app.handle(wanted.deployment); // throws if it is unknown
+      return app.logs.read({ ...wanted, signal }) as AsyncIterable<ControlValue<'application.logs'>>;
+    },
+    'application.log-levels': async (change) => {
+      app.logLevels.change(change);
+      return app.logLevels.list();
     },
     'application.stop': async ({ grace_s: graceS }) => {
       app.shutdown(graceS === undefined ? {} : { graceMs: graceS * 1000 }).catch(() => {}); // reported by `app.stopped`

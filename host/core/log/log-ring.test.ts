@@ -30,6 +30,16 @@ Ring('keeps a limited number, and returns the last ones, on request of one deplo
   assert.equal(await messages(ring.read({ lines: 10, follow: false, deployment: 'even' })), ['m2', 'm4']);
 });
 
+Ring('returns records of an area, and of a level or above', async () => {
+  const ring = new LogRing();
+  ring.add(record('of http', { area: 'http' }));
+  ring.add({ ...record('bad', { area: 'http' }), level: 'error' });
+  ring.add({ ...record('worse'), level: 'error' });
+  assert.equal(await messages(ring.read({ lines: 10, follow: false, area: 'http' })), ['of http', 'bad']);
+  assert.equal(await messages(ring.read({ lines: 10, follow: false, level: 'warn' })), ['bad', 'worse']);
+  assert.equal(await messages(ring.read({ lines: 1, follow: false, level: 'warn', area: 'http' })), ['bad']);
+});
+
 Ring('passes new records and the end to followers', async () => {
   const ring = new LogRing();
   ring.add(record('before'));
@@ -64,7 +74,10 @@ Ring('ends a follower whose signal aborts, with its reason', async () => {
 Ring('records the lines of a logger from a level on, with the fields of its children', async () => {
   const ring = new LogRing();
   const written: string[] = [];
-  const log = ring.tap(createLogger({ level: 'warn', format: 'json', write: (line) => written.push(line) }), 'info');
+  const log = ring.tap(
+    createLogger({ level: 'warn', format: 'json', write: (line) => written.push(line) }),
+    () => 'info',
+  );
   log.child({ deployment: 'a' }).info('ready', { replica: 1, none: undefined });
   log.debug('too fine');
   log.error('lost', { error: new Error('why') });

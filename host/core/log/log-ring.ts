@@ -1,7 +1,7 @@
 import { boundedJson, type JsonBounds } from '../json/bounded-json.ts';
 import { type Deferred, deferred } from '../deferred.ts';
 import type { LogFields, Logger, LogLevel, LogRecord } from './logger.ts';
-import { LOG_LEVELS } from './logger.ts';
+import { areaOf, LOG_LEVELS } from './logger.ts';
 
 const DEFAULT_RECORDS = 2000;
 /** Most characters of each field of a record, as JSON. Longer texts are cut. */
@@ -15,6 +15,10 @@ export interface ReadLogOptions {
   readonly follow: boolean;
   /** Only records with this deployment in their fields. */
   readonly deployment?: string | undefined;
+  /** Only records with this area in their fields. */
+  readonly area?: string | undefined;
+  /** Only records of this level or above. */
+  readonly level?: LogLevel | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -49,11 +53,15 @@ export class LogRing {
     this.#wake();
   }
 
-  /** Returns a logger that writes to `log` and also adds the records of `level` or above to the ring. */
-  tap(log: Logger, level: LogLevel, bound: LogFields = {}): Logger {
+  /**
+   * Returns a logger that writes to `log` and also adds records to the ring: those of the level that `levelOf` returns
+   * for their area, or above.
+   */
+  tap(log: Logger, levelOf: (area: string | undefined) => LogLevel, bound: LogFields = {}): Logger {
+    const area = areaOf(bound);
     const take = (at: LogLevel, message: string, fields: LogFields = {}): void => {
       log[at](message, fields);
-      if (LOG_LEVELS[at] >= LOG_LEVELS[level])
+      if (LOG_LEVELS[at] >= LOG_LEVELS[levelOf(area)])
         this.add({ time: new Date().toISOString(), level: at, message, fields: { ...bound, ...fields } });
     };
     return {
@@ -61,15 +69,24 @@ export class LogRing {
       info: (message, fields) => take('info', message, fields),
       warn: (message, fields) => take('warn', message, fields),
       error: (message, fields) => take('error', message, fields),
-      child: (fields) => this.tap(log.child(fields), level, { ...bound, ...fields }),
+      child: (fields) => this.tap(log.child(fields), levelOf, { ...bound, ...fields }),
     };
   }
 
-  async *read({ lines, follow, deployment, signal }: ReadLogOptions): AsyncGenerator<LogRecord, void, undefined> {
-    const speaksOf = ({ fields }: LogRecord): boolean =>
-      deployment === undefined || fields['deployment'] === deployment;
+  async *read({
+    lines,
+    follow,
+    signal,
+    level = 'debug',
+    ...wanted
+  }: ReadLogOptions): AsyncGenerator<LogRecord, void, undefined> {
+    const { deployment, area } = wanted;
+    const isWanted = (record: LogRecord): boolean =>
+      LOG_LEVELS[record.level] >= LOG_LEVELS[level] &&
+      (deployment === undefined || record.fields['deployment'] === deployment) &&
+      (area === undefined || record.fields['area'] === area);
     let next = this.#first + this.#records.length;
-    const last = lines === 0 ? [] : this.#records.filter(speaksOf).slice(-lines);
+    const last = lines === 0 ? [] : this.#records.filter(isWanted).slice(-lines);
     const onAbort = (): void => this.#wake();
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
@@ -89,7 +106,7 @@ export class LogRing {
         const record = this.#records[next - this.#first];
         if (record) {
           next += 1;
-          if (speaksOf(record)) yield record;
+          if (isWanted(record)) yield record;
         } else if (this.#isClosed) return;
         else await news;
       }

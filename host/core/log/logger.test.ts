@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { inArea, LogLevels } from './log-levels.ts';
 import { createLogger, type LogLevel } from './logger.ts';
 
 function capture(level: LogLevel, format: 'text' | 'json') {
@@ -68,6 +69,27 @@ Log('drops lines below its level', () => {
   log.info('x');
   log.debug('x');
   assert.is(lines.length, 0);
+});
+
+Log('has levels for areas that change while it is used', () => {
+  const lines: string[] = [];
+  const levels = new LogLevels('info', { http: 'error' });
+  const log = createLogger({ level: (area) => levels.of(area), format: 'text', write: (line) => lines.push(line) });
+  const [http, tasks] = [inArea(log, 'http').child({ requestId: 'r' }), inArea(log, 'tasks')];
+  const said = (): string[] => {
+    lines.length = 0;
+    for (const one of [log, http, tasks]) {
+      one.debug('fine');
+      one.info('news');
+    }
+    return lines.map((line) => line.slice(13).trimEnd());
+  };
+  assert.equal(said(), ['INFO  news', 'INFO  news area=tasks']);
+  levels.change({ level: 'warn', levels: { http: 'debug' } });
+  assert.equal(said(), ['DEBUG fine area=http requestId=r', 'INFO  news area=http requestId=r']);
+  assert.equal(levels.list(), { level: 'warn', levels: { http: 'debug' } });
+  levels.change({ levels: { http: null } });
+  assert.equal(said(), []);
 });
 
 Log.run();

@@ -23,8 +23,8 @@ export interface Logger {
 }
 
 export interface LoggerOptions {
-  /** Lines below this level are dropped. */
-  readonly level: LogLevel;
+  /** Lines below this level are dropped. A function returns the level of an area, the field `area` of the logger. */
+  readonly level: LogLevel | ((area: string | undefined) => LogLevel);
   /** `text` for people, `json` (one object a line) for machines. */
   readonly format: 'text' | 'json';
   readonly write: (line: string) => void;
@@ -36,8 +36,11 @@ export const LOG_LEVELS: Readonly<Record<LogLevel, number>> = { debug: 10, info:
 
 export function createLogger(options: LoggerOptions, bound: LogFields = {}): Logger {
   const now = options.now ?? (() => new Date());
+  const area = areaOf(bound);
+  // Read for each line, because an option can be a property that changes.
+  const levelOf = (): LogLevel => (typeof options.level === 'string' ? options.level : options.level(area));
   const emit = (level: LogLevel, message: string, fields: LogFields = {}): void => {
-    if (LOG_LEVELS[level] < LOG_LEVELS[options.level]) return;
+    if (LOG_LEVELS[level] < LOG_LEVELS[levelOf()]) return;
     const all = { ...bound, ...fields };
     options.write(formatRecord({ time: now().toISOString(), level, message, fields: all }, options.format));
   };
@@ -48,6 +51,11 @@ export function createLogger(options: LoggerOptions, bound: LogFields = {}): Log
     error: (message, fields) => emit('error', message, fields),
     child: (fields) => createLogger(options, { ...bound, ...fields }),
   };
+}
+
+/** Returns the area in the fields of a logger or a line. */
+export function areaOf({ area }: LogFields): string | undefined {
+  return typeof area === 'string' ? area : undefined;
 }
 
 const LEFT_OUT = 'left out; set log.content (AANA_LOG_CONTENT=true) to have it here';

@@ -153,6 +153,20 @@ Dashboard('has the log, which has neither the token nor the requests of the page
   assert.is((await at.ask('/api/logs?lines=0')).status, 422);
 });
 
+Dashboard('changes the levels of the log, and shows the lines of an area and a level', async () => {
+  const { level } = at.app.config.log;
+  const set = (change: object): ReturnType<typeof json> => json(at.ask('/api/logs/levels', asJson('PUT', change)));
+  assert.equal(await set({ levels: { tasks: 'debug' } }), [200, { level, levels: { tasks: 'debug' } }]);
+  assert.equal(await json(at.ask('/api/logs/levels')), [200, { level, levels: { tasks: 'debug' } }]);
+  assert.is((await set({ levels: { nothing: 'debug' } }))[0], 422);
+  assert.is((await set({ level: 'loud' }))[0], 422);
+  assert.equal(await set({ levels: { tasks: null } }), [200, { level, levels: {} }]);
+  const [, { records }] = await json(at.ask('/api/logs?area=http&level=info'));
+  const areas = (records as { fields: { area: string } }[]).map(({ fields }) => fields.area);
+  assert.equal([...new Set(areas)], ['http']);
+  assert.is((await at.ask('/api/logs?area=nothing')).status, 422);
+});
+
 Dashboard('takes a free port where its own is taken, and ends with the application', async () => {
   const { port } = new URL(at.origin);
   const other = await startDashboardApp({ dashboard: { port: Number(port), token: 'a-token-of-the-operator' } });

@@ -16,7 +16,7 @@ import { serveRoute } from './serve-route.ts';
 export interface Operations {
   readonly application: Pick<
     ControlledApplication,
-    'logs' | 'report' | 'plugins' | 'reloadPlugins' | 'scaleDeployment' | 'handle'
+    'logs' | 'logLevels' | 'report' | 'plugins' | 'reloadPlugins' | 'scaleDeployment' | 'handle'
   >;
   /** Returns the values of all keys of the configuration, without secrets. */
   readonly configuration: () => AnswerOf<(typeof OPERATION_ROUTES.configuration.answers)[200]['schema']>['values'];
@@ -75,12 +75,22 @@ export function operationRoutes(
       answer.end();
     }
   });
-  serveRoute(router, OPERATION_ROUTES.logs, async ({ ctx, query: { lines, deployment } }) => {
-    if (deployment !== undefined) application.handle(deployment); // throws if it is unknown
+  serveRoute(router, OPERATION_ROUTES.logs, async ({ ctx, query }) => {
+    if (query.deployment !== undefined) application.handle(query.deployment); // throws if it is unknown
     const records: LogRecord[] = [];
-    for await (const record of application.logs.read({ lines, deployment, follow: false })) records.push(record);
+    for await (const record of application.logs.read({ ...query, follow: false })) records.push(record);
     ctx.set('cache-control', 'no-store');
     return { records };
+  });
+  serveRoute(router, OPERATION_ROUTES.logLevels, ({ ctx }) => {
+    ctx.set('cache-control', 'no-store');
+    return application.logLevels.list();
+  });
+  serveRoute(router, OPERATION_ROUTES.setLogLevels, async ({ ctx }) => {
+    application.logLevels.change(await inputOf(ctx, OPERATION_ROUTES.setLogLevels.body));
+    const levels = application.logLevels.list();
+    log.info('log levels changed by an admin', { ...levels, key: callerOf(ctx).keyId });
+    return levels;
   });
   serveRoute(router, OPERATION_ROUTES.configuration, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');

@@ -1,5 +1,13 @@
 import * as z from 'zod';
-import { ApplicationReport, LogRecord, PluginStatus } from '../../control/index.ts';
+import {
+  ApplicationReport,
+  LogArea,
+  LogLevel,
+  LogLevelChange,
+  LogLevels,
+  LogRecord,
+  PluginStatus,
+} from '../../control/index.ts';
 import { answers, type RouteDefinition } from './route-definition.ts';
 import { Time } from './values.ts';
 
@@ -72,9 +80,30 @@ export const OPERATION_ROUTES = {
     query: z.object({
       lines: z.int().min(1).max(2000).default(200),
       deployment: z.string().max(200).optional().describe('Only lines of this deployment.'),
+      level: LogLevel.optional().describe('Only lines of this level or above.'),
+      area: LogArea.optional().describe('Only lines of this area of the host.'),
     }),
     answers: answers('The lines.', z.object({ records: z.array(LogRecord) })),
     fails: [404, 422, 500],
+  },
+  logLevels: {
+    id: 'get_log_levels',
+    method: 'get',
+    path: '/api/logs/levels',
+    summary: 'The lowest levels of log lines that are written',
+    tag: 'admin',
+    answers: answers('The levels.', LogLevels),
+    fails: [500],
+  },
+  setLogLevels: {
+    id: 'set_log_levels',
+    method: 'put',
+    path: '/api/logs/levels',
+    summary: 'Change levels of the log until the next start',
+    tag: 'admin',
+    body: LogLevelChange,
+    answers: answers('The levels from now on.', LogLevels),
+    fails: [500],
   },
   configuration: {
     id: 'get_configuration',
