@@ -452,7 +452,13 @@ export class AanaApp implements AsyncDisposable {
     const start = (): Promise<void> => this.#deploy(sequential);
     const usesMedia = asksFor(this.#services.pluginSet.sources(), 'media');
     if (blocking)
-      await runBlocking(this, start, { log: this.#log, isLogged: this.#showsLogs, usesMedia, out: process.stdout });
+      await runBlocking(this, start, {
+        log: this.#log,
+        isLogged: this.#showsLogs,
+        usesMedia,
+        stopping: this.#lifecycle.signal,
+        out: process.stdout,
+      });
     else await start();
     return this;
   }

@@ -7,6 +7,7 @@ import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { loadDefaults } from './process-defaults.ts';
 import { flagName, GROUP_VARIABLES, SETTINGS } from './settings.ts';
 import { configError, getAt, jsonFault, isTree, parseSetting, setAt, type Tree } from './values.ts';
+import { SERVICE_MANAGER_VARIABLES } from './service-manager.ts';
 
 /** The configuration file that is read by default. */
 export const CONFIG_FILE = 'aana.config.json';
@@ -182,11 +183,15 @@ function mergeFlags(
   }
 }
 
-/** Returns the environment of child processes: `env` with the configured `CUDA_VISIBLE_DEVICES`. */
+/**
+ * Returns the environment of child processes: `env` with the configured `CUDA_VISIBLE_DEVICES` and without the
+ * variables of the service manager.
+ */
 export function childEnvironment(config: Config, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  return config.cuda_visible_devices === null
-    ? { ...env }
-    : { ...env, CUDA_VISIBLE_DEVICES: config.cuda_visible_devices };
+  const all = { ...env };
+  for (const name of SERVICE_MANAGER_VARIABLES) delete all[name];
+  if (config.cuda_visible_devices !== null) all['CUDA_VISIBLE_DEVICES'] = config.cuda_visible_devices;
+  return all;
 }
 
 /**

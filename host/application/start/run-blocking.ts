@@ -1,9 +1,11 @@
 import { closeSync, openSync } from 'node:fs';
 import type { AanaApp } from '../app.ts';
 import { delay } from '../../core/abort.ts';
+import { takeServiceManager } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { socketPath } from '../../http/index.ts';
 import { curlLine } from './curl-line.ts';
+import { ServiceManager } from './service-manager.ts';
 import { stopOnSignals } from './signals.ts';
 
 /** Time for which a ready server waits for the sample that its curl line names. */
@@ -15,12 +17,14 @@ export interface RunBlockingOptions {
   readonly isLogged: boolean;
   /** Whether plugins read media, so that the example request can have a file. */
   readonly usesMedia: Promise<boolean>;
+  /** Aborts when the application begins to stop. */
+  readonly stopping: AbortSignal;
   readonly out: { write(text: string): unknown };
 }
 
 /**
  * Starts an application with `start`, prints its address, and waits for its end. SIGINT and SIGTERM end it. On SIGHUP
- * the application reloads its certificate and its plugins.
+ * the application reloads its certificate and its plugins. A service manager is told about the start and the end.
  */
 export async function runBlocking(
   app: AanaApp,
@@ -36,9 +40,12 @@ export async function runBlocking(
     else void app.reloadPlugins().catch((error: unknown) => log.warn('plugins not reloaded', { error }));
   };
   const release = stopOnSignals(app);
+  const manager = new ServiceManager({ log, address: takeServiceManager() });
+  options.stopping.addEventListener('abort', () => manager.stopping(), { once: true });
   const stopping = new AbortController();
   void app.stopped.then(() => stopping.abort());
   try {
+    manager.starting();
     process.on('SIGHUP', onHangUp);
     const sample = options.usesMedia
       .then((isUsed) => (isUsed ? app.models.pullTool('speech-sample', { signal: stopping.signal }) : undefined))
@@ -49,12 +56,14 @@ export async function runBlocking(
       .catch((error: unknown) => log.debug('no /redoc', { reason: String(error) }));
     await start();
     isStarted = true;
+    manager.ready();
     await announce(app, sample, stopping.signal, options);
     await app.stopped;
   } finally {
     process.off('SIGHUP', onHangUp);
     stopping.abort();
     release();
+    await manager.close();
   }
 }
 
