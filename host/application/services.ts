@@ -223,6 +223,7 @@ export class Services {
     this.#native ??= buildNative({
       cacheDir: config.cache_dir,
       mode: config.native_build,
+      cuda: config.cuda_backend,
       log: inArea(log, 'models'),
       signal,
       env: childEnvironment(config),

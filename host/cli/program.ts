@@ -22,7 +22,7 @@ import {
 } from '../models/commands.ts';
 import { ModelStore } from '../models/index.ts';
 import { parseExportPath } from '../modules/index.ts';
-import { buildNative } from '../native-build/index.ts';
+import { buildNative, buildSqlite } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
 import { addCareCommands } from './commands/care/care-commands.ts';
 import { check } from './commands/check.ts';
@@ -224,7 +224,7 @@ export function program(state: { exitCode: number }): Command {
     },
   );
 
-  addConfigOptions(command(root, 'build-native', 'build the native addon'), 'common')
+  addConfigOptions(command(root, 'build-native', 'build the native addon and SQLite'), 'common')
     .option('--force', 'build even if nothing has changed')
     .option('--jobs <number>', 'number of parallel compilers', wholeNumber)
     .action(async (options: Options) => {
@@ -232,6 +232,7 @@ export function program(state: { exitCode: number }): Command {
       const settings = {
         cacheDir: config.cache_dir,
         mode: config.native_build,
+        cuda: config.cuda_backend,
         log: loggerOf(config),
         force: options['force'] === true,
         env: childEnvironment(config),
@@ -241,6 +242,8 @@ export function program(state: { exitCode: number }): Command {
         withProgress('building the native addon', undefined, () => buildNative({ ...settings, jobs, signal })),
       );
       process.stdout.write(`${addon}${rebuilt ? '' : ' (unchanged)'}\n`);
+      if (config.db_config.datastore_type !== 'sqlite') return;
+      process.stdout.write(`${await untilSignal((signal) => buildSqlite({ ...settings, signal }))}\n`);
     });
 
   addModelsCommands(command(root, 'models', 'list, fetch, import and remove models'), command, state);

@@ -91,6 +91,12 @@ export const ConfigSchema = z.strictObject({
     .describe(
       'How the native addon is built: over published libraries, from source, or whichever of the two fits the platform.',
     ),
+  cuda_backend: z
+    .enum(['auto', 'on', 'off'])
+    .default('auto')
+    .describe(
+      "Whether the native addon uses ggml's CUDA backend, which is a download of 181 MB: yes, no, or if this machine has an NVIDIA GPU when the addon is built.",
+    ),
   shutdown_grace_s: z
     .number()
     .min(0)

@@ -49,6 +49,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'devices.cpus', kind: 'number', env: 'AANA_CPUS' },
   { key: 'devices.placement', kind: 'text', env: 'AANA_PLACEMENT' },
   { key: 'native_build', kind: 'text', env: 'AANA_BUILD', flag: '--native-build <mode>' },
+  { key: 'cuda_backend', kind: 'text', env: 'AANA_CUDA_BACKEND' },
   { key: 'shutdown_grace_s', kind: 'number', env: 'AANA_SHUTDOWN_GRACE_S', flag: '--shutdown-grace <seconds>' },
   { key: 'media.allow_paths', kind: 'paths', env: 'AANA_ALLOW_PATHS', flag: '--allow-path <dir>' },
   { key: 'media.allow_private_urls', kind: 'boolean', env: 'AANA_ALLOW_PRIVATE_URLS', flag: '--allow-private-urls' },

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
@@ -9,7 +9,8 @@ import { hashInputs, packageFolder } from './inputs.ts';
 import { WHISPER_VERSION } from './pins.ts';
 import { withFileLock } from '../packages/index.ts';
 import { canUseCudaBackend, defaultBuildMode, defaultJobs, type BuildMode } from './platform.ts';
-import { prepareSources } from './sources.ts';
+import { findPrebuiltAddon, replaceFiles } from './prebuilt-package.ts';
+import { prepareCudaBackend, prepareSources } from './sources.ts';
 import { checkTools, type ToolName } from './tools.ts';
 
 export interface NativeBuildOptions {
@@ -18,9 +19,11 @@ export interface NativeBuildOptions {
   readonly log: Logger;
   /** `auto` links published libraries if the platform has some, and otherwise compiles everything. Default: `auto`. */
   readonly mode?: BuildMode | 'auto' | undefined;
+  /** Whether ggml's CUDA backend is used. `auto` uses it if this machine has a GPU. Default: `auto`. */
+  readonly cuda?: 'auto' | 'on' | 'off' | undefined;
   /** Number of parallel compilers. Default: one per core. */
   readonly jobs?: number | undefined;
-  /** Build even if nothing changed. */
+  /** Compile even if nothing changed. */
   readonly force?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Environment of git and the compilers. */
@@ -35,13 +38,14 @@ export interface NativeBuildResult {
 }
 
 /**
- * Builds the addon into `build/Release` of the package, together with its shared libraries. Returns at once when its
- * inputs have not changed. Concurrent calls, in one process or several, build once.
+ * Builds the addon into `build/Release` of the package, together with its shared libraries. Copies it from the prebuilt
+ * package if one is installed that fits; then no compiler is needed. Returns at once when its inputs have not changed. Concurrent calls, in one process or several, build once.
  */
 export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
   const { log, signal } = options;
   const mode = options.mode === undefined || options.mode === 'auto' ? defaultBuildMode() : options.mode;
-  const cuda = mode === 'prebuilt' && canUseCudaBackend();
+  const { cuda: wished = 'auto' } = options;
+  const cuda = mode === 'prebuilt' && (wished === 'auto' ? canUseCudaBackend() : wished === 'on');
   const addon = nativeAddonPath(packageRoot);
   const inputs = await hashInputs({ mode, cuda });
   if (!options.force && (await isCurrent(addon, inputs))) return { addon, mode, rebuilt: false };
@@ -52,13 +56,29 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
     join(packageRoot, 'build', 'native.lock'),
     async () => {
       if (!options.force && (await isCurrent(addon, inputs))) return { addon, mode, rebuilt: false };
+      const write = async (backends: readonly string[]): Promise<void> => {
+        const manifest: NativeManifest = { inputs, mode, backend_directories: backends };
+        await writeFile(manifestPath(addon), `${JSON.stringify(manifest, null, 2)}\n`);
+      };
+      const found = options.force ? undefined : await findPrebuiltAddon(await hashInputs({ mode, cuda: false }));
+      if (found !== undefined) {
+        const backend = cuda
+          ? await prepareCudaBackend({ cacheDir: options.cacheDir, mode, cuda, log, signal, env })
+          : undefined;
+        await rm(manifestPath(addon), { force: true });
+        await replaceFiles(found, dirname(addon));
+        await write(['.', ...(backend ? [backend] : [])]);
+        log.info('native addon copied from the prebuilt package', { package: found });
+        return { addon, mode, rebuilt: true };
+      }
       checkTools(env);
       const started = Date.now();
       const sources = await prepareSources({ cacheDir: options.cacheDir, mode, cuda, log, signal, env });
       await rm(manifestPath(addon), { force: true }); // an interrupted build must not count as current
       const folder = dirname(addon);
       await mkdir(folder, { recursive: true });
-      if (sources.libraries) await copyLibraries(sources.libraries, folder);
+      // Beside the addon (RUNPATH `$ORIGIN`), so that it does not depend on the cache.
+      if (sources.libraries) await replaceFiles(sources.libraries, folder);
       log.info('building the native addon', {
         mode,
         ...(mode === 'source' && { note: 'compiling all of llama.cpp takes some minutes' }),
@@ -79,12 +99,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
         signal,
         env,
       });
-      const manifest: NativeManifest = {
-        inputs,
-        mode,
-        backend_directories: mode === 'prebuilt' ? ['.', ...(sources.cuda ? [sources.cuda] : [])] : [],
-      };
-      await writeFile(manifestPath(addon), `${JSON.stringify(manifest, null, 2)}\n`);
+      await write(mode === 'prebuilt' ? ['.', ...(sources.cuda ? [sources.cuda] : [])] : []);
       log.info('native addon built', { mode, seconds: Math.round((Date.now() - started) / 1000) });
       return { addon, mode, rebuilt: true };
     },
@@ -118,14 +133,5 @@ async function isCurrent(addon: string, inputs: string): Promise<boolean> {
   }
 }
 
-/** Copies libraries beside the addon (RUNPATH `$ORIGIN`), so that it does not depend on the cache. */
-async function copyLibraries(from: string, to: string): Promise<void> {
-  for (const file of await readdir(from)) {
-    // Running replicas have the old file mapped. Overwriting it would crash them; replacing it does not.
-    const fresh = join(to, `.${file}.new`);
-    await copyFile(join(from, file), fresh);
-    await rename(fresh, join(to, file));
-  }
-}
-
+export { PREBUILT_PACKAGE, writePrebuiltPackage } from './prebuilt-package.ts';
 export { buildSqlite, isSqliteBuilt, type SqliteBuildOptions } from './sqlite.ts';

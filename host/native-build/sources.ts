@@ -36,51 +36,61 @@ export interface SourceOptions {
  * Fetches all sources and libraries and unpacks them below `<cacheDir>/native`. Existing ones are not fetched again.
  */
 export async function prepareSources(options: SourceOptions): Promise<NativeSources> {
-  const root = join(options.cacheDir, 'native');
-  await mkdir(root, { recursive: true });
-  return withFileLock(
-    join(root, 'sources.lock'),
-    async () => {
-      const llama = await once(root, 'llama.cpp', LLAMA_SOURCE, options, async (archive, dir) => {
-        const bundle = 'package/llama/gitRelease.bundle';
-        await extractMembers(archive, [bundle], `${dir}.bundle`);
-        try {
-          await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], {
-            signal: options.signal,
-            env: options.env,
-          });
-        } finally {
-          await rm(`${dir}.bundle`, { recursive: true, force: true });
-        }
-        for (const folder of UNUSED_FOLDERS) await rm(join(dir, folder), { recursive: true, force: true });
-      });
-      const whisper = await once(root, 'whisper.cpp', WHISPER_SOURCE, options, (archive, dir) =>
-        extractMembers(archive, /^package\/whisper\.cpp\/(include|src)\/|^package\/(whisper\.cpp\/)?LICENSE/, dir),
-      );
-      const published = options.mode === 'prebuilt' ? PREBUILT_LIBRARIES[platformName] : undefined;
-      const libraries =
-        published &&
-        (await once(root, platformName, published, options, (archive, dir) =>
-          extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir),
-        ));
-      const backend = options.cuda ? CUDA_BACKENDS[platformName] : undefined;
-      const cuda =
-        backend &&
-        (await once(root, `${platformName}-cuda`, backend, options, (archive, dir) =>
-          extractMembers(archive, /\/libggml-cuda\.[^/]+$|LICENSE$/, dir),
-        ));
-      return {
-        llama,
-        whisper: join(whisper, 'package', 'whisper.cpp'),
-        libraries: libraries && join(libraries, 'package', 'bins', platformName),
-        cuda: cuda && join(cuda, 'package', 'bins', `${platformName}-cuda`),
-      };
-    },
-    {
-      signal: options.signal,
-      onWait: () => options.log.info('waiting for another process that prepares the native sources'),
-    },
+  return locked(options, async (root) => {
+    const llama = await once(root, 'llama.cpp', LLAMA_SOURCE, options, async (archive, dir) => {
+      const bundle = 'package/llama/gitRelease.bundle';
+      await extractMembers(archive, [bundle], `${dir}.bundle`);
+      try {
+        await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], {
+          signal: options.signal,
+          env: options.env,
+        });
+      } finally {
+        await rm(`${dir}.bundle`, { recursive: true, force: true });
+      }
+      for (const folder of UNUSED_FOLDERS) await rm(join(dir, folder), { recursive: true, force: true });
+    });
+    const whisper = await once(root, 'whisper.cpp', WHISPER_SOURCE, options, (archive, dir) =>
+      extractMembers(archive, /^package\/whisper\.cpp\/(include|src)\/|^package\/(whisper\.cpp\/)?LICENSE/, dir),
+    );
+    const published = options.mode === 'prebuilt' ? PREBUILT_LIBRARIES[platformName] : undefined;
+    const libraries =
+      published &&
+      (await once(root, platformName, published, options, (archive, dir) =>
+        extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir),
+      ));
+    const cuda = options.cuda ? await fetchCudaBackend(root, options) : undefined;
+    return {
+      llama,
+      whisper: join(whisper, 'package', 'whisper.cpp'),
+      libraries: libraries && join(libraries, 'package', 'bins', platformName),
+      cuda,
+    };
+  });
+}
+
+/** Fetches ggml's CUDA backend alone and returns its folder. Undefined if none is published for this platform. */
+export async function prepareCudaBackend(options: SourceOptions): Promise<string | undefined> {
+  return locked(options, (root) => fetchCudaBackend(root, options));
+}
+
+async function fetchCudaBackend(root: string, options: SourceOptions): Promise<string | undefined> {
+  const backend = CUDA_BACKENDS[platformName];
+  if (!backend) return undefined;
+  const folder = await once(root, `${platformName}-cuda`, backend, options, (archive, dir) =>
+    extractMembers(archive, /\/libggml-cuda\.[^/]+$|LICENSE$/, dir),
   );
+  return join(folder, 'package', 'bins', `${platformName}-cuda`);
+}
+
+/** Runs `work` with the folder of the sources, one process at a time. */
+async function locked<T>({ cacheDir, signal, log }: SourceOptions, work: (root: string) => Promise<T>): Promise<T> {
+  const root = join(cacheDir, 'native');
+  await mkdir(root, { recursive: true });
+  return withFileLock(join(root, 'sources.lock'), () => work(root), {
+    signal,
+    onWait: () => log.info('waiting for another process that prepares the native sources'),
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { extractMembers, fetchPackage, withFileLock } from '../packages/index.ts';
@@ -10,6 +10,7 @@ import { compile } from './compile.ts';
 import { packageFolder } from './inputs.ts';
 import { SQLITE_SOURCE } from './pins.ts';
 import { defaultJobs, platformName } from './platform.ts';
+import { findPrebuiltSqlite } from './prebuilt-package.ts';
 import { checkTools, missingTool } from './tools.ts';
 
 export interface SqliteBuildOptions {
@@ -41,6 +42,15 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
     join(root, 'sqlite3.lock'),
     async () => {
       if (existsSync(entry)) return entry;
+      const prebuilt = findPrebuiltSqlite(basename(folder));
+      if (prebuilt !== undefined) {
+        const partial = join(root, 'sqlite3.partial');
+        await rm(partial, { recursive: true, force: true });
+        await cp(prebuilt, partial, { recursive: true });
+        await rm(folder, { recursive: true, force: true });
+        await rename(partial, folder);
+        return entry;
+      }
       checkTools(env, ['a C++ compiler', 'cmake']);
       const uv = uvHeaders();
       log.info('building SQLite', { version: SQLITE_SOURCE.version });

@@ -47,6 +47,7 @@ async function build(
   await buildNative({
     cacheDir: config.cache_dir,
     mode: config.native_build,
+    cuda: config.cuda_backend,
     log,
     signal,
     env: childEnvironment(config),

@@ -2,12 +2,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { packRelease } from '../../bench/packages/pack-release.ts';
+import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { startExample } from '../helpers/embed-example.ts';
 import { freePort, post, until } from '../helpers/server.ts';
@@ -22,8 +24,7 @@ const run = (command: string, ...args: string[]): Promise<{ stdout: string; stde
 Package.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-package-'));
   const { devDependencies } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
-  await exec('npm', ['pack', '--ignore-scripts', '--pack-destination', folder], { cwd: packageRoot });
-  const tarball = (await readdir(folder)).find((name) => name.endsWith('.tgz')) ?? '';
+  const { main, prebuilt } = await packRelease(folder, loadConfig().cache_dir);
   await writeFile(join(folder, 'package.json'), '{"name":"user","private":true}');
   await run(
     'npm',
@@ -31,7 +32,8 @@ Package.before(async () => {
     '--ignore-scripts',
     '--no-audit',
     '--no-fund',
-    `./${tarball}`,
+    main,
+    prebuilt,
     `@types/node@${devDependencies['@types/node']}`,
   );
 });
@@ -59,6 +61,23 @@ Package('has the files for run time and no tests', async () => {
     files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)),
     [],
   );
+});
+
+Package('needs no compiler for the addon and SQLite on a platform with a prebuilt package', async () => {
+  const bin = join(folder, 'bin'); // has node, and neither compilers nor git
+  await mkdir(bin);
+  await symlink(process.execPath, join(bin, 'node'));
+  const { stdout, stderr } = await exec(
+    process.execPath,
+    [installed('dist/host/cli/main.js'), 'build-native', '--cache-dir', join(folder, 'empty-cache')],
+    { cwd: folder, env: { PATH: bin, HOME: folder, AANA_CUDA_BACKEND: 'off', AANA_BUILD: 'prebuilt' } },
+  );
+  assert.match(stderr, 'copied from the prebuilt package');
+  const [addon = '', sqlite = ''] = stdout.trim().split('\n');
+  assert.is(addon, installed('build/Release/aana_native.node'));
+  const load = `const { devices } = require(process.argv[1]); require(process.argv[2]); console.log(typeof devices)`;
+  assert.match((await run(process.execPath, '-e', load, addon, sqlite)).stdout, 'function');
+  assert.not.ok(existsSync(join(folder, 'empty-cache/native')), 'no sources were fetched');
 });
 
 Package('makes a plugin that can be edited, built and served', async () => {

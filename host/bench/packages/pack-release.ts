@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { silentLogger } from '../../core/log/logger.ts';
+import { packageRoot, packageVersion } from '../../core/package-root.ts';
+import { buildNative, buildSqlite, PREBUILT_PACKAGE, writePrebuiltPackage } from '../../native-build/index.ts';
+
+const run = promisify(execFile);
+
+export interface Release {
+  /** Tarball of `aana-host`, which names the prebuilt package as an optional dependency. */
+  readonly main: string;
+  /** Tarball of the compiled addon and SQLite for this platform. */
+  readonly prebuilt: string;
+}
+
+/**
+ * Packs a release into `folder`: the package, and the compiled addon for this platform. The checkout's `package.json`
+ * does not name the prebuilt package, because a lock file cannot have a package that is published later.
+ */
+export async function packRelease(folder: string, cacheDir: string): Promise<Release> {
+  const into = resolve(folder);
+  await mkdir(into, { recursive: true });
+  const work = await mkdtemp(join(tmpdir(), 'aana-release-'));
+  try {
+    const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off' });
+    const sqlite = await buildSqlite({ cacheDir, log: silentLogger });
+    const binaries = join(work, PREBUILT_PACKAGE);
+    await writePrebuiltPackage(binaries, dirname(addon), dirname(dirname(sqlite)));
+    const prebuilt = await pack(binaries, into);
+
+    const plain = await pack(packageRoot, work);
+    await run('tar', ['-xzf', plain, '-C', work]);
+    const manifestPath = join(work, 'package', 'package.json');
+    const manifest = JSON.parse(await readFile(manifestPath, 'utf8')) as { optionalDependencies: object };
+    const optionalDependencies = { [PREBUILT_PACKAGE]: packageVersion(), ...manifest.optionalDependencies };
+    await writeFile(manifestPath, `${JSON.stringify({ ...manifest, optionalDependencies }, null, 2)}\n`);
+    return { main: await pack(join(work, 'package'), into), prebuilt };
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Runs `npm pack` in `folder` and returns the path of the tarball in `into`. */
+async function pack(folder: string, into: string): Promise<string> {
+  const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', into], {
+    cwd: folder,
+    maxBuffer: 1e8,
+  });
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
+  return join(into, filename);
+}
