@@ -45,6 +45,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
         return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
       },
       responsesOf: (userId) => services.responses.of(userId),
+      backgroundOf: (userId) => services.background.of(userId),
       filesOf: (userId) => services.files.of(userId),
       batchesOf: (userId) => services.batches.of(userId),
     },

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { allowsResult, ApiKeys, KeyLookUps } from '../access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
+import { BackgroundResponses } from '../background/index.ts';
 import { Batches } from '../batches/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
@@ -24,7 +25,7 @@ import { remembered } from '../core/remembered.ts';
 import { StoredFiles } from '../files/index.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
-import { batchWorkOf } from './ports/batch-work.ts';
+import { backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
 import { modelDirectory } from './ports/model-directory.ts';
 import { ResponseStores } from './ports/response-stores.ts';
 import { httpPort, networkFrom, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
@@ -71,6 +72,8 @@ export class Services {
   readonly webhooks: Webhooks | undefined;
   /** The stored responses of OpenAI's API. */
   readonly responses: ResponseStores;
+  /** The responses that tasks make. */
+  readonly background: BackgroundResponses;
   /** The stored files of OpenAI's API. */
   readonly files: StoredFiles;
   /** The batches of OpenAI's API. */
@@ -171,11 +174,12 @@ export class Services {
     });
     this.directory = modelDirectory(this.deployments, config.openai);
     const work = batchWorkOf(this, config);
+    const responseWork = backgroundWorkOf(this, config);
     this.tasks = config.task_queue.enabled
       ? new TaskQueue({
           storage: this.storage,
           endpoints: this.endpoints,
-          hostWork: work,
+          hostWork: [work, responseWork],
           dir: taskFilesDir(config),
           config: config.task_queue,
           subscribersOnly: config.api_service.enabled,
@@ -196,6 +200,12 @@ export class Services {
         log: inArea(log, 'webhooks'),
         telemetry,
       });
+    this.background = new BackgroundResponses({
+      ...{ storage: this.storage, tasks: this.tasks, work: responseWork.endpoint },
+      responsesOf: (userId) => this.responses.of(userId),
+      maxStoredBytes: config.openai.responses.maximum_stored_bytes_per_user || undefined,
+      onStored: () => this.responses.start(),
+    });
     this.batches = new Batches({
       ...{ storage: this.storage, tasks: this.tasks, work: work.endpoint, log: inArea(log, 'openai') },
       retentionS: config.openai.batches.retention,

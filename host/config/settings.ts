@@ -163,6 +163,11 @@ export const SETTINGS: readonly Setting[] = [
     kind: 'number',
     env: 'AANA_OPENAI_RESPONSES_MAXIMUM_STORED_BYTES_PER_USER',
   },
+  {
+    key: 'openai.responses.concurrent_background_responses',
+    kind: 'number',
+    env: 'AANA_OPENAI_RESPONSES_CONCURRENT_BACKGROUND_RESPONSES',
+  },
   { key: 'openai.files.retention', kind: 'number', env: 'AANA_OPENAI_FILES_RETENTION' },
   {
     key: 'openai.files.maximum_stored_bytes_per_user',

@@ -76,6 +76,7 @@ export {
 } from './realtime/session.ts';
 export type { AudioFormat } from './realtime/session-fields.ts';
 export { CommittedTurn, type Conversation, DetectedTurns, errorEvent, type Turns } from './realtime/turns.ts';
+export type { Item } from './responses/items.ts';
 export { itemPage } from './responses/item-page.ts';
 export { DeletedResponse, InputTokens, ItemList, ModelResponse } from './responses/response-answer.ts';
 export { inputTokensArguments, RESPONSE_BLAME } from './responses/response-call.ts';
@@ -87,7 +88,15 @@ export {
   ResponseRequest,
 } from './responses/response-fields.ts';
 export { requireResponse, type ResponseStore } from './responses/response-store.ts';
-export { answerResponse, type Dialogs, readItems, responseRun } from './responses/response-run.ts';
+export {
+  answerResponse,
+  type Dialogs,
+  readItems,
+  responseRun,
+  type ResponseRun,
+  storedRun,
+  type StoredRequest,
+} from './responses/response-run.ts';
 export { ResponseWriter } from './responses/response-writer.ts';
 export {
   DETOKENIZE_FIELDS,

@@ -28,7 +28,8 @@ export {
   type NewBatch,
 } from './repositories/openai/batches.ts';
 export type { FilePage, FileRecord, FileRepository } from './repositories/openai/files.ts';
-export type { ChainLink, NewResponse, ResponseRecord, StoredItem } from './repositories/openai/responses.ts';
+export { type BegunRun, responseChanged, type RunLease, type RunState } from './repositories/openai/response-runs.ts';
+export type { ChainLink, NewResponse, ResponseRecord, RunStatus, StoredItem } from './repositories/openai/responses.ts';
 export type { AttemptBatch, ClaimedTask, Lease, Outcome } from './repositories/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
 export type {
@@ -63,6 +64,7 @@ export { openDatabase, Storage, type StorageConfig, type StorageOptions } from '
 export { copySqlite, isSqliteOpen, readSqlite, type SqliteFileOptions } from './sqlite/sqlite-file.ts';
 export { type NeededFile, neededFiles } from './stored-paths.ts';
 export { moveFile, syncFile, syncMadeFolders } from './sync-files.ts';
+export { watchStored } from './watch-stored.ts';
 export { whileUnavailable } from './while-unavailable.ts';
 export {
   hasEnded,

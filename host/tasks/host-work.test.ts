@@ -20,7 +20,7 @@ Work('has workers of its own, and goes on with another attempt after the stop of
       return 0;
     },
   });
-  const options = { hostWork: { endpoint, workers: 1 } };
+  const options = { hostWork: [{ endpoint, workers: 1 }] };
   const first = makeHost(context, async () => 'done', { num_workers: 1 }, undefined, options);
   const stored: string[] = [];
   const id = await first.queue.enqueue(endpoint, {

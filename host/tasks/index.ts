@@ -1,3 +1,4 @@
+export { AttemptReport } from './attempt-report.ts';
 export { retryDelayMs } from './retry-policy.ts';
 export { type DeferredRequest, TaskQueue, type TaskQueueConfig, type TaskQueueOptions } from './task-queue.ts';
 export {

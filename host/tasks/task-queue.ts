@@ -38,7 +38,7 @@ export interface TaskQueueOptions {
   readonly dir: string;
   readonly config: TaskQueueConfig;
   /** Long work of the host itself, which no route runs. Default: none. */
-  readonly hostWork?: HostWork | undefined;
+  readonly hostWork?: readonly HostWork[] | undefined;
   /** Whether tasks of users without an active subscription wait. Default: false. */
   readonly subscribersOnly?: boolean | undefined;
   /** Names of errors after which a task has another attempt. Default: {@link RETRYABLE_EXCEPTIONS}. */
@@ -87,7 +87,7 @@ export class TaskQueue {
       telemetry = noTelemetry,
       retryable = RETRYABLE_EXCEPTIONS,
       subscribersOnly = false,
-      hostWork,
+      hostWork = [],
     } = options;
     const files = new TaskFiles(options.dir);
     this.#files = files;
@@ -303,6 +303,14 @@ export class TaskQueue {
   }
 
   /**
+   * Counts a stream that a user reads until the returned function is called. Throws `TooManyWatchers` when the user
+   * reads as many as allowed.
+   */
+  countWatcher(userId: string | null): () => void {
+    return this.#watchers.add(userId, this.ceilings(userId, false).maxWatchers);
+  }
+
+  /**
    * Yields the events of a task after the event `after`, until the task has ended. Throws `NotFoundException` or
    * `TooManyWatchers` before the first event.
    */
@@ -312,7 +320,7 @@ export class TaskQueue {
     { after, signal }: { readonly after: number; readonly signal: AbortSignal },
   ): Promise<AsyncGenerator<TaskEvent, void>> {
     await this.#statusOf(id, userId);
-    const release = this.#watchers.add(userId, this.ceilings(userId, false).maxWatchers);
+    const release = this.countWatcher(userId);
     return releasing(
       watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) }),
       release,

@@ -13,26 +13,26 @@ export interface HostWork {
 }
 
 export interface TaskRunnersOptions extends Omit<TaskRunnerOptions, 'activeOfUserHere'> {
-  readonly hostWork: HostWork | undefined;
+  readonly hostWork: readonly HostWork[];
   /** Workers of each kind that a single user cannot occupy. Each user can always use at least one. */
   readonly reservedWorkers: number;
 }
 
-/** The runners of a host: one for the tasks of endpoints, and one for the work of the host if there is any. */
+/** The runners of a host: one for the tasks of endpoints, and one for each kind of work of the host. */
 export class TaskRunners {
   readonly #endpoints: TaskRunner;
-  readonly #hostWork: TaskRunner | undefined;
+  readonly #hostWork: readonly TaskRunner[];
 
   constructor({ hostWork, reservedWorkers, ...options }: TaskRunnersOptions) {
     const runner = (endpoints: EndpointSource, workers: number): TaskRunner =>
       new TaskRunner({ ...options, endpoints, workers, activeOfUserHere: Math.max(1, workers - reservedWorkers) });
     this.#endpoints = runner(options.endpoints, options.workers);
-    this.#hostWork = hostWork && runner(only(hostWork.endpoint), hostWork.workers);
+    this.#hostWork = hostWork.map(({ endpoint, workers }) => runner(only(endpoint), workers));
   }
 
   /** See {@link TaskRunner.start}. */
   async start(): Promise<void> {
-    await Promise.all([this.#endpoints.start(), this.#hostWork?.start()]);
+    await Promise.all([this.#endpoints.start(), ...this.#hostWork.map((runner) => runner.start())]);
   }
 
   /**
@@ -40,13 +40,13 @@ export class TaskRunners {
    * it ended.
    */
   async stop(graceMs: number): Promise<void> {
-    await Promise.all([this.#endpoints.stop(graceMs), this.#hostWork?.stop(0)]);
+    await Promise.all([this.#endpoints.stop(graceMs), ...this.#hostWork.map((runner) => runner.stop(0))]);
   }
 
   /** Called when there may be a new task. */
   look(): void {
     this.#endpoints.look();
-    this.#hostWork?.look();
+    for (const runner of this.#hostWork) runner.look();
   }
 }
 

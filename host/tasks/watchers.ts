@@ -15,7 +15,7 @@ export class Watchers {
       throw new AanaError(
         'TooManyWatchers',
         'rate-limited',
-        `this user already reads the events of ${most} tasks, which is the most at the same time; end one of the streams first`,
+        `this user already reads the events of ${most} tasks and responses, which is the most at the same time; end one of the streams first`,
         { data: { max_watchers: most } },
       );
     }

@@ -1,7 +1,8 @@
+import { responseRow } from '../../background/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import type { ResponseStore } from '../../openai/index.ts';
-import { Pruner, type Storage, type StoredItem } from '../../storage/index.ts';
+import type { ModelResponse, ResponseStore } from '../../openai/index.ts';
+import { Pruner, type ResponseRecord, type Storage } from '../../storage/index.ts';
 
 export interface ResponseStoresOptions {
   readonly storage: Storage;
@@ -45,20 +46,13 @@ export class ResponseStores {
     return {
       isStoring: this.#isStoring,
       save: async (response, input) => {
-        const { output, ...body } = response;
-        const row = {
-          id: response.id,
-          previousId: response.previous_response_id,
-          body: JSON.stringify(body),
-          input: input.map(storedItem),
-          output: output.map(storedItem),
-        };
+        const row = responseRow(response, input);
         await storage.write((repositories) => repositories.responsesOf(userId).save(row, this.#maxBytes));
         this.start();
       },
       find: async (id) => {
         const found = await storage.read((repositories) => repositories.responsesOf(userId).read(id));
-        return found && { ...JSON.parse(found.body), output: found.output.map(parsed) };
+        return found && responseOf(found);
       },
       findInput: async (id) => {
         const found = await storage.read((repositories) => repositories.responsesOf(userId).input(id));
@@ -73,11 +67,22 @@ export class ResponseStores {
         const items = await storage.read((repositories) => repositories.responsesOf(userId).chainItems(id));
         return items.map(parsed);
       },
-      delete: (id) => storage.write((repositories) => repositories.responsesOf(userId).delete(id)),
+      delete: (id) =>
+        storage.write(async (repositories) => {
+          const task = await repositories.responseRunsOf(userId).taskOf(id);
+          if (task !== undefined) await repositories.tasks.cancel(task, userId);
+          return repositories.responsesOf(userId).delete(id);
+        }),
     };
   }
 }
 
-const storedItem = (item: { readonly id: string }): StoredItem => ({ id: item.id, json: JSON.stringify(item) });
-
 const parsed = (json: string) => JSON.parse(json);
+
+function responseOf({ body, output, status }: ResponseRecord): ModelResponse {
+  const response: ModelResponse = { ...JSON.parse(body), output: output.map(parsed), ...(status && { status }) };
+  return response.status === 'failed' ? { ...response, error: response.error ?? ABANDONED } : response;
+}
+
+/** The error of a response whose task ended without it. */
+const ABANDONED = { code: 'server_error', message: 'the task that made the response has failed or was deleted' };

@@ -43,6 +43,7 @@ function operation<Fields extends RequestFields>(
     answer: (body, scope, context) => {
       const { request } = readRequest(fields, body, scope);
       if (request['stream'] === true) throw unsupported('stream', 'the answers of a batch are whole');
+      if (request['background'] === true) throw unsupported('background', 'a batch is in the background');
       return answer(request as RequestOf<Fields>, scope, context);
     },
   };

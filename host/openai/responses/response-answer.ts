@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { GenerationDetails } from '../../schemas/index.ts';
-import { unsupported } from '../fields.ts';
+import { invalidValue, unsupported } from '../fields.ts';
 import { newHead, usageOf } from '../text/values.ts';
 import { Item, OutputItem } from './items.ts';
 import { FunctionTool, type ResponseRequest, TextFormat, ToolChoice } from './response-fields.ts';
@@ -24,14 +24,16 @@ export const ModelResponse = z.object({
   created_at: z.int().describe('Seconds since the epoch.'),
   completed_at: z.int().nullable(),
   status: z
-    .enum(['in_progress', 'completed', 'incomplete', 'failed'])
-    .describe('`incomplete`: a limit of tokens ended the answer. `failed` is only in events.'),
+    .enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'])
+    .describe(
+      '`incomplete`: a limit of tokens ended the answer. Without `background`, `failed` is only in events, and `queued` and `cancelled` do not occur.',
+    ),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   incomplete_details: z.object({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),
   model: z.string().describe('The name that the request gave.'),
   output: z.array(OutputItem),
   usage: ResponseUsage.nullable(),
-  background: z.literal(false),
+  background: z.boolean(),
   store: z.boolean(),
   previous_response_id: z.string().nullable(),
   instructions: z.string().nullable(),
@@ -74,24 +76,30 @@ export const InputTokens = z.object({ object: z.literal('response.input_tokens')
 
 /**
  * Returns the response to a request before its answer has begun. Throws an error for a request that asks to be stored
- * where `isStoring` is false.
+ * where `isStoring` is false, and for one in the background that is not to be stored.
  */
 export function newResponse(request: ResponseRequest, isStoring: boolean): ModelResponse {
   if (request.store === true && !isStoring) throw unsupported('store', 'this server stores no responses');
+  const isBackground = request.background === true;
+  const store = isStoring && request.store !== false;
+  if (isBackground && !store)
+    throw isStoring
+      ? invalidValue('background', 'a response in the background is stored, so store must not be false')
+      : unsupported('background', 'this server stores no responses');
   const { id, created, model } = newHead('resp_', request.model);
   return {
     id,
     object: 'response',
     created_at: created,
     completed_at: null,
-    status: 'in_progress',
+    status: isBackground ? 'queued' : 'in_progress',
     error: null,
     incomplete_details: null,
     model,
     output: [],
     usage: null,
-    background: false,
-    store: isStoring && request.store !== false,
+    background: isBackground,
+    store,
     previous_response_id: request.previous_response_id ?? null,
     instructions: request.instructions ?? null,
     max_output_tokens: request.max_output_tokens ?? null,

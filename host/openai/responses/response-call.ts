@@ -14,7 +14,7 @@ export const RESPONSE_BLAME = { PromptTooLongException: 'input' } as const;
  * completion in another form. Throws errors that name the wrong parameter.
  */
 export function responseArguments(
-  request: ResponseRequest,
+  request: Omit<ResponseRequest, 'input'>,
   items: readonly Item[],
   resolved: ResolvedModel,
 ): Record<string, unknown> {
@@ -46,7 +46,7 @@ export function inputTokensArguments(
   };
 }
 
-function promptOf(request: InputTokensRequest, items: readonly Item[]) {
+function promptOf(request: Omit<InputTokensRequest, 'input'>, items: readonly Item[]) {
   const { instructions, reasoning, text, truncation, overflow } = request;
   return {
     messages: messagesOf(instructions, items),

@@ -15,6 +15,7 @@ const ofResponse = <const Type extends string>(type: Type) =>
 /** One event of a streamed response. Its name is also the field `event` of the server-sent event. */
 export const ResponseEvent = z.discriminatedUnion('type', [
   ofResponse('response.created'),
+  ofResponse('response.queued'),
   ofResponse('response.in_progress'),
   z.object({ type: z.literal('response.output_item.added'), ...inOutput, item: OutputItem }),
   z.object({ type: z.literal('response.content_part.added'), ...inPart, part: OutputPart }),
@@ -34,5 +35,6 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   ofResponse('response.completed'),
   ofResponse('response.incomplete'),
   ofResponse('response.failed'),
+  ofResponse('response.cancelled'),
 ]);
 export type ResponseEvent = z.output<typeof ResponseEvent>;

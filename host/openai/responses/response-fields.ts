@@ -83,6 +83,9 @@ const promptFields = {
 export const ResponseRequest = z.object({
   ...promptFields,
   stream: optional(z.boolean()),
+  background: optional(z.boolean()).describe(
+    'Whether the answer is only the beginning of the response, which a task makes. It needs `store` and the task queue.',
+  ),
   store: optional(z.boolean()).describe(
     'Whether the response can be retrieved and continued. Default: the setting `openai.responses.store`.',
   ),
@@ -107,7 +110,6 @@ export const ResponseRequest = z.object({
 export type ResponseRequest = z.output<typeof ResponseRequest>;
 
 const REFUSED = {
-  background: { why: 'a response is made while its request waits', neutral: [false], isRefused: true },
   conversation: { why: 'this server has no conversations; use previous_response_id', isRefused: true },
   prompt: { why: 'this server has no prompt templates', isRefused: true },
 } as const;
@@ -132,5 +134,5 @@ export const InputTokensRequest = z.object(promptFields);
 export type InputTokensRequest = z.output<typeof InputTokensRequest>;
 export const INPUT_TOKENS_FIELDS = {
   schema: InputTokensRequest,
-  idle: { ...REFUSED, personality: { why: 'no model knows it' } },
+  idle: { ...REFUSED, background: { why: 'tokens are counted at once' }, personality: { why: 'no model knows it' } },
 } as const satisfies RequestFields;

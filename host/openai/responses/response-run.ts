@@ -52,6 +52,22 @@ export async function responseRun(
   return { name: resolved.model.name, args, begun: newResponse(request, dialogs.store.isStoring), input };
 }
 
+/** A request for a response whose input has been read and is stored. */
+export type StoredRequest = Omit<ResponseRequest, 'input'>;
+
+/** Returns the call for a request whose input is stored. Throws errors that name the wrong parameter. */
+export async function storedRun(
+  models: ModelDirectory,
+  request: StoredRequest,
+  input: readonly Item[],
+  { store, maxBytes }: Dialogs,
+): Promise<Pick<ResponseRun, 'name' | 'args'>> {
+  const resolved = resolveModel(models, request.model, 'chat');
+  const { previous_response_id: previous } = request;
+  const history = previous == null ? [] : await readHistory(store, previous, maxBytes);
+  return { name: resolved.model.name, args: responseArguments(request, [...history, ...input], resolved) };
+}
+
 /** Answers a request as a whole, and stores the response if the request wants it. */
 export async function answerResponse(
   models: ModelDirectory,

@@ -1,4 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
+import { invalidValue } from '../fields.ts';
 import type { Item } from './items.ts';
 import type { ModelResponse } from './response-answer.ts';
 
@@ -8,6 +9,8 @@ export interface ChainLink {
   readonly previousId: string | null;
   /** Bytes of the response and its input as JSON. */
   readonly bytes: number;
+  /** The status of a response that is or was made in the background. */
+  readonly status: ModelResponse['status'] | null;
 }
 
 /** The stored responses of a user. */
@@ -25,7 +28,7 @@ export interface ResponseStore {
   chain(id: string): Promise<readonly ChainLink[]>;
   /** Returns the items of a response and of those that it continues, the oldest first. */
   chainItems(id: string): Promise<readonly Item[]>;
-  /** Returns whether the response existed. */
+  /** Removes a response, and ends its task if it has not ended. Returns whether it existed. */
   delete(id: string): Promise<boolean>;
 }
 
@@ -42,7 +45,8 @@ export async function requireResponse<T>(id: string, find: (id: string) => Promi
 
 /**
  * Returns the items of a response and of those that it continues, for a request that continues it. Throws
- * `PreviousResponseNotFound` when one of them is not stored, and `RequestTooLarge` when they have more than `maxBytes`.
+ * `PreviousResponseNotFound` when one of them is not stored, `InvalidParameter` for a response without an answer, and
+ * `RequestTooLarge` when they have more than `maxBytes`.
  */
 export async function readHistory(store: ResponseStore, id: string, maxBytes: number): Promise<readonly Item[]> {
   const chain = ID.test(id) ? await store.chain(id) : [];
@@ -56,6 +60,9 @@ export async function readHistory(store: ResponseStore, id: string, maxBytes: nu
         data: { param: 'previous_response_id' },
       },
     );
+  const status = chain[0]?.status ?? 'completed';
+  if (status !== 'completed' && status !== 'incomplete')
+    throw invalidValue('previous_response_id', `the response ${id} is ${status}, so there is no answer to continue`);
   const bytes = chain.reduce((sum, link) => sum + link.bytes, 0);
   if (bytes > maxBytes)
     throw new AanaError(

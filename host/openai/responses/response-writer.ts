@@ -15,17 +15,31 @@ const ERROR_CODES: Readonly<Record<string, string>> = {
   invalid_request_error: 'invalid_prompt',
 };
 
+export interface WriterOptions {
+  /** The number of the first event. Default: 0. */
+  readonly firstNumber?: number;
+  /** Whether there was an event that the response is created. Default: false. */
+  readonly isCreated?: boolean;
+}
+
 /** Makes the items of a response, and its events, of the values of `chat_stream`. */
 export class ResponseWriter {
   readonly #items: WrittenItem[] = [];
   #response: ModelResponse;
-  #eventCount = 0;
+  #eventCount: number;
+  /** The first events, until they are made. */
+  #first: Unnumbered[];
   /** The last item if it has not ended. */
   #open: WrittenItem | undefined;
 
   /** `response` is the response before its answer has begun. */
-  constructor(response: ModelResponse) {
+  constructor(response: ModelResponse, { firstNumber = 0, isCreated = false }: WriterOptions = {}) {
     this.#response = response;
+    this.#eventCount = firstNumber;
+    this.#first = [
+      ...(isCreated ? [] : [{ type: 'response.created', response } as const]),
+      { type: 'response.in_progress', response },
+    ];
   }
 
   /** The response as it is after the events that were made. */
@@ -83,12 +97,9 @@ export class ResponseWriter {
   }
 
   #begin(): ResponseEvent[] {
-    if (this.#eventCount > 0) return [];
-    const response = this.#response;
-    return this.#numbered([
-      { type: 'response.created', response },
-      { type: 'response.in_progress', response },
-    ]);
+    const first = this.#first;
+    this.#first = [];
+    return this.#numbered(first);
   }
 
   #addText(kind: WrittenText['kind'], text: string, logprobs?: TextChunk['logprobs']): Unnumbered[] {

@@ -119,8 +119,27 @@ export const OPENAI_ROUTES = {
     path: '/v1/responses/{response_id}',
     summary: 'A stored response',
     tag: 'openai',
-    query: z.object({ stream: z.boolean().optional().describe('Only false: no response is made in the background.') }),
-    answers: answers('The response.', ModelResponse),
+    query: z.object({
+      stream: z
+        .boolean()
+        .optional()
+        .describe('Sends the events of a response that was created with `background` and `stream`.'),
+      starting_after: z
+        .int()
+        .min(0)
+        .optional()
+        .describe('With `stream`: the `sequence_number` of the event before the first one. Default: all events.'),
+    }),
+    answers: { 200: { description: 'The response.', schema: ModelResponse, events: ResponseEvent } },
+    fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
+  },
+  cancelResponse: {
+    id: 'cancel_response',
+    method: 'post',
+    path: '/v1/responses/{response_id}/cancel',
+    summary: 'Ends a response that is made in the background',
+    tag: 'openai',
+    answers: answers('The response, which has ended.', ModelResponse),
     fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
   },
   deleteResponse: {

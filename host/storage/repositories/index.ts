@@ -6,6 +6,7 @@ import { PluginValueRepository } from './plugin-values.ts';
 import { BatchRepository, pruneBatches } from './openai/batches.ts';
 import { BatchRunRepository } from './openai/batch-runs.ts';
 import { fileExists, FileRepository, pruneFiles } from './openai/files.ts';
+import { ResponseRunRepository } from './openai/response-runs.ts';
 import { pruneResponses, ResponseRepository } from './openai/responses.ts';
 import { TaskRepository } from './tasks.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
@@ -65,6 +66,11 @@ export class Repositories {
   /** Returns the responses of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
   responsesOf(userId: string | null): ResponseRepository {
     return new ResponseRepository(this.connection, userId);
+  }
+
+  /** Returns the responses that tasks make, of the same owner as {@link Repositories.responsesOf}. */
+  responseRunsOf(userId: string | null): ResponseRunRepository {
+    return new ResponseRunRepository(this.connection, userId);
   }
 
   /** See {@link pruneResponses}. */

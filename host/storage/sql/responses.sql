@@ -5,7 +5,9 @@ insert into responses (id, owner, previous_id, body, bytes, created_at, used_at)
 insert into response_items (response_id, position, source, owner, item_id, item) values ($1, $2, $3, $4, $5, $6)
 
 -- statement: read
-select body from responses where id = $1 and owner = $2
+select body, response_runs.status, tasks.status as task_status from responses
+left join response_runs on response_runs.response_id = responses.id left join tasks on tasks.id = response_runs.task_id
+where responses.id = $1 and owner = $2
 
 -- statement: items
 select item from response_items where response_id = $1 and owner = $2 and source = $3 order by position
@@ -18,7 +20,7 @@ with recursive chain (id, previous_id, bytes, depth) as (
   select responses.id, responses.previous_id, responses.bytes, chain.depth + 1
   from chain join responses on responses.id = chain.previous_id and responses.owner = $2 where chain.depth < $3
 )
-select id, previous_id, bytes from chain order by depth
+select chain.id, chain.previous_id, chain.bytes, response_runs.status from chain left join response_runs on response_runs.response_id = chain.id order by depth
 
 -- The items of these responses, the oldest first.
 -- statement: chainItems
@@ -47,15 +49,24 @@ where response_items.owner = $1 and response_items.item_id = $2 order by respons
 -- statement: remove
 delete from responses where id = $1 and owner = $2 returning id
 
+-- A response that a task makes stays.
 -- statement: prune
-delete from responses where id in (select id from responses where used_at <= $1 order by used_at limit $2) returning id
+delete from responses where id in (select id from responses where used_at <= $1 and not exists (
+  select 1 from response_runs join tasks on tasks.id = response_runs.task_id
+  where response_id = responses.id and response_runs.status in ('queued', 'in_progress') and tasks.status in ('created', 'not_finished', 'assigned', 'running')
+) order by used_at limit $2) returning id
 
--- Removes what a user has not used for longest, so that at most $2 bytes stay.
+-- Removes what a user has not used for longest, so that at most $2 bytes stay. The response $3 and those that tasks make stay.
 -- statement: evict
 delete from responses where id in (
   select id from (
-    select id, sum(bytes) over (order by used_at desc, created_at desc, id) as kept from responses where owner = $1
-  ) as sizes where kept > $2
+    select id, place, sum(bytes) over (order by place, used_at desc, created_at desc, id) as kept from (
+      select id, bytes, used_at, created_at, case when id = $3 then 0 when exists (
+        select 1 from response_runs join tasks on tasks.id = response_runs.task_id
+        where response_id = responses.id and response_runs.status in ('queued', 'in_progress') and tasks.status in ('created', 'not_finished', 'assigned', 'running')
+      ) then 0 else 1 end as place from responses where owner = $1
+    ) as places
+  ) as sizes where kept > $2 and place = 1
 )
 
 -- statement: sum
@@ -69,3 +80,10 @@ delete from response_usage where id in (select id from response_usage where user
 
 -- statement: add
 insert into response_usage (user_id, bytes) values ($1, $2)
+
+-- Adds the answer to a response that was stored without one.
+-- statement: complete
+update responses set body = $3, bytes = bytes + $4 where id = $1 and owner = $2 returning id
+
+-- statement: countItems
+select count(*) as items from response_items where response_id = $1

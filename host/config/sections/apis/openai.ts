@@ -61,6 +61,14 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are removed. 0 is no limit. Without API keys, all callers are one user.',
         ),
+      concurrent_background_responses: z
+        .int()
+        .min(1)
+        .max(1000)
+        .default(16)
+        .describe(
+          'Most responses with `"background": true` that a host makes at the same time. They are tasks, so they need the task queue.',
+        ),
     })
     .prefault({})
     .describe('The stored responses of `/v1/responses`.'),

@@ -1,4 +1,5 @@
 import type { UploadedFile } from '../../../endpoints/index.ts';
+import type { UserBackground } from '../../../background/index.ts';
 import type { UserBatches } from '../../../batches/index.ts';
 import type { UserFiles } from '../../../files/index.ts';
 import type { ModelDirectory, ResponseStore } from '../../../openai/index.ts';
@@ -17,6 +18,8 @@ export interface OpenAiRoutesOptions {
   readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
   /** Returns the stored responses of a user, or those of all callers if API keys are off (null). */
   readonly responsesOf: (userId: string | null) => ResponseStore;
+  /** Returns the responses of a user that tasks make, or those of all callers if API keys are off (null). */
+  readonly backgroundOf: (userId: string | null) => UserBackground;
   /** Returns the stored files of a user, or those of all callers if API keys are off (null). */
   readonly filesOf: (userId: string | null) => UserFiles;
   /** Returns the batches of a user, or those of all callers if API keys are off (null). */

@@ -1,5 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
+import { allowedDeployments } from '../../../access/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
 import {
   answerResponse,
@@ -8,11 +9,14 @@ import {
   type Dialogs,
   INPUT_TOKENS_FIELDS,
   inputTokensArguments,
+  type ModelResponse,
   readItems,
   resolveModel,
   RESPONSE_BLAME,
   RESPONSE_FIELDS,
+  type ResponseRequest,
   responseRun,
+  type ResponseRun,
   ResponseWriter,
   type TokenizeOutput,
 } from '../../../openai/index.ts';
@@ -20,7 +24,9 @@ import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
+import { traceparentOf } from '../../request/request-context.ts';
 import { serveRoute } from '../serve-route.ts';
+import { sendStoredEvents } from './background-events.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
 import { type EventFormat, namedEvent, sendEvents } from './event-stream.ts';
@@ -44,6 +50,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
     return withinTime(ctx, options, async (context) => {
       const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs);
       const listen = (): Promise<void> => hear(ctx, { audio, check: run }, options, context);
+      if (request.background === true) return makeInBackground(ctx, request, { run, listen });
       if (request.stream !== true) {
         await listen();
         return answerResponse(models, request, dialogs, context);
@@ -70,6 +77,26 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
       });
     });
   });
+
+  /** Returns the response, or sends its events. */
+  const makeInBackground = async (
+    ctx: Context,
+    { input: _, ...request }: ResponseRequest,
+    { run, listen }: { readonly run: () => Promise<ResponseRun>; readonly listen: () => Promise<void> },
+  ): Promise<ModelResponse | undefined> => {
+    await listen();
+    const { begun: response, input } = await run();
+    const { userId, scopes } = callerOf(ctx);
+    const isStreamed = request.stream === true;
+    await openai.backgroundOf(userId).create({
+      ...{ response, input, request, isStreamed },
+      deployments: allowedDeployments(scopes, OPENAI_ROUTES.createResponse.path),
+      traceparent: traceparentOf(ctx),
+    });
+    if (!isStreamed) return response;
+    await sendStoredEvents(ctx, response.id, undefined, options);
+    return undefined;
+  };
 
   serveRoute(router, OPENAI_ROUTES.inputTokens, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);

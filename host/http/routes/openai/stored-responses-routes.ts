@@ -1,19 +1,28 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import { itemPage, requireResponse, type ResponseStore, unsupported } from '../../../openai/index.ts';
+import { invalidValue, itemPage, requireResponse, type ResponseStore } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { serveRoute } from '../serve-route.ts';
+import { sendStoredEvents } from './background-events.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
 
-/** Adds the routes that read and remove a stored response of the caller. */
-export function storedResponsesRoutes(router: Router, { openai }: OpenAiHttpOptions): void {
+/** Adds the routes that read, end and remove a stored response of the caller. */
+export function storedResponsesRoutes(router: Router, options: OpenAiHttpOptions): void {
+  const { openai } = options;
   const storeOf = (ctx: Context): ResponseStore => openai.responsesOf(callerOf(ctx).userId);
 
-  serveRoute(router, OPENAI_ROUTES.getResponse, ({ ctx, params, query }) => {
-    if (query.stream === true) throw unsupported('stream', 'only a response that is made in the background has one');
-    return requireResponse(params.response_id, (id) => storeOf(ctx).find(id));
+  serveRoute(router, OPENAI_ROUTES.getResponse, async ({ ctx, params, query }) => {
+    const { stream = false, starting_after: after } = query;
+    if (!stream && after !== undefined) throw invalidValue('starting_after', 'it needs stream');
+    const response = await requireResponse(params.response_id, (id) => storeOf(ctx).find(id));
+    if (!stream) return response;
+    await sendStoredEvents(ctx, response.id, after, options);
+    return undefined;
   });
+  serveRoute(router, OPENAI_ROUTES.cancelResponse, ({ ctx, params }) =>
+    requireResponse(params.response_id, (id) => openai.backgroundOf(callerOf(ctx).userId).cancel(id)),
+  );
   serveRoute(router, OPENAI_ROUTES.deleteResponse, async ({ ctx, params: { response_id: id } }) => {
     await requireResponse(id, () => storeOf(ctx).delete(id));
     return { id, object: 'response' as const, deleted: true as const };

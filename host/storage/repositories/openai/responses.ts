@@ -1,10 +1,12 @@
 import { AanaError } from '../../../core/errors.ts';
 import type { Connection } from '../../database.ts';
 import { loadStatements } from '../../statements.ts';
+import { hasEnded, type TaskStatus } from '../../task-state.ts';
 import { foldKept, sumOfKept } from '../kept-bytes.ts';
 
 const sql = loadStatements('responses', [
   'insert', 'insertItem', 'read', 'items', 'chain', 'chainItems', 'touch', 'findItem', 'remove', 'prune', 'evict', 'sum', 'take', 'add',
+  'complete', 'countItems',
 ]); // prettier-ignore
 
 /** An item of a response: its id, and its JSON. */
@@ -24,10 +26,24 @@ export interface NewResponse {
   readonly output: readonly StoredItem[];
 }
 
+/** The statuses of a response that a task makes. */
+export type RunStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
+
 /** A stored response. The items are JSON. */
 export interface ResponseRecord {
   readonly body: string;
   readonly output: readonly string[];
+  /** The status of a response that a task makes, or has made. */
+  readonly status?: RunStatus;
+}
+
+/** The answer to a response that was stored without one. */
+export interface NewAnswer {
+  /** The JSON of the response without its output. */
+  readonly body: string;
+  readonly output: readonly StoredItem[];
+  /** Bytes that the user keeps beside the response. */
+  readonly moreBytes: number;
 }
 
 /** A response in a chain of responses, each of which continues the next one. */
@@ -36,6 +52,8 @@ export interface ChainLink {
   readonly previousId: string | null;
   /** Bytes of the JSON of the response and of its items. */
   readonly bytes: number;
+  /** The status of a response that a task makes, or has made. */
+  readonly status: RunStatus | null;
 }
 
 /** The owner where the host requires no keys. */
@@ -56,8 +74,9 @@ export class ResponseRepository {
   }
 
   /**
-   * Stores a response. If the user then keeps more than `maxBytes`, those that were not used for longest are removed.
-   * Throws `StorageFull` for a response that is larger than `maxBytes`.
+   * Stores a response. If the user then keeps more than `maxBytes`, those that were not used for longest are removed, but
+   * none that a task makes. Throws `StorageFull` for a response that is larger than `maxBytes`, or for which those leave
+   * no room.
    */
   async save(
     { id, previousId, body, input, output }: NewResponse,
@@ -67,7 +86,7 @@ export class ResponseRepository {
       ...input.map((item) => ({ ...item, source: 'input' })),
       ...output.map((item) => ({ ...item, source: 'output' })),
     ];
-    const bytes = items.reduce((sum, item) => sum + Buffer.byteLength(item.json), Buffer.byteLength(body));
+    const bytes = bytesOf(items) + Buffer.byteLength(body);
     if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
     const now = this.#connection.now();
     await Promise.all([
@@ -77,18 +96,57 @@ export class ResponseRepository {
       ),
       previousId === null ? undefined : this.#connection.query(sql.touch, [previousId, this.#owner, MAX_CHAIN, now]),
     ]);
-    const kept = await sumOfKept(this.#connection, sql, this.#owner);
-    if (kept.bytes > maxBytes)
-      await this.#connection.query(sql.evict, [this.#owner, Math.max(bytes, Math.floor(maxBytes * KEPT_PART))]);
+    if ((await this.#keepWithin(maxBytes, id, bytes)) > maxBytes) throw full(maxBytes);
+  }
+
+  /** Adds the answer to a response that was stored without one. The user may then keep more than `maxBytes`. */
+  async complete(
+    id: string,
+    { body, output, moreBytes }: NewAnswer,
+    maxBytes: number = Number.MAX_SAFE_INTEGER,
+  ): Promise<void> {
+    const [[before], [counted]] = await Promise.all([
+      this.#connection.query<{ body: string }>(sql.read, [id, this.#owner]),
+      this.#connection.query<{ items: number }>(sql.countItems, [id]),
+    ]);
+    if (!before) return;
+    const added = bytesOf(output) + Buffer.byteLength(body) - Buffer.byteLength(before.body) + moreBytes;
+    await Promise.all([
+      this.#connection.query(sql.complete, [id, this.#owner, body, added]),
+      ...output.map((item, index) =>
+        this.#connection.query(sql.insertItem, [
+          id,
+          (counted?.items ?? 0) + index,
+          'output',
+          this.#owner,
+          item.id,
+          item.json,
+        ]),
+      ),
+    ]);
+    await this.#keepWithin(maxBytes, id, added);
+  }
+
+  /** Removes responses of a user over the limit, but not the new one. Returns the bytes that the user then keeps. */
+  async #keepWithin(maxBytes: number, id: string, newBytes: number): Promise<number> {
+    let kept = await sumOfKept(this.#connection, sql, this.#owner);
+    if (kept.bytes > maxBytes) {
+      const most = Math.max(newBytes, Math.floor(maxBytes * KEPT_PART));
+      await this.#connection.query(sql.evict, [this.#owner, most, id]);
+      kept = await sumOfKept(this.#connection, sql, this.#owner);
+    }
     await foldKept(this.#connection, sql, this.#owner, kept);
+    return kept.bytes;
   }
 
   async read(id: string): Promise<ResponseRecord | undefined> {
-    const [rows, output] = await Promise.all([
-      this.#connection.query<{ body: string }>(sql.read, [id, this.#owner]),
+    const [[row], output] = await Promise.all([
+      this.#connection.query<ResponseRow>(sql.read, [id, this.#owner]),
       this.#items(id, 'output'),
     ]);
-    return rows[0] && { body: rows[0].body, output };
+    if (!row) return undefined;
+    const { body, status, task_status: task } = row;
+    return { body, output, ...(status && { status: runStatusOf(status, task) }) };
   }
 
   /** Returns the JSON of the items that a response was given, in order; undefined if there is no such response. */
@@ -105,12 +163,11 @@ export class ResponseRepository {
    * is not whole: that one was removed.
    */
   async chain(id: string): Promise<readonly ChainLink[]> {
-    const rows = await this.#connection.query<{ id: string; previous_id: string | null; bytes: number }>(sql.chain, [
-      id,
-      this.#owner,
-      MAX_CHAIN,
-    ]);
-    return rows.map(({ id: link, previous_id: previousId, bytes }) => ({ id: link, previousId, bytes }));
+    const rows = await this.#connection.query<Omit<ChainLink, 'previousId'> & { previous_id: string | null }>(
+      sql.chain,
+      [id, this.#owner, MAX_CHAIN],
+    );
+    return rows.map(({ previous_id: previousId, ...link }) => ({ ...link, previousId }));
   }
 
   /** Returns the JSON of all items of a response and of those that it continues, the oldest first. */
@@ -146,6 +203,31 @@ export class ResponseRepository {
  */
 export async function pruneResponses(connection: Connection, before: number, limit: number): Promise<number> {
   return (await connection.query(sql.prune, [before, limit])).length;
+}
+
+type ResponseRow = {
+  readonly body: string;
+  readonly status: RunStatus | null;
+  readonly task_status: TaskStatus | null;
+};
+
+/** Returns the status of a response, which is over when its task has ended without it. */
+export function runStatusOf(stored: RunStatus, task: TaskStatus | null): RunStatus {
+  const isOver = (stored === 'queued' || stored === 'in_progress') && (task === null || hasEnded(task));
+  if (!isOver) return stored;
+  return task === 'cancelled' ? 'cancelled' : 'failed';
+}
+
+const bytesOf = (items: readonly StoredItem[]): number =>
+  items.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
+
+function full(maxBytes: number): AanaError {
+  return new AanaError(
+    'StorageFull',
+    'too-large',
+    `the responses of this user that wait or run leave no room under ${maxBytes} bytes (openai.responses.maximum_stored_bytes_per_user); try again when some of them have ended`,
+    { data: { limit: maxBytes } },
+  );
 }
 
 function tooLarge(bytes: number, maxBytes: number): AanaError {

@@ -1,8 +1,24 @@
+import { backgroundWork } from '../../background/index.ts';
 import { batchWork } from '../../batches/index.ts';
 import type { Config } from '../../config/index.ts';
 import { openAiStatusOf } from '../../http/index.ts';
 import type { HostWork } from '../../tasks/index.ts';
 import type { Services } from '../services.ts';
+
+/** Returns the work of tasks that make responses, over the parts of an application. */
+export function backgroundWorkOf(
+  { storage, directory, responses }: Pick<Services, 'storage' | 'directory' | 'responses'>,
+  { openai, limits }: Config,
+): HostWork {
+  const endpoint = backgroundWork({
+    storage,
+    models: directory,
+    responsesOf: (userId) => responses.of(userId),
+    maxDialogBytes: limits.max_json_bytes,
+    maxStoredBytes: openai.responses.maximum_stored_bytes_per_user || undefined,
+  });
+  return { endpoint, workers: openai.responses.concurrent_background_responses };
+}
 
 /** Returns the work of the tasks of batches, over the parts of an application. */
 export function batchWorkOf(

@@ -1,0 +1,174 @@
+import { AanaError } from '../core/errors.ts';
+import type { ServedEndpoint } from '../endpoints/index.ts';
+import {
+  invalidValue,
+  type Item,
+  type ModelResponse,
+  type ResponseStore,
+  type StoredRequest,
+} from '../openai/index.ts';
+import { responseChanged, type Storage, watchStored } from '../storage/index.ts';
+import type { TaskQueue } from '../tasks/index.ts';
+import { type BackgroundTask, FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
+import { responseRow } from './response-row.ts';
+
+export interface BackgroundResponsesOptions {
+  readonly storage: Storage;
+  /** The queue whose tasks make responses. Undefined if it is off. */
+  readonly tasks: TaskQueue | undefined;
+  /** The work of their tasks. */
+  readonly work: ServedEndpoint;
+  /** Returns the stored responses of a user. */
+  readonly responsesOf: (userId: string | null) => ResponseStore;
+  /** Most bytes of responses that a user keeps; undefined is no limit. */
+  readonly maxStoredBytes: number | undefined;
+  /** Called when a response was stored. */
+  readonly onStored: () => void;
+}
+
+export interface ResponseOrder {
+  /** The response before its answer has begun. */
+  readonly response: ModelResponse;
+  readonly input: readonly Item[];
+  readonly request: StoredRequest;
+  /** Whether the events of the response are stored, so that {@link UserBackground.watch} gives them. */
+  readonly isStreamed: boolean;
+  /** The deployments that the request may use; null for all. */
+  readonly deployments: ReadonlySet<string> | null;
+  readonly traceparent: string | undefined;
+}
+
+/** An event of a response. */
+export interface StoredEvent {
+  readonly type: string;
+  readonly sequence_number: number;
+}
+
+/** The responses of a user that tasks make. Responses of other users are not found. */
+export interface UserBackground {
+  /**
+   * Stores a response that a task makes. Throws `RuntimeError` when the task queue is off, `StorageFull`, and the errors
+   * of {@link TaskQueue.enqueue}.
+   */
+  create(order: ResponseOrder): Promise<void>;
+  /**
+   * Ends a response, and returns it. Does nothing for one that has ended; undefined for one that does not exist. Throws
+   * `InvalidParameter` for a response that no task makes.
+   */
+  cancel(id: string): Promise<ModelResponse | undefined>;
+  /**
+   * Yields the events of a response after the event `after` (-1 for all), until it has ended. Throws `InvalidParameter`
+   * for a response whose events are not stored, and `TooManyWatchers`, before the first event.
+   */
+  watch(id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<StoredEvent, void>>;
+}
+
+/** Responses that tasks make. Their status and their answer are those of the stored response. */
+export class BackgroundResponses {
+  readonly #options: BackgroundResponsesOptions;
+
+  constructor(options: BackgroundResponsesOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the responses of a user, or those of all callers where the host requires no keys (null). */
+  of(userId: string | null): UserBackground {
+    return {
+      create: (order) => this.#create(userId, order),
+      cancel: (id) => this.#cancel(userId, id),
+      watch: (id, after, signal) => this.#watch(userId, id, after, signal),
+    };
+  }
+
+  async #create(userId: string | null, order: ResponseOrder): Promise<void> {
+    const { tasks, work, maxStoredBytes, onStored } = this.#options;
+    if (!tasks)
+      throw new AanaError(
+        'RuntimeError',
+        'bad-request',
+        'Responses in the background are tasks, but the task queue is off.',
+      );
+    const { response, input, request, isStreamed, deployments, traceparent } = order;
+    const task: BackgroundTask = { response_id: response.id, deployments: deployments && [...deployments] };
+    await tasks.enqueue(work, {
+      input: task,
+      files: new Map(),
+      userId,
+      maxAttempts: MAX_ATTEMPTS,
+      traceparent,
+      alongside: (repositories, taskId) =>
+        repositories.responseRunsOf(userId).insert(
+          responseRow(response, input),
+          { taskId, request: JSON.stringify(request), events: isStreamed ? firstEvents(response) : [] },
+          maxStoredBytes,
+        ),
+    });
+    onStored();
+  }
+
+  async #cancel(userId: string | null, id: string): Promise<ModelResponse | undefined> {
+    const { storage, responsesOf } = this.#options;
+    const find = (): Promise<ModelResponse | undefined> => responsesOf(userId).find(id);
+    const response = await find();
+    if (response?.background === false)
+      throw invalidValue('response_id', 'only a response that is made in the background can be cancelled');
+    await storage.write(async (repositories) => {
+      const task = await repositories.responseRunsOf(userId).cancel(id);
+      if (task !== undefined) await repositories.tasks.cancel(task, userId);
+    });
+    return find();
+  }
+
+  async #watch(
+    userId: string | null,
+    id: string,
+    after: number,
+    signal: AbortSignal,
+  ): Promise<AsyncGenerator<StoredEvent, void>> {
+    const { storage, tasks } = this.#options;
+    const state = await storage.read((repositories) => repositories.responseRunsOf(userId).state(id));
+    if (!state?.eventCount)
+      throw invalidValue('stream', 'only a response that was created with background and stream has stored events');
+    const release = tasks?.countWatcher(userId);
+    return this.#events(userId, id, after, signal, release);
+  }
+
+  async *#events(
+    userId: string | null,
+    id: string,
+    after: number,
+    signal: AbortSignal,
+    release: (() => void) | undefined,
+  ): AsyncGenerator<StoredEvent, void> {
+    const { storage, responsesOf } = this.#options;
+    let last = after;
+    let eventCount = 0;
+    try {
+      yield* watchStored(storage, {
+        isAbout: (message) => message === responseChanged(id),
+        signal,
+        read: async (repositories) => {
+          const runs = repositories.responseRunsOf(userId);
+          // The state is read first, so that all events of a response that has ended are read.
+          const state = await runs.state(id);
+          const pages = state ? await runs.events(id, last + 1) : [];
+          const values = pages.flatMap(({ events }) => JSON.parse(events) as StoredEvent[]);
+          const fresh = values.filter(({ sequence_number: number }) => number > last);
+          last = fresh.at(-1)?.sequence_number ?? last;
+          eventCount = state?.eventCount ?? 0;
+          const hasEnded = !state || !['queued', 'in_progress'].includes(state.status);
+          return { values: fresh, hasMore: fresh.length > 0 && last < eventCount - 1, hasEnded };
+        },
+      });
+      if (signal.aborted || last >= eventCount) return;
+      const response = await responsesOf(userId).find(id);
+      if (response) yield { type: `response.${response.status}`, sequence_number: eventCount, response } as StoredEvent;
+    } finally {
+      release?.();
+    }
+  }
+}
+
+function firstEvents(response: ModelResponse): object[] {
+  return FIRST_EVENTS.map((type, number) => ({ type, sequence_number: number, response }));
+}

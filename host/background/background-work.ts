@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { parseInput, type ServedEndpoint } from '../endpoints/index.ts';
+import { type ModelDirectory, onlyModels, type ResponseStore } from '../openai/index.ts';
+import type { Storage } from '../storage/index.ts';
+import { BackgroundTask, FIRST_EVENTS } from './background-task.ts';
+import { ResponseAttempt } from './response-attempt.ts';
+
+export interface BackgroundWorkOptions {
+  readonly storage: Storage;
+  readonly models: ModelDirectory;
+  /** Returns the stored responses of a user. */
+  readonly responsesOf: (userId: string | null) => ResponseStore;
+  /** Most bytes of the responses that a request continues. */
+  readonly maxDialogBytes: number;
+  /** Most bytes of responses that a user keeps; undefined is no limit. */
+  readonly maxStoredBytes: number | undefined;
+}
+
+/** The path of the tasks of responses. It is the host's own, so no endpoint can have it, and no route runs it. */
+const BACKGROUND_PATH = '/v1/responses';
+
+/** Returns the work of the tasks of responses. The output of a task is the id of its response. */
+export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
+  const { storage, models, responsesOf, maxDialogBytes } = options;
+  return {
+    name: 'background_responses',
+    path: BACKGROUND_PATH,
+    summary: 'Makes a response in the background',
+    description: '',
+    inputSchema: z.toJSONSchema(BackgroundTask),
+    outputSchema: { type: 'object' },
+    streaming: false,
+    validate: (input) => parseInput(BackgroundTask, input),
+    run: async ({ input, userId, signal, deadlineAt, traceparent }) => {
+      const { response_id: id, deployments } = input as BackgroundTask;
+      const run = await storage.write((repositories) => repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length));
+      const store = responsesOf(userId);
+      const [response, given] = run ? await Promise.all([store.find(id), store.findInput(id)]) : [];
+      if (run && response && given) {
+        const attempt = new ResponseAttempt(options, run, {
+          ...{ userId, response, input: given },
+          models: onlyModels(models, deployments && new Set(deployments)),
+          dialogs: { store, maxBytes: maxDialogBytes },
+        });
+        await attempt.run({ requestId: id, userId, traceparent, deadlineAt, signal });
+      }
+      return JSON.stringify({ response_id: id });
+    },
+  };
+}

@@ -1,0 +1,138 @@
+import { cancelledError, toErrorRecord } from '../core/errors.ts';
+import { drained } from '../core/async/async-values.ts';
+import {
+  blamed,
+  type Dialogs,
+  type Item,
+  type ModelDirectory,
+  type ModelResponse,
+  RESPONSE_BLAME,
+  type ResponseEvent,
+  ResponseWriter,
+  type RunContext,
+  storedRun,
+  type StoredRequest,
+} from '../openai/index.ts';
+import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
+import { type BegunRun, type Storage, whileUnavailable } from '../storage/index.ts';
+import { AttemptReport } from '../tasks/index.ts';
+import { FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
+import { bodyOf, storedItems } from './response-row.ts';
+
+/** The response that an attempt makes, and what its request can use. */
+export interface AttemptScope {
+  readonly userId: string | null;
+  readonly response: ModelResponse;
+  readonly input: readonly Item[];
+  readonly models: ModelDirectory;
+  readonly dialogs: Dialogs;
+}
+
+const LOST = cancelledError('the response was cancelled or removed, or another attempt at it has begun');
+
+/** One attempt at a response. It begins from nothing, because half an answer cannot be continued. */
+export class ResponseAttempt {
+  readonly #storage: Storage;
+  readonly #maxStoredBytes: number | undefined;
+  readonly #run: BegunRun;
+  readonly #scope: AttemptScope;
+  readonly #writer: ResponseWriter;
+  /** Undefined for a response whose events are not stored. */
+  readonly #report: AttemptReport | undefined;
+  /** Aborts when events cannot be stored. */
+  readonly #ending = new AbortController();
+  #nextEvent: number;
+  #eventBytes = 0;
+
+  constructor(
+    { storage, maxStoredBytes }: { readonly storage: Storage; readonly maxStoredBytes: number | undefined },
+    run: BegunRun,
+    scope: AttemptScope,
+  ) {
+    this.#storage = storage;
+    this.#maxStoredBytes = maxStoredBytes;
+    this.#run = run;
+    this.#scope = scope;
+    this.#nextEvent = run.eventCount;
+    this.#writer = new ResponseWriter(
+      { ...scope.response, status: 'in_progress' },
+      { firstNumber: run.eventCount, isCreated: run.eventCount === FIRST_EVENTS.length },
+    );
+    if (run.eventCount > 0)
+      this.#report = new AttemptReport({
+        write: ({ chunks }) => this.#store(chunks),
+        onFailure: (error) => this.#ending.abort(error),
+      });
+  }
+
+  /**
+   * Stores the response when it has ended, also with an error that another attempt would repeat. Rejects when the signal
+   * aborts before the time is up, and when the model is not available.
+   */
+  async run(context: RunContext): Promise<void> {
+    const signal = AbortSignal.any([context.signal, this.#ending.signal]);
+    try {
+      await this.#answer({ ...context, signal });
+    } catch (error) {
+      this.#report?.drop();
+      const reason: unknown = signal.aborted ? signal.reason : error;
+      if (reason === LOST) return;
+      const { kind } = toErrorRecord(reason);
+      if (context.signal.aborted && kind !== 'deadline-exceeded') throw reason;
+      if (kind === 'unavailable' && this.#run.attempt < MAX_ATTEMPTS) throw reason;
+      const failed = this.#writer.fail(blamed(reason, RESPONSE_BLAME));
+      await this.#add(failed.slice(0, -1));
+    }
+    await this.#finish(context.signal);
+  }
+
+  async #answer(context: RunContext): Promise<void> {
+    const { models, input, dialogs } = this.#scope;
+    const request = JSON.parse(this.#run.request) as StoredRequest;
+    const { name, args } = await storedRun(models, request, input, dialogs);
+    const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
+      TextChunk[],
+      GenerationDetails | undefined
+    >;
+    const details = await drained(values, (batch) => this.#add(batch.flatMap((chunk) => this.#writer.of(chunk))));
+    await this.#add(this.#writer.close(details));
+    await this.#report?.flush();
+    context.signal.throwIfAborted();
+  }
+
+  async #add(events: readonly ResponseEvent[]): Promise<void> {
+    if (!this.#report) return;
+    for (const event of events) await this.#report.add(JSON.stringify(event));
+  }
+
+  async #store(events: readonly string[]): Promise<void> {
+    const isOurs = await whileUnavailable(
+      () =>
+        this.#storage.write((repositories) =>
+          repositories.responseRunsOf(this.#scope.userId).report(this.#run, this.#nextEvent, events),
+        ),
+      this.#ending.signal,
+    );
+    if (!isOurs) throw LOST;
+    this.#nextEvent += events.length;
+    for (const event of events) this.#eventBytes += Buffer.byteLength(event);
+  }
+
+  /** Stores the answer, unless the response has ended otherwise. */
+  async #finish(signal: AbortSignal): Promise<void> {
+    await this.#report?.flush().catch((error: unknown) => {
+      if (error !== LOST) throw error;
+    });
+    const { response } = this.#writer;
+    const answer = { body: bodyOf(response), output: storedItems(response.output), moreBytes: this.#eventBytes };
+    await whileUnavailable(
+      () =>
+        this.#storage.write((repositories) =>
+          repositories
+            .responseRunsOf(this.#scope.userId)
+            .finish(this.#run, response.status, answer, this.#maxStoredBytes),
+        ),
+      signal,
+    );
+  }
+}
