@@ -33,7 +33,9 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
     validate: (input) => parseInput(BackgroundTask, input),
     run: async ({ input, userId, signal, deadlineAt, traceparent }) => {
       const { response_id: id, deployments } = input as BackgroundTask;
-      const run = await storage.write((repositories) => repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length));
+      const run = await storage.write((repositories) =>
+        repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length),
+      );
       const store = responsesOf(userId);
       const [response, given] = run ? await Promise.all([store.find(id), store.findInput(id)]) : [];
       if (run && response && given) {

@@ -62,7 +62,11 @@ test('responses are made by the next host after theirs was killed, and those tha
       events.push(event);
     let after: Response[] = [];
     await until(async () => (after = await found(ids)).every(hasEnded));
-    for (const response of before) assert.equal(after.find(({ id }) => id === response.id), response);
+    for (const response of before)
+      assert.equal(
+        after.find(({ id }) => id === response.id),
+        response,
+      );
     assert.ok(before.length > 0, 'the host was killed too early');
     for (const { status, usage } of after) assert.equal([status, usage?.output_tokens], ['incomplete', 300]);
 

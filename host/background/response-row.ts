@@ -18,8 +18,8 @@ export function responseRow(response: ModelResponse, input: readonly Identified[
 }
 
 /** Returns a response without its output, as JSON. */
-export function bodyOf({ output: _, ...body }: ModelResponse): string {
-  return JSON.stringify(body);
+export function bodyOf(response: ModelResponse): string {
+  return JSON.stringify({ ...response, output: undefined });
 }
 
 /** Returns items as they are stored. */

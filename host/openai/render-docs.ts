@@ -117,7 +117,19 @@ const second = await client.responses.create({ model: 'llm_deployment', input: '
 - With \`openai.responses.store\` set to \`false\`, no response is stored, and a request that asks for it is refused.
 - A response is kept for \`openai.responses.retention\` seconds after it was stored or continued. Over \`openai.responses.maximum_stored_bytes_per_user\`, those that were not used for longest are removed.
 - A response whose client leaves, or whose stream fails, is not stored.
-- There are no responses in the background, no conversations, no prompt templates and no tools of the server. A request for one of them is refused.
+- There are no conversations, no prompt templates and no tools of the server. A request for one of them is refused.
+
+### Responses in the background
+
+With \`"background": true\`, the answer comes at once with the status \`queued\`, and a [task](tasks.md) makes the response. \`GET /v1/responses/{id}\` tells the status until it is \`completed\`, \`incomplete\`, \`failed\` or \`cancelled\`; \`POST /v1/responses/{id}/cancel\` ends it. [A program](openai.md#responses-in-the-background) shows it.
+
+- The client can leave, and the server can restart: on any host of the database, the next attempt begins the answer again. A response that has ended is not made again.
+- The request is checked before it is stored, so a wrong one is refused with 400. An error of the model is the \`error\` of a \`failed\` response. While a deployment is not available, a response is tried ten times.
+- A response needs \`store\`, and an attempt takes at most \`task_queue.execution_timeout\` seconds. A host makes \`openai.responses.concurrent_background_responses\` at once. A response that has not ended is not removed by age or over the limit of bytes.
+- Only a response that has an answer can be continued with \`previous_response_id\`. Deleting a response ends its task.
+- Cancelling a response again, or one that has ended, returns it as it is. A response that was not made in the background is refused (400).
+- With \`stream\`, too, the events are stored: \`GET /v1/responses/{id}?stream=true&starting_after=N\` sends those after the number N, and waits for further ones. When an attempt was lost, its events are gone, and the numbers go on with another \`response.created\`: a client drops the text before it. The last event of a cancelled response is \`response.cancelled\`.
+- Audio is transcribed before the response is stored.
 
 ## Audio
 

@@ -15,10 +15,7 @@ const BATCH_BYTES = 1_048_576;
 const MOST_BYTES_OF_CHARACTER = 3;
 
 /** Yields the stored and the coming events of a task, until it has ended or is removed. */
-export function watchTask(
-  storage: Storage,
-  { id, after, signal }: WatchOptions,
-): AsyncGenerator<TaskEvent, void> {
+export function watchTask(storage: Storage, { id, after, signal }: WatchOptions): AsyncGenerator<TaskEvent, void> {
   let last = after;
   return watchStored(storage, {
     isAbout: (message) => message === id,

@@ -160,7 +160,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     "The uploads and results of the user's tasks would exceed the limit of stored bytes.",
     { data: 'max_bytes, used_bytes' },
   ),
-  one('TooManyWatchers', 'rate-limited', 'The user watches too many tasks at the same time.', { data: 'max_watchers' }),
+  one('TooManyWatchers', 'rate-limited', 'The user watches too many tasks and responses at the same time.', {
+    data: 'max_watchers',
+  }),
   one('IdempotencyKeyReused', 'conflict', 'The idempotency key was used for another request.', { data: 'task_id' }),
   one(
     'UploadedFileLost',

@@ -1,5 +1,5 @@
 // Responses in the background with the official client, over a real model, SQLite and PostgreSQL.
-import OpenAI from 'openai';
+import OpenAI, { APIError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../engines/fixtures/real-models.ts';
@@ -25,7 +25,7 @@ interface Context {
 
 /** Runs work that must fail, and returns the status, the code and the parameter of its error. */
 async function refusal(work: Promise<unknown>): Promise<unknown[]> {
-  const { status, code, param } = await failureOf(work, OpenAI.APIError);
+  const { status, code, param } = await failureOf(work, APIError);
   return [status, code, param];
 }
 
@@ -157,12 +157,12 @@ function backgroundTests(databases: TestDatabases): void {
   Background('end with their task', async ({ ann, at }) => {
     const { id } = await ann.responses.create(ENDLESS);
     await reached(ann, id, ({ status }) => status === 'in_progress');
-    const headers = { 'x-api-key': ann.apiKey!, authorization: `Bearer ${ann.apiKey}` };
-    const { tasks } = (await (await fetch(`${at.url}/api/tasks?status=running`, { headers })).json()) as {
+    const headers = { 'x-api-key': ann.apiKey! };
+    const { tasks } = (await (await fetch(`${at.url}/tasks?status=running`, { headers })).json()) as {
       tasks: { id: string; endpoint: string }[];
     };
     const [task] = tasks.filter(({ endpoint }) => endpoint === '/v1/responses');
-    await fetch(`${at.url}/api/tasks/${task!.id}/cancel`, { method: 'POST', headers });
+    await fetch(`${at.url}/tasks/${task!.id}/cancel`, { method: 'POST', headers });
     assert.is((await ann.responses.retrieve(id)).status, 'cancelled');
   });
 

@@ -65,7 +65,8 @@ const REFUSED: [what: string, status: number, param: string | null, body: object
     { ...TALE, metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [n, ''])) },
   ],
   ['metadata that is no text', 400, 'metadata.a', { ...TALE, metadata: { a: {} } }],
-  ['background', 400, 'background', { ...TALE, background: true }],
+  ['background that is no boolean', 400, 'background', { ...TALE, background: 'yes' }],
+  ['background that is not stored', 400, 'background', { ...TALE, background: true, store: false }],
   ['a conversation', 400, 'conversation', { ...TALE, conversation: 'conv_1' }],
   ['a tool of the server', 400, 'tools[0].type', { ...TALE, tools: [{ type: 'web_search' }] }],
   ['a choice of an unknown tool', 400, 'tool_choice', { ...TALE, tool_choice: { type: 'function', name: 'f' } }],
@@ -101,6 +102,8 @@ Hostile('ids of no response are not found, whatever they have', async () => {
       ['GET', ''],
       ['DELETE', ''],
       ['GET', '/input_items'],
+      ['GET', '?stream=true&starting_after=1'],
+      ['POST', '/cancel'],
     ] as const) {
       const response = await fetch(`${at.url}/v1/responses/${id}${path}`, { method });
       assert.is(response.status, 404, `${method} ${id}${path}`);

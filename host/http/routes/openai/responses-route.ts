@@ -50,7 +50,10 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
     return withinTime(ctx, options, async (context) => {
       const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs);
       const listen = (): Promise<void> => hear(ctx, { audio, check: run }, options, context);
-      if (request.background === true) return makeInBackground(ctx, request, { run, listen });
+      if (request.background === true) {
+        await listen();
+        return makeInBackground(ctx, request, await run(), options);
+      }
       if (request.stream !== true) {
         await listen();
         return answerResponse(models, request, dialogs, context);
@@ -78,26 +81,6 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
     });
   });
 
-  /** Returns the response, or sends its events. */
-  const makeInBackground = async (
-    ctx: Context,
-    { input: _, ...request }: ResponseRequest,
-    { run, listen }: { readonly run: () => Promise<ResponseRun>; readonly listen: () => Promise<void> },
-  ): Promise<ModelResponse | undefined> => {
-    await listen();
-    const { begun: response, input } = await run();
-    const { userId, scopes } = callerOf(ctx);
-    const isStreamed = request.stream === true;
-    await openai.backgroundOf(userId).create({
-      ...{ response, input, request, isStreamed },
-      deployments: allowedDeployments(scopes, OPENAI_ROUTES.createResponse.path),
-      traceparent: traceparentOf(ctx),
-    });
-    if (!isStreamed) return response;
-    await sendStoredEvents(ctx, response.id, undefined, options);
-    return undefined;
-  };
-
   serveRoute(router, OPENAI_ROUTES.inputTokens, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options);
@@ -119,4 +102,23 @@ function eventsOf(writer: ResponseWriter): EventFormat {
     errorsOf: (error) => writer.fail(error),
     end: '',
   };
+}
+
+/** Stores a response that a task makes. Returns it, or sends its events. */
+async function makeInBackground(
+  ctx: Context,
+  request: ResponseRequest,
+  { begun: response, input }: ResponseRun,
+  options: OpenAiHttpOptions,
+): Promise<ModelResponse | undefined> {
+  const { userId, scopes } = callerOf(ctx);
+  const isStreamed = request.stream === true;
+  await options.openai.backgroundOf(userId).create({
+    ...{ response, input, request, isStreamed },
+    deployments: allowedDeployments(scopes, OPENAI_ROUTES.createResponse.path),
+    traceparent: traceparentOf(ctx),
+  });
+  if (!isStreamed) return response;
+  await sendStoredEvents(ctx, response.id, undefined, options);
+  return undefined;
 }
