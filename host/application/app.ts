@@ -18,6 +18,7 @@ import { checkRegistration, type EndpointRegistration } from './endpoint/endpoin
 import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
+import { modelOperations } from './ports/model-operations.ts';
 import { tracingFrom } from './ports/tracing.ts';
 import { Lifecycle } from './start/lifecycle.ts';
 import { runBlocking } from './start/run-blocking.ts';
@@ -158,7 +159,12 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#lifecycle.hasStarted,
       log: inArea(everyArea, 'http'),
       telemetry,
-      operations: { application, configuration: () => describeConfig(config), load },
+      operations: {
+        application,
+        configuration: () => describeConfig(config),
+        load,
+        models: modelOperations(this.#services),
+      },
       traces: tracing?.kept,
       metrics: metrics && ((format) => metricsText(metrics.read(), { 'service.name': this.name }, format)),
     });

@@ -30,7 +30,7 @@ import { modelDirectory } from './ports/model-directory.ts';
 import { ResponseStores } from './ports/response-stores.ts';
 import { httpPort, networkFrom, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { userPorts } from './ports/user-ports.ts';
-import { ModelStore } from '../models/index.ts';
+import { ModelPulls, ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
 import type { ModelDirectory } from '../openai/index.ts';
 import type { Network } from '../outgoing/index.ts';
@@ -59,6 +59,8 @@ const RETRY_AFTER_MS = 60_000;
 /** Creates and connects the parts of an application. Nothing runs before it is needed. */
 export class Services {
   readonly models: ModelStore;
+  /** The pulls that admins began. */
+  readonly pulls: ModelPulls;
   readonly deployments: DeploymentManager;
   readonly routers = new RouterSet();
   readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
@@ -106,6 +108,7 @@ export class Services {
       hfEndpoint: hfEndpoint ?? undefined,
       offline,
     });
+    this.pulls = new ModelPulls({ store: this.models, log, signal });
     const weights = new Map(Object.entries(config.api_service.user_weights));
     this.deployments = new DeploymentManager({
       log: inArea(log, 'deployments'),

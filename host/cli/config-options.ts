@@ -11,6 +11,7 @@ import {
   SETTINGS,
 } from '../config/index.ts';
 import { configKeys } from '../config/config-keys.ts';
+import { createLogger, type Logger } from '../core/log/logger.ts';
 
 /** Keys whose flags every command with a configuration has. */
 const COMMON = ['cache_dir', 'data_dir', 'runtime_dir', 'log.level', 'log.format', 'models.offline', 'native_build'];
@@ -40,6 +41,11 @@ export function configForApps(options: Readonly<Record<string, unknown>>): Confi
   const config = configOf(options);
   setLoadDefaults(loadOptionsOf(options));
   return config;
+}
+
+/** Returns the logger of a command, which writes to the standard error. */
+export function loggerOf({ log }: Config, level: Config['log']['level'] = log.level): Logger {
+  return createLogger({ level, format: log.format, write: (line) => process.stderr.write(line) });
 }
 
 /** Returns configuration files in `folders` that are ignored, because the command runs in another folder. */

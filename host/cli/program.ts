@@ -5,22 +5,12 @@ import * as z from 'zod';
 import { renderAnthropicDocs } from '../anthropic/render-docs.ts';
 import { AanaApp } from '../application/app.ts';
 import { renderMetricsDocs } from '../application/metrics/render-docs.ts';
-import { childEnvironment, type Config, describeConfig, renderConfigurationDocs } from '../config/index.ts';
+import { childEnvironment, describeConfig, renderConfigurationDocs } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
-import { createLogger, type Logger } from '../core/log/logger.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { DeploymentOptions } from '../deployments/index.ts';
 import { renderErrorDocs } from '../http/index.ts';
 import { renderOpenAiDocs } from '../openai/render-docs.ts';
-import {
-  type CommandOutput,
-  modelsImport,
-  modelsList,
-  modelsPath,
-  modelsPull,
-  modelsRemove,
-} from '../models/commands.ts';
-import { ModelStore } from '../models/index.ts';
 import { parseExportPath } from '../modules/index.ts';
 import { buildNative, buildSqlite } from '../native-build/index.ts';
 import { withProgress } from '../packages/index.ts';
@@ -29,10 +19,11 @@ import { check } from './commands/check.ts';
 import { configJson, configText } from './commands/config-text.ts';
 import { client } from './commands/client.ts';
 import { addApplicationCommands, runningApplication } from './commands/application-commands.ts';
-import { addConfigOptions, configForApps, configOf, unreadConfigs } from './config-options.ts';
+import { addConfigOptions, configForApps, configOf, loggerOf, unreadConfigs } from './config-options.ts';
 import { demo } from './commands/demo.ts';
 import { buildApp, deploy, migrate } from './commands/deploy.ts';
 import { addKeysCommands } from './commands/keys-commands.ts';
+import { addModelsCommands } from './commands/models-commands.ts';
 import { newPlugin } from './commands/new-plugin.ts';
 import { pluginsList, pluginsReload } from './commands/plugins.ts';
 import { serve } from './commands/serve.ts';
@@ -246,7 +237,7 @@ export function program(state: { exitCode: number }): Command {
       process.stdout.write(`${await untilSignal((signal) => buildSqlite({ ...settings, signal }))}\n`);
     });
 
-  addModelsCommands(command(root, 'models', 'list, fetch, import and remove models'), command, state);
+  addModelsCommands(root, command, state);
 
   addConfigOptions(
     command(root, 'demo', 'start a server, make a short video, and transcribe and summarize it'),
@@ -301,59 +292,8 @@ export function program(state: { exitCode: number }): Command {
   return root;
 }
 
-function addModelsCommands(
-  models: Command,
-  command: (parent: Command, name: string, description: string) => Command,
-  state: { exitCode: number },
-): void {
-  /** Runs a command with a store that uses the configuration. */
-  const run = async (
-    options: Options,
-    action: (store: ModelStore, io: CommandOutput) => Promise<number>,
-  ): Promise<void> => {
-    const config = configOf(options);
-    const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
-    const store = new ModelStore({
-      cacheDir: config.cache_dir,
-      log: loggerOf(config, 'warn'),
-      hfToken: hfToken ?? undefined,
-      hfEndpoint: hfEndpoint ?? undefined,
-      offline,
-    });
-    state.exitCode = await untilSignal((signal) => action(store, { out: process.stdout, err: process.stderr, signal }));
-  };
-  const add = (name: string, description: string): Command =>
-    addConfigOptions(command(models, name, description), 'common');
-
-  add('list', 'list the models of the catalogue, and which are on this machine')
-    .option('--all', 'list every file of every model')
-    .action((options: Options) => run(options, (store, io) => modelsList(store, io, { all: options['all'] === true })));
-  add('pull <ids...>', 'fetch models: catalogue ids, owner/repo or owner/repo/file.gguf').action(
-    (ids: string[], options: Options) => run(options, (store, io) => modelsPull(store, ids, io)),
-  );
-  add('path <id>', 'print the path of a model file').action((id: string, options: Options) =>
-    run(options, (store, io) => modelsPath(store, id, io)),
-  );
-  add('import <source>', 'copy or convert a model from a file or folder into the cache')
-    .option('--id <id>', 'id of the model (default: the name of the file or folder)')
-    .option('--quantise <type>', 'quantise a Whisper model: q8_0, q5_1, …')
-    .option('--licence <name>', 'licence to show in the list')
-    .action((source: string, { id, quantise, licence, ...options }: Options) =>
-      run(options, (store, io) =>
-        modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io),
-      ),
-    );
-  add('rm <ids...>', 'remove models from the cache').action((ids: string[], options: Options) =>
-    run(options, (store, io) => modelsRemove(store, ids, io)),
-  );
-}
-
 /** Parses the value of a flag that is a positive number. */
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Expected a number of at least 1.');
   return Number(text);
-}
-
-function loggerOf({ log }: Config, level = log.level): Logger {
-  return createLogger({ level, format: log.format, write: (line) => process.stderr.write(line) });
 }

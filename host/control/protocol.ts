@@ -158,6 +158,12 @@ export const operations = {
     value: z.array(TraceReport),
     streams: false,
   },
+  /** The names of the deployments that load each of these files. */
+  'models.users': {
+    args: z.strictObject({ files: z.array(z.string()).max(10_000) }),
+    value: z.array(z.array(z.string())),
+    streams: false,
+  },
   'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus), streams: false },
   'plugins.reload': {
     args: z.strictObject({ name: z.string().optional() }),

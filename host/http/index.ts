@@ -7,3 +7,4 @@ export { renderErrorDocs } from './response/render-error-docs.ts';
 export type { HttpAppOptions } from './options.ts';
 export type { AppStatus } from '../openapi/index.ts';
 export { type RouterLike, RouterSet } from './routes/routers.ts';
+export type { Operations } from './routes/operation-routes.ts';

@@ -10,24 +10,36 @@ export interface CommandOutput {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Returns the names of the deployments of running applications that load each of these files. */
+export type UsersOfFiles = (files: readonly string[]) => Promise<readonly (readonly string[])[]>;
+
+export interface ListOptions {
+  readonly all?: boolean | undefined;
+  /** Whether JSON is printed instead of a table. */
+  readonly json?: boolean | undefined;
+  readonly usersOf?: UsersOfFiles | undefined;
+}
+
 /**
  * Runs `models list`: prints the default variant of each model, and each other file on this machine. With `all`, prints
  * every variant. Returns the exit code.
  */
-export async function modelsList(
-  store: ModelStore,
-  io: CommandOutput,
-  options: { readonly all?: boolean } = {},
-): Promise<number> {
+export async function modelsList(store: ModelStore, io: CommandOutput, options: ListOptions = {}): Promise<number> {
   return reporting(io, async () => {
     const rows = (await store.list()).filter((row) => options.all || row.isDefault || row.state !== 'absent');
-    const cells = rows.map((row) => [
+    const users = (await options.usersOf?.(rows.map((row) => row.path))) ?? [];
+    if (options.json) {
+      const models = rows.map(({ isDefault: _isDefault, ...row }, index) => ({ ...row, used_by: users[index] ?? [] }));
+      return void io.out.write(`${JSON.stringify(models, undefined, 2)}\n`);
+    }
+    const cells = rows.map((row, index) => [
       row.id,
       row.bytes === undefined ? '' : formatBytes(row.bytes),
       stateText(row),
+      ...(users.length > 0 ? [users[index]?.join(', ') || '-'] : []),
       row.licence,
     ]);
-    io.out.write(table([['MODEL', 'SIZE', 'HERE', 'LICENCE'], ...cells]));
+    io.out.write(table([['MODEL', 'SIZE', 'HERE', ...(users.length > 0 ? ['USED BY'] : []), 'LICENCE'], ...cells]));
     if (!options.all)
       io.out.write(
         '\nWhisper models also come as :f16 and :q5_1 ("models list --all" shows every file); owner/repo[/file.gguf] names any GGUF file of the hub.\n',
@@ -90,11 +102,25 @@ export async function modelsImport(
   });
 }
 
-/** Runs `models rm ID...`. */
-export async function modelsRemove(store: ModelStore, ids: readonly string[], io: CommandOutput): Promise<number> {
+/** Runs `models rm ID...`. With `usersOf`, it refuses a model that a running deployment loads. */
+export async function modelsRemove(
+  store: ModelStore,
+  ids: readonly string[],
+  io: CommandOutput,
+  usersOf?: UsersOfFiles,
+): Promise<number> {
   let code = 0;
   for (const id of ids) {
     const one = await reporting(io, async () => {
+      const { path } = (usersOf && (await store.resolve(id).catch(() => undefined))) ?? {}; // a damaged model may go
+      const [users = []] = (path !== undefined && (await usersOf?.([path]))) || [];
+      if (users.length > 0)
+        throw new AanaError(
+          'ModelInUse',
+          'conflict',
+          `${id} is loaded by ${users.join(', ')}; give the deployment another model or unload it first, or use --force`,
+          { data: { id, deployments: users } },
+        );
       io.out.write(`${id}: removed, ${formatBytes(await store.remove(id))} freed\n`);
     });
     code = Math.max(code, one);

@@ -2,6 +2,7 @@ export { catalogue, findEntry } from './catalogue.ts';
 export type { CatalogueEntry, ModelKind, QuantisedType } from './catalogue-types.ts';
 export { checkModelFile } from './convert/check-model-file.ts';
 export type { ImportOptions } from './import-model.ts';
+export { ModelPulls, type PullState } from './model-pulls.ts';
 export {
   type CatalogueRow,
   ModelStore,

@@ -230,6 +230,24 @@ export class ModelStore {
     return bytes;
   }
 
+  /**
+   * Returns the id under which {@link list} has a model, here or not. Throws `ModelNotFound` for an unknown model and
+   * for a tool, and `InvalidInput` for the path of a file outside of the store.
+   */
+  async idOf(id: string): Promise<string> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path')
+      throw new AanaError('InvalidInput', 'invalid-input', `${id} is the path of a file, not the id of a model`);
+    if (found.state === 'repo') return found.repo;
+    if (found.state === 'unknown') throw unknownModelError(id);
+    const { target } = found;
+    if (target.kind === 'tool' || target.kind === 'sample')
+      throw new AanaError('ModelNotFound', 'not-found', `${id} is a ${target.kind} of the host, not a model`, {
+        data: { id },
+      });
+    return target.id;
+  }
+
   /** Returns the path of a tool or sample (`ffmpeg`, `speech-sample`) if it is on this machine. */
   async resolveTool(name: string): Promise<string | undefined> {
     return (await this.resolve(name))?.path;

@@ -87,6 +87,7 @@ export function controlledApplication({
         deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
       };
     },
+    usersOfFile: (file) => deployments.usersOf(file),
     dashboardUrl: () => app.dashboardUrl,
     plugins: () => app.plugins(),
     reloadPlugins: (name) => app.reloadPlugins(name),

@@ -72,6 +72,8 @@ export interface ControlledApplication {
   report(): Promise<ApplicationReport>;
   /** The address that opens the dashboard, with its token. Undefined without a dashboard. */
   dashboardUrl(): string | undefined;
+  /** Returns the deployments that load the file of a model. */
+  usersOfFile(file: string): string[];
   plugins(): PluginStatus[];
   reloadPlugins(name?: string): Promise<readonly ControlValue<'plugins.reload'>[number][]>;
   describe(): readonly DeploymentMethods[];
@@ -102,6 +104,7 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
     },
     'traces.list': async () => app.traces?.list().map(traceSummary) ?? [],
     'traces.get': async ({ trace_id: id }) => app.traces?.find(id).map(traceReport) ?? [],
+    'models.users': async ({ files }) => files.map((file) => app.usersOfFile(file)),
     'plugins.list': async () => app.plugins(),
     'plugins.reload': async ({ name }) => [...(await app.reloadPlugins(name))],
     'deployments.describe': async ({ deployment }) => {

@@ -129,6 +129,7 @@ export class DeploymentChanges {
     const cpus = (kind === 'reconfigure' ? deployment.cpus : undefined) ?? options.cpusOf(bound, plan);
     const spec = await this.#starter.prepare(name, bound, async () => cpus, options.signal, options.progress);
     deployment.cpus = cpus;
+    deployment.coming = spec;
     if (kind === 'reconfigure' && (await this.#reconfigure(deployment, bound, spec))) return undefined;
     return this.#roll(deployment, bound, spec, plan, options);
   }

@@ -150,6 +150,15 @@ Manager('starts replicas with the parameters that prepare returned', async () =>
   assert.is(made.status()['one']?.status, 'RUNNING');
 });
 
+Manager('knows which deployments load a file, also after an update', async () => {
+  const made = manager({ one: { user_config: { model: 'big' } }, two: { user_config: { model: 'big' } } });
+  assert.equal(made.usersOf('/models/big'), []);
+  await made.start();
+  assert.equal(made.usersOf('/models/big'), ['one', 'two']);
+  await made.update('one', { type: 'SampleDeployment', user_config: { model: 'small' } }, { watchS: 0 });
+  assert.equal([made.usersOf('/models/big'), made.usersOf('/models/small')], [['two'], ['one']]);
+});
+
 Manager('fills in defaults of a method’s parameters', async () => {
   const made = manager({ one: {} });
   await made.start();

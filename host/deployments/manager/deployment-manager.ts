@@ -303,6 +303,11 @@ export class DeploymentManager {
     );
   }
 
+  /** Returns the deployments whose replicas load the file, or are about to load it. */
+  usersOf(file: string): string[] {
+    return [...this.#deployments.values()].filter(({ texts }) => texts.has(file)).map(({ name }) => name);
+  }
+
   /** Returns the configuration schema and the methods of each deployment. */
   describe(): Record<string, DeploymentDescription> {
     return Object.fromEntries(
@@ -357,6 +362,7 @@ export class DeploymentManager {
     const start = async (): Promise<void> => {
       try {
         const [spec, reserved] = await Promise.all([prepared, places]);
+        deployment.coming = spec;
         if (!reserved) throw new Error(`no places were planned for ${name}`);
         await this.#starter.start(deployment, spec, reserved, {
           signal: all,
@@ -369,6 +375,7 @@ export class DeploymentManager {
         deployment.fail(signal.aborted ? `deployment ${name} was stopped before it was ready` : error);
         throw error;
       } finally {
+        deployment.coming = undefined;
         await places.then(
           (reserved) => reserved?.releaseReserved(),
           () => {},
@@ -391,7 +398,10 @@ export class DeploymentManager {
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     all.throwIfAborted();
     deployment.enter('change');
-    const changed = change(all).finally(() => deployment.enter('changed'));
+    const changed = change(all).finally(() => {
+      deployment.coming = undefined;
+      deployment.enter('changed');
+    });
     deployment.work = changed.catch(() => {});
     return changed;
   }

@@ -1,6 +1,7 @@
 import { AanaError } from '../../core/errors.ts';
 import type { ReplicaSet, ReplicaSetStatus } from '../../replicas/index.ts';
 import type { BoundDeployment } from '../class/bound-deployment.ts';
+import type { ReplicaSpec } from '../class/deployment-definition.ts';
 import type { DeploymentPlaces } from '../placement/deployment-places.ts';
 import { type DeploymentEvent, type DeploymentState, nextDeploymentState } from './deployment-state.ts';
 
@@ -10,6 +11,8 @@ export class ManagedDeployment {
   bound: BoundDeployment;
   places: DeploymentPlaces | undefined;
   replicas: ReplicaSet | undefined;
+  /** Start parameters of the replicas that a start or change brings; undefined between changes. */
+  coming: ReplicaSpec | undefined;
   /** Processors that each replica may keep busy. */
   cpus: number | undefined;
   /** Aborted on removal, which ends a start or change. */
@@ -71,6 +74,17 @@ export class ManagedDeployment {
     if (this.state === 'registered' || this.state === 'starting' || this.state === 'removing' || this.state === 'gone')
       return undefined;
     return this.#failure === '' && this.replicas?.canServe === true;
+  }
+
+  /** The texts in the start parameters of its replicas, which include the paths of all files that they load. */
+  get texts(): ReadonlySet<string> {
+    const texts = new Set<string>();
+    const collect = (value: unknown): void => {
+      if (typeof value === 'string') texts.add(value);
+      else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
+    };
+    collect([this.replicas?.version.spec, this.coming]);
+    return texts;
   }
 
   status(): ReplicaSetStatus {

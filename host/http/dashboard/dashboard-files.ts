@@ -12,6 +12,7 @@ const SOURCES = join(packageRoot, 'host/http/dashboard/page');
 const MODULES = [
   'main',
   'api',
+  'events',
   'format',
   'chart',
   'parts',
@@ -26,6 +27,7 @@ const MODULES = [
   'pages/endpoints',
   'pages/keys',
   'pages/logs',
+  'pages/models',
   'pages/overview',
   'pages/requests',
   'pages/tasks',

@@ -87,6 +87,23 @@ Dashboard('shows the replicas of a deployment and scales it', async () => {
   await page.until(`${replicas} === 1`);
 });
 
+Dashboard('pulls a model, shows its progress, and deletes it after a question', async () => {
+  await go('Models');
+  await shows('whisper-base');
+  await page.fill('input[type=text]', 'owner/tiny/tiny.gguf');
+  await press('Pull');
+  await page.until(`document.querySelector('progress') !== null`);
+  at.hub.release();
+  const row = `[...document.querySelectorAll('tr')].find((one) => one.innerText.includes('owner/tiny/tiny.gguf'))`;
+  await page.until(`${row}?.querySelector('.badge')?.innerText === 'here'`);
+  await press('Delete', 'owner/tiny');
+  await press('Delete its files?', 'owner/tiny');
+  await page.until(`${row} === undefined`);
+  await page.fill('input[type=text]', 'no-such-model');
+  await press('Pull');
+  await page.until(`document.querySelector('.problem').innerText.includes('no-such-model')`);
+});
+
 Dashboard('cancels and repeats tasks', async () => {
   const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
   const held = await defer('/held', apiKey);
@@ -177,6 +194,7 @@ Dashboard('can be used with a keyboard and a screen reader, in the dark and on a
         'Overview',
         'Deployments',
         'Endpoints',
+        'Models',
         'Tasks',
         'Requests',
         'Webhooks',
@@ -195,7 +213,7 @@ Dashboard('can be used with a keyboard and a screen reader, in the dark and on a
 });
 
 Dashboard('says that the application is away, without complaints before', async () => {
-  const expected = /status of (401|422)/; // the refused number of replicas
+  const expected = /status of (401|404|422)/; // the refused number of replicas and the unknown model
   assert.equal(
     page.complaints.filter((text) => !expected.test(text)),
     [],

@@ -121,6 +121,33 @@ Dashboard('scales a deployment, and refuses what is wrong', async () => {
   assert.match(String(message), 'sentiment');
 });
 
+Dashboard('lists, pulls and removes models, and refuses what is wrong', async () => {
+  const id = encodeURIComponent('owner/tiny/tiny.gguf');
+  const rows = async (query = ''): Promise<{ id: string; state: string; used_by: string[]; pull: unknown }[]> =>
+    (await json(at.ask(`/api/models${query}`)))[1]['models'] as never;
+  assert.ok((await rows()).some((row) => row.id === 'whisper-base' && row.state === 'absent'));
+  assert.ok((await rows('?all=true')).length > (await rows()).length);
+  assert.not.ok((await rows('?all=true')).some((row) => row.id === 'ffmpeg'));
+  at.hub.release();
+  const events = await (await at.ask(`/api/models/${id}/pull`, { method: 'POST' })).text();
+  assert.match(events, /^id: 1\nevent: pull\ndata: \{"state":"pulling"/);
+  assert.match(events, /data: \{"state":"done","text":"","bytes":1000,"total_bytes":1000\}\n\n$/);
+  const [row] = (await rows()).filter((one) => one.id === 'owner/tiny/tiny.gguf');
+  assert.equal([row?.state, row?.used_by, row?.pull], ['present', [], null]);
+  const remove = () => json(at.ask(`/api/models/${id}`, { method: 'DELETE' }));
+  assert.equal(await remove(), [200, { id: 'owner/tiny/tiny.gguf', freed_bytes: 1000 }]);
+  assert.equal([(await remove())[0], (await remove())[1]['error']], [404, 'ModelNotFound']);
+  for (const [path, status] of [
+    ['none/pull', 404],
+    ['ffmpeg/pull', 404],
+    [`${encodeURIComponent('/etc/passwd')}/pull`, 422],
+    [`${encodeURIComponent('../../x.gguf')}/pull`, 422],
+  ] as const)
+    assert.is((await at.ask(`/api/models/${path}`, { method: 'POST' })).status, status, path);
+  assert.is((await at.ask(`/api/models/whisper-base?force=odd`, { method: 'DELETE' })).status, 422);
+  assert.is((await fetch(`${at.origin}/api/models`)).status, 401);
+});
+
 Dashboard('ends and repeats tasks of all users', async () => {
   const defer = async (path: string): Promise<string> => {
     const answer = await fetch(`${at.app.url}${path}?defer=true`, asJson('POST', {}));

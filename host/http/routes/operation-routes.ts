@@ -10,6 +10,7 @@ import { inputReader } from '../request/input-reader.ts';
 import { abortOnClose } from '../request/request-context.ts';
 import { EVENT_KEEP_ALIVE, serverSentEvent } from '../response/server-sent-events.ts';
 import { StreamedAnswer } from '../response/streamed-answer.ts';
+import type { ModelOperations } from './model-routes.ts';
 import { serveRoute } from './serve-route.ts';
 
 /** The running application, as admins see and change it. */
@@ -22,6 +23,7 @@ export interface Operations {
   readonly configuration: () => AnswerOf<(typeof OPERATION_ROUTES.configuration.answers)[200]['schema']>['values'];
   /** Absent without metrics. */
   readonly load: Pick<LoadHistory, 'list'> | undefined;
+  readonly models: ModelOperations;
 }
 
 /** Time between two events of a stream of states. */

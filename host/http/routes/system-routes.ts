@@ -11,6 +11,7 @@ import { mcpRoute } from './mcp/mcp-route.ts';
 import type { McpService } from './mcp/mcp-service.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
+import { modelRoutes } from './model-routes.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
@@ -98,7 +99,10 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
  */
 export function routesForAdmins(router: Router, options: HttpAppOptions): void {
   const { apiKeys, operations } = options;
-  if (operations) operationRoutes(router, operations, options);
+  if (operations) {
+    operationRoutes(router, operations, options);
+    modelRoutes(router, operations.models, options);
+  }
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
   adminRoutes(router, { ...options, showsContents: options.adminsSeeContents ?? false });
 }

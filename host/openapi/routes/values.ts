@@ -43,6 +43,7 @@ export const PATH_PARAMETERS = {
   key_id: z.string(),
   subscription_id: z.string(),
   model: z.string(),
+  model_id: z.string(),
   response_id: z.string(),
   file_id: z.string(),
   deployment: z.string(),

@@ -1,14 +1,17 @@
 import type * as z from 'zod';
 import type { ADMIN_TASK_ROUTES, AnyTask, AnyWebhook } from '../../../openapi/routes/admin-routes.ts';
 import type { KEY_ROUTES } from '../../../openapi/routes/key-routes.ts';
+import type { ModelReport, PullEvent } from '../../../openapi/routes/model-routes.ts';
 import type { ApplicationState, OPERATION_ROUTES } from '../../../openapi/routes/operation-routes.ts';
 import type { TRACE_ROUTES } from '../../../openapi/routes/trace-routes.ts';
+import { eventsOf } from './events.ts';
 
 type Body<Route extends { readonly answers: { readonly 200: { readonly schema: z.ZodType } } }> = z.output<
   Route['answers'][200]['schema']
 >;
 
-export type { AnyTask, AnyWebhook, ApplicationState };
+export type { AnyTask, AnyWebhook, ApplicationState, PullEvent };
+export type Model = ModelReport;
 export type DeploymentState = ApplicationState['application']['deployments'][number];
 export type PluginState = ApplicationState['plugins'][number];
 export type LoadSample = NonNullable<ApplicationState['load']>;
@@ -73,6 +76,27 @@ export class Api {
     return this.#send('POST', `/api/plugins/reload${queryOf({ name })}`);
   }
 
+  models(query: { readonly all: boolean }): Promise<{ models: readonly Model[] }> {
+    return this.#send('GET', `/api/models${queryOf(query)}`);
+  }
+
+  /** Resolves when the pull has ended. Throws the reason of a pull that failed. */
+  async pullModel(id: string, tell: (event: PullEvent) => void): Promise<void> {
+    const response = await this.#fetch('POST', `/api/models/${encodeURIComponent(id)}/pull`);
+    for await (const event of eventsOf<PullEvent>(response)) {
+      if (event.state === 'failed') throw new Error(event.text);
+      tell(event);
+    }
+  }
+
+  cancelPull(id: string): Promise<unknown> {
+    return this.#send('DELETE', `/api/models/${encodeURIComponent(id)}/pull`);
+  }
+
+  deleteModel(id: string, force: boolean): Promise<unknown> {
+    return this.#send('DELETE', `/api/models/${encodeURIComponent(id)}${queryOf({ force })}`);
+  }
+
   tasks(filter: TaskFilter): Promise<{ tasks: AnyTask[] }> {
     return this.#send('GET', `/api/tasks${queryOf(filter)}`);
   }
@@ -118,13 +142,17 @@ export class Api {
   }
 
   async #send<T>(method: string, path: string, body?: object): Promise<T> {
+    return (await (await this.#fetch(method, path, body)).json()) as T;
+  }
+
+  async #fetch(method: string, path: string, body?: object): Promise<Response> {
     const response = await fetch(path, {
       method,
       headers: { ...authorization(this.#token), ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
     await requireSuccess(response);
-    return (await response.json()) as T;
+    return response;
   }
 }
 

@@ -6,6 +6,7 @@ import { DeploymentsPage } from './pages/deployments.tsx';
 import { EndpointsPage } from './pages/endpoints.tsx';
 import { KeysPage } from './pages/keys.tsx';
 import { LogsPage } from './pages/logs.tsx';
+import { ModelsPage } from './pages/models.tsx';
 import { OverviewPage } from './pages/overview.tsx';
 import { RequestsPage } from './pages/requests.tsx';
 import { TasksPage } from './pages/tasks.tsx';
@@ -27,6 +28,7 @@ interface PageEntry {
 const PAGES: readonly PageEntry[] = [
   { path: '', title: 'Overview', Page: OverviewPage },
   { path: 'deployments', title: 'Deployments', Page: DeploymentsPage },
+  { path: 'models', title: 'Models', Page: ModelsPage },
   { path: 'endpoints', title: 'Endpoints', Page: EndpointsPage },
   { path: 'tasks', title: 'Tasks', Page: TasksPage, part: 'tasks' },
   { path: 'requests', title: 'Requests', Page: RequestsPage, part: 'traces' },

@@ -1,4 +1,5 @@
 import { type ApplicationState, authorization, RequestError, requireSuccess } from './api.ts';
+import { eventsOf } from './events.ts';
 
 /** What a tab learns about the application. */
 export type Message =
@@ -37,16 +38,5 @@ export async function watchApplication(
 async function* states(token: string, signal: AbortSignal): AsyncGenerator<ApplicationState> {
   const response = await fetch('/api/application/events', { headers: authorization(token), signal });
   await requireSuccess(response);
-  let text = '';
-  const decoder = new TextDecoder();
-  for (const reader = response.body!.getReader(); ;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const events = (text + decoder.decode(value, { stream: true })).split('\n\n');
-    text = events.pop() ?? '';
-    for (const event of events) {
-      const data = /^data: (.*)$/m.exec(event)?.[1];
-      if (data !== undefined) yield JSON.parse(data) as ApplicationState;
-    }
-  }
+  yield* eventsOf<ApplicationState>(response);
 }

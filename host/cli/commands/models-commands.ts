@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import type { Config } from '../../config/index.ts';
+import { callControl, matchingServers } from '../../control/index.ts';
+import {
+  type CommandOutput,
+  modelsImport,
+  modelsList,
+  modelsPath,
+  modelsPull,
+  modelsRemove,
+  type UsersOfFiles,
+} from '../../models/commands.ts';
+import { ModelStore } from '../../models/index.ts';
+import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
+import { untilSignal } from '../until-signal.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+interface Context {
+  readonly store: ModelStore;
+  readonly io: CommandOutput;
+  /** Undefined if no application runs. */
+  readonly usersOf: UsersOfFiles | undefined;
+}
+
+/** Adds `models` with its commands. */
+export function addModelsCommands(
+  root: Command,
+  command: (parent: Command, name: string, description: string) => Command,
+  state: { exitCode: number },
+): void {
+  const models = command(root, 'models', 'list, fetch, import and remove models');
+  /** Runs a command with a store that uses the configuration. */
+  const run = async (options: Options, action: (context: Context) => Promise<number>): Promise<void> => {
+    const config = configOf(options);
+    const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
+    const store = new ModelStore({
+      cacheDir: config.cache_dir,
+      log: loggerOf(config, 'warn'),
+      hfToken: hfToken ?? undefined,
+      hfEndpoint: hfEndpoint ?? undefined,
+      offline,
+    });
+    const usersOf = await usersInRunning(config);
+    state.exitCode = await untilSignal((signal) =>
+      action({ store, io: { out: process.stdout, err: process.stderr, signal }, usersOf }),
+    );
+  };
+  const add = (name: string, description: string): Command =>
+    addConfigOptions(command(models, name, description), 'common');
+
+  add('list', 'list the models of the catalogue, which are on this machine, and which deployments load them')
+    .option('--all', 'list every file of every model')
+    .option('--json', 'print JSON')
+    .action((options: Options) =>
+      run(options, ({ store, io, usersOf }) =>
+        modelsList(store, io, { all: options['all'] === true, json: options['json'] === true, usersOf }),
+      ),
+    );
+  add('pull <ids...>', 'fetch models: catalogue ids, owner/repo or owner/repo/file.gguf').action(
+    (ids: string[], options: Options) => run(options, ({ store, io }) => modelsPull(store, ids, io)),
+  );
+  add('path <id>', 'print the path of a model file').action((id: string, options: Options) =>
+    run(options, ({ store, io }) => modelsPath(store, id, io)),
+  );
+  add('import <source>', 'copy or convert a model from a file or folder into the cache')
+    .option('--id <id>', 'id of the model (default: the name of the file or folder)')
+    .option('--quantise <type>', 'quantise a Whisper model: q8_0, q5_1, …')
+    .option('--licence <name>', 'licence to show in the list')
+    .action((source: string, { id, quantise, licence, ...options }: Options) =>
+      run(options, ({ store, io }) =>
+        modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io),
+      ),
+    );
+  add('rm <ids...>', 'remove models from the cache')
+    .option('--force', 'also models that a running deployment loads')
+    .action((ids: string[], options: Options) =>
+      run(options, ({ store, io, usersOf }) =>
+        modelsRemove(store, ids, io, options['force'] === true ? undefined : usersOf),
+      ),
+    );
+}
+
+/** Returns the function that asks the applications of this user. */
+async function usersInRunning({ runtime_dir: dir }: Config): Promise<UsersOfFiles | undefined> {
+  const servers = await matchingServers(dir, {});
+  if (servers.length === 0) return undefined;
+  return async (files) => {
+    const answers = await Promise.all(
+      servers.map(({ host, port }) => callControl(dir, 'models.users', { files: [...files] }, { host, port })),
+    );
+    return files.map((_, index) => [...new Set(answers.flatMap((users) => users[index] ?? []))]);
+  };
+}
