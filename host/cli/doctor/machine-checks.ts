@@ -11,7 +11,7 @@ export const gpuCheck: Check = {
   needsConfig: false,
   run: async ({ config, env, signal }) => {
     const ring = new LogRing();
-    const log = ring.tap(silentLogger, 'warn');
+    const log = ring.tap(silentLogger, () => 'warn');
     const [machine, driver] = await Promise.all([
       findMachine({ env, log, declared: config.devices, signal }),
       nvidiaDriver({ env, log: silentLogger, timeoutMs: 15_000, signal }),

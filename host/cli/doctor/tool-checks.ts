@@ -46,7 +46,7 @@ export const addonCheck: Check = {
       return [ok('native addon', 'not needed by the deployments of the configuration')];
     if (!(await isNativeCurrent(config.native_build))) return [unbuiltAddon(env)];
     const ring = new LogRing();
-    const loaded = await listAddonGpus({ env, log: ring.tap(silentLogger, 'warn'), timeoutMs: 30_000, signal });
+    const loaded = await listAddonGpus({ env, log: ring.tap(silentLogger, () => 'warn'), timeoutMs: 30_000, signal });
     if (loaded) return [ok('native addon', `${nativeAddonPath(packageRoot)} loads`)];
     const reasons: string[] = [];
     for await (const { fields } of ring.read({ lines: 10, follow: false })) reasons.push(String(fields['reason']));
