@@ -53,6 +53,7 @@ export { answerCompletion, completionRun } from './completions/completion-run.ts
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
 export { type IdleField, invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
 export { ExpiresAfter, FILE_FIELDS, FileRequest } from './files/file-fields.ts';
+export { type FilePart, filesOfInput, filesOfMessages, textOfFile } from './files/file-input.ts';
 export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
 export { formReader } from './form-input.ts';
 export { checkCursor, listPage } from './list-page.ts';

@@ -184,7 +184,7 @@ socket.socket.on('open', () => socket.send({ type: 'input_audio_buffer.append', 
 - An event may have \`sockets.max_message_bytes\`, and a session lasts up to \`sockets.max_duration_s\`. The [close codes](live.md#close-codes) are those of live transcription.
 - A page sends its API key as the subprotocol \`openai-insecure-api-key.<key>\` beside \`realtime\`. There are no ephemeral keys, and no sessions of speech to speech.
 
-## Audio and images in dialogs
+## Audio, files and images in dialogs
 
 Language models here read text. With \`openai.audio_input.deployment\`, the name of a deployment of speech to text, a message of the user can have audio: \`input_audio\` in \`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \`file_data\` such as \`data:audio/wav;base64,…\`. The audio becomes its transcript, as a text in the same place, before the model sees the dialog. A stored response has the transcript and not the audio.
 
@@ -199,6 +199,7 @@ const spoken = await client.chat.completions.create({ model: 'llm_deployment', m
 - A request may have \`openai.audio_input.max_bytes\` of audio in addition to \`limits.max_json_bytes\`, in \`limits.max_files\` parts. The server holds it in memory.
 - A key for single models needs the scope of this deployment, too.
 - Without the setting, audio is refused (400). \`/v1/responses/input_tokens\` and \`/v1/messages\` take no audio.
+- A stored file of the user is read as text: \`{"type": "file", "file": {"file_id"}}\` in \`/v1/chat/completions\`, and \`{"type": "input_file", "file_id"}\` in \`/v1/responses\` and \`/v1/responses/input_tokens\`. It becomes a text in the same place, and a stored response has the text. The file must be text in UTF-8, such as Markdown, JSON or source code, whatever its name and purpose say; PDFs and others are refused (400). Files of a request may have \`limits.max_json_bytes\` together. A key with scopes needs \`/v1/files/*\`, too. Requests of a batch take no files.
 - Images are refused (400, \`unsupported_parameter\`), and \`param\` names the part. The server never opens the address of an image or a file.
 
 ## Batches

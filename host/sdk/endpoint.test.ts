@@ -164,6 +164,7 @@ Endpoint('join the words of a transcript with the answer of a diarization', () =
         const audio = ctx.video.open(video).extractAudio();
         const speech = ctx.diarization.diarize(audio, { max_speakers: 2 });
         assert.equal(ctx.diarization('other').diarize(audio), speech);
+        ctx.diarization.diarize(audio, null, [{ name: 'Ada', audio }]);
         return withSpeakers(ctx.asr.transcribe(audio, { word_timestamps: true }), speech);
       },
     }),
@@ -191,6 +192,12 @@ Endpoint('join the words of a transcript with the answer of a diarization', () =
   assert.equal(
     calls.flatMap(({ args }) => (args as { params?: unknown }).params ?? []),
     [{ max_speakers: 2 }, { word_timestamps: true }],
+  );
+  assert.equal(
+    calls
+      .flatMap(({ args }) => (args as { known_speakers?: { name: string }[] }).known_speakers ?? [])
+      .map(({ name }) => name),
+    ['Ada'],
   );
 });
 

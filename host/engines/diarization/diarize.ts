@@ -48,8 +48,8 @@ export async function voiceOf(audio: MonoAudio, networks: Networks, signal: Abor
 }
 
 /**
- * Returns who speaks when. Speakers have the numbers of the known voices, and others follow. The same audio has the same answer. Of the audio only a few bytes
- * for each frame of 17 ms are kept, and one vector for each piece of speech.
+ * Returns who speaks when. Speakers have the numbers of the known voices, and others follow. The same audio has the same
+ * answer. Of the audio only a few bytes for each frame of 17 ms are kept, and one vector for each piece of speech.
  */
 export async function diarize(audio: MonoAudio, networks: Networks, options: DiarizeOptions): Promise<Turn[]> {
   const tracks = await trackVoices(audio, networks, options);

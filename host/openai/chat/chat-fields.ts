@@ -14,7 +14,9 @@ export const ChatRequest = z.object({
   messages: z
     .array(RequestMessage)
     .min(1)
-    .describe('Contents are texts, and audio of the user with the setting `openai.audio_input.deployment`.'),
+    .describe(
+      'Contents are texts, stored files that are text, and audio of the user with the setting `openai.audio_input.deployment`.',
+    ),
   stream: optional(z.boolean()),
   stream_options: optional(z.object({ include_usage: optional(z.boolean()) })).describe(
     '`include_usage`: a last chunk has the usage.',

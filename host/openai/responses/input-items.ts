@@ -12,8 +12,12 @@ const shared = {
 
 /** Content that no language model of this server takes. It is read so that the error can name it. */
 const Image = z.object({ type: z.literal('input_image') });
-/** Audio becomes its transcript before a model sees it. Other files are refused, like images. */
-const File = z.object({ type: z.literal('input_file'), file_data: optional(z.string()) });
+/** Audio becomes its transcript, and a stored file its text, before a model sees it. Others are refused, like images. */
+const File = z.object({
+  type: z.literal('input_file'),
+  file_data: optional(z.string()),
+  file_id: optional(z.string()),
+});
 const Audio = z.object({
   type: z.literal('input_audio'),
   input_audio: z.object({ data: z.string(), format: z.string() }),

@@ -59,7 +59,7 @@ const promptFields = {
   input: z
     .union([z.string(), z.array(InputItem).max(MAX_ITEMS)])
     .describe(
-      'A text, or items: messages with texts (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `reasoning` and `item_reference`.',
+      'A text, or items: messages with texts, stored files that are text (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `reasoning` and `item_reference`.',
     ),
   instructions: optional(z.string()).describe('A system message for this response only.'),
   previous_response_id: optional(z.string()).describe('A stored response that this one continues.'),

@@ -1,12 +1,20 @@
 import type { Router } from '@koa/router';
 import { drained } from '../../../core/async/async-values.ts';
-import { answerChat, audioOfMessages, CHAT_FIELDS, ChatChunks, chatRun } from '../../../openai/index.ts';
+import {
+  answerChat,
+  audioOfMessages,
+  CHAT_FIELDS,
+  ChatChunks,
+  chatRun,
+  filesOfMessages,
+} from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
 import { sendEvents } from './event-stream.ts';
+import { readFiles } from './file-input.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/chat/completions`. */
@@ -15,9 +23,11 @@ export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
   serveRoute(router, OPENAI_ROUTES.chat, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
     const given = await readJsonRequest(ctx, CHAT_FIELDS, options, audioRoom(options));
-    const { dialog: messages, audio } = audioOfMessages(given.messages);
+    const { dialog, files } = filesOfMessages(given.messages);
+    const { dialog: messages, audio } = audioOfMessages(dialog);
     const request = { ...given, messages };
     refuseLargeText(ctx, request, options);
+    await readFiles(ctx, files, options);
     return withinTime(ctx, options, async (context) => {
       const listen = (): Promise<void> => hear(ctx, { audio, check: () => chatRun(models, request) }, options, context);
       if (request.stream !== true) {

@@ -48,7 +48,18 @@ const REFUSED: [what: string, status: number, param: string | null, body: object
     'input[0].content[0].type',
     items({ role: 'user', content: [{ type: 'input_image', image_url: 'file:///etc/passwd' }] }),
   ],
-  ['a file', 400, 'input[0].content[0].type', items({ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] })],
+  [
+    'an unknown file',
+    404,
+    'input[0].content[0].file_id',
+    items({ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }),
+  ],
+  [
+    'the address of a file',
+    400,
+    'input[0].content[0].type',
+    items({ role: 'user', content: [{ type: 'input_file', file_url: 'http://127.0.0.1/a.txt' }] }),
+  ],
   ['a role of nobody', 400, 'input[0].role', items({ role: 'wizard', content: 'a' })],
   [
     'an unknown previous response',

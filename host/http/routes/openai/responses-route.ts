@@ -7,6 +7,7 @@ import {
   audioOfInput,
   blaming,
   type Dialogs,
+  filesOfInput,
   INPUT_TOKENS_FIELDS,
   inputTokensArguments,
   type ModelResponse,
@@ -30,6 +31,7 @@ import { sendStoredEvents } from './background-events.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
 import { type EventFormat, namedEvent, sendEvents } from './event-stream.ts';
+import { readFiles } from './file-input.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */
@@ -43,9 +45,11 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
   serveRoute(router, OPENAI_ROUTES.createResponse, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
     const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, audioRoom(options));
-    const { dialog, audio } = audioOfInput(given.input);
+    const { dialog: withoutFiles, files } = filesOfInput(given.input);
+    const { dialog, audio } = audioOfInput(withoutFiles);
     const request = { ...given, input: dialog };
     refuseLargeText(ctx, request, options);
+    await readFiles(ctx, files, options);
     const dialogs = dialogsOf(ctx);
     return withinTime(ctx, options, async (context) => {
       const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs);
@@ -83,7 +87,10 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
 
   serveRoute(router, OPENAI_ROUTES.inputTokens, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
-    const request = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options);
+    const given = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options);
+    const { dialog, files } = filesOfInput(given.input);
+    const request = { ...given, input: dialog };
+    await readFiles(ctx, files, options);
     const resolved = resolveModel(models, request.model, 'tokenize');
     const { input, history } = await readItems(request, dialogsOf(ctx));
     const args = inputTokensArguments(request, [...history, ...input], resolved);

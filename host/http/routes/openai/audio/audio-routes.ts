@@ -58,7 +58,7 @@ function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
     ): Promise<AsrOutput> => {
       const transcript = (await models.call(name, 'transcribe', { audio, params }, context)) as AsrOutput;
       if (diarizer === undefined || transcript.segments.length === 0) return transcript;
-      const args = { audio, known_speakers: speakers };
+      const args = { audio, ...(speakers.length > 0 && { known_speakers: speakers }) };
       const speech = await blaming(referencesBlame(references), () => models.call(diarizer, 'diarize', args, context));
       return diarized(transcript, speech as SpeakerDiarizationOutput, names);
     };
