@@ -47,6 +47,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
       responsesOf: (userId) => services.responses.of(userId),
       backgroundOf: (userId) => services.background.of(userId),
       filesOf: (userId) => services.files.of(userId),
+      uploadsOf: (userId) => services.uploadedParts.of(userId),
       batchesOf: (userId) => services.batches.of(userId),
     },
     mcp: config.mcp,

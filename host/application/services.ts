@@ -22,7 +22,7 @@ import {
 import { findMachine } from '../devices/index.ts';
 import { EndpointRegistry } from '../endpoints/index.ts';
 import { remembered } from '../core/remembered.ts';
-import { StoredFiles } from '../files/index.ts';
+import { StoredFiles, Uploads } from '../files/index.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
 import { backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
@@ -78,6 +78,8 @@ export class Services {
   readonly background: BackgroundResponses;
   /** The stored files of OpenAI's API. */
   readonly files: StoredFiles;
+  /** The files of OpenAI's API that come in parts. */
+  readonly uploadedParts: Uploads;
   /** The batches of OpenAI's API. */
   readonly batches: Batches;
   /** The deployments as the models of OpenAI's API. */
@@ -174,6 +176,13 @@ export class Services {
       dir: join(config.data_dir, 'files'),
       config: config.openai.files,
       log: inArea(log, 'openai'),
+    });
+    this.uploadedParts = new Uploads({
+      storage: this.storage,
+      files: this.files,
+      dir: join(config.data_dir, 'uploads'),
+      maxBytes: config.openai.files.maximum_stored_bytes_per_user || undefined,
+      log,
     });
     this.directory = modelDirectory(this.deployments, config.openai);
     const work = batchWorkOf(this, config);
@@ -320,6 +329,7 @@ export class Services {
     await this.apiKeys?.close();
     await this.responses.stop();
     await this.batches.stop();
+    await this.uploadedParts.stop();
     await this.files.stop();
     await this.storage.close();
     await this.uploads.remove();

@@ -97,17 +97,15 @@ export class BackgroundResponses {
       maxAttempts: MAX_ATTEMPTS,
       traceparent,
       alongside: (repositories, taskId) =>
-        repositories
-          .responseRunsOf(userId)
-          .insert(
-            responseRow(response, input),
-            {
-              taskId,
-              request: JSON.stringify({ ...request, input: undefined }),
-              events: isStreamed ? firstEvents(response) : [],
-            },
-            maxStoredBytes,
-          ),
+        repositories.responseRunsOf(userId).insert(
+          responseRow(response, input),
+          {
+            taskId,
+            request: JSON.stringify({ ...request, input: undefined }),
+            events: isStreamed ? firstEvents(response) : [],
+          },
+          maxStoredBytes,
+        ),
     });
     onStored();
   }

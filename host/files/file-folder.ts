@@ -13,12 +13,18 @@ const ORPHAN_AGE_MS = 3_600_000;
 /** The ids of stored files. */
 export const FILE_ID = /^file-[0-9a-f]{32}$/;
 
-/** The bytes of stored files, each under its id, in a folder that all hosts of a database share. */
+/** The ids of parts of uploads. */
+export const PART_ID = /^part_[0-9a-f]{32}$/;
+
+/** The bytes of files, each under its id, in a folder that all hosts of a database share. */
 export class FileFolder {
   readonly #dir: string;
+  readonly #ids: RegExp;
 
-  constructor(dir: string) {
+  /** `ids` matches the ids of the files. */
+  constructor(dir: string, ids: RegExp = FILE_ID) {
     this.#dir = dir;
+    this.#ids = ids;
   }
 
   /**
@@ -32,15 +38,18 @@ export class FileFolder {
   }
 
   /** Writes a file, synced to the disk. Returns the number of its bytes and their SHA-256. */
-  async write(id: string, chunks: AsyncIterable<string>): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  async write(
+    id: string,
+    chunks: AsyncIterable<string | Buffer>,
+  ): Promise<{ readonly bytes: number; readonly sha256: string }> {
     const made = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     const hash = createHash('sha256');
     let bytes = 0;
     await pipeline(
       chunks,
-      async function* (texts: AsyncIterable<string>) {
-        for await (const text of texts) {
-          const chunk = Buffer.from(text);
+      async function* (parts: AsyncIterable<string | Buffer>) {
+        for await (const part of parts) {
+          const chunk = typeof part === 'string' ? Buffer.from(part) : part;
           hash.update(chunk);
           bytes += chunk.length;
           yield chunk;
@@ -71,7 +80,7 @@ export class FileFolder {
   async removeOrphans(isNeeded: (id: string) => Promise<boolean>): Promise<void> {
     for (const id of await readdir(this.#dir).catch(() => [])) {
       const found = await stat(this.#pathOf(id)).catch(() => undefined);
-      if (!FILE_ID.test(id) || !found || Date.now() - found.mtimeMs < ORPHAN_AGE_MS) continue;
+      if (!this.#ids.test(id) || !found || Date.now() - found.mtimeMs < ORPHAN_AGE_MS) continue;
       if (!(await isNeeded(id))) await this.remove(id);
     }
   }

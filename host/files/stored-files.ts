@@ -101,11 +101,16 @@ export class StoredFiles {
    * Writes the bytes of a new file of a user. The caller stores the row of the returned record, together with other
    * changes; without it the bytes are removed later.
    */
-  async write(chunks: AsyncIterable<string>, file: NewFile): Promise<FileRecord> {
+  async write(chunks: AsyncIterable<string | Buffer>, file: NewFile): Promise<FileRecord> {
     const record = await this.#newRecord(file);
     const written = await this.#folder.write(record.id, chunks);
     this.start();
     return { ...record, ...written };
+  }
+
+  /** Removes bytes that {@link write} has written and whose row is not stored. */
+  discard(id: string): Promise<void> {
+    return this.#folder.remove(id);
   }
 
   async #newRecord({ filename, purpose, expiresAfterS }: NewFile): Promise<Omit<FileRecord, 'bytes' | 'sha256'>> {

@@ -45,7 +45,7 @@ const TYPES: Readonly<Partial<Record<ErrorKind, string>>> = {
 };
 
 /** Errors whose code says nothing more than their type. */
-const PLAIN = new Set(['ValidationError', 'InvalidParameter', 'MalformedRequest']);
+const PLAIN = new Set(['ValidationError', 'InvalidParameter', 'MalformedRequest', 'WrongParts']);
 
 /** Returns the body for anything that was thrown. It has no more details than `publicMessage` allows. */
 export function openAiError(thrown: unknown): OpenAiErrorBody {

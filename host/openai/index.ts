@@ -110,6 +110,15 @@ export {
   type TokenizeOutput,
   TokenizeRequest,
 } from './tokens/token-fields.ts';
+export {
+  COMPLETE_FIELDS,
+  CompletionOfUpload,
+  PART_FIELDS,
+  PartRequest,
+  UPLOAD_FIELDS,
+  UploadRequest,
+} from './uploads/upload-fields.ts';
+export { PartObject, partObject, requireUpload, UploadObject, uploadObject } from './uploads/upload-object.ts';
 export { EMBEDDING_FIELDS, EmbeddingRequest } from './vectors/embedding-fields.ts';
 export { answerEmbeddings } from './vectors/embedding-run.ts';
 export { EmbeddingList } from './vectors/embeddings.ts';

@@ -14,6 +14,7 @@ import {
 } from './realtime/session-fields.ts';
 import { INPUT_TOKENS_FIELDS, RESPONSE_FIELDS } from './responses/response-fields.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokens/token-fields.ts';
+import { COMPLETE_FIELDS, UPLOAD_FIELDS } from './uploads/upload-fields.ts';
 import { EMBEDDING_FIELDS } from './vectors/embedding-fields.ts';
 import { RERANK_FIELDS } from './vectors/rerank.ts';
 
@@ -36,6 +37,8 @@ export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/audio/transcriptions', fields: TRANSCRIPTION_FIELDS },
   { route: 'POST /v1/audio/translations', fields: TRANSLATION_FIELDS },
   { route: 'POST /v1/files', fields: FILE_FIELDS },
+  { route: 'POST /v1/uploads', fields: UPLOAD_FIELDS },
+  { route: 'POST /v1/uploads/{upload_id}/complete', fields: COMPLETE_FIELDS },
   { route: 'POST /v1/batches', fields: BATCH_FIELDS },
 ];
 
@@ -94,8 +97,8 @@ Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, 
 | 400 | \`previous_response_not_found\` | the user has no such response, or one that it continues was removed |
 | 401 | \`invalid_api_key\` | the key is missing, unknown or expired |
 | 403 | \`insufficient_permissions\` | the scopes of the key do not allow the path |
-| 404 | \`model_not_found\`, \`response_not_found\`, \`file_not_found\`, \`batch_not_found\`, \`unknown_url\` | no model has the name; the user has no such response, file or batch; no route has the path |
-| 409 | \`file_in_use\`, \`batch_ended\` | the file is the input of a batch that runs; the batch cannot be cancelled any more |
+| 404 | \`model_not_found\`, \`response_not_found\`, \`file_not_found\`, \`upload_not_found\`, \`batch_not_found\`, \`unknown_url\` | no model has the name; the user has no such response, file, upload or batch; no route has the path |
+| 409 | \`file_in_use\`, \`batch_ended\`, \`upload_ended\` | the file is the input of a batch that runs; the batch cannot be cancelled any more; the upload is completed, cancelled or expired |
 | 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\`, or a file than \`limits.max_file_bytes\` |
 | 429 | \`rate_limit_exceeded\` | over a rate limit; \`retry-after\` has the time to wait |
 | 503, 504 | the name of the error, such as \`deployment_full\` | try again later |
@@ -161,7 +164,22 @@ const text = await (await client.files.content(id)).text();
 - A file may have \`limits.max_file_bytes\`, and the files of a user together \`openai.files.maximum_stored_bytes_per_user\`. More are refused with 413.
 - A file expires after \`expires_after\` (an hour to 30 days), else after \`openai.files.retention\`. Nobody finds it from then on.
 - Lists are in the order of uploads and can be read while files are deleted. \`after\` may be the id of a file that is gone.
-- Hosts that share a database also share the folder \`files\` below \`data_dir\`.
+- Hosts that share a database also share the folders \`files\` and \`uploads\` below \`data_dir\`.
+
+### Files in parts
+
+\`POST /v1/uploads\` begins a file that comes in parts, \`POST /v1/uploads/{id}/parts\` adds a part (the part \`data\` of a form), \`POST /v1/uploads/{id}/complete\` makes the file, and \`POST /v1/uploads/{id}/cancel\` ends the upload. A key with scopes needs \`/v1/uploads\` and \`/v1/uploads/*\`.
+
+\`\`\`ts
+const upload = await client.uploads.create({ bytes: 11, filename: 'requests.jsonl', purpose: 'batch', mime_type: 'application/jsonl' });
+const first = await client.uploads.parts.create(upload.id, { data: new File(['hello '], 'part') });
+const second = await client.uploads.parts.create(upload.id, { data: new File(['world'], 'part') });
+const { file } = await client.uploads.complete(upload.id, { part_ids: [first.id, second.id] });
+\`\`\`
+
+- Parts can come at the same time and in any order: \`part_ids\` has the order of the file. Its parts must have the announced \`bytes\` together, and \`md5\` is compared. After a refused completion, the upload goes on.
+- A part may have \`limits.max_file_bytes\`, and an upload 10,000 parts. Parts count as bytes of files of the user, so there is no other limit of a file.
+- An upload that is not completed within an hour is \`expired\`. Its parts are removed a minute later at most, and at once when it is cancelled. While a file is made, its bytes are on the disk twice.
 
 ## Realtime transcription
 

@@ -39,6 +39,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   if (options.config.openai.enabled && (await opensStorage(options.services))) {
     options.services.responses.start();
     options.services.files.start();
+    options.services.uploadedParts.start();
     options.services.batches.start();
   }
 }

@@ -143,6 +143,10 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     data: 'param',
   }),
   one('FileInUse', 'conflict', 'A file that is the input of a batch which has not ended cannot be deleted.'),
+  one('UploadNotFound', 'not-found', 'The user has no upload with this id.', { data: 'param' }),
+  one('UploadEnded', 'conflict', 'The upload is completed, cancelled or expired.'),
+  one('TooManyParts', 'bad-request', 'The upload has as many parts as it may have.'),
+  one('WrongParts', 'bad-request', 'The parts of an upload are not the file that was announced.', { data: 'param' }),
   one('BatchNotFound', 'not-found', 'The user has no batch with this id.', { data: 'param' }),
   one('BatchEnded', 'conflict', 'A batch that has ended cannot be cancelled.'),
   // Tasks and stored things.

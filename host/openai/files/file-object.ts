@@ -57,10 +57,11 @@ const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 const MAX_NAME = 255;
 
 /** Returns the name of an uploaded file. Throws `InvalidParameter` for one that is too long or has control characters. */
-export function fileName(name: string | undefined): string {
-  if (name === undefined) throw invalidValue('file', 'the part has no file name');
-  if (name.length > MAX_NAME) throw invalidValue('file', `its file name has more than ${MAX_NAME} characters`);
-  if (/\p{Cc}/u.test(name)) throw invalidValue('file', 'its file name has control characters');
+export function fileName(name: string | undefined, param = 'file'): string {
+  if (name === undefined) throw invalidValue(param, 'the part has no file name');
+  if (name === '') throw invalidValue(param, 'its file name is empty');
+  if (name.length > MAX_NAME) throw invalidValue(param, `its file name has more than ${MAX_NAME} characters`);
+  if (/\p{Cc}/u.test(name)) throw invalidValue(param, 'its file name has control characters');
   return name;
 }
 

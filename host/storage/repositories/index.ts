@@ -8,6 +8,7 @@ import { BatchRunRepository } from './openai/batch-runs.ts';
 import { fileExists, FileRepository, pruneFiles } from './openai/files.ts';
 import { ResponseRunRepository } from './openai/response-runs.ts';
 import { pruneResponses, ResponseRepository } from './openai/responses.ts';
+import { expireUploads, pruneUploads, uploadPartExists, UploadRepository } from './openai/uploads.ts';
 import { TaskRepository } from './tasks.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
@@ -86,6 +87,26 @@ export class Repositories {
   /** See {@link pruneFiles}. */
   pruneFiles(before: number, limit: number): Promise<string[]> {
     return pruneFiles(this.connection, before, limit);
+  }
+
+  /** Returns the uploads of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
+  uploadsOf(userId: string | null): UploadRepository {
+    return new UploadRepository(this.connection, userId);
+  }
+
+  /** See {@link expireUploads}. */
+  expireUploads(now: number, limit: number): ReturnType<typeof expireUploads> {
+    return expireUploads(this.connection, now, limit);
+  }
+
+  /** See {@link pruneUploads}. */
+  pruneUploads(before: number, limit: number): Promise<number> {
+    return pruneUploads(this.connection, before, limit);
+  }
+
+  /** See {@link uploadPartExists}. */
+  uploadPartExists(id: string): Promise<boolean> {
+    return uploadPartExists(this.connection, id);
   }
 
   /** Returns the batches of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */

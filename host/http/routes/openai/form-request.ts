@@ -13,18 +13,17 @@ export interface FormRequest<Request> extends AsyncDisposable {
   readonly file: UploadedFile;
 }
 
-/** The part of a form that is the file. */
-const FILE = 'file';
 /** More parts than any client sends. */
 const MAX_PARTS = 64;
 
 /**
- * Returns a function that reads and checks the form of a request with one file, in the part `file`. Parameters without
+ * Returns a function that reads and checks the form of a request with one file, in the part `filePart`. Parameters without
  * effect are treated as in requests of JSON.
  */
 export function formRequests<Fields extends RequestFields>(
   fields: Fields,
   options: OpenAiHttpOptions,
+  filePart = 'file',
 ): (ctx: Context) => Promise<FormRequest<RequestOf<Fields>>> {
   const toInput = formReader(fields.schema);
   const { limits, tempDir, artifactsDir } = options;
@@ -34,7 +33,7 @@ export function formRequests<Fields extends RequestFields>(
       throw new HttpError(
         'UnsupportedMediaType',
         415,
-        `this route takes multipart/form-data with the file in the part ${JSON.stringify(FILE)}`,
+        `this route takes multipart/form-data with the file in the part ${JSON.stringify(filePart)}`,
       );
     checkEncodings(ctx);
     letFormCome(ctx, limits);
@@ -42,13 +41,13 @@ export function formRequests<Fields extends RequestFields>(
       limits,
       folders: { tempDir, artifactsDir },
       // Some clients send a content type with every text.
-      isText: ({ name, originalFilename }) => name !== FILE && originalFilename === null,
+      isText: ({ name, originalFilename }) => name !== filePart && originalFilename === null,
       maxParts: MAX_PARTS,
     });
     try {
-      const input = { ...toInput(textsOf(form)), ...(form.files.has(FILE) && { [FILE]: FILE }) };
+      const input = { ...toInput(textsOf(form, filePart)), ...(form.files.has(filePart) && { [filePart]: filePart }) };
       const request = checkedRequest(ctx, fields, input, options);
-      return { request, file: form.files.get(FILE)!, [Symbol.asyncDispose]: () => form[Symbol.asyncDispose]() };
+      return { request, file: form.files.get(filePart)!, [Symbol.asyncDispose]: () => form[Symbol.asyncDispose]() };
     } catch (error) {
       await form[Symbol.asyncDispose]();
       throw error;
@@ -57,11 +56,14 @@ export function formRequests<Fields extends RequestFields>(
 }
 
 /** Returns the text parts of a form. Throws `InvalidParameter` for files where texts belong, and the other way round. */
-function textsOf({ fields, files }: MultipartForm): { readonly name: string; readonly text: string }[] {
-  const other = [...files.keys()].find((name) => name !== FILE);
-  if (other !== undefined) throw invalidValue(other, `it is a file; the only file is ${JSON.stringify(FILE)}`);
+function textsOf(
+  { fields, files }: MultipartForm,
+  filePart: string,
+): { readonly name: string; readonly text: string }[] {
+  const other = [...files.keys()].find((name) => name !== filePart);
+  if (other !== undefined) throw invalidValue(other, `it is a file; the only file is ${JSON.stringify(filePart)}`);
   return fields.map(({ name, value }) => {
-    if (name === FILE) throw invalidValue(FILE, 'it is a text: send a file, which has a file name');
+    if (name === filePart) throw invalidValue(filePart, 'it is a text: send a file, which has a file name');
     if (!isUtf8(value)) throw invalidValue(name, 'it is not UTF-8');
     return { name, text: value.toString('utf8') };
   });

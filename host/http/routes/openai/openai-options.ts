@@ -1,7 +1,7 @@
 import type { UploadedFile } from '../../../endpoints/index.ts';
 import type { UserBackground } from '../../../background/index.ts';
 import type { UserBatches } from '../../../batches/index.ts';
-import type { UserFiles } from '../../../files/index.ts';
+import type { UserFiles, UserUploads } from '../../../files/index.ts';
 import type { ModelDirectory, ResponseStore } from '../../../openai/index.ts';
 import type { AudioReference } from '../../../schemas/index.ts';
 
@@ -22,6 +22,8 @@ export interface OpenAiRoutesOptions {
   readonly backgroundOf: (userId: string | null) => UserBackground;
   /** Returns the stored files of a user, or those of all callers if API keys are off (null). */
   readonly filesOf: (userId: string | null) => UserFiles;
+  /** Returns the uploads of a user, or those of all callers if API keys are off (null). */
+  readonly uploadsOf: (userId: string | null) => UserUploads;
   /** Returns the batches of a user, or those of all callers if API keys are off (null). */
   readonly batchesOf: (userId: string | null) => UserBatches;
 }

@@ -13,6 +13,7 @@ import { originalChatRoute } from './original-chat-route.ts';
 import { responsesRoute } from './responses-route.ts';
 import { storedResponsesRoutes } from './stored-responses-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
+import { uploadsRoutes } from './uploads-routes.ts';
 import { vectorRoutes } from './vector-routes.ts';
 
 /** Adds the routes below `/v1`, of OpenAI's API and of Anthropic's, or routes that say that they are off. */
@@ -38,6 +39,7 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   vectorRoutes(router, options);
   audioRoutes(router, options);
   filesRoutes(router, options);
+  uploadsRoutes(router, options);
   batchesRoutes(router, options);
   messageRoutes(router, options);
 }

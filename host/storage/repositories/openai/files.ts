@@ -46,6 +46,11 @@ export class FileRepository {
     const { id, purpose, filename, bytes, sha256, created_at: createdAt, expires_at: expiresAt } = file;
     const row = [id, this.#owner, purpose, filename, bytes, sha256, createdAt, expiresAt];
     await this.#connection.query(sql.insert, row);
+    await this.requireRoom(maxBytes);
+  }
+
+  /** Throws `StorageFull` if the user keeps more than `maxBytes` of files and parts of files. */
+  async requireRoom(maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<void> {
     const kept = await sumOfKept(this.#connection, sql, this.#owner);
     if (kept.bytes > maxBytes) throw full(kept.bytes, maxBytes);
     await foldKept(this.#connection, sql, this.#owner, kept);
