@@ -124,7 +124,7 @@ export class ResponseAttempt {
       if (error !== LOST) throw error;
     });
     const { response } = this.#writer;
-    const answer = { body: bodyOf(response), output: storedItems(response.output), moreBytes: this.#eventBytes };
+    const answer = { body: bodyOf(response), output: storedItems(response.output), eventBytes: this.#eventBytes };
     await whileUnavailable(
       () =>
         this.#storage.write((repositories) =>

@@ -22,6 +22,9 @@ create table response_events (
   primary key (response_id, first_number)
 );
 
+-- The part of `bytes` that its events have. A request that continues the response does not read them.
+alter table responses add column event_bytes bigint not null default 0;
+
 -- The answer of such a response comes after its row.
 create function count_changed_response_bytes() returns trigger language plpgsql as $$
 begin

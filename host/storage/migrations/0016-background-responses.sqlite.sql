@@ -22,6 +22,9 @@ create table response_events (
   primary key (response_id, first_number)
 ) strict, without rowid;
 
+-- The part of `bytes` that its events have. A request that continues the response does not read them.
+alter table responses add column event_bytes integer not null default 0;
+
 -- The answer of such a response comes after its row.
 create trigger responses_count_changed after update of bytes on responses begin
   insert into response_usage (user_id, bytes) values (new.owner, new.bytes - old.bytes);

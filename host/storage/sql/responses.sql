@@ -15,9 +15,9 @@ select item from response_items where response_id = $1 and owner = $2 and source
 -- The response $1 and those that it continues, the newest first. `depth` ends the search in damaged data.
 -- statement: chain
 with recursive chain (id, previous_id, bytes, depth) as (
-  select id, previous_id, bytes, 0 from responses where id = $1 and owner = $2
+  select id, previous_id, bytes - event_bytes, 0 from responses where id = $1 and owner = $2
   union all
-  select responses.id, responses.previous_id, responses.bytes, chain.depth + 1
+  select responses.id, responses.previous_id, responses.bytes - responses.event_bytes, chain.depth + 1
   from chain join responses on responses.id = chain.previous_id and responses.owner = $2 where chain.depth < $3
 )
 select chain.id, chain.previous_id, chain.bytes, response_runs.status from chain left join response_runs on response_runs.response_id = chain.id order by depth
@@ -83,7 +83,7 @@ insert into response_usage (user_id, bytes) values ($1, $2)
 
 -- Adds the answer to a response that was stored without one.
 -- statement: complete
-update responses set body = $3, bytes = bytes + $4 where id = $1 and owner = $2 returning id
+update responses set body = $3, bytes = bytes + $4, event_bytes = $5 where id = $1 and owner = $2 returning id
 
 -- statement: countItems
 select count(*) as items from response_items where response_id = $1

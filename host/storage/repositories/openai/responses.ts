@@ -42,8 +42,8 @@ export interface NewAnswer {
   /** The JSON of the response without its output. */
   readonly body: string;
   readonly output: readonly StoredItem[];
-  /** Bytes that the user keeps beside the response. */
-  readonly moreBytes: number;
+  /** Bytes of its stored events. */
+  readonly eventBytes: number;
 }
 
 /** A response in a chain of responses, each of which continues the next one. */
@@ -102,7 +102,7 @@ export class ResponseRepository {
   /** Adds the answer to a response that was stored without one. The user may then keep more than `maxBytes`. */
   async complete(
     id: string,
-    { body, output, moreBytes }: NewAnswer,
+    { body, output, eventBytes }: NewAnswer,
     maxBytes: number = Number.MAX_SAFE_INTEGER,
   ): Promise<void> {
     const [[before], [counted]] = await Promise.all([
@@ -110,9 +110,9 @@ export class ResponseRepository {
       this.#connection.query<{ items: number }>(sql.countItems, [id]),
     ]);
     if (!before) return;
-    const added = bytesOf(output) + Buffer.byteLength(body) - Buffer.byteLength(before.body) + moreBytes;
+    const added = bytesOf(output) + Buffer.byteLength(body) - Buffer.byteLength(before.body) + eventBytes;
     await Promise.all([
-      this.#connection.query(sql.complete, [id, this.#owner, body, added]),
+      this.#connection.query(sql.complete, [id, this.#owner, body, added, eventBytes]),
       ...output.map((item, index) =>
         this.#connection.query(sql.insertItem, [
           id,
