@@ -26,11 +26,11 @@ import { Services } from './services.ts';
 import { startUp } from './start/start-up.ts';
 import { appStatus, statusReport } from './start/status.ts';
 import type { RunningApplication } from '../control/client/index.ts';
-import { type Config, describeConfig, loadConfig } from '../config/index.ts';
+import { childEnvironment, type Config, describeConfig, loadConfig } from '../config/index.ts';
 import type { HeldAudio } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { noTelemetry, withSpans } from '../core/telemetry.ts';
-import { Metrics, metricsText } from '../telemetry/index.ts';
+import { type Format, Metrics, metricsText } from '../telemetry/index.ts';
 import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
 import { inArea, LogLevels } from '../core/log/log-levels.ts';
 import { LogRing } from '../core/log/log-ring.ts';
@@ -142,12 +142,15 @@ export class AanaApp implements AsyncDisposable {
     });
     const stopMeasuring = metrics && observeApplication(metrics, this.#services.deployments);
     const load = metrics && watchLoad(metrics);
+    const asText = metrics && ((format: Format) => metricsText(metrics.read(), { 'service.name': this.name }, format));
     const application = controlledApplication({
       app: this,
       deployments: this.#services.deployments,
       logs,
       logLevels,
       traces: tracing?.kept,
+      metrics: asText && (() => asText('prometheus')),
+      env: childEnvironment(config),
     });
     this.#face = httpFace({
       name: this.name,
@@ -166,7 +169,7 @@ export class AanaApp implements AsyncDisposable {
         models: modelOperations(this.#services),
       },
       traces: tracing?.kept,
-      metrics: metrics && ((format) => metricsText(metrics.read(), { 'service.name': this.name }, format)),
+      metrics: asText,
     });
     this.#callback = this.#face.callback();
     this.#connection = new AppConnection({

@@ -42,14 +42,18 @@ function originOf(key: string, origins: Origins | undefined): string {
   return origins && getAt(origins.base, key) !== undefined ? 'the program' : 'default';
 }
 
-const HIDDEN = '…';
+/** What replaces a secret. */
+export const HIDDEN = '…';
 const SECRET = /(^|[._-])(password|passwd|token|secret|api_?key|headers|authorization)$/i;
 /** User and password in a URL. */
-const CREDENTIALS = /(?<=\/\/)[^/@\s]+@/;
+const CREDENTIALS = /(?<=\/\/)[^/@\s]+@/g;
+
+/** Returns whether the value of a key or variable of this name is secret. */
+export const isSecretName = (name: string): boolean => SECRET.test(name);
 
 function withoutSecrets(value: unknown, name: string): unknown {
   if (value === null || typeof value === 'boolean' || typeof value === 'number') return value;
-  if (SECRET.test(name)) return Array.isArray(value) && value.length === 0 ? value : HIDDEN;
+  if (isSecretName(name)) return Array.isArray(value) && value.length === 0 ? value : HIDDEN;
   if (typeof value === 'string') return value.replace(CREDENTIALS, `${HIDDEN}@`);
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, ''));
   if (!isTree(value)) return value;

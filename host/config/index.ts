@@ -2,6 +2,7 @@ export { type ConfigValue, describeConfig } from './describe.ts';
 export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig } from './load.ts';
 export { type ServiceManagerAddress, takeServiceManager } from './service-manager.ts';
 export { setLoadDefaults } from './process-defaults.ts';
+export { redactorOf } from './redactor.ts';
 export { renderConfigurationDocs } from './render-docs.ts';
 export { type Config, type ConfigInput, ConfigSchema, DEFAULT_DEPLOYMENTS } from './schema.ts';
 export { flagName, type Setting, SETTINGS } from './settings.ts';

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { LOG_AREAS } from '../core/log/log-levels.ts';
 import { HandleOptions } from '../deployments/index.ts';
 import { AudioReference } from '../schemas/index.ts';
-import { TraceReport, TraceSummary } from '../telemetry/index.ts';
+import { MAX_PROFILE_S, TraceReport, TraceSummary } from '../telemetry/index.ts';
 
 /** One plugin of a running server. */
 export const PluginStatus = z.object({
@@ -164,6 +164,27 @@ export const operations = {
     value: z.array(z.array(z.string())),
     streams: false,
   },
+  /** What the application knows about itself, without secrets and without contents of requests. */
+  'application.diagnosis': {
+    args: z.strictObject({}),
+    value: z.object({
+      configuration: z.array(z.object({ key: z.string(), value: z.unknown(), origin: z.string() })),
+      logs: z.array(LogRecord),
+      /** The metrics for Prometheus. Null without metrics. */
+      metrics: z.nullable(z.string()),
+      /** The last failed and slow requests with their spans. */
+      traces: z.array(TraceReport),
+    }),
+    streams: false,
+  },
+  /** The parts of a CPU profile of the main thread. */
+  'profile.cpu': {
+    args: z.strictObject({ seconds: z.number().positive().max(MAX_PROFILE_S).default(5) }),
+    value: z.string(),
+    streams: true,
+  },
+  /** The parts of a heap snapshot. It has all texts in memory, so it is for this user only. */
+  'profile.heap': { args: z.strictObject({}), value: z.string(), streams: true },
   'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus), streams: false },
   'plugins.reload': {
     args: z.strictObject({ name: z.string().optional() }),

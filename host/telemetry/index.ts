@@ -2,6 +2,7 @@ export { LoadHistory, type LoadSample } from './load/load-history.ts';
 export { type MetricDescription, Metrics } from './metrics.ts';
 export type { MetricData, NumberPoint } from './metric-data.ts';
 export { observeProcess } from './process-metrics.ts';
+export { MAX_PROFILE_S, Profiler, profileRefused } from './profile/profiler.ts';
 export { labelName, sampleName } from './prometheus/names.ts';
 export { type Format, FORMATS, metricsText } from './prometheus/text.ts';
 export { type OtlpOptions, otlpSender } from './otlp/otlp-sender.ts';

@@ -8,10 +8,11 @@ import {
 } from '../../control/index.ts';
 import type { LogLevels } from '../../core/log/log-levels.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
-import type { Logger } from '../../core/log/logger.ts';
+import type { Logger, LogRecord } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
-import type { KeptTraces } from '../../telemetry/index.ts';
+import { describeConfig, redactorOf } from '../../config/index.ts';
+import { type KeptTraces, Profiler, traceReport } from '../../telemetry/index.ts';
 
 export interface OpenControlOptions {
   readonly runtimeDir: string;
@@ -53,7 +54,14 @@ export interface ControlledOptions {
   readonly logLevels: LogLevels;
   /** The last failed and slow requests. */
   readonly traces: KeptTraces | undefined;
+  /** Returns the metrics for Prometheus. Undefined without metrics. */
+  readonly metrics: (() => string) | undefined;
+  /** The environment of the host, whose secrets are left out of what it reports. */
+  readonly env: NodeJS.ProcessEnv;
 }
+
+/** Latest log lines in a diagnosis. */
+const DIAGNOSIS_LINES = 1000;
 
 /** Returns the parts of an application that commands and the dashboard use. */
 export function controlledApplication({
@@ -62,11 +70,28 @@ export function controlledApplication({
   logs,
   logLevels,
   traces,
+  metrics,
+  env,
 }: ControlledOptions): ControlledApplication {
   return {
     logs,
     logLevels,
     traces,
+    profiler: new Profiler(),
+    diagnosis: async () => {
+      const records: LogRecord[] = [];
+      for await (const record of logs.read({ lines: DIAGNOSIS_LINES, follow: false })) records.push(record);
+      return redactorOf(
+        app.config,
+        env,
+      )({
+        configuration: describeConfig(app.config),
+        // With `log.content`, fields may have texts of requests.
+        logs: app.config.log.content ? records.map((record) => ({ ...record, fields: {} })) : records,
+        metrics: metrics?.() ?? null,
+        traces: traces?.list().map(traceReport) ?? [],
+      });
+    },
     describe: () =>
       Object.entries(deployments.describe()).map(([name, { type, methods }]) => ({
         name,

@@ -118,7 +118,8 @@ function areaNamed(text: string): LogArea {
   return found;
 }
 
-function portOf(text: string): number {
+/** Parses a port that selects an application. */
+export function portOf(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Expected a number from 1 to 65535.');
   return Number(text);
 }

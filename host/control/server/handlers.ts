@@ -7,7 +7,7 @@ import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import type { CallOptions, DeploymentHandle, HandleOptionsInput } from '../../deployments/index.ts';
 import type { AudioReference } from '../../schemas/index.ts';
-import { type KeptTraces, traceReport, traceSummary } from '../../telemetry/index.ts';
+import { type KeptTraces, type Profiler, traceReport, traceSummary } from '../../telemetry/index.ts';
 import type {
   ApplicationReport,
   CallOperation,
@@ -69,7 +69,11 @@ export interface ControlledApplication {
   readonly logLevels: LogLevels;
   /** The last failed and slow requests. Undefined if none are kept. */
   readonly traces?: KeptTraces | undefined;
+  /** Profiles of the host. */
+  readonly profiler: Profiler;
   report(): Promise<ApplicationReport>;
+  /** What the application knows about itself, without secrets and without contents of requests. */
+  diagnosis(): Promise<ControlValue<'application.diagnosis'>>;
   /** The address that opens the dashboard, with its token. Undefined without a dashboard. */
   dashboardUrl(): string | undefined;
   /** Returns the deployments that load the file of a model. */
@@ -105,6 +109,9 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
     'traces.list': async () => app.traces?.list().map(traceSummary) ?? [],
     'traces.get': async ({ trace_id: id }) => app.traces?.find(id).map(traceReport) ?? [],
     'models.users': async ({ files }) => files.map((file) => app.usersOfFile(file)),
+    'application.diagnosis': () => app.diagnosis(),
+    'profile.cpu': ({ seconds }, { signal }) => app.profiler.cpu(seconds, signal),
+    'profile.heap': (_args, { signal }) => app.profiler.heap(signal),
     'plugins.list': async () => app.plugins(),
     'plugins.reload': async ({ name }) => [...(await app.reloadPlugins(name))],
     'deployments.describe': async ({ deployment }) => {

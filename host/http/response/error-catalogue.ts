@@ -50,6 +50,11 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     original: 421,
   }),
   one('NotFound', 404, 'No route has this path.', { original: 404 }),
+  one(
+    'ProfileRefused',
+    ['conflict', 'denied', 'unavailable'],
+    'Another profile is being made, the memory is short, or admins may not read the memory (`api_service.admins_see_contents`).',
+  ),
   one('MethodNotAllowed', 405, 'The path does not accept this method. The header `allow` lists the accepted ones.', {
     original: 405,
   }),

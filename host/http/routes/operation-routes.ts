@@ -1,9 +1,11 @@
+import { Readable } from 'node:stream';
 import type { Router } from '@koa/router';
+import type { Context } from 'koa';
 import type { ControlledApplication } from '../../control/index.ts';
 import { delay } from '../../core/abort.ts';
 import type { LogRecord } from '../../core/log/logger.ts';
 import { type AnswerOf, type ApplicationState, OPERATION_ROUTES } from '../../openapi/index.ts';
-import type { LoadHistory } from '../../telemetry/index.ts';
+import { type LoadHistory, profileRefused } from '../../telemetry/index.ts';
 import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { inputReader } from '../request/input-reader.ts';
@@ -17,7 +19,7 @@ import { serveRoute } from './serve-route.ts';
 export interface Operations {
   readonly application: Pick<
     ControlledApplication,
-    'logs' | 'logLevels' | 'report' | 'plugins' | 'reloadPlugins' | 'scaleDeployment' | 'handle'
+    'logs' | 'logLevels' | 'report' | 'plugins' | 'reloadPlugins' | 'scaleDeployment' | 'handle' | 'profiler'
   >;
   /** Returns the values of all keys of the configuration, without secrets. */
   readonly configuration: () => AnswerOf<(typeof OPERATION_ROUTES.configuration.answers)[200]['schema']>['values'];
@@ -33,9 +35,12 @@ const WATCH_INTERVAL_MS = 2000;
 export function operationRoutes(
   router: Router,
   { application, configuration, load }: Operations,
-  options: Pick<HttpAppOptions, 'limits' | 'tempDir' | 'log' | 'tasks' | 'webhooks' | 'apiKeys' | 'traces'>,
+  options: Pick<
+    HttpAppOptions,
+    'adminsSeeContents' | 'limits' | 'tempDir' | 'log' | 'tasks' | 'webhooks' | 'apiKeys' | 'traces'
+  >,
 ): void {
-  const { log, tasks, webhooks, apiKeys, traces } = options;
+  const { adminsSeeContents = false, log, tasks, webhooks, apiKeys, traces } = options;
   const parts = {
     tasks: tasks !== undefined,
     webhooks: webhooks !== undefined,
@@ -103,6 +108,32 @@ export function operationRoutes(
     await application.scaleDeployment(deployment, replicas);
     log.info('deployment scaled by an admin', { deployment, replicas, key: callerOf(ctx).keyId });
     return { deployment, replicas };
+  });
+  const sendProfile = async (ctx: Context, name: string, parts: AsyncIterable<string>): Promise<void> => {
+    const iterator = parts[Symbol.asyncIterator]();
+    const first = await iterator.next(); // a refusal is an answer with a status
+    log.info('profile made by an admin', { profile: name, key: callerOf(ctx).keyId });
+    ctx.attachment(name);
+    ctx.type = 'application/octet-stream';
+    ctx.set('cache-control', 'no-store');
+    ctx.body = Readable.from(
+      (async function* () {
+        if (first.done !== true) yield first.value;
+        yield* { [Symbol.asyncIterator]: () => iterator };
+      })(),
+      { objectMode: false },
+    );
+  };
+  serveRoute(router, OPERATION_ROUTES.profileCpu, ({ ctx, query: { seconds } }) =>
+    sendProfile(ctx, 'host.cpuprofile', application.profiler.cpu(seconds, abortOnClose(ctx))),
+  );
+  serveRoute(router, OPERATION_ROUTES.profileHeap, ({ ctx }) => {
+    if (!adminsSeeContents)
+      throw profileRefused(
+        'a heap snapshot has requests and results of all users, so it needs api_service.admins_see_contents; the user of the process can run "aana-host profile heap"',
+        'denied',
+      );
+    return sendProfile(ctx, 'host.heapsnapshot', application.profiler.heap(abortOnClose(ctx)));
   });
   serveRoute(router, OPERATION_ROUTES.reloadPlugins, async ({ ctx, query: { name } }) => {
     const plugins = await application.reloadPlugins(name);

@@ -8,6 +8,7 @@ import {
   LogRecord,
   PluginStatus,
 } from '../../control/index.ts';
+import { MAX_PROFILE_S } from '../../telemetry/index.ts';
 import { answers, type RouteDefinition } from './route-definition.ts';
 import { Time } from './values.ts';
 
@@ -39,6 +40,11 @@ const ApplicationState = z
 export type ApplicationState = z.output<typeof ApplicationState>;
 
 const Deployment = z.object({ deployment: z.string(), replicas: z.int() });
+
+const aProfile = (description: string) =>
+  ({
+    200: { description, schema: z.string().meta({ format: 'binary' }), type: 'application/octet-stream' },
+  }) as const;
 
 /** The routes with which admins see and change the running application. */
 export const OPERATION_ROUTES = {
@@ -134,6 +140,25 @@ export const OPERATION_ROUTES = {
     body: z.object({ replicas: z.int().min(0).max(1000) }),
     answers: answers('The deployment has this number of replicas now.', Deployment),
     fails: [400, 404, 409, 500, 503],
+  },
+  profileCpu: {
+    id: 'profile_cpu',
+    method: 'post',
+    path: '/api/profiles/cpu',
+    summary: 'A profile of the main thread of this host',
+    tag: 'admin',
+    query: z.object({ seconds: z.coerce.number().positive().max(MAX_PROFILE_S).default(5) }),
+    answers: aProfile('A `.cpuprofile` for Chrome’s DevTools, when the time is over.'),
+    fails: [409, 422, 500],
+  },
+  profileHeap: {
+    id: 'profile_heap',
+    method: 'post',
+    path: '/api/profiles/heap',
+    summary: 'What is in the memory of this host, if `api_service.admins_see_contents` is set',
+    tag: 'admin',
+    answers: aProfile('A `.heapsnapshot` for Chrome’s DevTools. It has requests and secrets.'),
+    fails: [403, 409, 500, 503],
   },
   reloadPlugins: {
     id: 'reload_plugins',

@@ -1,11 +1,18 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import { MAX_PROFILE_S } from '../../../telemetry/index.ts';
+import { diagnose } from '../../diagnose/diagnose.ts';
+import { writeProfile } from '../../diagnose/profile.ts';
+import { portOf } from '../application-commands.ts';
 import { addConfigOptions, configOf } from '../../config-options.ts';
+import type { Config } from '../../../config/index.ts';
 import { createLogger } from '../../../core/log/logger.ts';
 import { untilSignal } from '../../until-signal.ts';
 import { backup, type BackupCommand, restore } from './backup-commands.ts';
 import { doctorText, examine } from '../../doctor/doctor.ts';
 
 type Options = Readonly<Record<string, unknown>>;
+
+const DEFAULT_PROFILE_S = 5;
 
 /** Adds the commands that examine an installation and keep its data safe. */
 export function addCareCommands(
@@ -47,6 +54,57 @@ export function addCareCommands(
         restore(backupCommand(options, signal), source, options['force'] === true),
       );
     });
+
+  const ask = (parent: Command, name: string, description: string): Command =>
+    addConfigOptions(command(parent, name, description), 'common')
+      .option('--port <number>', 'port of the application, if several run', portOf)
+      .option('--listen <address>', 'socket of the application, if several run');
+  ask(root, 'diagnose', 'write a bundle about this machine and the running application, without secrets and contents')
+    .option('--output <file>', 'file to write (default: aana-diagnosis-<time>.tar.gz)')
+    .action(async (options: Options) => {
+      const output = (options['output'] as string | undefined) ?? timedName('aana-diagnosis', '.tar.gz');
+      const load = (): Config => configOf({ ...options, port: undefined, listen: undefined });
+      const path = await diagnose({ load, env: process.env, output, ...applicationOf(options) });
+      process.stdout.write(`${path}\n`);
+    });
+  const profile = command(root, 'profile', 'make a profile of the running application, for Chrome’s DevTools');
+  const addProfile = (kind: 'cpu' | 'heap', ending: string, description: string): Command =>
+    ask(profile, kind, description)
+      .option('--output <file>', `file to write (default: aana-${kind}-<time>${ending})`)
+      .action(async (options: Options) => {
+        const output = (options['output'] as string | undefined) ?? timedName(`aana-${kind}`, ending);
+        const { runtime_dir: runtimeDir } = configOf({ ...options, port: undefined, listen: undefined });
+        const seconds = (options['seconds'] as number | undefined) ?? DEFAULT_PROFILE_S;
+        const path = await untilSignal((signal) =>
+          writeProfile({ runtimeDir, choice: applicationOf(options), kind, seconds, output, signal }),
+        );
+        process.stdout.write(`${path}\n`);
+      });
+  addProfile('cpu', '.cpuprofile', 'write where the main thread of the host spends its time').option(
+    '--seconds <number>',
+    `time of the profile, at most ${MAX_PROFILE_S} s (default: ${DEFAULT_PROFILE_S})`,
+    secondsOf,
+  );
+  addProfile('heap', '.heapsnapshot', 'write what is in the memory of the host, with requests and keys');
+}
+
+function applicationOf({ port, listen }: Options): {
+  readonly port: number | undefined;
+  readonly host: string | undefined;
+} {
+  return { port: port as number | undefined, host: listen as string | undefined };
+}
+
+/** Returns the name of a new file, such as `aana-cpu-2026-11-24T08-30-00.cpuprofile`. */
+function timedName(name: string, ending: string): string {
+  return `${name}-${new Date().toISOString().slice(0, 19).replaceAll(':', '-')}${ending}`;
+}
+
+function secondsOf(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value <= MAX_PROFILE_S))
+    throw new InvalidArgumentError(`Expected up to ${MAX_PROFILE_S} seconds.`);
+  return value;
 }
 
 function backupCommand(options: Options, signal: AbortSignal): BackupCommand {

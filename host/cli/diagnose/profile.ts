@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { createWriteStream, existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { chooseServer, type Choice, ControlConnection } from '../../control/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import { randomSuffix } from '../../core/ids.ts';
+
+export interface ProfileOptions {
+  readonly runtimeDir: string;
+  readonly choice: Choice;
+  readonly kind: 'cpu' | 'heap';
+  /** Seconds of a CPU profile. */
+  readonly seconds: number;
+  /** The file to write. It must not exist. */
+  readonly output: string;
+  readonly signal: AbortSignal;
+}
+
+/** Writes a profile of the running application to a file that only this user can read, and returns its path. */
+export async function writeProfile({
+  runtimeDir,
+  choice,
+  kind,
+  seconds,
+  output,
+  signal,
+}: ProfileOptions): Promise<string> {
+  const target = resolve(output);
+  if (existsSync(target))
+    throw new AanaError('InvalidInput', 'invalid-input', `${target} exists; name another file with --output`);
+  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, choice));
+  const partial = `${target}.${randomSuffix()}.partial`;
+  const file = createWriteStream(partial, { flags: 'wx', mode: 0o600 });
+  try {
+    await once(file, 'open');
+    const batches =
+      kind === 'cpu'
+        ? connection.stream('profile.cpu', { seconds }, { signal })
+        : connection.stream('profile.heap', {}, { signal });
+    for await (const parts of batches) if (!file.write(parts.join(''))) await once(file, 'drain');
+    await finished(file.end());
+    await rename(partial, target);
+    return target;
+  } finally {
+    file.destroy();
+    await rm(partial, { force: true });
+  }
+}
