@@ -11,6 +11,7 @@ import {
 } from './app-options.ts';
 import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
 import { observeApplication, watchLoad } from './metrics/observe-application.ts';
+import { ConfigurationChanges } from './changes/configuration-changes.ts';
 import { AppConnection } from './attach/connection.ts';
 import { controlledApplication } from './attach/control.ts';
 import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
@@ -143,9 +144,16 @@ export class AanaApp implements AsyncDisposable {
     const stopMeasuring = metrics && observeApplication(metrics, this.#services.deployments);
     const load = metrics && watchLoad(metrics);
     const asText = metrics && ((format: Format) => metricsText(metrics.read(), { 'service.name': this.name }, format));
+    const changes = new ConfigurationChanges({
+      config,
+      services: this.#services,
+      isDeployed: () => this.#lifecycle.phase === 'deployed',
+      log: this.#log,
+    });
     const application = controlledApplication({
       app: this,
       deployments: this.#services.deployments,
+      changes,
       logs,
       logLevels,
       traces: tracing?.kept,
@@ -164,7 +172,7 @@ export class AanaApp implements AsyncDisposable {
       telemetry,
       operations: {
         application,
-        configuration: () => describeConfig(config),
+        configuration: () => describeConfig(changes.current),
         load,
         models: modelOperations(this.#services),
       },
@@ -257,6 +265,22 @@ export class AanaApp implements AsyncDisposable {
     options: UpdateOptions = {},
   ): Promise<UpdateReport> {
     return this.#services.updateDeployment(name, deployment, options);
+  }
+
+  /**
+   * Ends the replicas of a deployment, which stays registered. Running and waiting calls may finish for `graceMs` or the
+   * time in its options, whichever is less; later calls are refused with `DeploymentUnloaded` until it is loaded.
+   */
+  unloadDeployment(name: string, options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
+    return this.#services.deployments.unload(name, options);
+  }
+
+  /**
+   * Starts a deployment that was unloaded or has failed. Resolves when its replicas are ready, at once if it serves.
+   * Rejects with `FailedDeployment` or `InsufficientResources`.
+   */
+  loadDeployment(name: string): Promise<void> {
+    return this.#services.loadOne(name);
   }
 
   /** Sets the number of replicas of a deployment (the minimum, if it is autoscaled), or the bounds of autoscaling. */

@@ -16,6 +16,7 @@ import {
   type DeploymentDefinition,
   DeploymentManager,
   type DeploymentOptionsInput,
+  type DeployOptions,
   type UpdateOptions,
   type UpdateReport,
 } from '../deployments/index.ts';
@@ -255,15 +256,22 @@ export class Services {
   }
 
   /** Starts a deployment that was just registered. Removes it when the start fails. */
-  async startOne(name: string): Promise<void> {
+  readonly startOne = async (name: string, options: Pick<DeployOptions, 'onProgress'> = {}): Promise<void> => {
     const { signal } = this.#options;
     try {
       if (this.needsAddon(name)) void this.buildNative(signal);
-      await this.deployments.deployOne(name, { signal });
+      await this.deployments.deployOne(name, { ...options, signal });
     } catch (error) {
       await this.deployments.remove(name, { graceMs: 0 });
       throw error;
     }
+  };
+
+  /** Starts a deployment that was unloaded or has failed. */
+  async loadOne(name: string, options: DeployOptions = {}): Promise<void> {
+    const { signal } = this.#options;
+    if (this.needsAddon(name)) void this.buildNative(signal);
+    await this.deployments.load(name, { signal, ...options });
   }
 
   /** Registers a deployment. Replaces one of the same name that was not started. */
@@ -280,6 +288,14 @@ export class Services {
   ): Promise<UpdateReport> {
     return this.deployments.update(name, this.#classed(name, deployment), options);
   }
+
+  /** Returns an entry of a configuration with its checked options. Throws `ValidationError`, which names the key. */
+  readonly bindDeployment = (name: string, entry: DeploymentOptionsInput): BoundDeployment => {
+    const given = this.#classed(name, entry);
+    const definitions = [...builtinDefinitions, ...(this.#options.definitions ?? [])];
+    if ('definition' in given) return given;
+    return boundFrom(given, new Map(definitions.map((one) => [one.name, one])), `deployment ${name}`);
+  };
 
   /** Binds an entry whose type is a custom class of the application, which is known from the registered deployment. */
   #classed(name: string, given: BoundDeployment | DeploymentOptionsInput): BoundDeployment | DeploymentOptionsInput {

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { configKeys } from './config-keys.ts';
+import type { LoadOptions } from './load.ts';
 import type { Config } from './schema.ts';
 import { getAt, isTree, type Tree } from './values.ts';
 
@@ -17,6 +19,7 @@ interface Origins {
   readonly sources: ReadonlyMap<string, string>;
   /** The values of the program. */
   readonly base: Tree;
+  readonly options: LoadOptions;
 }
 
 const ORIGINS = new WeakMap<Config, Origins>();
@@ -24,6 +27,19 @@ const ORIGINS = new WeakMap<Config, Origins>();
 /** Keeps where the values of a configuration come from. */
 export function noteOrigins(config: Config, origins: Origins): void {
   ORIGINS.set(config, origins);
+}
+
+/** Returns the options that a configuration was loaded with. Undefined for one that was not loaded. */
+export function loadOptionsOf(config: Config): LoadOptions | undefined {
+  return ORIGINS.get(config)?.options;
+}
+
+/** Returns the keys whose values differ, in the order of the documentation. */
+export function differingKeys(one: Config, other: Config): string[] {
+  const valueOf = (config: Config, key: string): unknown => getAt(config as unknown as Tree, key);
+  return configKeys()
+    .map(([key]) => key)
+    .filter((key) => !isDeepStrictEqual(valueOf(one, key), valueOf(other, key)));
 }
 
 /** Returns the values of all keys in the order of the documentation. Secrets are left out. */

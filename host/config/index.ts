@@ -1,5 +1,5 @@
-export { type ConfigValue, describeConfig } from './describe.ts';
-export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig } from './load.ts';
+export { type ConfigValue, describeConfig, differingKeys } from './describe.ts';
+export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig, reloadConfig } from './load.ts';
 export { type ServiceManagerAddress, takeServiceManager } from './service-manager.ts';
 export { setLoadDefaults } from './process-defaults.ts';
 export { redactorOf } from './redactor.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { deepFreeze } from '../core/deep-freeze.ts';
-import { noteOrigins } from './describe.ts';
+import { loadOptionsOf, noteOrigins } from './describe.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { loadDefaults } from './process-defaults.ts';
 import { flagName, GROUP_VARIABLES, SETTINGS } from './settings.ts';
@@ -19,6 +19,8 @@ export interface LoadOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The file of `--config`. It must exist. */
   readonly file?: string | undefined;
+  /** The text of the file, which is then not read. */
+  readonly content?: string | undefined;
   /** Values of flags by the key that they set, such as `{'media.allow_paths': ['/videos']}`. */
   readonly flags?: Readonly<Record<string, string | readonly string[] | boolean | undefined>>;
   /** Values of an embedding program. They take precedence over the defaults only. */
@@ -38,7 +40,8 @@ export function loadConfig(given: LoadOptions = {}): Config {
   const tree: Tree = structuredClone(options.base ?? {}) as Tree;
 
   const file = options.file === undefined ? join(cwd, CONFIG_FILE) : resolve(cwd, options.file);
-  if (options.file !== undefined || existsSync(file)) mergeFile(tree, readConfigFile(file), file, sources);
+  if (options.content !== undefined) mergeFile(tree, parseConfigFile(options.content, file), file, sources);
+  else if (options.file !== undefined || existsSync(file)) mergeFile(tree, readConfigFile(file), file, sources);
   mergeEnvironment(tree, env, cwd, sources);
   mergeFlags(tree, options.flags ?? {}, cwd, sources);
 
@@ -51,8 +54,20 @@ export function loadConfig(given: LoadOptions = {}): Config {
   const parsed = ConfigSchema.safeParse(tree, { reportInput: true });
   if (!parsed.success) throw configError(describeIssue(parsed.error.issues[0], sources, file));
   const config = deepFreeze(parsed.data) as Config;
-  noteOrigins(config, { sources, base: (options.base ?? {}) as Tree });
+  noteOrigins(config, { sources, base: (options.base ?? {}) as Tree, options });
   return config;
+}
+
+/**
+ * Returns the configuration that a start of the program of `config` would have with another text of its file: the
+ * environment, the flags and the values of the program are the same. Throws like {@link loadConfig}.
+ */
+export function reloadConfig(
+  config: Config,
+  { file, content }: { readonly file?: string | undefined; readonly content: string },
+): Config {
+  const options = loadOptionsOf(config) ?? {};
+  return loadConfig({ ...options, file: file ?? options.file, content });
 }
 
 const DATABASE_PATH = 'db_config.datastore_config.path';
@@ -91,6 +106,10 @@ function readConfigFile(path: string): Tree {
       error,
     );
   }
+  return parseConfigFile(text, path);
+}
+
+function parseConfigFile(text: string, path: string): Tree {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));

@@ -6,12 +6,15 @@ export {
   type ControlHandlers,
   type ControlledApplication,
   controlHandlers,
+  type GivenConfiguration,
   type HeldAudio,
   type OpenAudioOptions,
 } from './server/handlers.ts';
 export type { Address, ControlValue, DeploymentMethods, DeploymentReport, ReplicaReport } from './protocol.ts';
 export {
   ApplicationReport,
+  ApplyEvent,
+  ChangePlan,
   LogArea,
   LogLevel,
   LogLevelChange,

@@ -107,6 +107,38 @@ export const LogRecord = z.object({
   message: z.string(),
   fields: z.record(z.string(), z.unknown()),
 });
+
+/** What applying a configuration would do. */
+export const ChangePlan = z.object({
+  id: z.string().describe('Changes with the plan. A plan that was shown is applied only while it is the same.'),
+  changes: z.array(
+    z.object({
+      kind: z.enum(['add', 'change', 'remove']),
+      deployment: z.string(),
+      how: z
+        .enum(['start', 'in-place', 'rolling', 'stop'])
+        .describe('`rolling`: new replicas replace the old ones, which finish their calls first.'),
+      keys: z.array(z.string()).describe('The options that change, such as `user_config.model_id`.'),
+    }),
+  ),
+  refused: z
+    .array(z.object({ key: z.string(), reason: z.string() }))
+    .describe('Differences that a running application cannot apply. With one of them, nothing is applied.'),
+  unchanged: z.int().describe('Number of deployments that stay as they are.'),
+});
+export type ChangePlan = z.infer<typeof ChangePlan>;
+
+/** One event while a configuration is applied. */
+export const ApplyEvent = z.object({
+  deployment: z.string().nullable().describe('Null in the last event.'),
+  state: z
+    .enum(['begins', 'progress', 'done', 'failed', 'undone', 'applied', 'rolled-back'])
+    .describe('`undone`: a change before the failed one was taken back. The last event is `applied` or `rolled-back`.'),
+  text: z.string().describe('What is done now, or the reason of a failure.'),
+});
+export type ApplyEvent = z.infer<typeof ApplyEvent>;
+
+const configuration = { file: z.string().max(4096).optional(), content: z.string().max(4_000_000) };
 const name = z.string().min(1).max(200);
 const call = z.strictObject({
   deployment: name,
@@ -202,6 +234,20 @@ export const operations = {
     args: z.strictObject({ deployment: name, replicas: z.int().min(0).max(1000) }),
     value: z.null(),
     streams: false,
+  },
+  /** Answers when the replicas are ready. */
+  'deployments.load': { args: z.strictObject({ deployment: name }), value: z.null(), streams: false },
+  /** Answers when the replicas have ended. */
+  'deployments.unload': {
+    args: z.strictObject({ deployment: name, grace_s: z.number().min(0).max(86_400).optional() }),
+    value: z.null(),
+    streams: false,
+  },
+  'configuration.plan': { args: z.strictObject(configuration), value: ChangePlan, streams: false },
+  'configuration.apply': {
+    args: z.strictObject({ ...configuration, plan_id: z.string().max(100).optional() }),
+    value: ApplyEvent,
+    streams: true,
   },
   'deployments.call': { args: call, value: z.unknown(), streams: false },
   'deployments.stream': { args: call, value: z.unknown(), streams: true },

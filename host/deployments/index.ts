@@ -29,6 +29,7 @@ export {
   type StartOptions,
   type UpdateOptions,
 } from './manager/deployment-manager.ts';
+export { changedOptions, kindOfChange } from './manager/kind-of-change.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';

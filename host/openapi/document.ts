@@ -16,6 +16,7 @@ import { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
 import { KEY_ROUTES } from './routes/key-routes.ts';
 import { MCP_ROUTE } from './routes/mcp-routes.ts';
 import { LIVE_ROUTE, REALTIME_ROUTE } from './routes/live-routes.ts';
+import { CHANGE_ROUTES } from './routes/change-routes.ts';
 import { MODEL_ROUTES } from './routes/model-routes.ts';
 import { OPENAI_ROUTES } from './routes/openai-routes.ts';
 import { OPERATION_ROUTES } from './routes/operation-routes.ts';
@@ -124,7 +125,9 @@ function routesOf({
     ...(hasTasks ? Object.values(TASK_ROUTES) : []),
     ...(hasWebhooks ? Object.values(WEBHOOK_ROUTES) : []),
     ...Object.values(SYSTEM_ROUTES),
-    ...(hasOperations ? [...Object.values(OPERATION_ROUTES), ...Object.values(MODEL_ROUTES)] : []),
+    ...(hasOperations
+      ? [OPERATION_ROUTES, CHANGE_ROUTES, MODEL_ROUTES].flatMap((routes): RouteDefinition[] => Object.values(routes))
+      : []),
     ...(hasTraces ? Object.values(TRACE_ROUTES) : []),
     ...(hasKeys && hasTasks ? Object.values(ADMIN_TASK_ROUTES) : []),
     ...(hasKeys && hasWebhooks ? Object.values(ADMIN_WEBHOOK_ROUTES) : []),

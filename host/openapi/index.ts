@@ -5,6 +5,7 @@ export { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES, type AnyTask, type AnyWebhook 
 export { DeferQuery, IdempotencyKey, TaskQuery } from './routes/deferral.ts';
 export { KEY_ROUTES } from './routes/key-routes.ts';
 export { MCP_ROUTE } from './routes/mcp-routes.ts';
+export { CHANGE_ROUTES } from './routes/change-routes.ts';
 export { type ModelReport, MODEL_ROUTES, type PullEvent } from './routes/model-routes.ts';
 export { type ApplicationState, OPERATION_ROUTES } from './routes/operation-routes.ts';
 export { LIVE_ROUTE, REALTIME_ROUTE } from './routes/live-routes.ts';

@@ -7,6 +7,7 @@ import {
   startControl,
 } from '../../control/index.ts';
 import type { LogLevels } from '../../core/log/log-levels.ts';
+import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import type { Logger, LogRecord } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
@@ -49,6 +50,7 @@ export async function openControl(options: OpenControlOptions): Promise<() => Pr
 export interface ControlledOptions {
   readonly app: AanaApp;
   readonly deployments: DeploymentManager;
+  readonly changes: ConfigurationChanges;
   /** The latest log lines. */
   readonly logs: LogRing;
   readonly logLevels: LogLevels;
@@ -67,6 +69,7 @@ const DIAGNOSIS_LINES = 1000;
 export function controlledApplication({
   app,
   deployments,
+  changes,
   logs,
   logLevels,
   traces,
@@ -118,6 +121,10 @@ export function controlledApplication({
     reloadPlugins: (name) => app.reloadPlugins(name),
     handle: (name, retry) => deployments.handle(name, retry),
     scaleDeployment: (name, replicas) => app.scaleDeployment(name, replicas),
+    loadDeployment: (name) => app.loadDeployment(name),
+    unloadDeployment: (name, options) => app.unloadDeployment(name, options),
+    planChanges: (given) => changes.plan(given),
+    applyChanges: (given, planId, signal) => changes.apply(given, planId, signal),
     openAudio: (source, opening) => app.openAudio(source, { ...opening, allowPaths: ['/'] }),
     shutdown: (ending) => app.shutdown(ending),
   };

@@ -37,7 +37,7 @@ export function appStatus(
       message: bad.map(([name, entry]) => `Error: ${name} (${entry.status}): ${entry.message}`).join('\n'),
       deployments: entries,
     };
-  const isRunning = Object.values(entries).every(({ status }) => status === 'RUNNING');
+  const isRunning = Object.values(entries).every(({ status }) => status === 'RUNNING' || status === 'UNLOADED');
   return { status: isRunning ? 'RUNNING' : 'DEPLOYING', message: '', deployments: entries };
 }
 

@@ -5,9 +5,13 @@ import {
   applicationLogLevels,
   applicationLogs,
   applicationStatus,
+  listDeployments,
+  loadDeployment,
   scaleDeployment,
   stopApplication,
+  unloadDeployment,
 } from './application.ts';
+import { applyConfiguration, confirmAtTerminal } from './apply.ts';
 import { applicationTraces } from './traces.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
@@ -41,6 +45,32 @@ export function addApplicationCommands(
     .argument('<replicas>', 'number of replicas', countOf)
     .action(async (deployment: string, replicas: number, options: Options) => {
       state.exitCode = await scaleDeployment(runningApplication(options), deployment, replicas);
+    });
+  const deployments = add('deployments', 'list the deployments of the running application')
+    .option('--json', 'print JSON')
+    .action(async (options: Options) => {
+      state.exitCode = await listDeployments(runningApplication(options), options['json'] === true);
+    });
+  command(deployments, 'load <deployment>', 'start a deployment that was unloaded or has failed').action(
+    async (deployment: string, _own: Options, self: Command) => {
+      state.exitCode = await loadDeployment(runningApplication(self.optsWithGlobals()), deployment);
+    },
+  );
+  command(deployments, 'unload <deployment>', 'end the replicas of a deployment when their calls have finished')
+    .option('--grace <seconds>', 'time in which calls may finish (default: the deployment’s configuration)', secondsOf)
+    .action(async (deployment: string, own: Options, self: Command) => {
+      const grace = own['grace'] as number | undefined;
+      state.exitCode = await unloadDeployment(runningApplication(self.optsWithGlobals()), deployment, grace);
+    });
+  add('apply', 'apply a configuration file to the running application without losing a request; print the plan first')
+    .argument('[file]', 'configuration file (default: that of --config, or aana.config.json in the working directory)')
+    .option('--dry-run', 'only print what would change')
+    .option('-y, --yes', 'do not ask')
+    .action(async (given: string | undefined, options: Options) => {
+      const file = given ?? (options['config'] as string | undefined);
+      const isSure = options['yes'] === true;
+      const wanted = { dryRun: options['dryRun'] === true, ...(!isSure && { confirm: confirmAtTerminal }) };
+      state.exitCode = await applyConfiguration(runningApplication(options), file, wanted);
     });
   add('logs', 'print the latest log lines of the application')
     .option('-f, --follow', 'print new lines until the application ends')

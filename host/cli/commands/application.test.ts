@@ -14,13 +14,16 @@ import {
   applicationLogLevels,
   applicationLogs,
   applicationStatus,
+  listDeployments,
+  loadDeployment,
   type LogsOptions,
   scaleDeployment,
+  unloadDeployment,
 } from './application.ts';
 import { applicationTraces } from './traces.ts';
 import { until } from '../../test/helpers/server.ts';
 
-const Commands = suite('aana-host status, scale, logs, traces and stop');
+const Commands = suite('aana-host status, scale, deployments, logs, traces and stop');
 const program = join(packageRoot, 'dist/host/cli/main.js');
 let folder = '';
 let served: Served;
@@ -155,6 +158,23 @@ Commands('scale changes the number of replicas', async () => {
   assert.equal(await replicas(), ['ready', 'ready']);
   await output((to) => scaleDeployment(to, 'sample', 1));
   assert.equal(await replicas(), ['ready']);
+});
+
+Commands('deployments lists, unloads and loads deployments', async () => {
+  const listed = async (): Promise<string> => (await output((to) => listDeployments(to, false))).out;
+  assert.match(await listed(), /^DEPLOYMENT  STATUS   REPLICAS  TYPE\nsample +RUNNING  1 +\w+\n/);
+  assert.equal(await output((to) => unloadDeployment(to, 'sample', 5)), {
+    code: 0,
+    out: 'sample is unloaded; "aana-host deployments load sample" starts it again\n',
+  });
+  assert.match(await listed(), /\nsample +UNLOADED +0 /);
+  assert.equal(await output((to) => loadDeployment(to, 'sample')), { code: 0, out: 'sample is loaded\n' });
+  const [row] = JSON.parse((await output((to) => listDeployments(to, true))).out);
+  assert.equal([row.name, row.status, row.replicas], ['sample', 'RUNNING', 1]);
+  assert.is(
+    run('deployments', 'load', 'none').err,
+    'error: there is no deployment none; deployments are: sample, narrow\n',
+  );
 });
 
 Commands('mistakes have exit code 2 and a message of one sentence', () => {

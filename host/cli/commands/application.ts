@@ -3,7 +3,7 @@ import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { LogArea, LogLevelChange } from '../../core/log/log-levels.ts';
 import { formatRecord, type LogLevel } from '../../core/log/logger.ts';
-import { statusText } from './status-text.ts';
+import { deploymentsText, statusText } from './status-text.ts';
 
 export interface ApplicationCommand {
   /** Folder of the application's control socket. */
@@ -39,6 +39,44 @@ export async function scaleDeployment(
 ): Promise<number> {
   await callControl(runtimeDir, 'deployments.scale', { deployment, replicas }, { host, port });
   out.write(`${deployment} has ${replicas} ${replicas === 1 ? 'replica' : 'replicas'}\n`);
+  return 0;
+}
+
+/** The command `deployments`. Prints a line for each deployment. */
+export async function listDeployments(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  asJson: boolean,
+): Promise<number> {
+  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
+  const { deployments } = await connection.call('application.status', {});
+  const described = await connection.call('deployments.describe', {});
+  const rows = deployments.map(({ name, status, message, queued, replicas }) => {
+    const type = described.find((one) => one.name === name)?.type ?? '';
+    return { name, type, status, message, queued, replicas: replicas.length };
+  });
+  out.write(asJson ? `${JSON.stringify(rows, undefined, 2)}\n` : deploymentsText(rows));
+  return 0;
+}
+
+/** The command `deployments load`. Starts a deployment, and waits until it serves. */
+export async function loadDeployment(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  deployment: string,
+): Promise<number> {
+  await callControl(runtimeDir, 'deployments.load', { deployment }, { host, port });
+  out.write(`${deployment} is loaded\n`);
+  return 0;
+}
+
+/** The command `deployments unload`. Ends the replicas of a deployment when their calls have finished. */
+export async function unloadDeployment(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  deployment: string,
+  graceS: number | undefined,
+): Promise<number> {
+  const grace = graceS === undefined ? {} : { grace_s: graceS };
+  await callControl(runtimeDir, 'deployments.unload', { deployment, ...grace }, { host, port });
+  out.write(`${deployment} is unloaded; "aana-host deployments load ${deployment}" starts it again\n`);
   return 0;
 }
 

@@ -10,7 +10,9 @@ import type { AudioReference } from '../../schemas/index.ts';
 import { type KeptTraces, type Profiler, traceReport, traceSummary } from '../../telemetry/index.ts';
 import type {
   ApplicationReport,
+  ApplyEvent,
   CallOperation,
+  ChangePlan,
   ControlOperation,
   ControlValue,
   DeploymentMethods,
@@ -62,6 +64,13 @@ export interface HeldAudio extends AudioReference, AsyncDisposable {
   readonly duration: number;
 }
 
+/** A configuration file as a text. */
+export interface GivenConfiguration {
+  /** Path of the file, for errors and for relative paths in it. Default: the file of the application. */
+  readonly file?: string | undefined;
+  readonly content: string;
+}
+
 /** The parts of an application that other processes of its user can use. */
 export interface ControlledApplication {
   readonly logs: LogRing;
@@ -84,6 +93,16 @@ export interface ControlledApplication {
   /** Throws `DeploymentNotFound`, which names all deployments. */
   handle(name: string, options?: HandleOptionsInput): DeploymentHandle;
   scaleDeployment(name: string, replicas: number): Promise<void>;
+  loadDeployment(name: string): Promise<void>;
+  unloadDeployment(name: string, options: { readonly graceMs?: number | undefined }): Promise<void>;
+  /** Throws `ConfigError` or `ValidationError`. */
+  planChanges(given: GivenConfiguration): ChangePlan;
+  /** Throws like `planChanges`, and `ChangesRefused`, `PlanChanged`, `ChangesRunning` or `NotReady`. */
+  applyChanges(
+    given: GivenConfiguration,
+    planId: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<ApplyEvent, void, undefined>;
   /** Opens any file that this user can read. */
   openAudio(source: AudioOrigin, options: OpenAudioOptions): Promise<HeldAudio>;
   shutdown(options: { readonly graceMs?: number }): Promise<void>;
@@ -122,6 +141,16 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       await app.scaleDeployment(deployment, replicas);
       return null;
     },
+    'deployments.load': async ({ deployment }) => {
+      await app.loadDeployment(deployment);
+      return null;
+    },
+    'deployments.unload': async ({ deployment, grace_s: graceS }) => {
+      await app.unloadDeployment(deployment, { graceMs: graceS === undefined ? undefined : graceS * 1000 });
+      return null;
+    },
+    'configuration.plan': async (given) => app.planChanges(given),
+    'configuration.apply': ({ plan_id: planId, ...given }, { signal }) => app.applyChanges(given, planId, signal),
     'deployments.call': async ({ deployment, method, args, retry }, context) =>
       app.handle(deployment, retry).call(method, args, callOptionsOf(context)),
     'deployments.stream': ({ deployment, method, args, retry }, context) =>

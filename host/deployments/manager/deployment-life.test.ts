@@ -124,6 +124,35 @@ Life('keeps the reason of a deployment that could not be started', async () => {
   assert.is((await failure(made.remove('bad'))).name, 'DeploymentNotFound');
 });
 
+Life('unloads a deployment: calls finish, new ones are refused, its place is free, and it can be loaded', async () => {
+  const made = await started({ one: onGpu(2, { max_ongoing_requests: 1 }), two: {} });
+  const handle = made.handle('one');
+  const [pid = 0] = pidsOf(made, 'one');
+  const running = handle.call('wait', { ms: 200 });
+  const waiting = handle.call('spec', {});
+  await until(() => made.status()['one']?.queued === 1, 'a call waits');
+  const unloaded = made.unload('one');
+  assert.is((await failure(made.update('one', sample()))).name, 'DeploymentBusy');
+  const refused = await failure(handle.call('spec', {}));
+  assert.equal([refused.name, refused.kind], ['DeploymentUnloaded', 'unavailable']);
+  assert.match(refused.message, '"aana-host deployments load one"');
+  await Promise.all([running, waiting, unloaded]);
+  assert.not(isAlive(pid));
+  assert.equal([stateOf(made, 'one'), made.canServe], [['UNLOADED', 0], true]);
+  await made.unload('one');
+  made.register('other', sample(onGpu(2)));
+  await made.deployOne('other');
+  const full = await failure(made.load('one'));
+  assert.is(full.name, 'InsufficientResources');
+  assert.equal([stateOf(made, 'one'), made.canServe], [['UNLOADED', 0], true]);
+  await made.remove('other');
+  assert.is((await made.update('one', sample({ user_config: { model: 'small' } }))).outcome, 'updated');
+  await made.load('one');
+  await made.load('one');
+  assert.equal(stateOf(made, 'one'), ['RUNNING', 1]);
+  assert.is(((await handle.call('spec', {})) as { path: string }).path, '/models/small');
+});
+
 Life('starts in sequence, each when the one before is ready', async () => {
   const made = manager({ one: {}, two: {} });
   const seen: string[] = [];

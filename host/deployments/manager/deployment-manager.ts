@@ -220,6 +220,42 @@ export class DeploymentManager {
   }
 
   /**
+   * Starts a deployment that was unloaded or has failed, with its current options. Does nothing if it serves. Rejects
+   * like {@link deployOne}; a deployment that was unloaded then is unloaded again.
+   */
+  async load(name: string, options: DeployOptions = {}): Promise<void> {
+    const deployment = this.#require(name);
+    const wasUnloaded = deployment.isUnloaded;
+    if (deployment.state === 'serving') return;
+    try {
+      await this.deployOne(name, options);
+    } catch (error) {
+      if (wasUnloaded && deployment.enter('unload')) await this.#unload(deployment, 0);
+      throw error;
+    }
+  }
+
+  /**
+   * Ends the replicas of a deployment, which stays registered. New calls are refused with `DeploymentUnloaded`. Running
+   * and waiting calls may finish for `graceMs` or the time in the options, whichever is less. Does nothing if it is
+   * unloaded. Throws `DeploymentBusy` or `DeploymentNotStarted`.
+   */
+  async unload(
+    name: string,
+    { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number | undefined } = {},
+  ): Promise<void> {
+    const deployment = this.#require(name);
+    deployment.requireIdle();
+    if (deployment.state === 'unloaded') return;
+    if (!deployment.enter('unload'))
+      throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started yet`, {
+        data: { deployment: name },
+      });
+    await this.#unload(deployment, graceMs);
+    this.#options.log.info('deployment unloaded', { deployment: name });
+  }
+
+  /**
    * Removes the deployment. New calls are refused. Running calls may finish for `graceMs` or the time in the options,
    * whichever is less. A start or change in progress is ended.
    */
@@ -265,6 +301,10 @@ export class DeploymentManager {
         `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it again`,
         { data: { deployment: name } },
       );
+    if (deployment.state === 'unloaded') {
+      deployment.bound = bound; // the next load uses it
+      return { deployment: name, outcome: 'updated', how: 'in-place', replaced: 0, reason: '', lastLines: [] };
+    }
     return this.#change(deployment, signal, async (all) => {
       const plan = await this.#makePlan(all);
       const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
@@ -388,6 +428,13 @@ export class DeploymentManager {
     return { prepared, started };
   }
 
+  async #unload(deployment: ManagedDeployment, graceMs: number): Promise<void> {
+    await stop(deployment, graceMs);
+    deployment.replicas = undefined;
+    deployment.places = undefined;
+    deployment.enter('unloaded');
+  }
+
   async #change<T>(
     deployment: ManagedDeployment,
     signal: AbortSignal | undefined,
@@ -434,7 +481,9 @@ export class DeploymentManager {
   }
 
   #othersThan(deployment: ManagedDeployment): BoundDeployment[] {
-    return [...this.#deployments.values()].filter((other) => other !== deployment).map(({ bound }) => bound);
+    return [...this.#deployments.values()]
+      .filter((other) => other !== deployment && !other.isUnloaded)
+      .map(({ bound }) => bound);
   }
 
   #require(name: string): ManagedDeployment {

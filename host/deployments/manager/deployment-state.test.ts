@@ -10,18 +10,22 @@ const STATES: readonly DeploymentState[] = [
   'serving',
   'changing',
   'failed',
+  'unloading',
+  'unloaded',
   'removing',
   'gone',
 ];
 /** The state after each event, for the states above in their order. */
 const TABLE: Readonly<Record<DeploymentEvent, readonly (DeploymentState | undefined)[]>> = {
-  start: ['starting', undefined, undefined, undefined, 'starting', undefined, undefined],
-  started: [undefined, 'serving', undefined, undefined, undefined, undefined, undefined],
-  fail: [undefined, 'failed', 'failed', undefined, undefined, undefined, undefined],
-  change: [undefined, undefined, 'changing', undefined, 'changing', undefined, undefined],
-  changed: [undefined, undefined, undefined, 'serving', undefined, undefined, undefined],
-  remove: ['removing', 'removing', 'removing', 'removing', 'removing', undefined, undefined],
-  removed: [undefined, undefined, undefined, undefined, undefined, 'gone', undefined],
+  start: ['starting', undefined, undefined, undefined, 'starting', undefined, 'starting', undefined, undefined],
+  started: [undefined, 'serving', undefined, undefined, undefined, undefined, undefined, undefined, undefined],
+  fail: [undefined, 'failed', 'failed', undefined, undefined, undefined, undefined, undefined, undefined],
+  change: [undefined, undefined, 'changing', undefined, 'changing', undefined, undefined, undefined, undefined],
+  changed: [undefined, undefined, undefined, 'serving', undefined, undefined, undefined, undefined, undefined],
+  unload: [undefined, undefined, 'unloading', undefined, 'unloading', undefined, undefined, undefined, undefined],
+  unloaded: [undefined, undefined, undefined, undefined, undefined, 'unloaded', undefined, undefined, undefined],
+  remove: [...Array.from({ length: 7 }, () => 'removing' as const), undefined, undefined],
+  removed: [undefined, undefined, undefined, undefined, undefined, undefined, undefined, 'gone', undefined],
 };
 for (const [event, expected] of Object.entries(TABLE) as [
   DeploymentEvent,

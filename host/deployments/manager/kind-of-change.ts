@@ -33,6 +33,17 @@ export function kindOfChange(before: BoundDeployment, after: BoundDeployment): K
   return reconfigurable === 'all' || config.every((key) => reconfigurable.includes(key)) ? 'reconfigure' : 'roll';
 }
 
+/** Returns the keys of the options whose values differ, sorted, such as `num_replicas` or `user_config.model_id`. */
+export function changedOptions(before: BoundDeployment, after: BoundDeployment): string[] {
+  return changedKeys(before.options, after.options)
+    .flatMap((key) =>
+      key === 'user_config'
+        ? changedKeys(before.options.user_config, after.options.user_config).map((inner) => `${key}.${inner}`)
+        : [key],
+    )
+    .toSorted();
+}
+
 function changedKeys(before: object, after: object): string[] {
   const [one, other] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
   return [...new Set([...one.keys(), ...other.keys()])].filter(

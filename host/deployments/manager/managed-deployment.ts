@@ -41,6 +41,11 @@ export class ManagedDeployment {
     return true;
   }
 
+  /** Whether it is unloaded, or about to be. */
+  get isUnloaded(): boolean {
+    return this.#state === 'unloading' || this.#state === 'unloaded';
+  }
+
   /** Records that the start failed. */
   fail(error: unknown): void {
     this.#failure = error instanceof Error ? error.message : String(error);
@@ -50,14 +55,21 @@ export class ManagedDeployment {
   /** Throws `DeploymentBusy` while the deployment is being started, changed or removed. */
   requireIdle(): void {
     const { state } = this;
-    if (state === 'serving' || state === 'failed' || state === 'registered') return;
+    if (isIdle(state)) return;
     throw new AanaError('DeploymentBusy', 'conflict', `deployment ${this.name} ${BUSY_WITH[state]}; try again later`, {
       data: { deployment: this.name, state },
     });
   }
 
-  /** Returns the replicas. Throws `DeploymentNotStarted`, or `FailedDeployment` with the reason. */
+  /** Returns the replicas. Throws `DeploymentNotStarted`, `DeploymentUnloaded`, or `FailedDeployment` with the reason. */
   requireReplicas(): ReplicaSet {
+    if (this.isUnloaded)
+      throw new AanaError(
+        'DeploymentUnloaded',
+        'unavailable',
+        `deployment ${this.name} is unloaded; "aana-host deployments load ${this.name}" on the server starts it again`,
+        { data: { deployment: this.name } },
+      );
     if (this.#failure !== '')
       throw new AanaError('FailedDeployment', 'unavailable', this.#failure, { data: { deployment: this.name } });
     if (this.replicas) return this.replicas;
@@ -71,8 +83,7 @@ export class ManagedDeployment {
    * removal began.
    */
   get canServe(): boolean | undefined {
-    if (this.state === 'registered' || this.state === 'starting' || this.state === 'removing' || this.state === 'gone')
-      return undefined;
+    if (this.state !== 'serving' && this.state !== 'changing' && this.state !== 'failed') return undefined;
     return this.#failure === '' && this.replicas?.canServe === true;
   }
 
@@ -89,6 +100,8 @@ export class ManagedDeployment {
 
   status(): ReplicaSetStatus {
     const status = this.replicas?.status();
+    if (this.#state === 'unloaded')
+      return { status: 'UNLOADED', message: '', replicas: [], queued: 0, updating: undefined, lastLines: [] };
     if (status && this.#failure === '') return status;
     if (status) return { ...status, status: 'DEPLOY_FAILED', message: status.message || this.#failure };
     return {
@@ -102,9 +115,17 @@ export class ManagedDeployment {
   }
 }
 
-const BUSY_WITH: Readonly<Record<Exclude<DeploymentState, 'serving' | 'failed' | 'registered'>, string>> = {
+const IDLE = ['serving', 'failed', 'registered', 'unloaded'] as const;
+type Idle = (typeof IDLE)[number];
+
+function isIdle(state: DeploymentState): state is Idle {
+  return (IDLE as readonly DeploymentState[]).includes(state);
+}
+
+const BUSY_WITH: Readonly<Record<Exclude<DeploymentState, Idle>, string>> = {
   starting: 'is being started',
   changing: 'is already being changed',
+  unloading: 'is being unloaded',
   removing: 'is being removed',
   gone: 'was removed',
 };

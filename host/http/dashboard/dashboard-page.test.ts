@@ -87,6 +87,15 @@ Dashboard('shows the replicas of a deployment and scales it', async () => {
   await page.until(`${replicas} === 1`);
 });
 
+Dashboard('unloads a deployment after a question, and loads it again', async () => {
+  await press('Unload');
+  await press('Unload it? Its requests will be refused.');
+  await shows('unloaded');
+  await press('Load');
+  await page.until(`document.querySelectorAll('tbody tr').length === 1`);
+  await page.until(`document.querySelector('main .badge').innerText === 'running'`);
+});
+
 Dashboard('pulls a model, shows its progress, and deletes it after a question', async () => {
   await go('Models');
   await shows('whisper-base');

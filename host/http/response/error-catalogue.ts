@@ -298,6 +298,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   ),
   one('DeploymentStopped', 'unavailable', 'The deployment is shutting down.', { data: 'deployment' }),
   one('DeploymentNotStarted', 'unavailable', 'The deployment is not started.', { data: 'deployment' }),
+  one('DeploymentUnloaded', 'unavailable', 'An operator unloaded the deployment. It serves again when it is loaded.', {
+    data: 'deployment',
+  }),
   one('FailedDeployment', 'unavailable', 'The deployment could not start, and the host stopped trying.', {
     data: 'deployment, last_lines',
   }),
@@ -402,6 +405,9 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('DeploymentClassError', 'invalid-input', 'The declaration of a deployment class is wrong.', { data: 'class' }),
   one('DeploymentExists', 'conflict', 'Another deployment has this name.'),
   one('DeploymentImportError', 'internal', 'A replica cannot import the deployment class.'),
+  one('ChangesRefused', 'conflict', 'A running application cannot apply the configuration.', { data: 'refused' }),
+  one('ChangesRunning', 'conflict', 'Another configuration is being applied.'),
+  one('PlanChanged', 'conflict', 'The application has changed since the plan was made.'),
   one('DeploymentRunning', 'conflict', 'The deployment already runs.'),
   one('DeploymentTypeChanged', 'conflict', 'The class of a deployment cannot change.'),
   one('DeploymentTypeError', 'bad-request', 'A handle was requested with a class that the deployment does not have.'),

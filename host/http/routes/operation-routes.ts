@@ -19,7 +19,18 @@ import { serveRoute } from './serve-route.ts';
 export interface Operations {
   readonly application: Pick<
     ControlledApplication,
-    'logs' | 'logLevels' | 'report' | 'plugins' | 'reloadPlugins' | 'scaleDeployment' | 'handle' | 'profiler'
+    | 'logs'
+    | 'report'
+    | 'plugins'
+    | 'reloadPlugins'
+    | 'scaleDeployment'
+    | 'loadDeployment'
+    | 'unloadDeployment'
+    | 'planChanges'
+    | 'applyChanges'
+    | 'handle'
+    | 'logLevels'
+    | 'profiler'
   >;
   /** Returns the values of all keys of the configuration, without secrets. */
   readonly configuration: () => AnswerOf<(typeof OPERATION_ROUTES.configuration.answers)[200]['schema']>['values'];
@@ -134,6 +145,17 @@ export function operationRoutes(
         'denied',
       );
     return sendProfile(ctx, 'host.heapsnapshot', application.profiler.heap(abortOnClose(ctx)));
+  });
+  serveRoute(router, OPERATION_ROUTES.loadDeployment, async ({ ctx, params: { deployment } }) => {
+    await application.loadDeployment(deployment);
+    log.info('deployment loaded by an admin', { deployment, key: callerOf(ctx).keyId });
+    return { deployment };
+  });
+  serveRoute(router, OPERATION_ROUTES.unloadDeployment, async ({ ctx, params: { deployment }, query }) => {
+    const graceMs = query.grace_s === undefined ? undefined : query.grace_s * 1000;
+    await application.unloadDeployment(deployment, { graceMs });
+    log.info('deployment unloaded by an admin', { deployment, key: callerOf(ctx).keyId });
+    return { deployment };
   });
   serveRoute(router, OPERATION_ROUTES.reloadPlugins, async ({ ctx, query: { name } }) => {
     const plugins = await application.reloadPlugins(name);

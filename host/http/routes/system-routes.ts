@@ -1,6 +1,7 @@
 import { Router } from '@koa/router';
 import { adminRoutes } from './admin-routes.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
+import { changeRoutes } from './change-routes.ts';
 import { chatPageRoutes } from '../pages/chat-page.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
@@ -101,6 +102,7 @@ export function routesForAdmins(router: Router, options: HttpAppOptions): void {
   const { apiKeys, operations } = options;
   if (operations) {
     operationRoutes(router, operations, options);
+    changeRoutes(router, operations, options);
     modelRoutes(router, operations.models, options);
   }
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);

@@ -40,6 +40,7 @@ const ApplicationState = z
 export type ApplicationState = z.output<typeof ApplicationState>;
 
 const Deployment = z.object({ deployment: z.string(), replicas: z.int() });
+const Named = z.object({ deployment: z.string() });
 
 const aProfile = (description: string) =>
   ({
@@ -159,6 +160,33 @@ export const OPERATION_ROUTES = {
     tag: 'admin',
     answers: aProfile('A `.heapsnapshot` for Chrome’s DevTools. It has requests and secrets.'),
     fails: [403, 409, 500, 503],
+  },
+  loadDeployment: {
+    id: 'load_deployment',
+    method: 'post',
+    path: '/api/deployments/{deployment}/load',
+    summary: 'Start a deployment that was unloaded or has failed',
+    tag: 'admin',
+    answers: answers('Its replicas are ready.', Named),
+    fails: [404, 409, 500, 503],
+  },
+  unloadDeployment: {
+    id: 'unload_deployment',
+    method: 'post',
+    path: '/api/deployments/{deployment}/unload',
+    summary:
+      'End the replicas of a deployment when their calls have finished; later calls are refused until it is loaded',
+    tag: 'admin',
+    query: z.object({
+      grace_s: z
+        .number()
+        .min(0)
+        .max(86_400)
+        .optional()
+        .describe('Seconds in which calls may finish. Default and maximum: `graceful_shutdown_timeout_s`.'),
+    }),
+    answers: answers('Its replicas have ended.', Named),
+    fails: [404, 409, 422, 500, 503],
   },
   reloadPlugins: {
     id: 'reload_plugins',

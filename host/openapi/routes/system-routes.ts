@@ -8,7 +8,7 @@ const AppStatus = z.object({
   deployments: z.record(
     z.string(),
     z.object({
-      status: z.enum(['NOT_STARTED', 'DEPLOYING', 'DEPLOY_FAILED', 'RUNNING', 'UNHEALTHY', 'DELETING']),
+      status: z.enum(['NOT_STARTED', 'DEPLOYING', 'DEPLOY_FAILED', 'RUNNING', 'UNHEALTHY', 'DELETING', 'UNLOADED']),
       message: z.string(),
     }),
   ),

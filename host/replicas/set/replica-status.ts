@@ -24,7 +24,8 @@ export interface ReplicaStatus {
 }
 
 export interface ReplicaSetStatus {
-  readonly status: 'DEPLOYING' | 'RUNNING' | 'UNHEALTHY' | 'DEPLOY_FAILED' | 'STOPPED';
+  /** `UNLOADED`: the deployment has no replicas until it is loaded again. */
+  readonly status: 'DEPLOYING' | 'RUNNING' | 'UNHEALTHY' | 'DEPLOY_FAILED' | 'STOPPED' | 'UNLOADED';
   /** Reason of a status other than `RUNNING`. */
   readonly message: string;
   readonly replicas: readonly ReplicaStatus[];

@@ -72,6 +72,14 @@ export class Api {
     return this.#send('PUT', `/api/deployments/${encodeURIComponent(deployment)}/replicas`, { replicas });
   }
 
+  loadDeployment(deployment: string): Promise<unknown> {
+    return this.#send('POST', `/api/deployments/${encodeURIComponent(deployment)}/load`);
+  }
+
+  unloadDeployment(deployment: string): Promise<unknown> {
+    return this.#send('POST', `/api/deployments/${encodeURIComponent(deployment)}/unload`);
+  }
+
   reloadPlugins(name?: string): Promise<{ plugins: Reloaded }> {
     return this.#send('POST', `/api/plugins/reload${queryOf({ name })}`);
   }

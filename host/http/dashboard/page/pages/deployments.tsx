@@ -53,9 +53,24 @@ function Deployment({ deployment }: { readonly deployment: DeploymentState }): J
       />
       <div class="actions">
         <span class="quiet">{count(queued, 'call')} waiting</span>
-        <Scale name={name} now={replicas.length} />
+        {status !== 'UNLOADED' && <Scale name={name} now={replicas.length} />}
+        <Load name={name} status={status} />
       </div>
     </Section>
+  );
+}
+
+function Load({ name, status }: { readonly name: string; readonly status: string }): JSX.Element {
+  const { api } = useDashboard();
+  if (status === 'UNLOADED' || status === 'DEPLOY_FAILED')
+    return <ActionButton key="load" label="Load" run={() => api.loadDeployment(name)} />;
+  return (
+    <ActionButton
+      key="unload"
+      label="Unload"
+      confirm="Unload it? Its requests will be refused."
+      run={() => api.unloadDeployment(name)}
+    />
   );
 }
 

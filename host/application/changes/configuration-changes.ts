@@ -1,0 +1,203 @@
+import { type Config, reloadConfig } from '../../config/index.ts';
+import type { ControlValue, GivenConfiguration } from '../../control/index.ts';
+import { raceAbort } from '../../core/abort.ts';
+import { deferred } from '../../core/deferred.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import type { BoundDeployment, DeploymentOptionsInput } from '../../deployments/index.ts';
+import type { Services } from '../services.ts';
+import { type ChangePlan, type DeploymentChange, planChanges, type Planned } from './plan.ts';
+
+export type ApplyEvent = ControlValue<'configuration.apply'>;
+
+export interface ConfigurationChangesOptions {
+  readonly config: Config;
+  readonly services: Pick<Services, 'deployments' | 'endpoints' | 'bindDeployment' | 'startOne'>;
+  /** Whether the start is over. */
+  readonly isDeployed: () => boolean;
+  readonly log: Logger;
+}
+
+/** Plans and makes changes of the configuration while the application serves. */
+export class ConfigurationChanges {
+  readonly #options: ConfigurationChangesOptions;
+  #current: Config;
+  #isRunning = false;
+
+  constructor(options: ConfigurationChangesOptions) {
+    this.#options = options;
+    this.#current = options.config;
+  }
+
+  /** The configuration that was started or applied last. */
+  get current(): Config {
+    return this.#current;
+  }
+
+  /** Returns what applying a configuration would do. Throws `ConfigError` or `ValidationError`. */
+  plan(given: GivenConfiguration): ChangePlan {
+    return this.#plan(given).planned.plan;
+  }
+
+  /**
+   * Applies a configuration. Yields what it does; the last event says how it ended. It goes on when the reader leaves.
+   * Without success everything is as before. Throws `ChangesRefused` if the plan has refused parts, `PlanChanged` if
+   * `planId` is given and is not the id of the plan, and `ChangesRunning` while another one is applied.
+   */
+  apply(given: GivenConfiguration, planId: string | undefined, signal: AbortSignal): AsyncGenerator<ApplyEvent, void> {
+    if (!this.#options.isDeployed())
+      throw new AanaError('NotReady', 'unavailable', 'a configuration can be applied only after the start');
+    if (this.#isRunning)
+      throw new AanaError('ChangesRunning', 'conflict', 'another configuration is being applied; try again later');
+    const { next, planned } = this.#plan(given);
+    const { refused, id } = planned.plan;
+    if (refused.length > 0)
+      throw new AanaError(
+        'ChangesRefused',
+        'conflict',
+        `nothing was changed: ${refused.map(({ key, reason }) => `${key}: ${reason}`).join('; ')}`,
+        { data: { refused } },
+      );
+    if (planId !== undefined && planId !== id)
+      throw new AanaError(
+        'PlanChanged',
+        'conflict',
+        'the application has changed since this plan was made; plan again',
+      );
+    const events = new Events();
+    this.#isRunning = true;
+    void this.#run(next, planned.changes, events).finally(() => {
+      this.#isRunning = false;
+      events.end();
+    });
+    return events.read(signal);
+  }
+
+  #plan(given: GivenConfiguration): { readonly next: Config; readonly planned: Planned } {
+    const { deployments, endpoints, bindDeployment } = this.#options.services;
+    const next = reloadConfig(this.#options.config, given);
+    const wanted = new Map(
+      Object.entries(next.deployments).map(([name, entry]): [string, BoundDeployment] => [
+        name,
+        bindDeployment(name, structuredClone(entry) as DeploymentOptionsInput),
+      ]),
+    );
+    const registered = deployments.registered();
+    return {
+      next,
+      planned: planChanges({ now: this.#current, next, wanted, registered, endpoints: endpoints.list() }),
+    };
+  }
+
+  async #run(next: Config, changes: readonly DeploymentChange[], events: Events): Promise<void> {
+    const { log } = this.#options;
+    const done: DeploymentChange[] = [];
+    for (const change of changes) {
+      const { name } = change;
+      events.push({ deployment: name, state: 'begins', text: TEXTS[change.kind] });
+      try {
+        await this.#make(change, (text) => events.push({ deployment: name, state: 'progress', text }));
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        events.push({ deployment: name, state: 'failed', text: reason });
+        await this.#undo(done, events);
+        events.push({ deployment: null, state: 'rolled-back', text: `nothing was changed: ${name}: ${reason}` });
+        log.error('configuration not applied', { deployment: name, reason });
+        return;
+      }
+      done.push(change);
+      events.push({ deployment: name, state: 'done', text: '' });
+    }
+    this.#current = next;
+    events.push({ deployment: null, state: 'applied', text: '' });
+    log.info('configuration applied', { changes: changes.map(({ kind, name }) => `${kind} ${name}`) });
+  }
+
+  async #make(change: DeploymentChange, tell: (text: string) => void): Promise<void> {
+    const { deployments, startOne } = this.#options.services;
+    const { name } = change;
+    let last = '';
+    const onProgress = ({ text, fraction }: { readonly text: string; readonly fraction: number | undefined }): void => {
+      const percent = fraction === undefined ? '' : ` ${Math.floor(fraction * 10) * 10} %`;
+      if (`${text}${percent}` !== last) tell((last = `${text}${percent}`));
+    };
+    switch (change.kind) {
+      case 'add':
+        deployments.register(name, change.after);
+        return startOne(name, { onProgress });
+      case 'change': {
+        const { outcome, reason } = await deployments.update(name, change.after, { onProgress });
+        if (outcome === 'rolled-back') throw new AanaError('FailedDeployment', 'unavailable', reason);
+        return;
+      }
+      case 'remove':
+        return deployments.remove(name);
+    }
+  }
+
+  /** Takes changes back, the last one first. A failure is logged, and the others are taken back. */
+  async #undo(done: readonly DeploymentChange[], events: Events): Promise<void> {
+    const { log } = this.#options;
+    for (const change of done.toReversed()) {
+      const { name } = change;
+      try {
+        await this.#make(opposite(change), () => {});
+        events.push({ deployment: name, state: 'undone', text: '' });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        events.push({ deployment: name, state: 'failed', text: `it could not be taken back: ${reason}` });
+        log.error('change of the configuration not taken back', { deployment: name, reason });
+      }
+    }
+  }
+}
+
+const TEXTS: Readonly<Record<DeploymentChange['kind'], string>> = {
+  add: 'starting',
+  change: 'changing',
+  remove: 'removing',
+};
+
+function opposite(change: DeploymentChange): DeploymentChange {
+  const { name } = change;
+  switch (change.kind) {
+    case 'add':
+      return { kind: 'remove', name, before: change.after };
+    case 'change':
+      return { kind: 'change', name, before: change.after, after: change.before };
+    case 'remove':
+      return { kind: 'add', name, after: change.before };
+  }
+}
+
+/** The events of one application of a configuration. Nothing waits for their reader. */
+class Events {
+  readonly #events: ApplyEvent[] = [];
+  #isOver = false;
+  #changed = deferred();
+
+  push(event: ApplyEvent): void {
+    this.#events.push(event);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake();
+  }
+
+  async *read(signal: AbortSignal): AsyncGenerator<ApplyEvent, void, undefined> {
+    for (let index = 0; ; index += 1) {
+      while (index >= this.#events.length) {
+        if (this.#isOver) return;
+        await raceAbort(this.#changed.promise, signal);
+      }
+      yield this.#events[index]!;
+    }
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = deferred();
+  }
+}

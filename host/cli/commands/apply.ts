@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { CONFIG_FILE } from '../../config/index.ts';
+import { type ChangePlan, chooseServer, ControlConnection } from '../../control/index.ts';
+import { AanaError } from '../../core/errors.ts';
+import type { ApplicationCommand } from './application.ts';
+
+export interface ApplyOptions {
+  /** Whether the plan is only printed. */
+  readonly dryRun: boolean;
+  /** Asks before a plan is applied. Default: it is applied without a question. */
+  readonly confirm?: (() => Promise<boolean>) | undefined;
+}
+
+/**
+ * The command `apply`. Prints what the configuration in `file` would change in the running application, and applies it.
+ * Returns 0 if the application has the configuration, or with `dryRun` can have it, else 1.
+ */
+export async function applyConfiguration(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  file: string = CONFIG_FILE,
+  { dryRun, confirm = async () => true }: ApplyOptions,
+): Promise<number> {
+  const path = resolve(file);
+  const given = { file: path, content: await textOf(path) };
+  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
+  const plan = await connection.call('configuration.plan', given);
+  out.write(planText(plan));
+  if (plan.refused.length > 0) return 1;
+  if (plan.changes.length === 0 || dryRun) return 0;
+  if (!(await confirm())) {
+    out.write('nothing was changed\n');
+    return 1;
+  }
+  let isApplied = false;
+  for await (const batch of connection.stream('configuration.apply', { ...given, plan_id: plan.id }))
+    for (const { deployment, state, text } of batch) {
+      isApplied = state === 'applied';
+      out.write(
+        `${deployment === null ? '' : `${deployment}: `}${state === 'progress' ? '' : state}${wordsOf(state, text)}\n`,
+      );
+    }
+  return isApplied ? 0 : 1;
+}
+
+function wordsOf(state: string, text: string): string {
+  if (text === '') return '';
+  return state === 'progress' ? text : `: ${text}`;
+}
+
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new AanaError(
+      'ConfigError',
+      'invalid-input',
+      `${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`,
+    );
+  }
+}
+
+const SIGNS = { add: '+', change: '~', remove: '-' } as const;
+const WAYS = {
+  start: 'is started',
+  'in-place': 'is changed in place',
+  rolling: 'is replaced, replica by replica',
+  stop: 'finishes its calls and ends',
+} as const;
+
+/** Returns a plan for people: a line for each change. */
+export function planText({ changes, refused, unchanged }: ChangePlan): string {
+  const lines = changes.map(
+    ({ kind, deployment, how, keys }) =>
+      `${SIGNS[kind]} ${deployment} ${WAYS[how]}${keys.length === 0 ? '' : `: ${keys.join(', ')}`}\n`,
+  );
+  const no = refused.map(({ key, reason }) => `! ${key}: ${reason}\n`);
+  const rest = `${unchanged} ${unchanged === 1 ? 'deployment stays' : 'deployments stay'} as ${unchanged === 1 ? 'it is' : 'they are'}\n`;
+  const end = refused.length > 0 ? 'nothing can be applied because of the lines with "!"\n' : '';
+  return `${lines.join('')}${no.join('')}${changes.length + refused.length === 0 ? 'nothing changes; ' : ''}${rest}${end}`;
+}
+
+/** Asks at the terminal. Throws where there is none. */
+export async function confirmAtTerminal(): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new AanaError('InvalidInput', 'invalid-input', 'there is no terminal to ask at: give --yes or --dry-run');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question('apply this? [y/N] ')).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,45 @@
+import type { Router } from '@koa/router';
+import { CHANGE_ROUTES } from '../../openapi/index.ts';
+import { callerOf } from '../guards/caller.ts';
+import type { HttpAppOptions } from '../options.ts';
+import { inputReader } from '../request/input-reader.ts';
+import { abortOnClose } from '../request/request-context.ts';
+import { EVENT_KEEP_ALIVE, serverSentEvent } from '../response/server-sent-events.ts';
+import { StreamedAnswer } from '../response/streamed-answer.ts';
+import type { Operations } from './operation-routes.ts';
+import { serveRoute } from './serve-route.ts';
+
+/** Adds the routes with which admins apply a configuration. A guard must refuse other callers. */
+export function changeRoutes(
+  router: Router,
+  { application }: Operations,
+  options: Pick<HttpAppOptions, 'limits' | 'tempDir' | 'log'>,
+): void {
+  const { log, limits } = options;
+  const inputOf = inputReader(options);
+  serveRoute(router, CHANGE_ROUTES.plan, async ({ ctx }) => {
+    const configuration = await inputOf(ctx, CHANGE_ROUTES.plan.body);
+    ctx.set('cache-control', 'no-store');
+    return application.planChanges({ content: JSON.stringify(configuration) });
+  });
+  serveRoute(router, CHANGE_ROUTES.apply, async ({ ctx, query }) => {
+    const configuration = await inputOf(ctx, CHANGE_ROUTES.apply.body);
+    const signal = abortOnClose(ctx);
+    const events = application.applyChanges({ content: JSON.stringify(configuration) }, query.plan_id, signal);
+    log.info('configuration applied by an admin', { key: callerOf(ctx).keyId });
+    const answer = new StreamedAnswer(ctx, {
+      type: 'text/event-stream',
+      keepAlive: EVENT_KEEP_ALIVE,
+      keepAliveMs: limits.stream_keep_alive_s * 1000,
+    });
+    let id = 0;
+    try {
+      for await (const event of events)
+        await answer.write(serverSentEvent((id += 1), 'change', JSON.stringify(event)), signal);
+    } catch (error) {
+      if (!signal.aborted) log.warn('the stream of changes ended', { error });
+    } finally {
+      answer.end();
+    }
+  });
+}
