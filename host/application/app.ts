@@ -18,6 +18,7 @@ import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
 import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
+import { exportMetrics } from './ports/metric-export.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
 import { modelOperations } from './ports/model-operations.ts';
 import { tracingFrom } from './ports/tracing.ts';
@@ -117,7 +118,7 @@ export class AanaApp implements AsyncDisposable {
         ])),
       close: async (graceMs) => {
         await this.#services.close(graceMs);
-        await tracing?.close();
+        await Promise.all([tracing?.close(), endExport?.()]);
         stopMeasuring?.();
         load?.stop();
       },
@@ -150,6 +151,8 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#lifecycle.phase === 'deployed',
       log: this.#log,
     });
+    const endExport =
+      metrics && exportMetrics(config.telemetry, { name: this.name, metrics, log: inArea(everyArea, 'telemetry') });
     const application = controlledApplication({
       app: this,
       deployments: this.#services.deployments,

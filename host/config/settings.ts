@@ -192,6 +192,16 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'telemetry.otlp.disabled', kind: 'boolean', env: 'OTEL_SDK_DISABLED' },
   { key: 'telemetry.otlp.endpoint', kind: 'text', env: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
   { key: 'telemetry.otlp.traces_endpoint', kind: 'text', env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' },
+  { key: 'telemetry.otlp.metrics_endpoint', kind: 'text', env: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT' },
+  { key: 'telemetry.otlp.metrics_exporter', kind: 'list', env: 'OTEL_METRICS_EXPORTER' },
+  { key: 'telemetry.otlp.metrics_headers', kind: 'list', env: 'OTEL_EXPORTER_OTLP_METRICS_HEADERS' },
+  { key: 'telemetry.otlp.metrics_interval_ms', kind: 'number', env: 'OTEL_METRIC_EXPORT_INTERVAL' },
+  { key: 'telemetry.otlp.metrics_timeout_ms', kind: 'number', env: 'OTEL_METRIC_EXPORT_TIMEOUT' },
+  {
+    key: 'telemetry.otlp.metrics_temporality',
+    kind: 'text',
+    env: 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
+  },
   {
     key: 'telemetry.otlp.protocol',
     kind: 'text',

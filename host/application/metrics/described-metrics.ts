@@ -11,7 +11,7 @@ import { PluginTelemetry } from '../../plugins/invocation/plugin-telemetry.ts';
 import { CallTelemetry } from '../../replicas/calls/call-telemetry.ts';
 import { StorageTelemetry } from '../../storage/storage-telemetry.ts';
 import { TaskTelemetry } from '../../tasks/task-telemetry.ts';
-import { type MetricDescription, Metrics, spanCounters } from '../../telemetry/index.ts';
+import { type MetricDescription, metricPointCounter, Metrics, spanCounters } from '../../telemetry/index.ts';
 import { DeliveryTelemetry } from '../../webhooks/delivery-telemetry.ts';
 import { observeApplication } from './observe-application.ts';
 
@@ -32,7 +32,7 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
   ['Tasks', (metrics) => new TaskTelemetry(metrics)],
   ['Webhooks', (metrics) => new DeliveryTelemetry(metrics)],
   ['Database', (metrics) => new StorageTelemetry(metrics, 'sqlite')],
-  ['Export of spans', (metrics) => spanCounters(metrics)],
+  ['Export of spans and metrics', (metrics) => [spanCounters(metrics), metricPointCounter(metrics)]],
   ['Replicas, the host process and the machine', (metrics) => observeApplication(metrics, { status: () => ({}) })()],
 ];
 

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import { packageVersion } from '../../core/package-root.ts';
-import type { Attributes, Telemetry } from '../../core/telemetry.ts';
-import { KeptTraces, type OtlpOptions, otlpSender, samplerOf, SpanQueue, Tracer } from '../../telemetry/index.ts';
+import type { Telemetry } from '../../core/telemetry.ts';
+import { KeptTraces, otlpSender, samplerOf, SpanQueue, Tracer } from '../../telemetry/index.ts';
+import { otlpOptions, resourceOf, signalUrl } from './otlp-options.ts';
 
 /** The spans of an application. */
 export interface Tracing {
@@ -29,14 +28,14 @@ export function tracingFrom(
   { traces, otlp, ...process }: Config['telemetry'],
   { name, telemetry, log }: TracingOptions,
 ): Tracing | undefined {
-  const url = otlp.disabled ? undefined : tracesUrl(otlp);
+  const url = signalUrl(otlp, 'traces');
   if (url === undefined && traces.kept === 0) return undefined;
   const kept = traces.kept === 0 ? undefined : new KeptTraces({ limit: traces.kept, slowMs: traces.slow_s * 1000 });
   const queue =
     url === undefined
       ? undefined
       : new SpanQueue({
-          sender: otlpSender(otlpOptions(url, otlp, resourceOf(process, name))),
+          sender: otlpSender(otlpOptions(url, otlp, resourceOf(process, name), otlp.headers)),
           maxQueueSize: otlp.max_queue_size,
           maxBatchSize: otlp.max_export_batch_size,
           scheduleDelayMs: otlp.schedule_delay_ms,
@@ -51,58 +50,4 @@ export function tracingFrom(
     onTrace: kept && ((trace) => kept.add(trace)),
   });
   return { span: tracer.span, kept, close: async () => queue?.close(CLOSE_MS) };
-}
-
-type OtlpConfig = Config['telemetry']['otlp'];
-
-function tracesUrl({ endpoint, traces_endpoint: whole }: OtlpConfig): string | undefined {
-  return whole ?? (endpoint === null ? undefined : `${endpoint.replace(/\/+$/, '')}/v1/traces`);
-}
-
-function otlpOptions(url: string, otlp: OtlpConfig, resource: Attributes): OtlpOptions {
-  const { protocol, compression, timeout_ms: timeoutMs } = otlp;
-  return {
-    url,
-    protocol,
-    headers: fromPairs(otlp.headers),
-    compression,
-    timeoutMs,
-    resource,
-    version: packageVersion(),
-  };
-}
-
-function resourceOf(
-  {
-    service_name: serviceName,
-    resource_attributes: given,
-  }: Pick<Config['telemetry'], 'service_name' | 'resource_attributes'>,
-  name: string,
-): Attributes {
-  return {
-    'service.name': name,
-    'service.version': packageVersion(),
-    'service.instance.id': randomUUID(),
-    'process.pid': process.pid,
-    ...fromPairs(given),
-    ...(serviceName !== null && { 'service.name': serviceName }),
-  };
-}
-
-/** Returns `name=value` texts as an object. Values are percent-encoded. */
-function fromPairs(pairs: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const at = pair.indexOf('=');
-      return [pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())];
-    }),
-  );
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a percent sign that encodes nothing
-  }
 }

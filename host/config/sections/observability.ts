@@ -70,8 +70,24 @@ const TracesConfig = z.strictObject({
 
 const OtlpConfig = z.strictObject({
   disabled: z.boolean().default(false).describe('Whether nothing is exported, whatever the other keys say.'),
-  endpoint: httpUrl('Address of a collector. Spans go to the path `/v1/traces` below it. Default: they stay here.'),
+  endpoint: httpUrl(
+    'Address of a collector. Spans go to the path `/v1/traces` below it, and metrics to `/v1/metrics`. Default: they stay here.',
+  ),
   traces_endpoint: httpUrl('The whole URL for spans. Takes precedence over `endpoint`.'),
+  metrics_endpoint: httpUrl('The whole URL for metrics. Takes precedence over `endpoint`.'),
+  metrics_exporter: z
+    .array(z.enum(['otlp', 'prometheus', 'none']))
+    .default(['otlp'])
+    .describe(
+      'Whether metrics go to the collector (`otlp`) or not (`none`, `prometheus`). `/metrics` does not depend on it.',
+    ),
+  metrics_headers: pairs('Headers of requests with metrics, instead of `headers`.').nullable().default(null),
+  metrics_interval_ms: milliseconds(60_000, 'Time between two exports of metrics.'),
+  metrics_timeout_ms: milliseconds(30_000, 'Longest time of an export of metrics with its repetitions.'),
+  metrics_temporality: z
+    .enum(['cumulative', 'delta'], 'must be "cumulative" or "delta"')
+    .default('cumulative')
+    .describe('Whether counters and histograms are sent as totals since the start, or since the export before.'),
   protocol: z
     .enum(['http/protobuf', 'http/json'], 'must be "http/protobuf" or "http/json"; gRPC is not supported')
     .default('http/protobuf')
@@ -99,9 +115,9 @@ export const TelemetryConfig = z.strictObject({
     .max(255)
     .nullable()
     .default(null)
-    .describe('`service.name` of exported spans. Default: the name of the application.'),
-  resource_attributes: pairs('Further facts about this process in exported spans, each as `name=value`.'),
-  otlp: OtlpConfig.prefault({}).describe('The export of spans by OTLP over HTTP.'),
+    .describe('`service.name` of exported spans and metrics. Default: the name of the application.'),
+  resource_attributes: pairs('Further facts about this process in exported spans and metrics, each as `name=value`.'),
+  otlp: OtlpConfig.prefault({}).describe('The export of spans and metrics by OTLP over HTTP.'),
 });
 
 export const DashboardConfig = z.strictObject({

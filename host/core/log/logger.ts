@@ -92,7 +92,10 @@ export const silentLogger: Logger = {
   info: () => {},
   warn: () => {},
   error: () => {},
-  child: () => silentLogger,
+  // A logger that is made from this one keeps its own methods.
+  child() {
+    return this;
+  },
 };
 
 /** Bounds of the fields of one line. A field can contain any output of a guest or a model. */

@@ -3,9 +3,10 @@ import { promisify } from 'node:util';
 import { delay } from '../../core/abort.ts';
 import type { Attributes } from '../../core/telemetry.ts';
 import type { SpanRecord } from '../traces/span-record.ts';
+import type { MetricReport } from './otlp-metrics.ts';
 
 export interface OtlpOptions {
-  /** The URL to which spans are posted. */
+  /** The URL to which messages are posted. */
   readonly url: string;
   readonly protocol: 'http/protobuf' | 'http/json';
   /** Headers of the requests, such as the key of a service. */
@@ -20,6 +21,9 @@ export interface OtlpOptions {
 
 /** Sends spans. Resolves with the number of spans that the collector refused, and rejects when it got none of them. */
 export type SendSpans = (spans: readonly SpanRecord[], signal: AbortSignal) => Promise<number>;
+
+/** Sends metrics. Resolves with the number of values that the collector refused, and rejects when it got none. */
+export type SendMetrics = (report: MetricReport, signal: AbortSignal) => Promise<number>;
 
 const gzip = promisify(gzipCallback);
 /** Statuses after which the same request may succeed. Source: OTLP's specification. */
@@ -50,20 +54,49 @@ class NotNow extends Error {
 export async function otlpSender(options: OtlpOptions): Promise<SendSpans> {
   const { JsonTraceSerializer, ProtobufTraceSerializer } = await import('@opentelemetry/otlp-transformer');
   const { readableSpanOf } = await import('./readable-span.ts');
-  const isJson = options.protocol === 'http/json';
-  const serializer = isJson ? JsonTraceSerializer : ProtobufTraceSerializer;
+  const send = messageSender(options, isJson(options) ? JsonTraceSerializer : ProtobufTraceSerializer);
   const readable = readableSpanOf(options.resource, options.version);
+  return async (spans, signal) => {
+    const answer = await send(spans.map(readable), signal);
+    return Number(answer?.rejectedSpans ?? 0);
+  };
+}
+
+/** Returns a function that sends metrics, like {@link otlpSender}. */
+export async function otlpMetricSender(options: OtlpOptions): Promise<SendMetrics> {
+  const { JsonMetricsSerializer, ProtobufMetricsSerializer } = await import('@opentelemetry/otlp-transformer');
+  const { otlpMetricsOf } = await import('./otlp-metrics.ts');
+  const send = messageSender(options, isJson(options) ? JsonMetricsSerializer : ProtobufMetricsSerializer);
+  const metricsOf = otlpMetricsOf(options.resource, options.version);
+  return async (report, signal) => {
+    const answer = await send(metricsOf(report), signal);
+    return Number(answer?.rejectedDataPoints ?? 0);
+  };
+}
+
+const isJson = ({ protocol }: OtlpOptions): boolean => protocol === 'http/json';
+
+/** Writes the requests and reads the answers of one kind of messages. */
+interface Serializer<T, P> {
+  serializeRequest(value: T): Uint8Array | undefined;
+  deserializeResponse(answer: Uint8Array): { readonly partialSuccess?: P };
+}
+
+/** Returns a function that sends one message. Resolves with what the collector says about parts that it refused. */
+function messageSender<T, P>(
+  options: OtlpOptions,
+  serializer: Serializer<T, P>,
+): (value: T, signal: AbortSignal) => Promise<P | undefined> {
   const headers = {
     ...options.headers,
-    'content-type': isJson ? 'application/json' : 'application/x-protobuf',
+    'content-type': isJson(options) ? 'application/json' : 'application/x-protobuf',
     ...(options.compression === 'gzip' && { 'content-encoding': 'gzip' }),
   };
-  return async (spans, signal) => {
-    const message = serializer.serializeRequest(spans.map(readable)) ?? new Uint8Array();
+  return async (value, signal) => {
+    const message = serializer.serializeRequest(value) ?? new Uint8Array();
     const body = options.compression === 'gzip' ? await gzip(message) : message;
     const answer = await retried(() => post(options, headers, body, signal), signal);
-    const { partialSuccess } = answer.length > 0 ? serializer.deserializeResponse(answer) : {};
-    return Number(partialSuccess?.rejectedSpans ?? 0);
+    return answer.length > 0 ? serializer.deserializeResponse(answer).partialSuccess : undefined;
   };
 }
 
