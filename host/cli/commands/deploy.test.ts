@@ -137,7 +137,7 @@ for (const [path, what] of [
       out.replace(dashboard, ''),
       `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`,
     );
-    assert.match(err, /INFO {2}Deployed successfully\. deployments=0 endpoints=1/);
+    assert.match(err, /INFO {2}Deployed successfully\. area=application deployments=0 endpoints=1/);
     assert.is(await server.end('SIGTERM'), 0);
   });
 }
