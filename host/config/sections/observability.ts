@@ -27,11 +27,7 @@ const httpUrl = (description: string) =>
     .default(null)
     .describe(description);
 
-const pairs = (description: string) =>
-  z
-    .array(z.string().regex(/^[\w!#$%&'*+.^`|~-]+\s*=[\t\x20-\x7e]*$/, 'must be name=value'))
-    .default([])
-    .describe(description);
+const pairs = z.array(z.string().regex(/^[\w!#$%&'*+.^`|~-]+\s*=[\t\x20-\x7e]*$/, 'must be name=value')).default([]);
 
 const milliseconds = (value: number, description: string) =>
   z.int().min(1).max(3_600_000).default(value).describe(description);
@@ -81,7 +77,7 @@ const OtlpConfig = z.strictObject({
     .describe(
       'Whether metrics go to the collector (`otlp`) or not (`none`, `prometheus`). `/metrics` does not depend on it.',
     ),
-  metrics_headers: pairs('Headers of requests with metrics, instead of `headers`.').nullable().default(null),
+  metrics_headers: pairs.nullable().default(null).describe('Headers of requests with metrics, instead of `headers`.'),
   metrics_interval_ms: milliseconds(60_000, 'Time between two exports of metrics.'),
   metrics_timeout_ms: milliseconds(30_000, 'Longest time of an export of metrics with its repetitions.'),
   metrics_temporality: z
@@ -92,7 +88,9 @@ const OtlpConfig = z.strictObject({
     .enum(['http/protobuf', 'http/json'], 'must be "http/protobuf" or "http/json"; gRPC is not supported')
     .default('http/protobuf')
     .describe('Form of the messages.'),
-  headers: pairs('Headers of the requests to the collector, each as `name=value` with percent-encoded values.'),
+  headers: pairs.describe(
+    'Headers of the requests to the collector, each as `name=value` with percent-encoded values.',
+  ),
   compression: z.enum(['none', 'gzip']).default('none').describe('Compression of the messages.'),
   timeout_ms: milliseconds(10_000, 'Longest time of a request to the collector.'),
   schedule_delay_ms: milliseconds(5000, 'Longest time that a span waits for others.'),
@@ -116,7 +114,9 @@ export const TelemetryConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe('`service.name` of exported spans and metrics. Default: the name of the application.'),
-  resource_attributes: pairs('Further facts about this process in exported spans and metrics, each as `name=value`.'),
+  resource_attributes: pairs.describe(
+    'Further facts about this process in exported spans and metrics, each as `name=value`.',
+  ),
   otlp: OtlpConfig.prefault({}).describe('The export of spans and metrics by OTLP over HTTP.'),
 });
 

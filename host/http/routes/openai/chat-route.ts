@@ -14,7 +14,7 @@ import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
 import { sendEvents } from './event-stream.ts';
-import { readFiles } from './file-input.ts';
+import { readFiles } from './files/file-input.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/chat/completions`. */

@@ -3,17 +3,17 @@ import type { HttpAppOptions } from '../../options.ts';
 import { HttpError } from '../../response/error-body.ts';
 import { messageRoutes } from '../anthropic/message-routes.ts';
 import { audioRoutes } from './audio/audio-routes.ts';
-import { batchesRoutes } from './batches-routes.ts';
+import { batchesRoutes } from './files/batches-routes.ts';
 import { chatRoute } from './chat-route.ts';
 import { completionsRoute } from './completions-route.ts';
-import { filesRoutes } from './files-routes.ts';
+import { filesRoutes } from './files/files-routes.ts';
 import { modelRoutes } from './models-route.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 import { originalChatRoute } from './original-chat-route.ts';
 import { responsesRoute } from './responses-route.ts';
 import { storedResponsesRoutes } from './stored-responses-routes.ts';
 import { tokenRoutes } from './token-routes.ts';
-import { uploadsRoutes } from './uploads-routes.ts';
+import { uploadsRoutes } from './files/uploads-routes.ts';
 import { vectorRoutes } from './vector-routes.ts';
 
 /** Adds the routes below `/v1`, of OpenAI's API and of Anthropic's, or routes that say that they are off. */

@@ -31,7 +31,7 @@ import { sendStoredEvents } from './background-events.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
 import { type EventFormat, namedEvent, sendEvents } from './event-stream.ts';
-import { readFiles } from './file-input.ts';
+import { readFiles } from './files/file-input.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */

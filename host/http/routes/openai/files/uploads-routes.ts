@@ -1,6 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import type { UserUploads } from '../../../files/index.ts';
+import type { UserUploads } from '../../../../files/index.ts';
 import {
   COMPLETE_FIELDS,
   fileName,
@@ -9,12 +9,12 @@ import {
   requireUpload,
   UPLOAD_FIELDS,
   uploadObject,
-} from '../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../openapi/index.ts';
-import { callerOf } from '../../guards/caller.ts';
-import { serveRoute } from '../serve-route.ts';
-import { formRequests } from './form-request.ts';
-import { type OpenAiHttpOptions, readJsonRequest } from './openai-request.ts';
+} from '../../../../openai/index.ts';
+import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
+import { callerOf } from '../../../guards/caller.ts';
+import { serveRoute } from '../../serve-route.ts';
+import { formRequests } from '../form-request.ts';
+import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 
 /** Adds the routes of files of the caller that come in parts. */
 export function uploadsRoutes(router: Router, options: OpenAiHttpOptions): void {

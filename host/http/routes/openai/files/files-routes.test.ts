@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import OpenAI, { APIError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
-import type { AanaApp } from '../../../index.ts';
+import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
+import { failureOf } from '../../../../test/helpers/failure.ts';
+import type { AanaApp } from '../../../../index.ts';
 
 const Files = suite('files with the official client');
 let folder: string;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import OpenAI, { APIError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import type { AanaApp } from '../../../index.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
+import type { AanaApp } from '../../../../index.ts';
+import { failureOf } from '../../../../test/helpers/failure.ts';
 
 const Parts = suite('uploads with the official client');
 const folder = makeFolder();

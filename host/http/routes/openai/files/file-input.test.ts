@@ -2,10 +2,10 @@
 import OpenAI, { APIError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../engines/fixtures/real-models.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
-import { skip } from '../../../test/skip.ts';
-import { type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
+import { cannotRun } from '../../../../engines/fixtures/real-models.ts';
+import { failureOf } from '../../../../test/helpers/failure.ts';
+import { skip } from '../../../../test/skip.ts';
+import { type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
 
 const Files = suite('stored files in dialogs');
 const TEXT = '{"name": "Ada", "town": "Zürich"}';

@@ -1,7 +1,7 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
-import { allowedDeployments } from '../../../access/index.ts';
-import type { UserBatches } from '../../../batches/index.ts';
+import { allowedDeployments } from '../../../../access/index.ts';
+import type { UserBatches } from '../../../../batches/index.ts';
 import {
   BATCH_FIELDS,
   batchObject,
@@ -10,13 +10,13 @@ import {
   listPage,
   requireBatch,
   requireFile,
-} from '../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../openapi/index.ts';
-import { callerOf } from '../../guards/caller.ts';
-import { refusalToRun } from '../../guards/run-rights.ts';
-import { traceparentOf } from '../../request/request-context.ts';
-import { serveRoute } from '../serve-route.ts';
-import { type OpenAiHttpOptions, readJsonRequest } from './openai-request.ts';
+} from '../../../../openai/index.ts';
+import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
+import { callerOf } from '../../../guards/caller.ts';
+import { refusalToRun } from '../../../guards/run-rights.ts';
+import { traceparentOf } from '../../../request/request-context.ts';
+import { serveRoute } from '../../serve-route.ts';
+import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 
 /** Adds the routes of the batches of the caller. */
 export function batchesRoutes(router: Router, options: OpenAiHttpOptions): void {

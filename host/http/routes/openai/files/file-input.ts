@@ -1,10 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import type { Context } from 'koa';
-import { AccessError, allowsPath } from '../../../access/index.ts';
-import { type FilePart, invalidValue, requireFile, textOfFile } from '../../../openai/index.ts';
-import { callerOf } from '../../guards/caller.ts';
-import { tooLarge } from '../../request/too-large.ts';
-import type { OpenAiHttpOptions } from './openai-request.ts';
+import { AccessError, allowsPath } from '../../../../access/index.ts';
+import { type FilePart, invalidValue, requireFile, textOfFile } from '../../../../openai/index.ts';
+import { callerOf } from '../../../guards/caller.ts';
+import { tooLarge } from '../../../request/too-large.ts';
+import type { OpenAiHttpOptions } from '../openai-request.ts';
 
 /**
  * Writes the texts of stored files to their places in a dialog. Throws errors that name the part for a file that the
