@@ -104,7 +104,8 @@ void TestThreads() {
   Test("the events of requests are the same with several threads as with one, and have the same order", [] {
     const auto expected = TextWith(1, ManyRequests());
     Expect(fake::NThreads() == 1, "one thread was asked for");
-    for (int round = 0; round < 20; round++) ExpectSame(TextWith(4, ManyRequests()), expected);
+    // While other programs keep the processors busy, the first thread can do all of a round.
+    for (int round = 0; round < 20 || (round < 2000 && fake::NThreads() == 1); round++) ExpectSame(TextWith(4, ManyRequests()), expected);
     Expect(fake::NThreads() > 1, "no other thread was used");
   });
   Test("a sequence for which no token can be chosen ends alone", [] {
