@@ -77,6 +77,7 @@ const printed = (output: string, expected: RegExp): void => assert.ok(expected.t
 const OUTPUTS: Readonly<Record<string, RegExp>> = {
   'hello.mjs': /^\S/,
   'hello.py': /^\S/,
+  'background.mjs': /^(completed|incomplete) \S/,
   'batch.mjs': /^rivers \S[^]*\nlakes \S/,
   'chat.mjs': /^\S[^]* \d+\n\S/,
   'chat.py': /^\S[^]* \d+\n\S/,
