@@ -10,7 +10,6 @@ import {
   retryableNames,
 } from './app-options.ts';
 import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
-import { observeApplication, watchLoad } from './metrics/observe-application.ts';
 import { ConfigurationChanges } from './changes/configuration-changes.ts';
 import { AppConnection } from './attach/connection.ts';
 import { controlledApplication } from './attach/control.ts';
@@ -18,10 +17,9 @@ import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
 import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
-import { exportMetrics } from './ports/metric-export.ts';
+import { AppTelemetry } from './ports/app-telemetry.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
 import { modelOperations } from './ports/model-operations.ts';
-import { tracingFrom } from './ports/tracing.ts';
 import { Lifecycle } from './start/lifecycle.ts';
 import { runBlocking } from './start/run-blocking.ts';
 import { Services } from './services.ts';
@@ -31,8 +29,6 @@ import type { RunningApplication } from '../control/client/index.ts';
 import { childEnvironment, type Config, describeConfig, loadConfig } from '../config/index.ts';
 import type { HeldAudio } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
-import { noTelemetry, withSpans } from '../core/telemetry.ts';
-import { type Format, Metrics, metricsText } from '../telemetry/index.ts';
 import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
 import { inArea, LogLevels } from '../core/log/log-levels.ts';
 import { LogRing } from '../core/log/log-ring.ts';
@@ -106,6 +102,12 @@ export class AanaApp implements AsyncDisposable {
     this.#log = inArea(everyArea, 'application');
     this.#migrate = options.migration_func;
     const progress = options.progress ?? process.stderr;
+    const telemetry = new AppTelemetry({
+      name: this.name,
+      config: config.telemetry,
+      own: options.telemetry,
+      log: everyArea,
+    });
     this.#lifecycle = new Lifecycle({
       log: this.#log,
       progress,
@@ -118,49 +120,38 @@ export class AanaApp implements AsyncDisposable {
         ])),
       close: async (graceMs) => {
         await this.#services.close(graceMs);
-        await Promise.all([tracing?.close(), endExport?.()]);
-        stopMeasuring?.();
-        load?.stop();
+        await telemetry.close();
       },
       end: async () => {
         await this.#connection.end();
         await flushLogs(LOG_FLUSH_MS);
       },
     });
-    const metrics = config.telemetry.metrics && !options.telemetry ? new Metrics() : undefined;
-    const reports = options.telemetry ?? metrics ?? noTelemetry;
-    const tracing = options.telemetry
-      ? undefined
-      : tracingFrom(config.telemetry, { name: this.name, telemetry: reports, log: inArea(everyArea, 'telemetry') });
-    const telemetry = tracing ? withSpans(reports, tracing.span) : reports;
     this.#services = new Services({
       config,
       log: everyArea,
       definitions: options.definitions,
       migrations: options.migrations,
       retryable: retryableNames(options),
-      telemetry,
+      telemetry: telemetry.port,
       signal: this.#lifecycle.signal,
     });
-    const stopMeasuring = metrics && observeApplication(metrics, this.#services.deployments);
-    const load = metrics && watchLoad(metrics);
-    const asText = metrics && ((format: Format) => metricsText(metrics.read(), { 'service.name': this.name }, format));
+    telemetry.observe(this.#services.deployments);
+    const { traces, load, metricsText } = telemetry;
     const changes = new ConfigurationChanges({
       config,
       services: this.#services,
       isDeployed: () => this.#lifecycle.phase === 'deployed',
       log: this.#log,
     });
-    const endExport =
-      metrics && exportMetrics(config.telemetry, { name: this.name, metrics, log: inArea(everyArea, 'telemetry') });
     const application = controlledApplication({
       app: this,
       deployments: this.#services.deployments,
       changes,
       logs,
       logLevels,
-      traces: tracing?.kept,
-      metrics: asText && (() => asText('prometheus')),
+      traces,
+      metrics: metricsText && (() => metricsText('prometheus')),
       env: childEnvironment(config),
     });
     this.#face = httpFace({
@@ -172,15 +163,15 @@ export class AanaApp implements AsyncDisposable {
       isReady: () => this.#lifecycle.phase === 'deployed' && this.#services.deployments.canServe,
       isDeployed: () => this.#lifecycle.hasStarted,
       log: inArea(everyArea, 'http'),
-      telemetry,
+      telemetry: telemetry.port,
       operations: {
         application,
         configuration: () => describeConfig(changes.current),
         load,
         models: modelOperations(this.#services),
       },
-      traces: tracing?.kept,
-      metrics: asText,
+      traces,
+      metrics: metricsText,
     });
     this.#callback = this.#face.callback();
     this.#connection = new AppConnection({

@@ -100,8 +100,9 @@ export class ConfigurationChanges {
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         events.push({ deployment: name, state: 'failed', text: reason });
-        await this.#undo(done, events);
-        events.push({ deployment: null, state: 'rolled-back', text: `nothing was changed: ${name}: ${reason}` });
+        const isBack = await this.#undo(done, events);
+        const what = isBack ? 'nothing was changed' : 'not everything could be taken back';
+        events.push({ deployment: null, state: 'rolled-back', text: `${what}: ${name}: ${reason}` });
         log.error('configuration not applied', { deployment: name, reason });
         return;
       }
@@ -135,20 +136,23 @@ export class ConfigurationChanges {
     }
   }
 
-  /** Takes changes back, the last one first. A failure is logged, and the others are taken back. */
-  async #undo(done: readonly DeploymentChange[], events: Events): Promise<void> {
+  /** Takes changes back, the last one first. A failure is logged, and the others are taken back. Returns whether all were. */
+  async #undo(done: readonly DeploymentChange[], events: Events): Promise<boolean> {
     const { log } = this.#options;
+    let isBack = true;
     for (const change of done.toReversed()) {
       const { name } = change;
       try {
         await this.#make(opposite(change), () => {});
         events.push({ deployment: name, state: 'undone', text: '' });
       } catch (error) {
+        isBack = false;
         const reason = error instanceof Error ? error.message : String(error);
         events.push({ deployment: name, state: 'failed', text: `it could not be taken back: ${reason}` });
         log.error('change of the configuration not taken back', { deployment: name, reason });
       }
     }
+    return isBack;
   }
 }
 

@@ -76,9 +76,9 @@ export function planText({ changes, refused, unchanged }: ChangePlan): string {
       `${SIGNS[kind]} ${deployment} ${WAYS[how]}${keys.length === 0 ? '' : `: ${keys.join(', ')}`}\n`,
   );
   const no = refused.map(({ key, reason }) => `! ${key}: ${reason}\n`);
-  const rest = `${unchanged} ${unchanged === 1 ? 'deployment stays' : 'deployments stay'} as ${unchanged === 1 ? 'it is' : 'they are'}\n`;
+  const kept = unchanged === 1 ? '1 deployment stays as it is\n' : `${unchanged} deployments stay as they are\n`;
   const end = refused.length > 0 ? 'nothing can be applied because of the lines with "!"\n' : '';
-  return `${lines.join('')}${no.join('')}${changes.length + refused.length === 0 ? 'nothing changes; ' : ''}${rest}${end}`;
+  return `${lines.join('')}${no.join('')}${changes.length + refused.length === 0 ? 'nothing changes\n' : ''}${unchanged === 0 ? '' : kept}${end}`;
 }
 
 /** Asks at the terminal. Throws where there is none. */

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Router } from '@koa/router';
 import { packageRoot } from '../../core/package-root.ts';
 import { remembered } from '../../core/remembered.ts';
-import { type AssetFiles, assetRoutes, escaped, FAILURE_MS, serveHtml } from '../pages/static-page.ts';
+import { type AssetFiles, assetRoutes, escaped, FAILURE_MS, serveHtml, THEME_FILE } from '../pages/static-page.ts';
 
 const SOURCES = join(packageRoot, 'host/http/dashboard/page');
 /** Modules of the page, compiled beside this file. */
@@ -48,6 +48,7 @@ const STYLE = 'text/css; charset=utf-8';
 
 /** The files of the page by their paths. */
 const ASSETS: AssetFiles = {
+  '/assets/theme.css': { type: STYLE, file: THEME_FILE },
   '/assets/page.css': { type: STYLE, file: join(SOURCES, 'page.css') },
   '/assets/uplot.css': { type: STYLE, file: fileOf('uplot', 'dist/uPlot.min.css') },
   ...Object.fromEntries(

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import type { Router } from '@koa/router';
 import { packageRoot } from '../../core/package-root.ts';
 import { remembered } from '../../core/remembered.ts';
-import { type AssetFiles, assetRoutes, escaped, FAILURE_MS, serveHtml } from './static-page.ts';
+import { type AssetFiles, assetRoutes, escaped, FAILURE_MS, serveHtml, THEME_FILE } from './static-page.ts';
 
 const SOURCES = join(packageRoot, 'host/http/pages/chat');
 const SCRIPTS = ['main', 'answer-view', 'api', 'curl', 'dropped-files', 'elements', 'markdown', 'settings'];
 
 /** The files of the page by their paths. */
 const ASSETS: AssetFiles = {
+  '/chat/theme.css': { type: 'text/css; charset=utf-8', file: THEME_FILE },
   '/chat/page.css': { type: 'text/css; charset=utf-8', file: join(SOURCES, 'page.css') },
   ...Object.fromEntries(
     SCRIPTS.map((name) => [

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
+import { packageRoot } from '../../core/package-root.ts';
 import { remembered } from '../../core/remembered.ts';
 
 export interface StaticPage {
@@ -70,6 +72,9 @@ export function asset(type: string, content: Buffer | string): Asset {
 
 /** Time after which a file that could not be read is tried again. */
 export const FAILURE_MS = 1000;
+
+/** The colours of all pages. */
+export const THEME_FILE = join(packageRoot, 'host/http/pages/theme.css');
 
 /** Files of a page by their paths. */
 export type AssetFiles = Readonly<Record<string, { readonly type: string; readonly file: string | URL }>>;

@@ -36,9 +36,9 @@ const LINES: StreamFormat = {
 /** Server-sent events. */
 const EVENTS: StreamFormat = {
   types: ['text/event-stream'],
-  value: (json, n) => serverSentEvent(n, 'message', oneLine(json)),
-  error: (json, n) => serverSentEvent(n, 'error', json),
-  end: (n) => serverSentEvent(n, 'done', '{}'),
+  value: (json, n) => serverSentEvent({ id: n, event: 'message', data: oneLine(json) }),
+  error: (json, n) => serverSentEvent({ id: n, event: 'error', data: json }),
+  end: (n) => serverSentEvent({ id: n, event: 'done', data: '{}' }),
   keepAlive: EVENT_KEEP_ALIVE,
 };
 

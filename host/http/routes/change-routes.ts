@@ -4,8 +4,7 @@ import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { inputReader } from '../request/input-reader.ts';
 import { abortOnClose } from '../request/request-context.ts';
-import { EVENT_KEEP_ALIVE, serverSentEvent } from '../response/server-sent-events.ts';
-import { StreamedAnswer } from '../response/streamed-answer.ts';
+import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
 import type { Operations } from './operation-routes.ts';
 import { serveRoute } from './serve-route.ts';
 
@@ -27,19 +26,10 @@ export function changeRoutes(
     const signal = abortOnClose(ctx);
     const events = application.applyChanges({ content: JSON.stringify(configuration) }, query.plan_id, signal);
     log.info('configuration applied by an admin', { key: callerOf(ctx).keyId });
-    const answer = new StreamedAnswer(ctx, {
-      type: 'text/event-stream',
-      keepAlive: EVENT_KEEP_ALIVE,
+    await sendEvents(ctx, numberedEvents('change', events), {
+      signal,
       keepAliveMs: limits.stream_keep_alive_s * 1000,
+      onFailure: (error) => log.warn('the stream of changes ended', { error }),
     });
-    let id = 0;
-    try {
-      for await (const event of events)
-        await answer.write(serverSentEvent((id += 1), 'change', JSON.stringify(event)), signal);
-    } catch (error) {
-      if (!signal.aborted) log.warn('the stream of changes ended', { error });
-    } finally {
-      answer.end();
-    }
   });
 }

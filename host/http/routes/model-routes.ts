@@ -3,8 +3,7 @@ import { type ModelReport, MODEL_ROUTES, type PullEvent } from '../../openapi/in
 import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { abortOnClose } from '../request/request-context.ts';
-import { EVENT_KEEP_ALIVE, serverSentEvent } from '../response/server-sent-events.ts';
-import { StreamedAnswer } from '../response/streamed-answer.ts';
+import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
 import { serveRoute } from './serve-route.ts';
 
 /** The models of this machine, as admins see and change them. Ids are those of the list, or other names of the same. */
@@ -35,20 +34,11 @@ export function modelRoutes(
     const signal = abortOnClose(ctx);
     const states = await models.pull(id, signal); // a refusal has its own status, so the head waits for it
     log.info('model pulled by an admin', { model: id, key: callerOf(ctx).keyId });
-    const answer = new StreamedAnswer(ctx, {
-      type: 'text/event-stream',
-      keepAlive: EVENT_KEEP_ALIVE,
+    await sendEvents(ctx, numberedEvents('pull', states), {
+      signal,
       keepAliveMs: limits.stream_keep_alive_s * 1000,
+      onFailure: (error) => log.warn('the stream of a pull ended', { model: id, error }),
     });
-    let event = 0;
-    try {
-      for await (const state of states)
-        await answer.write(serverSentEvent((event += 1), 'pull', JSON.stringify(state)), signal);
-    } catch (error) {
-      if (!signal.aborted) log.warn('the stream of a pull ended', { model: id, error });
-    } finally {
-      answer.end();
-    }
   });
   serveRoute(router, MODEL_ROUTES.cancel, async ({ ctx, params: { model_id: id } }) => {
     const cancelled = await models.cancel(id);

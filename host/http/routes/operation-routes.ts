@@ -10,8 +10,7 @@ import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { inputReader } from '../request/input-reader.ts';
 import { abortOnClose } from '../request/request-context.ts';
-import { EVENT_KEEP_ALIVE, serverSentEvent } from '../response/server-sent-events.ts';
-import { StreamedAnswer } from '../response/streamed-answer.ts';
+import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
 import type { ModelOperations } from './model-routes.ts';
 import { serveRoute } from './serve-route.ts';
 
@@ -76,22 +75,17 @@ export function operationRoutes(
   });
   serveRoute(router, OPERATION_ROUTES.watch, async ({ ctx }) => {
     const signal = abortOnClose(ctx);
-    const answer = new StreamedAnswer(ctx, {
-      type: 'text/event-stream',
-      keepAlive: EVENT_KEEP_ALIVE,
-      keepAliveMs: WATCH_INTERVAL_MS * 5,
-    });
-    answer.sendHead();
-    try {
-      for (let id = 1; !signal.aborted; id += 1) {
-        await answer.write(serverSentEvent(id, 'state', JSON.stringify(await state())), signal);
+    const states = async function* (): AsyncGenerator<ApplicationState> {
+      for (;;) {
+        yield await state();
         await delay(WATCH_INTERVAL_MS, signal);
       }
-    } catch (error) {
-      if (!signal.aborted) log.warn('the stream of states ended', { error });
-    } finally {
-      answer.end();
-    }
+    };
+    await sendEvents(ctx, numberedEvents('state', states()), {
+      signal,
+      keepAliveMs: WATCH_INTERVAL_MS * 5,
+      onFailure: (error) => log.warn('the stream of states ended', { error }),
+    });
   });
   serveRoute(router, OPERATION_ROUTES.logs, async ({ ctx, query }) => {
     if (query.deployment !== undefined) application.handle(query.deployment); // throws if it is unknown

@@ -2,14 +2,13 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { type Task, TASK_ROUTES } from '../../openapi/index.ts';
-import type { ListedTask, TaskEvent, TaskQueue, TaskRecord } from '../../tasks/index.ts';
+import type { ListedTask, TaskQueue, TaskRecord } from '../../tasks/index.ts';
 import { callerOf, isOperator, showsInside } from '../guards/caller.ts';
 import { refuseForeignGet } from '../guards/foreign-page.ts';
 import { refusalToRun } from '../guards/run-rights.ts';
 import { abortOnClose } from '../request/request-context.ts';
 import { HttpError } from '../response/error-body.ts';
-import { EVENT_KEEP_ALIVE, serverSentEvent } from '../response/server-sent-events.ts';
-import { StreamedAnswer } from '../response/streamed-answer.ts';
+import { sendEvents } from '../response/server-sent-events.ts';
 import { withDetail } from './refusals.ts';
 import { serveRoute } from './serve-route.ts';
 import { attemptInfo, taskCounts, taskInfo } from './task-answers.ts';
@@ -72,7 +71,12 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
   serveRoute(router, TASK_ROUTES.watch, async ({ ctx, params, query }) => {
     const after = lastEventOf(ctx) ?? query.last_event_id ?? 0;
     const signal = abortOnClose(ctx);
-    await sendEvents(ctx, await withDetail(tasks.watch(params.task_id, userOf(ctx), { after, signal })), signal);
+    // The client continues from its last event, also if the database was away for a while.
+    await sendEvents(ctx, await withDetail(tasks.watch(params.task_id, userOf(ctx), { after, signal })), {
+      signal,
+      keepAliveMs: KEEP_ALIVE_MS,
+      onFailure: () => {},
+    });
   });
 }
 
@@ -87,23 +91,6 @@ function runnablePaths(ctx: Context, registry: EndpointRegistry): readonly strin
     .list()
     .filter((endpoint) => refusalToRun(caller, endpoint.path, endpoint) === undefined)
     .map(({ path }) => path);
-}
-
-/** Sends server-sent events until the task has ended or the client leaves. */
-async function sendEvents(ctx: Context, events: AsyncIterable<TaskEvent>, signal: AbortSignal): Promise<void> {
-  const answer = new StreamedAnswer(ctx, {
-    type: 'text/event-stream',
-    keepAlive: EVENT_KEEP_ALIVE,
-    keepAliveMs: KEEP_ALIVE_MS,
-  });
-  answer.sendHead();
-  try {
-    for await (const { id, event, data } of events) await answer.write(serverSentEvent(id, event, data), signal);
-  } catch {
-    // The client continues from its last event, both if its connection ended and if the database was away for a while.
-  } finally {
-    answer.end();
-  }
 }
 
 function userOf(ctx: Context): string | null {

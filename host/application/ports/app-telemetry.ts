@@ -1,0 +1,67 @@
+import type { Config } from '../../config/index.ts';
+import { inArea } from '../../core/log/log-levels.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import { noTelemetry, type Telemetry, withSpans } from '../../core/telemetry.ts';
+import type { DeploymentManager } from '../../deployments/index.ts';
+import { type Format, type KeptTraces, Metrics, metricsText } from '../../telemetry/index.ts';
+import { observeApplication, watchLoad } from '../metrics/observe-application.ts';
+import { exportMetrics } from './metric-export.ts';
+import { type Tracing, tracingFrom } from './tracing.ts';
+
+export interface AppTelemetryOptions {
+  /** Name of the application. */
+  readonly name: string;
+  readonly config: Config['telemetry'];
+  /** The program's own telemetry, which gets everything in place of the metrics and traces of the host. */
+  readonly own: Telemetry | undefined;
+  /** Without an area. */
+  readonly log: Logger;
+}
+
+/** What an application measures: its metrics, its traces, and where both go. */
+export class AppTelemetry {
+  /** To it the parts of the application report. */
+  readonly port: Telemetry;
+  /** The load of the last minutes. Undefined without metrics. */
+  readonly load: ReturnType<typeof watchLoad> | undefined;
+  readonly #name: string;
+  readonly #metrics: Metrics | undefined;
+  readonly #tracing: Tracing | undefined;
+  readonly #endExport: (() => Promise<void>) | undefined;
+  #stopMeasuring: (() => void) | undefined;
+
+  constructor({ name, config, own, log }: AppTelemetryOptions) {
+    const ofTelemetry = { name, log: inArea(log, 'telemetry') };
+    this.#name = name;
+    const metrics = config.metrics && !own ? new Metrics() : undefined;
+    this.#metrics = metrics;
+    const reports = own ?? metrics ?? noTelemetry;
+    this.#tracing = own ? undefined : tracingFrom(config, { ...ofTelemetry, telemetry: reports });
+    this.port = this.#tracing ? withSpans(reports, this.#tracing.span) : reports;
+    this.load = metrics && watchLoad(metrics);
+    this.#endExport = metrics && exportMetrics(config, { ...ofTelemetry, metrics });
+  }
+
+  /** The last failed and slow requests. Undefined if none are kept. */
+  get traces(): KeptTraces | undefined {
+    return this.#tracing?.kept;
+  }
+
+  /** Returns the metrics for Prometheus or in OpenMetrics. Undefined without metrics. */
+  get metricsText(): ((format: Format) => string) | undefined {
+    const metrics = this.#metrics;
+    return metrics && ((format) => metricsText(metrics.read(), { 'service.name': this.#name }, format));
+  }
+
+  /** Measures the state of deployments from now on. */
+  observe(deployments: DeploymentManager): void {
+    this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments);
+  }
+
+  /** Sends the last spans and metrics. */
+  async close(): Promise<void> {
+    await Promise.all([this.#tracing?.close(), this.#endExport?.()]);
+    this.#stopMeasuring?.();
+    this.load?.stop();
+  }
+}
