@@ -71,8 +71,8 @@ void ExpectPart(const std::string& name, Tenant first, Tenant second) {
   ExpectNear(part, first.weight / (first.weight + second.weight), 0.04, name + ": the part of the first tenant");
 }
 
-// Returns how many requests of the first tenant, who has long prompts and short answers, end for each of the second, who has the opposite, while both always
-// have requests that wait.
+// The first tenant has long prompts and short answers, the second the opposite. Both always have requests that wait. Returns the number of requests of the
+// first that end, divided by that of the second.
 double RequestsForEach(int32_t n_cells) {
   fake::Set({});
   LoadOptions options;
