@@ -43,17 +43,19 @@ function* parts(audio: Buffer, bytes: number): Generator<Buffer> {
   for (let from = 0; from < audio.length; from += bytes) yield audio.subarray(from, from + bytes);
 }
 
-const FORMATS: readonly (readonly [query: string, audio: () => Buffer, bytes: number])[] = [
-  ['', () => shorts(speech), 3200],
-  ['?encoding=pcm_f32le&sample_rate=48000&deployment=asr', () => floats(at(48_000)), 19_200],
-  ['?sample_rate=8000&language=en&task=transcribe', () => shorts(at(8000)), 1_000_000],
+// At 8 kHz the speech lacks the frequencies above 4 kHz. How tiny.en then hears "my fellow Americans" differs between
+// processors, because their kernels round sums in another order.
+const FORMATS: readonly (readonly [query: string, audio: () => Buffer, bytes: number, maxErrors: number])[] = [
+  ['', () => shorts(speech), 3200, 4],
+  ['?encoding=pcm_f32le&sample_rate=48000&deployment=asr', () => floats(at(48_000)), 19_200, 4],
+  ['?sample_rate=8000&language=en&task=transcribe', () => shorts(at(8000)), 1_000_000, 8],
 ];
-for (const [query, audio, bytes] of FORMATS) {
+for (const [query, audio, bytes, maxErrors] of FORMATS) {
   Live(`gives the words of the speech for ${query || 'the default format'}`, async () => {
     const client = await SocketClient.open(url + query);
     const messages = await client.transcribe(...parts(audio(), bytes));
     const text = messages.map((message) => (message.type === 'final' ? String(message.text) : '')).join('');
-    assert.ok(wordErrors(SAMPLE_TEXT, text) <= 4, text);
+    assert.ok(wordErrors(SAMPLE_TEXT, text) <= maxErrors, text);
     const last = messages.findLast(({ type }) => type === 'final');
     assert.ok(last.time_interval.end <= speech.length / 16_000 + 0.1, JSON.stringify(last.time_interval));
     assert.equal(messages.at(-1), { type: 'end' });

@@ -102,7 +102,8 @@ Realtime('transcribes what the client commits, and the next turn with other sett
     client.append(execFileSync(ffmpegPath(), args), 10_000);
     await client.ask({ type: 'input_audio_buffer.commit' }, 'input_audio_buffer.committed');
     const { transcript } = await client.next('conversation.item.input_audio_transcription.completed');
-    assert.ok(wordErrors(SAMPLE_TEXT, transcript) <= 5, transcript);
+    // As in live-route.test.ts: the beginning of speech at 8 kHz is heard differently on different processors.
+    assert.ok(wordErrors(SAMPLE_TEXT, transcript) <= 8, transcript);
   }
   client.close();
 });
