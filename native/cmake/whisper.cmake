@@ -26,6 +26,9 @@ aana_change_whisper("a state allocates its results" "    state->logits.reserve(c
 aana_change_whisper("a state allocates its decoder" "    // decoder allocator\n    {\n" "    // decoder allocator\n    if (false) {\n")
 
 # Matrices, attention to the audio and activations take most of the time. native/src/core/compute computes them where that is faster.
+aana_change_whisper("memory is chosen"
+  "ggml_backend_buffer_type_t buft = select_weight_buft(hparams, meta, op, buft_list);"
+  "ggml_backend_buffer_type_t buft = aana::compute::MemoryFor(meta, select_weight_buft(hparams, meta, op, buft_list));")
 aana_change_whisper("weights were read"
   "    wctx.t_load_us = ggml_time_us() - t_start_us;\n"
   "    for (const auto & [name, tensor] : model.tensors) aana::compute::PackWeights(tensor);

@@ -324,6 +324,7 @@ int main() {
     aana::test::TestDevice();
     aana::test::TestAttentionBlocks();
     aana::test::TestAttentionGraphs();
+    aana::test::TestMemory();
   } else {
     aana::test::Test("this processor has no kernels", [] {});
   }

@@ -6,5 +6,6 @@ namespace aana::test {
 
 void TestAttention(const compute::KernelSet& set);
 void TestAttentionBlocks();
+void TestMemory();
 
 }  // namespace aana::test

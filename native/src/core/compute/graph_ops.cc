@@ -20,6 +20,14 @@ bool IsPacked(const ggml_tensor* weights) { return weights->extra == &packed_mar
 
 bool IsInMainMemory(const ggml_tensor* tensor) { return tensor->buffer && ggml_backend_buffer_is_host(tensor->buffer); }
 
+bool IsOfProcessor(ggml_backend_buffer_type_t memory) {
+  auto* device = ggml_backend_buft_get_device(memory);
+  return ggml_backend_buft_is_host(memory) || (device && ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU);
+}
+
+// Whether the processor computes with these weights. Some of a model's may be in main memory, and others in a layout of ggml's own.
+bool IsForProcessor(const ggml_tensor* weights) { return weights->buffer && IsOfProcessor(ggml_backend_buffer_get_type(weights->buffer)); }
+
 // A part of `n` things, of which each of `n_threads` threads does one.
 struct Part {
   int64_t begin;
@@ -122,11 +130,19 @@ ggml_tensor* Custom(ggml_context* context, ggml_type type, int64_t n_values, int
 
 bool IsMatrix(const ggml_tensor* tensor) { return tensor->ne[2] == 1 && tensor->ne[3] == 1; }
 
+// Whether PackWeights reorders such weights in main memory.
+bool CanPack(const ggml_tensor* weights) {
+  return FastKernels() && weights->type == GGML_TYPE_Q8_0 && IsMatrix(weights) && ggml_is_contiguous(weights) && weights->ne[0] % kBlock == 0;
+}
+
 }  // namespace
 
+ggml_backend_buffer_type_t MemoryFor(const ggml_tensor* weights, ggml_backend_buffer_type_t chosen) {
+  return chosen && CanPack(weights) && IsOfProcessor(chosen) && !ggml_backend_buft_is_host(chosen) ? ggml_backend_cpu_buffer_type() : chosen;
+}
+
 void PackWeights(ggml_tensor* weights) {
-  if (!FastKernels() || weights->type != GGML_TYPE_Q8_0 || !IsMatrix(weights) || !ggml_is_contiguous(weights) || !IsInMainMemory(weights)) return;
-  if (weights->ne[0] % kBlock != 0) return;
+  if (!CanPack(weights) || !IsInMainMemory(weights)) return;
   PackRows(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]));
   weights->extra = &packed_mark;
 }
@@ -145,12 +161,12 @@ ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* r
 }
 
 ggml_tensor* Attention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int n_heads, const ggml_tensor* weights) {
-  if (!FastKernels() || !IsInMainMemory(weights) || q->ne[0] != n_heads * kHead) return nullptr;
+  if (!FastKernels() || !IsForProcessor(weights) || q->ne[0] != n_heads * kHead) return nullptr;
   for (const auto* tensor : {q, k, v}) GGML_ASSERT(tensor->type == GGML_TYPE_F32 && ggml_is_contiguous(tensor) && ggml_are_same_shape(tensor, q) && IsMatrix(tensor));
   return Custom<3>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {q, k, v}, AttendHeads);
 }
 
-bool UsesKernels(int64_t n_values, const ggml_tensor* weights) { return FastKernels() && IsInMainMemory(weights) && n_values == kHead; }
+bool UsesKernels(int64_t n_values, const ggml_tensor* weights) { return FastKernels() && IsForProcessor(weights) && n_values == kHead; }
 
 namespace {
 
@@ -196,7 +212,7 @@ ggml_tensor* CellAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k
 }
 
 ggml_tensor* Gelu(ggml_context* context, ggml_tensor* x, const ggml_tensor* weights) {
-  if (!FastKernels() || !IsInMainMemory(weights) || x->type != GGML_TYPE_F32 || !ggml_is_contiguous(x) || !IsMatrix(x)) return ggml_gelu(context, x);
+  if (!FastKernels() || !IsForProcessor(weights) || x->type != GGML_TYPE_F32 || !ggml_is_contiguous(x) || !IsMatrix(x)) return ggml_gelu(context, x);
   return Custom<1>(context, GGML_TYPE_F32, x->ne[0], x->ne[1], {x}, GeluValues);
 }
 

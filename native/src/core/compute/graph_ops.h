@@ -1,14 +1,19 @@
 #pragma once
 
+#include <ggml-backend.h>
 #include <ggml.h>
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-// Operations for graphs of ggml that the kernels compute, where the weights are in main memory and the processor has the instructions. Elsewhere
-// these functions add ggml's own operations.
+// Operations for graphs of ggml that the kernels compute, where the graph runs on a processor with the instructions. Elsewhere these functions add ggml's
+// own operations.
 namespace aana::compute {
+
+// Returns the memory in which to load weights of this type and shape, for which ggml has chosen `chosen`. ggml keeps weights in a layout of its own where the
+// processor has AMX, for instance, and PackWeights cannot reorder these.
+ggml_backend_buffer_type_t MemoryFor(const ggml_tensor* weights, ggml_backend_buffer_type_t chosen);
 
 // Reorders weights in place, if they are a Q8_0 matrix of a fitting size. After that only MulMat and GetRows can use them. Not thread-safe.
 void PackWeights(ggml_tensor* weights);
