@@ -80,8 +80,11 @@ function firstEntry(facts: unknown): Entry | undefined {
   return Array.isArray(facts) ? (facts as readonly Entry[])[0] : undefined;
 }
 
+/** Returns where the wrong value is. A parameter of the query has its own name, as in OpenAI's API. */
 function placeOf(entry: Entry | undefined): string | null {
-  return Array.isArray(entry?.loc) && entry.loc.length > 0 ? paramOf(entry.loc as (string | number)[]) : null;
+  if (!Array.isArray(entry?.loc) || entry.loc.length === 0) return null;
+  const loc = entry.loc as (string | number)[];
+  return paramOf(loc[0] === 'query' && loc.length === 2 ? loc.slice(1) : loc);
 }
 
 /** Returns what is wrong with an input and where, because the message of a `ValidationError` says neither. */

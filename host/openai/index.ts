@@ -66,6 +66,7 @@ export {
   type ServedModel,
 } from './model-directory.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
+export { BatchesQuery, FilesQuery, InputItemsQuery, RealtimeQuery, ResponseQuery } from './queries.ts';
 export { appendedAudio, type ClientEvent, eventIdOf, readClientEvent } from './realtime/client-events.ts';
 export { identified, type NewServerEvent, RealtimeServerEvent } from './realtime/server-events.ts';
 export {

@@ -6,7 +6,9 @@ import { CHAT_FIELDS } from './chat/chat-fields.ts';
 import { COMPLETION_FIELDS } from './completions/completion-fields.ts';
 import { FILE_FIELDS } from './files/file-fields.ts';
 import type { RequestFields } from './fields.ts';
+import { QUERIES } from './queries.ts';
 import {
+  SESSION_AUDIO_FIELDS,
   SESSION_FIELDS,
   SESSION_INPUT_FIELDS,
   SESSION_TRANSCRIPTION_FIELDS,
@@ -14,7 +16,7 @@ import {
 } from './realtime/session-fields.ts';
 import { INPUT_TOKENS_FIELDS, RESPONSE_FIELDS } from './responses/response-fields.ts';
 import { DETOKENIZE_FIELDS, TOKENIZE_FIELDS } from './tokens/token-fields.ts';
-import { COMPLETE_FIELDS, UPLOAD_FIELDS } from './uploads/upload-fields.ts';
+import { COMPLETE_FIELDS, PART_FIELDS, UPLOAD_FIELDS } from './uploads/upload-fields.ts';
 import { EMBEDDING_FIELDS } from './vectors/embedding-fields.ts';
 import { RERANK_FIELDS } from './vectors/rerank.ts';
 
@@ -22,6 +24,8 @@ import { RERANK_FIELDS } from './vectors/rerank.ts';
 export interface DocumentedRoute {
   readonly route: string;
   readonly fields: RequestFields;
+  /** Another path of the same route. */
+  readonly alias?: string;
 }
 
 /** The routes with parameters, for the documentation. */
@@ -33,18 +37,20 @@ export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/tokenize', fields: TOKENIZE_FIELDS },
   { route: 'POST /v1/detokenize', fields: DETOKENIZE_FIELDS },
   { route: 'POST /v1/embeddings', fields: EMBEDDING_FIELDS },
-  { route: 'POST /v1/rerank', fields: RERANK_FIELDS },
+  { route: 'POST /v1/rerank', fields: RERANK_FIELDS, alias: '/v1/reranking' },
   { route: 'POST /v1/audio/transcriptions', fields: TRANSCRIPTION_FIELDS },
   { route: 'POST /v1/audio/translations', fields: TRANSLATION_FIELDS },
   { route: 'POST /v1/files', fields: FILE_FIELDS },
   { route: 'POST /v1/uploads', fields: UPLOAD_FIELDS },
+  { route: 'POST /v1/uploads/{upload_id}/parts', fields: PART_FIELDS },
   { route: 'POST /v1/uploads/{upload_id}/complete', fields: COMPLETE_FIELDS },
   { route: 'POST /v1/batches', fields: BATCH_FIELDS },
 ];
 
 /** The objects of a realtime session. */
-const SESSION_OBJECTS: readonly DocumentedRoute[] = [
+export const SESSION_OBJECTS: readonly DocumentedRoute[] = [
   { route: 'session', fields: SESSION_FIELDS },
+  { route: 'session.audio', fields: SESSION_AUDIO_FIELDS },
   { route: 'session.audio.input', fields: SESSION_INPUT_FIELDS },
   { route: 'session.audio.input.transcription', fields: SESSION_TRANSCRIPTION_FIELDS },
   { route: 'session.audio.input.turn_detection', fields: TURN_DETECTION_FIELDS },
@@ -239,6 +245,11 @@ A parameter without effect does not change the answer, and the header \`x-aana-i
 
 ${parameterTables(DOCUMENTED_ROUTES)}
 ${parameterTables(SESSION_OBJECTS)}
+## Parameters of queries
+
+A wrong value is refused with 400, and \`param\` names it. Other parameters of a query have no effect, but \`/v1/realtime\` refuses them.
+
+${parameterTables(QUERIES)}
 ## Routes that this server does not have
 
 Requests for other routes of OpenAI's API are answered with 404 and \`unknown_url\`, which clients do not repeat.
@@ -251,10 +262,10 @@ ${ABSENT_ROUTES.map(({ path, what, instead = '' }) => `| \`${path}\` | ${what} |
 
 /** Returns a section for each route with the table of its parameters. */
 export function parameterTables(routes: readonly DocumentedRoute[]): string {
-  return routes.map(({ route, fields }) => section(route, fields)).join('\n');
+  return routes.map(section).join('\n');
 }
 
-function section(route: string, { schema, idle }: RequestFields): string {
+function section({ route, alias, fields: { schema, idle } }: DocumentedRoute): string {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   const rows = [
     ...Object.entries(properties).map(([name, value]) => [
@@ -268,9 +279,10 @@ function section(route: string, { schema, idle }: RequestFields): string {
       why,
     ]),
   ];
+  const also = alias === undefined ? '' : `It is also at \`${alias}\`.\n\n`;
   return `### \`${route}\`
 
-| parameter | state | |
+${also}| parameter | state | |
 | --- | --- | --- |
 ${rows.map((cells) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`).join('\n')}
 `;

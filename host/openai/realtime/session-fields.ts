@@ -22,7 +22,7 @@ export const SESSION_FIELDS = {
 
 /** The member `session.audio`. */
 export const SESSION_AUDIO_FIELDS = {
-  schema: z.object({ input: optional(z.unknown()) }),
+  schema: z.object({ input: optional(z.unknown()).describe('The audio of the client, see below.') }),
   idle: { output: { why: 'a transcription has no audio of the server' } },
 } as const satisfies RequestFields;
 

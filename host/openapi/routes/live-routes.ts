@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RealtimeServerEvent } from '../../openai/index.ts';
+import { RealtimeQuery, RealtimeServerEvent } from '../../openai/index.ts';
 import { LiveResult } from '../../schemas/index.ts';
 import type { RouteDefinition } from './route-definition.ts';
 
@@ -60,17 +60,7 @@ export const REALTIME_ROUTE = {
   path: '/v1/realtime',
   summary: 'A WebSocket for transcription sessions of OpenAI’s realtime API',
   tag: 'openai',
-  query: z.strictObject({
-    intent: z
-      .enum(['transcription'], 'Input should be transcription: this server has no sessions of speech to speech')
-      .optional()
-      .describe('Every session is a transcription.'),
-    model: z
-      .string()
-      .max(1000)
-      .optional()
-      .describe('A deployment of speech to text, an alias, or the id of a model. Default: that of `session.update`.'),
-  }),
+  query: RealtimeQuery,
   answers: {
     101: {
       description:

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import {
+  BatchesQuery,
   Batch,
   BatchList,
   BatchRequest,
@@ -15,8 +16,10 @@ import {
   Detokenized,
   DetokenizeRequest,
   FileList,
+  FilesQuery,
   FileObject,
   FileRequest,
+  InputItemsQuery,
   InputTokens,
   InputTokensRequest,
   ItemList,
@@ -36,6 +39,7 @@ import {
   Ranking,
   RerankRequest,
   ResponseEvent,
+  ResponseQuery,
   ResponseRequest,
   TranscriptionAnswer,
   TranscriptionEvent,
@@ -46,7 +50,6 @@ import {
   UploadRequest,
 } from '../../openai/index.ts';
 import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
-import { choice, searchText } from './values.ts';
 
 const RUN_FAILURES = [401, 403, 404, 429, 500, 503, 504] as const;
 
@@ -124,17 +127,7 @@ export const OPENAI_ROUTES = {
     path: '/v1/responses/{response_id}',
     summary: 'A stored response',
     tag: 'openai',
-    query: z.object({
-      stream: z
-        .boolean()
-        .optional()
-        .describe('Sends the events of a response that was created with `background` and `stream`.'),
-      starting_after: z
-        .int()
-        .min(0)
-        .optional()
-        .describe('With `stream`: the `sequence_number` of the event before the first one. Default: all events.'),
-    }),
+    query: ResponseQuery,
     answers: { 200: { description: 'The response.', schema: ModelResponse, events: ResponseEvent } },
     fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
   },
@@ -162,11 +155,7 @@ export const OPENAI_ROUTES = {
     path: '/v1/responses/{response_id}/input_items',
     summary: 'The items that a stored response was given',
     tag: 'openai',
-    query: z.object({
-      after: z.string().max(256).optional().describe('The id of the last item of the page before.'),
-      limit: z.int().min(1).max(100).default(20),
-      order: choice(['asc', 'desc']).describe('Default: desc, the newest item first.'),
-    }),
+    query: InputItemsQuery,
     answers: answers('A page of items.', ItemList),
     fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
   },
@@ -269,12 +258,7 @@ export const OPENAI_ROUTES = {
     path: '/v1/files',
     summary: 'The stored files',
     tag: 'openai',
-    query: z.object({
-      after: z.string().max(256).optional().describe('The id of the last file of the page before.'),
-      limit: z.int().min(1).max(10_000).default(10_000),
-      order: choice(['asc', 'desc']).describe('Default: desc, the newest file first.'),
-      purpose: searchText('Only files with this purpose.'),
-    }),
+    query: FilesQuery,
     answers: answers('A page of files.', FileList),
     fails: [400, ...STORED_FAILURES],
   },
@@ -366,10 +350,7 @@ export const OPENAI_ROUTES = {
     path: '/v1/batches',
     summary: 'The batches, the newest first',
     tag: 'openai',
-    query: z.object({
-      after: z.string().max(256).optional().describe('The id of the last batch of the page before.'),
-      limit: z.int().min(1).max(100).default(20),
-    }),
+    query: BatchesQuery,
     answers: answers('A page of batches.', BatchList),
     fails: [400, ...STORED_FAILURES],
   },

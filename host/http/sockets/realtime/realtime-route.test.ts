@@ -230,8 +230,8 @@ Realtime('answers wrong events with errors that name the event and the parameter
 
 const insecure = { rejectUnauthorized: false };
 const REFUSED: readonly (readonly [query: string, status: number, param: string, message: RegExp])[] = [
-  ['?intent=translation', 400, 'query.intent', /no sessions of speech to speech/],
-  ['?call_id=rtc_1', 400, 'query.call_id', /Extra inputs/],
+  ['?intent=translation', 400, 'intent', /no sessions of speech to speech/],
+  ['?call_id=rtc_1', 400, 'call_id', /Extra inputs/],
   ['?model=gpt-realtime', 404, 'model', /does not exist: the models are asr, whisper-1/],
   ['?model=tiny', 404, 'model', /cannot do realtime/],
 ];

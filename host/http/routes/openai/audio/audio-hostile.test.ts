@@ -9,6 +9,7 @@ import { skip } from '../../../../test/skip.ts';
 import { connected, exchange, head } from '../../../fixtures/raw-exchange.ts';
 import { eventually } from '../../../fixtures/test-server.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
+import { silence } from '../fixtures/silence.ts';
 
 const Hostile = suite('hostile uploads of audio');
 const PATH = '/v1/audio/transcriptions';
@@ -48,24 +49,6 @@ async function check(response: Response, status: number, param: string | null, m
   const { error } = JSON.parse(text) as { error: { type: string; param: string | null; message: string } };
   assert.equal([error.type, error.param], ['invalid_request_error', param], text);
   assert.match(error.message, message);
-}
-
-/** Returns a WAV file of silence with 16,000 samples for each second. */
-function silence(samples: number): Uint8Array {
-  const bytes = Buffer.alloc(44 + 2 * samples);
-  bytes.write('RIFF');
-  bytes.writeUInt32LE(36 + 2 * samples, 4);
-  bytes.write('WAVEfmt ', 8);
-  bytes.writeUInt32LE(16, 16);
-  bytes.writeUInt16LE(1, 20);
-  bytes.writeUInt16LE(1, 22);
-  bytes.writeUInt32LE(16_000, 24);
-  bytes.writeUInt32LE(32_000, 28);
-  bytes.writeUInt16LE(2, 32);
-  bytes.writeUInt16LE(16, 34);
-  bytes.write('data', 36);
-  bytes.writeUInt32LE(2 * samples, 40);
-  return bytes;
 }
 
 Hostile('forms without one file are refused', async () => {
