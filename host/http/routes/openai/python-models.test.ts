@@ -1,38 +1,20 @@
 // Raw answers of the routes below /v1, checked strictly by the models of OpenAI's package for Python.
-import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun, readWav } from '../../../engines/fixtures/real-models.ts';
 import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from '../../../index.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { testModel } from '../../../test/helpers/models.ts';
-import { pythonPackages } from '../../../test/helpers/installed-packages.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { realtimePcm } from '../../sockets/realtime/fixtures/realtime-client.ts';
 import { SocketClient } from '../../sockets/fixtures/socket-client.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
 import { jsonl, lineOf } from './fixtures/batch-inputs.ts';
+import { type Answers, checkAnswers, openAiEvents, openAiForPython } from './fixtures/python-models.ts';
 
 const Models = suite('answers for OpenAI’s package for Python');
-const VERSION = '3.54.0';
-/** Reads lines of a type's name and a text in JSON. Writes what is wrong with each, or null. */
-const CHECK = `
-import importlib, json, sys
-from pydantic import TypeAdapter
-for line in sys.stdin:
-    name, text = json.loads(line)
-    module, _, kind = name.rpartition(".")
-    adapter = TypeAdapter(getattr(importlib.import_module(module), kind))
-    try:
-        adapter.validate_json(text, strict=True)
-        print("null")
-    except Exception as error:
-        print(json.dumps(str(error)))
-`;
 let at: AudioApp;
 let packages = '';
 let speech: Blob;
@@ -50,26 +32,7 @@ Models.before(async () => {
 });
 Models.after(async () => at?.[Symbol.asyncDispose]());
 
-/** Texts by their type, a name below `openai.types`. */
-type Answers = readonly (readonly [type: string, ...texts: string[]])[];
-
-/** Asserts that each text is valid JSON of its type. */
-async function check(...answers: Answers): Promise<void> {
-  const cases = answers.flatMap(([type, ...texts]) => texts.map((text) => [`openai.types.${type}`, text] as const));
-  const python = spawn('python3', ['-c', CHECK], { env: { ...process.env, PYTHONPATH: join(packages, 'lib') } });
-  python.stdin.end(cases.map((one) => JSON.stringify(one)).join('\n'));
-  const [output, failure] = await Promise.all([text(python.stdout), text(python.stderr)]);
-  const problems = output.trim().split('\n');
-  assert.is(problems.length, cases.length, failure);
-  for (const [n, problem] of problems.entries()) assert.is(problem, 'null', cases[n]?.join(' '));
-}
-
-/** Returns the text of each event of a stream but the last one, which is `[DONE]`. */
-function eventsOf(stream: string): string[] {
-  const events = [...stream.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => data);
-  assert.is(events.pop(), '[DONE]', stream);
-  return events;
-}
+const check = (...answers: Answers): Promise<void> => checkAnswers(packages, ...answers);
 
 const post = async (path: string, body: object): Promise<string> => (await at.post(path, body)).text();
 
@@ -90,13 +53,13 @@ Models('are valid for dialogs and texts', async () => {
     ['chat.ChatCompletion', await post('/v1/chat/completions', { ...DIALOG, ...scores })],
     [
       'chat.ChatCompletionChunk',
-      ...eventsOf(await post('/v1/chat/completions', { ...DIALOG, ...scores, ...streamed, n: 2, temperature: 1 })),
+      ...openAiEvents(await post('/v1/chat/completions', { ...DIALOG, ...scores, ...streamed, n: 2, temperature: 1 })),
     ],
     // With `logprobs` the first token of the prompt has null, as OpenAI answers, which the types do not allow.
     ['Completion', await post('/v1/completions', { ...PROMPT, echo: true, logprobs: null })],
     ['Completion', await post('/v1/completions', PROMPT)],
     // Events before the end have no `finish_reason`, as in OpenAI's streams, which the types do not allow.
-    ['Completion', ...eventsOf(await post('/v1/completions', { ...PROMPT, ...streamed })).slice(-2)],
+    ['Completion', ...openAiEvents(await post('/v1/completions', { ...PROMPT, ...streamed })).slice(-2)],
   );
 });
 
@@ -117,8 +80,8 @@ Models('are valid for audio', async () => {
     ['audio.TranscriptionVerbose', await upload('transcriptions', words)],
     ['audio.TranscriptionVerbose', await upload('transcriptions', { response_format: 'verbose_json' })],
     ['audio.TranscriptionDiarized', await upload('transcriptions', speakers)],
-    ['audio.TranscriptionStreamEvent', ...eventsOf(await upload('transcriptions', stream))],
-    ['audio.TranscriptionStreamEvent', ...eventsOf(await upload('transcriptions', { ...speakers, ...stream }))],
+    ['audio.TranscriptionStreamEvent', ...openAiEvents(await upload('transcriptions', stream))],
+    ['audio.TranscriptionStreamEvent', ...openAiEvents(await upload('transcriptions', { ...speakers, ...stream }))],
   );
 });
 
@@ -210,8 +173,7 @@ Models('are valid for failures', async () => {
   await check(['shared.ErrorObject', ...errors.map((error) => JSON.stringify(error))]);
 });
 
-const installed =
-  cannotRun === undefined ? await pythonPackages(`test-openai-${VERSION}`, `openai==${VERSION}`) : undefined;
+const installed = cannotRun === undefined ? await openAiForPython() : undefined;
 if (installed === undefined) {
   skip('answers for OpenAI’s package for Python', cannotRun ?? 'pip cannot install openai for Python');
 } else {
