@@ -62,7 +62,7 @@ Errors have Anthropic's form, \`{"type": "error", "error": {"type", "message"}, 
 | 403 | \`permission_error\` | the scopes of the key do not allow the path |
 | 404 | \`not_found_error\` | no model has the name, or no route has the path |
 | 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\` |
-| 429 | \`rate_limit_error\` | over a rate limit; \`retry-after\` has the time to wait |
+| 429 | \`rate_limit_error\` | over a rate limit; \`retry-after\` has the time to wait, and \`anthropic-ratelimit-requests-limit\`, \`-remaining\` and \`-reset\` tell the limit of which the least is left |
 | 500 | \`api_error\` | the server failed |
 | 504 | \`timeout_error\` | over \`limits.invocation_timeout_s\` |
 | 529 | \`overloaded_error\` | the server is starting, a queue is full, or a replica was lost; try again later |

@@ -38,6 +38,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     openai: {
       enabled: config.openai.enabled,
       strict: config.openai.strict,
+      needsSubscription: config.openai.active_subscription_required,
       models,
       audioInput: config.openai.audio_input,
       openAudio: async (file, signal) => {

@@ -153,6 +153,11 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'rate_limits.refused_keys', kind: 'json', env: 'AANA_RATE_LIMITS_REFUSED_KEYS' },
   { key: 'openai.enabled', kind: 'boolean', env: 'OPENAI_ENDPOINT_ENABLED' },
   { key: 'openai.strict', kind: 'boolean', env: 'AANA_OPENAI_STRICT' },
+  {
+    key: 'openai.active_subscription_required',
+    kind: 'boolean',
+    env: 'AANA_OPENAI_ACTIVE_SUBSCRIPTION_REQUIRED',
+  },
   { key: 'openai.aliases', kind: 'json', env: 'AANA_OPENAI_ALIASES' },
   { key: 'openai.audio_input.deployment', kind: 'text', env: 'AANA_OPENAI_AUDIO_INPUT_DEPLOYMENT' },
   { key: 'openai.audio_input.max_bytes', kind: 'number', env: 'AANA_OPENAI_AUDIO_INPUT_MAX_BYTES' },

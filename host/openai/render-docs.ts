@@ -107,7 +107,12 @@ Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, 
 | 409 | \`file_in_use\`, \`batch_ended\`, \`upload_ended\` | the file is the input of a batch that runs; the batch cannot be cancelled any more; the upload is completed, cancelled or expired |
 | 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\`, or a file than \`limits.max_file_bytes\` |
 | 429 | \`rate_limit_exceeded\` | over a rate limit; \`retry-after\` has the time to wait |
+| 429 | \`insufficient_quota\` | the subscription of the key is not active, and \`openai.active_subscription_required\` is set; reading and removing what is stored is still allowed |
 | 503, 504 | the name of the error, such as \`deployment_full\` | try again later |
+
+A session of \`/v1/realtime\` has these codes in its event \`error\`, too: \`unsupported_message\` for a binary message, \`invalid_audio\` for half a sample, and \`input_audio_buffer_commit_empty\` for a commit without audio.
+
+Where a [rate limit](security.md#rate-limits) counts, answers have \`x-ratelimit-limit-requests\`, \`x-ratelimit-remaining-requests\` and \`x-ratelimit-reset-requests\` (\`60s\`) for the limit of which the least is left. Tokens are not limited.
 
 An error in a stream is the last event, and no \`[DONE]\` follows; a response ends with the event \`response.failed\`. Every answer has \`x-request-id\`, which is in the log, too.
 

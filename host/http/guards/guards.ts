@@ -7,6 +7,7 @@ import { noTelemetry } from '../../core/telemetry.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { rateLimitGuard } from './rate-limit-guard.ts';
 import { securityHeaders } from './security-headers.ts';
+import { subscriptionGuard } from './subscription-guard.ts';
 
 /** A check of incoming requests. It throws to refuse a request, and else calls `next` once. */
 export type Guard = (ctx: Context, next: () => Promise<void>) => Promise<void>;
@@ -25,6 +26,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     registry,
     rateLimits,
     telemetry = noTelemetry,
+    openai,
   } = options;
   const checksHost = listensAt !== undefined || allowedHosts.length > 0;
   return [
@@ -33,6 +35,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     ...(checksHost ? [hostGuard({ allowedHosts, listensAt, hasApiKeys: apiKeys !== undefined })] : []),
     cors(origins),
     ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []),
+    ...(apiKeys && openai?.needsSubscription ? [subscriptionGuard] : []),
     ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry)] : []),
   ];
 }

@@ -5,6 +5,7 @@ import { callerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
+import { isAnthropicPath } from '../routes/anthropic/anthropic-paths.ts';
 import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
 
 /**
@@ -57,6 +58,7 @@ function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void
       .join(', '),
   );
   if (isOpenAiPath(ctx.path)) setOpenAiHeaders(ctx, verdicts);
+  if (isAnthropicPath(ctx.path)) setAnthropicHeaders(ctx, verdicts);
   refuseOverLimit(verdicts, refusals);
 }
 
@@ -80,11 +82,25 @@ function refuseOverLimit(verdicts: ReturnType<RateLimits['take']>, refusals: Cou
   throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
 }
 
+/** Returns the limit of which the least is left. */
+const tightestOf = (verdicts: ReturnType<RateLimits['take']>) =>
+  verdicts.toSorted((a, b) => a.remaining - b.remaining)[0];
+
 /** Sets the headers of OpenAI's API for the limit of which the least is left. */
 function setOpenAiHeaders(ctx: Context, verdicts: ReturnType<RateLimits['take']>): void {
-  const [tightest] = verdicts.toSorted((a, b) => a.remaining - b.remaining);
+  const tightest = tightestOf(verdicts);
   if (!tightest) return;
   ctx.set('x-ratelimit-limit-requests', String(tightest.check.limit.capacity));
   ctx.set('x-ratelimit-remaining-requests', String(tightest.remaining));
   ctx.set('x-ratelimit-reset-requests', `${Math.ceil(tightest.retryAfterS || tightest.resetS)}s`);
+}
+
+/** Sets the headers of Anthropic's API for the limit of which the least is left. Its time is a point in time. */
+function setAnthropicHeaders(ctx: Context, verdicts: ReturnType<RateLimits['take']>): void {
+  const tightest = tightestOf(verdicts);
+  if (!tightest) return;
+  const resetS = Math.ceil(tightest.retryAfterS || tightest.resetS);
+  ctx.set('anthropic-ratelimit-requests-limit', String(tightest.check.limit.capacity));
+  ctx.set('anthropic-ratelimit-requests-remaining', String(tightest.remaining));
+  ctx.set('anthropic-ratelimit-requests-reset', `${new Date(Date.now() + resetS * 1000).toISOString().slice(0, 19)}Z`);
 }

@@ -22,7 +22,11 @@ export function refusalToRun(
   }
   if (endpoint?.adminRequired === true && !isAdmin)
     return new AccessError('AdminOnlyAccess', 'denied', `${path} is only for admins: it needs an API key of an admin`);
-  if (endpoint?.activeSubscriptionRequired === true && !hasSubscription)
-    return new AccessError('InactiveSubscription', 'denied', `${path} needs an active subscription`);
+  if (endpoint?.activeSubscriptionRequired === true && !hasSubscription) return subscriptionNeeded(path);
   return undefined;
+}
+
+/** Returns the error for a path that needs an active subscription. */
+export function subscriptionNeeded(path: string): AccessError {
+  return new AccessError('InactiveSubscription', 'denied', `${path} needs an active subscription`);
 }

@@ -15,6 +15,12 @@ export const OpenAiConfig = z.strictObject({
     .describe(
       'Whether a parameter that has no effect here is refused. Otherwise the header `x-aana-ignored-parameters` names it.',
     ),
+  active_subscription_required: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether requests below `/v1` and at `/chat/completions` that compute or store something need an API key whose subscription is active. Others are refused with 429 and `insufficient_quota`.',
+    ),
   aliases: z
     .record(z.string().min(1).max(255), z.string().min(1).max(255))
     .default({})

@@ -38,9 +38,13 @@ Guards('a key of ours is the key of the client, or its token; its scopes hold', 
 
 Guards('a limit has the exception of Anthropic, and strict servers refuse parameters by name', async () => {
   await using at = await startOpenAiApp({
-    config: { rate_limits: { default: { capacity: 2, interval_seconds: 3600 } }, openai: { strict: true } },
+    config: { rate_limits: { default: { capacity: 3, interval_seconds: 3600 } }, openai: { strict: true } },
   });
   const client = clientOf(at);
+  const { headers } = await fetch(`${at.url}/v1/messages/count_tokens`, { method: 'POST' });
+  const limit = (name: string): string | null => headers.get(`anthropic-ratelimit-requests-${name}`);
+  assert.equal([limit('limit'), limit('remaining')], ['3', '2']);
+  assert.ok(Date.parse(limit('reset')!) > Date.now());
   const strict = await failure(client.messages.create({ ...HELLO, inference_geo: 'eu' }), BadRequestError);
   assert.match(strict.message, /inference_geo/);
   assert.is((await client.messages.create({ ...HELLO, metadata: { user_id: 'me' } })).content.length, 1);

@@ -429,6 +429,24 @@ Chat('the root has the contract of the original, with which the official client 
   assert.equal([error, entries[0].type, entries[0].loc], ['ValidationError', 'extra_forbidden', ['n']]);
 });
 
+Chat('the beginning of a dialog that was computed before is told as cached', async () => {
+  const request = { model: 'smol', messages: [...CAPITAL], temperature: 0, max_tokens: 2 };
+  const first = await client.chat.completions.create(request);
+  const second = await client.chat.completions.create(request);
+  const cached = second.usage!.prompt_tokens_details!.cached_tokens!;
+  assert.ok(cached > 0 && cached < second.usage!.prompt_tokens, `${cached} of ${second.usage!.prompt_tokens}`);
+  assert.is(second.usage!.prompt_tokens, first.usage!.prompt_tokens);
+  assert.is(second.choices[0]!.message.content, first.choices[0]!.message.content);
+  let streamed: number | undefined;
+  const stream = await client.chat.completions.create({
+    ...request,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  for await (const { usage } of stream) streamed = usage?.prompt_tokens_details?.cached_tokens;
+  assert.ok(streamed! > 0);
+});
+
 Chat('models are listed with their states and what they can do', async () => {
   const ids: string[] = [];
   for await (const model of client.models.list()) ids.push(model.id);

@@ -120,6 +120,64 @@ Guards('a limit has the headers and the exception of OpenAI', async () => {
   assert.ok(Number(limited.headers!.get('retry-after')) > 0);
 });
 
+Guards('users without an active subscription have no quota where it is required', async () => {
+  await using at = await startOpenAiApp({
+    config: { api_service: { enabled: true }, openai: { active_subscription_required: true } },
+  });
+  const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
+  const client = withKey(at, apiKey);
+  const stored = await client.responses.create({ model: 'tiny', input: 'Once', max_output_tokens: 1 });
+  await at.app.apiKeys!.setSubscription('ann', false);
+  for (const path of ['chat/completions', 'completions', 'embeddings', 'responses', 'Chat/Completions/'])
+    await failure(client.post(`/${path}`, { body: HELLO }), RateLimitError);
+  const error = await failure(client.chat.completions.create(HELLO), RateLimitError);
+  assert.equal([error.status, error.code, error.type], [429, 'insufficient_quota', 'insufficient_quota']);
+  assert.match(error.message, /\/v1\/chat\/completions needs an active subscription$/);
+  const headers = { authorization: `Bearer ${apiKey}` };
+  assert.is((await at.post('/chat/completions', HELLO, headers)).status, 403);
+  assert.is((await at.post('/v1/messages', HELLO, headers)).status, 403);
+  assert.is((await fetch(`${at.url}/v1/realtime`, { headers })).status, 426, 'it asks for no socket');
+  assert.is((await client.models.list()).data.length, 1);
+  assert.is((await client.responses.retrieve(stored.id)).id, stored.id);
+  await client.responses.delete(stored.id);
+  await at.app.apiKeys!.setSubscription('ann', true);
+  assert.is((await client.chat.completions.create(HELLO)).choices.length, 1);
+});
+
+Guards('users take turns in the queue of a model', async () => {
+  await using at = await startOpenAiApp({
+    config: { api_service: { enabled: true }, limits: { stream_keep_alive_s: 0.05 } },
+    prepare: registerEndless,
+  });
+  const keyOf = async (user_id: string): Promise<string> => (await at.app.apiKeys!.create({ user_id })).apiKey;
+  const [ann, bob] = [await keyOf('ann'), await keyOf('bob')];
+  const request = { ...HELLO, model: 'endless' };
+  // It takes the only place of the engine.
+  const running = await withKey(at, ann).chat.completions.create({ ...request, ...ENDLESS, stream: true });
+  await running[Symbol.asyncIterator]().next();
+  const ends: string[] = [];
+  const works: (() => Promise<void>)[] = [];
+  for (const [name, key] of [
+    ['ann 1', ann],
+    ['ann 2', ann],
+    ['ann 3', ann],
+    ['bob 1', bob],
+  ] as const) {
+    const headers = { authorization: `Bearer ${key}` };
+    // The answer has a status as soon as the request waits.
+    const waiting = await at.post('/v1/chat/completions', { ...request, stream: true }, headers);
+    assert.is(waiting.status, 200);
+    works.push(async () => {
+      const text = await waiting.text();
+      assert.ok(text.endsWith('data: [DONE]\n\n'), text);
+      ends.push(name);
+    });
+  }
+  running.controller.abort();
+  await Promise.all(works.map((work) => work()));
+  assert.ok(ends.indexOf('bob 1') < ends.indexOf('ann 3'), ends.join(', '));
+});
+
 Guards('strict servers refuse parameters without effect by name', async () => {
   await using at = await startOpenAiApp({ config: { openai: { strict: true } } });
   const refused: [more: object, param: string][] = [

@@ -11,6 +11,8 @@ export interface OpenAiRoutesOptions {
   readonly enabled: boolean;
   /** Whether a parameter without effect is refused. Otherwise a header of the answer names it. */
   readonly strict: boolean;
+  /** Whether requests that compute or store something need an API key with an active subscription. Default: false. */
+  readonly needsSubscription?: boolean;
   readonly models: ModelDirectory;
   /** Audio in dialogs: the deployment that transcribes it, null for none, and the most bytes in one request. */
   readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
