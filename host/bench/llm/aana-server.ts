@@ -12,6 +12,9 @@ const { modelPath, slots, contextTokens, threads, modelKwargs } = JSON.parse(
   process.env['BENCH_LLM'] ?? '{}',
 ) as Options;
 
+/** The replica reports its metrics with each health check. */
+const REPORT_PERIOD_S = 0.5;
+
 const config = loadConfig({
   cwd: '/',
   base: { log: { level: 'error' }, task_queue: { enabled: false }, limits: { invocation_timeout_s: 3600 } },
@@ -21,6 +24,7 @@ app.registerDeployment(
   'model',
   LlamaTextGenerationDeployment.options({
     max_queued_requests: 1000,
+    health_check_period_s: REPORT_PERIOD_S,
     user_config: {
       model_id: modelPath,
       model_kwargs: { n_threads: threads, n_ctx: contextTokens, n_seq_max: slots, ...modelKwargs },
@@ -36,7 +40,12 @@ const input = z.object({
 });
 app.registerEndpoint({
   ...{ name: 'completion', path: '/completion', summary: 'Completes a text', input },
-  output: z.object({ text: z.string(), tokens_predicted: z.int().optional(), tokens: z.array(z.unknown()).optional() }),
+  output: z.object({
+    text: z.string(),
+    tokens_predicted: z.int().optional(),
+    tokens_evaluated: z.int().optional(),
+    tokens: z.array(z.unknown()).optional(),
+  }),
   async *run({ prompt, n_predict, ignore_eos, margins, json_schema }, context) {
     const sampling_params = {
       max_tokens: n_predict,
@@ -54,7 +63,8 @@ app.registerEndpoint({
       return [{ text, ...(tokens && { tokens }) }];
     });
     const details = yield* pieces;
-    yield { text: '', tokens_predicted: details?.usage.completion_tokens };
+    const { completion_tokens: predicted, prompt_tokens: evaluated } = details?.usage ?? {};
+    yield { text: '', tokens_predicted: predicted, tokens_evaluated: evaluated };
   },
 });
 await app.connect({ port: 0, show_logs: false });

@@ -7,6 +7,7 @@ interface Piece {
   readonly content?: string;
   readonly text?: string;
   readonly tokens_predicted?: number;
+  readonly tokens_evaluated?: number;
   readonly tokens?: Completion['tokens'];
 }
 
@@ -24,6 +25,7 @@ export async function complete(
   let pieces = 0;
   let firstMs = Number.NaN;
   let completionTokens = Number.NaN;
+  let promptTokens = Number.NaN;
   const response = await post(port, body);
   const tokens: Completion['tokens'][number][] = [];
   let rest = '';
@@ -35,6 +37,7 @@ export async function complete(
       if (!line.startsWith('data:')) continue;
       const piece = JSON.parse(line.slice(5)) as Piece;
       completionTokens = piece.tokens_predicted ?? completionTokens;
+      promptTokens = piece.tokens_evaluated ?? promptTokens;
       if (body.margins) tokens.push(...(piece.tokens ?? []));
       const more = piece.content ?? piece.text ?? '';
       if (more === '') continue;
@@ -43,11 +46,11 @@ export async function complete(
       text += more;
       if (onPiece(pieces)) continue;
       response.destroy();
-      return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, tokens };
+      return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, promptTokens, tokens };
     }
   }
   if (pieces === 0) throw new Error(`the answer has no text: ${rest.slice(0, 200)}`);
-  return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, tokens };
+  return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, promptTokens, tokens };
 }
 
 function post(port: number, body: CompletionRequest): Promise<IncomingMessage> {

@@ -47,17 +47,18 @@ const server = createServer(async (request, response) => {
   let body = '';
   for await (const part of request.setEncoding('utf8')) body += part;
   const { prompt, n_predict: most } = JSON.parse(body) as CompletionRequest;
+  const tokens = model.tokenize(prompt, true);
   const sequence = await borrow();
   try {
     await sequence.clearHistory();
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     let count = 0;
     const options = { temperature: 0, yieldEogToken: true };
-    for await (const token of sequence.evaluate(model.tokenize(prompt, true), options)) {
+    for await (const token of sequence.evaluate(tokens, options)) {
       count += 1;
       const content = model.detokenize([token]);
       response.write(
-        `data: ${JSON.stringify({ content: content === '' ? ' ' : content, tokens_predicted: count })}\n\n`,
+        `data: ${JSON.stringify({ content: content === '' ? ' ' : content, tokens_predicted: count, tokens_evaluated: tokens.length })}\n\n`,
       );
       if (count === most || response.destroyed) break;
     }

@@ -3,6 +3,26 @@ import { textOf } from './prompts.ts';
 import type { Completion, CompletionRequest } from './protocol.ts';
 import type { ServerProcess } from '../server-process.ts';
 
+/** The comparison of greedy texts of two servers. */
+export interface Parity {
+  readonly verdict: 'pass' | 'fail';
+  readonly equal: number;
+  readonly different: readonly Divergence[];
+}
+
+/**
+ * Returns the verdict on our greedy texts beside the other server's. They may differ only where our two likeliest tokens
+ * differ by less than the margin.
+ */
+export function judged(ours: readonly Completion[], theirs: readonly Completion[], margin: number): Parity {
+  const different = ours.flatMap((one, prompt) => {
+    const two = theirs[prompt];
+    return two && one.text === two.text ? [] : [divergence(prompt, one, two?.text ?? '')];
+  });
+  const passes = different.every((one) => one.margin < margin);
+  return { verdict: passes ? 'pass' : 'fail', equal: ours.length - different.length, different };
+}
+
 const TOKENS = 48;
 const TOPICS = [
   'The lighthouse',
@@ -25,23 +45,13 @@ export interface Divergence {
   readonly margin: number;
 }
 
-/** Returns where greedy texts of `count` prompts differ from the other server's, `atOnce` requests at a time. */
-export async function divergences(
-  ours: ServerProcess,
-  other: ServerProcess,
-  count: number,
-  atOnce: number,
-): Promise<Divergence[]> {
+/** Returns the greedy texts of `count` prompts, `atOnce` requests at a time. */
+export function greedyTexts(subject: ServerProcess, count: number, atOnce: number): Promise<Completion[]> {
   const requests = Array.from({ length: count }, (_, index) => ({
     prompt: `${TOPICS[index % TOPICS.length]} ${textOf(5 + ((index * 7) % 60), index)}`,
     n_predict: TOKENS,
   }));
-  const mine = await inGroups(ours, requests, atOnce);
-  const theirs = await inGroups(other, requests, 1);
-  return requests.flatMap((_, prompt) => {
-    const [one, two] = [mine[prompt], theirs[prompt]];
-    return one && two && one.text !== two.text ? [divergence(prompt, one, two)] : [];
-  });
+  return inGroups(subject, requests, atOnce);
 }
 
 async function inGroups(
@@ -57,10 +67,10 @@ async function inGroups(
   return answers;
 }
 
-function divergence(prompt: number, one: Completion, two: Completion): Divergence {
-  const [mine, theirs] = [one, two].map(({ text }) => Buffer.from(text));
+function divergence(prompt: number, one: Completion, other: string): Divergence {
+  const [mine, theirs] = [Buffer.from(one.text), Buffer.from(other)];
   let same = 0;
-  while (mine?.[same] !== undefined && mine[same] === theirs?.[same]) same += 1;
+  while (mine[same] !== undefined && mine[same] === theirs[same]) same += 1;
   let bytes = 0;
   const token = one.tokens.findIndex(({ text }) => (bytes += text.length) > same);
   return { prompt, token, margin: one.tokens[token]?.margin ?? Number.NaN };

@@ -17,6 +17,8 @@ export interface Completion {
   readonly ms: number;
   /** As the server reports it; NaN where it does not. */
   readonly completionTokens: number;
+  /** Tokens of the prompt, as the server reports them; NaN where it does not. */
+  readonly promptTokens: number;
   /** The tokens, if the request asks for margins. */
   readonly tokens: readonly { readonly text: string; readonly margin: number }[];
 }

@@ -1,17 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figures } from '../paired-rounds.ts';
-import { median } from '../report.ts';
+import { median, quantile } from '../report.ts';
 import { complete } from './completions.ts';
 import { Numbers, textOf } from './prompts.ts';
 import type { Completion } from './protocol.ts';
-import type { ServerProcess } from '../server-process.ts';
-import type { ServerOptions } from './subjects.ts';
+import type { ServerOptions, Subject } from './subjects.ts';
 
 /** A kind of load. `run` is called once in each round; its figures come from one server. */
 export interface Scenario {
   readonly name: string;
   readonly server: Pick<ServerOptions, 'slots' | 'contextTokens'>;
-  run(subject: ServerProcess, round: number): Promise<Figures>;
+  /** Whether only the number of tokens per second of whole answers counts. */
+  readonly isThroughput?: true;
+  /** Shape of the same work for llama-batched-bench, beside which the scenario runs. */
+  readonly batch?: BatchShape;
+  run(subject: Subject, round: number, size: number): Promise<Figures>;
+}
+
+/** So many answers, computed together. */
+export interface BatchShape {
+  readonly answers: number;
+  readonly promptWords: number;
+  readonly answerTokens: number;
 }
 
 const NUMBERS_AT_ONCE = [1, 8, 32] as const;
@@ -22,12 +32,16 @@ const STAGGER_MS = 40;
 const throughput = (inFlight: number): Scenario => ({
   name: `${inFlight} at a time`,
   server: { slots: inFlight, contextTokens: 512 },
-  async run(subject, round) {
+  isThroughput: true,
+  async run(subject, round, size) {
     const numbers = new Numbers(round);
-    const jobs = Array.from({ length: Math.max(6, 2 * inFlight) }, (_, index) => ({
-      prompt: textOf(numbers.between(10, 150), 1000 * (round + 1) + index),
-      n_predict: numbers.between(16, 96),
-    }));
+    const jobs = Array.from(
+      { length: Math.max(inFlight, Math.ceil(size * Math.max(6, 2 * inFlight))) },
+      (_, index) => ({
+        prompt: textOf(numbers.between(10, 150), 1000 * (round + 1) + index),
+        n_predict: numbers.between(16, 96),
+      }),
+    );
     const tokens = jobs.reduce((total, { n_predict }) => total + n_predict, 0);
     const answers: Completion[] = [];
     const cpuBefore = await subject.cpuMs();
@@ -41,10 +55,36 @@ const throughput = (inFlight: number): Scenario => ({
       tokensPerSecond: (tokens * 1000) / (performance.now() - startedAt),
       cpuMsPerToken: ((await subject.cpuMs()) - cpuBefore) / tokens,
       firstTextMs: median(answers.map(({ firstMs }) => firstMs)),
+      firstTextP95Ms: quantile(
+        answers.map(({ firstMs }) => firstMs),
+        0.95,
+      ),
       memoryMb: await subject.memoryMb(),
     };
   },
 });
+
+/** As many answers of equal lengths at once as llama-batched-bench computes together. */
+const batchOf = (answers: number): Scenario => {
+  const batch = { answers, promptWords: 40, answerTokens: 24 };
+  return {
+    name: `batch of ${answers}`,
+    server: { slots: answers, contextTokens: 256 },
+    batch,
+    async run(subject, round) {
+      const startedAt = performance.now();
+      await Promise.all(
+        Array.from({ length: answers }, (_, index) =>
+          complete(subject.port, {
+            prompt: textOf(batch.promptWords, 1000 * (round + 1) + index),
+            n_predict: batch.answerTokens,
+          }),
+        ),
+      );
+      return { tokensPerSecond: (answers * batch.answerTokens * 1000) / (performance.now() - startedAt) };
+    },
+  };
+};
 
 const LONG_PROMPT_WORDS = 6300;
 const SHORT_REQUESTS = 7;
@@ -63,10 +103,12 @@ const long: Scenario = {
           return complete(subject.port, shortJob(index));
         }),
       );
+    // What the long request loses is a figure of ours alone, because others need minutes for two long prompts.
+    const isOurs = subject.name === 'aana-host';
     const shortsStartedAt = performance.now();
-    await shorts();
+    if (isOurs) await shorts();
     const shortsAloneMs = performance.now() - shortsStartedAt - 300;
-    const alone = await complete(subject.port, longJob(7_000_000 + 2 * round));
+    const alone = isOurs ? await complete(subject.port, longJob(7_000_000 + 2 * round)) : undefined;
     const [beside, answers] = await Promise.all([complete(subject.port, longJob(7_000_001 + 2 * round)), shorts()]);
     const first = answers.map(({ firstMs }) => firstMs).toSorted((a, b) => a - b);
     return {
@@ -74,7 +116,7 @@ const long: Scenario = {
       shortFirstTextMs: median(first),
       longFirstTextMs: beside.firstMs,
       // What the long request loses beyond the work of the short ones.
-      longLoss: (beside.ms - shortsAloneMs) / alone.ms - 1,
+      ...(alone && { longLoss: (beside.ms - shortsAloneMs) / alone.ms - 1 }),
     };
   },
 };
@@ -89,34 +131,51 @@ const prefix: Scenario = {
     const shared = textOf(850, 50_000 + round);
     const cpuBefore = await subject.cpuMs();
     const startedAt = performance.now();
-    await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: SHARING }, (_, index) =>
         complete(subject.port, { prompt: `${shared}\n${textOf(15, index)}`, n_predict: 2 }),
       ),
     );
+    const seconds = (performance.now() - startedAt) / 1000;
     return {
-      requestsPerSecond: (SHARING * 1000) / (performance.now() - startedAt),
+      promptTokensPerSecond: answers.reduce((total, { promptTokens }) => total + promptTokens, 0) / seconds,
+      requestsPerSecond: SHARING / seconds,
       cpuMsPerRequest: ((await subject.cpuMs()) - cpuBefore) / SHARING,
     };
   },
 };
+
+const READ_BEFORE_LEAVING = 30;
+/** A counter that has not changed for so long has its last value. Ours is reported every half second. */
+const SETTLED_MS = 2000;
 
 /** A client that leaves in the middle of a long answer. */
 const left: Scenario = {
   name: 'client left',
   server: { slots: 4, contextTokens: 2048 },
   async run(subject, round) {
-    await sleep(200);
-    let cpuMs = await subject.cpuMs();
+    const before = await settledCount(subject);
     const prompt = textOf(20, 90_000 + round);
-    const ten = await complete(subject.port, { prompt, n_predict: 1000 }, (pieces) => pieces < 30);
-    const cpuMsWhileThere = (await subject.cpuMs()) - cpuMs;
-    cpuMs = await subject.cpuMs();
-    await sleep(1500);
-    const cpuMsAfter = (await subject.cpuMs()) - cpuMs;
-    return { tokensAfterLeaving: cpuMsAfter / (cpuMsWhileThere / ten.pieces) };
+    const stays = (pieces: number): boolean => pieces < READ_BEFORE_LEAVING;
+    const { pieces } = await complete(subject.port, { prompt, n_predict: 1000 }, stays);
+    // Tokens that the server chose for this answer beyond the texts that the client has read.
+    return { tokensAfterLeaving: (await settledCount(subject, before)) - before - pieces };
   },
 };
+
+/** Returns the counter of tokens when it has stopped growing; with `beyond`, not before it has grown beyond this. */
+async function settledCount(subject: Subject, beyond = -1): Promise<number> {
+  const deadline = performance.now() + 60_000;
+  let last = await subject.generatedTokens();
+  for (let since = performance.now(); performance.now() < deadline;) {
+    await sleep(200);
+    const now = (await subject.generatedTokens()) ?? 0;
+    if (now !== last) since = performance.now();
+    last = now;
+    if (now > beyond && performance.now() - since > SETTLED_MS) return now;
+  }
+  throw new Error(`the counter of tokens of ${subject.name} did not come to rest`);
+}
 
 const SCHEMA = {
   type: 'object',
@@ -157,4 +216,11 @@ const json: Scenario = {
   },
 };
 
-export const SCENARIOS: readonly Scenario[] = [...NUMBERS_AT_ONCE.map(throughput), long, prefix, left, json];
+export const SCENARIOS: readonly Scenario[] = [
+  ...NUMBERS_AT_ONCE.map(throughput),
+  ...NUMBERS_AT_ONCE.map(batchOf),
+  long,
+  prefix,
+  left,
+  json,
+];

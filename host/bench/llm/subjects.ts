@@ -10,24 +10,48 @@ export interface ServerOptions {
   readonly threads: number;
 }
 
-export type StartSubject = (options: ServerOptions) => Promise<ServerProcess>;
+/** A server that answers `/completion`. */
+export interface Subject extends ServerProcess {
+  readonly name: string;
+  /** Returns how many tokens its model has chosen so far, by its own counter; undefined where it has none. */
+  generatedTokens(): Promise<number | undefined>;
+}
+
+export type StartSubject = (options: ServerOptions) => Promise<Subject>;
+
+function subject(name: string, server: ServerProcess, counter?: string): Subject {
+  const generatedTokens = async (): Promise<number | undefined> => {
+    if (counter === undefined) return undefined;
+    const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
+    const value = new RegExp(`^${counter}(?:\\{.*\\})? (\\S+)$`, 'm').exec(text)?.[1];
+    return value === undefined ? undefined : Number(value);
+  };
+  return { ...server, name, generatedTokens };
+}
 
 /** An application of this project. `modelKwargs` are further ones of its deployment. */
 export const startAana =
   (modelKwargs: Readonly<Record<string, unknown>>): StartSubject =>
-  (options) =>
-    startScript(new URL('./aana-server.js', import.meta.url), {
-      BENCH_LLM: JSON.stringify({ ...options, modelKwargs }),
-    });
+  async (options) =>
+    subject(
+      'aana-host',
+      await startScript(new URL('./aana-server.js', import.meta.url), {
+        BENCH_LLM: JSON.stringify({ ...options, modelKwargs }),
+      }),
+      'aana_engine_tokens_generated_total',
+    );
 
 /** node-llama-cpp behind a minimal HTTP server. `folder` has it installed. */
 export const startNodeLlamaCpp =
   (folder: string): StartSubject =>
-  (options) =>
-    startScript(new URL('./node-llama-cpp-server.js', import.meta.url), {
-      BENCH_LLM: JSON.stringify(options),
-      BENCH_FOLDER: folder,
-    });
+  async (options) =>
+    subject(
+      'node-llama-cpp',
+      await startScript(new URL('./node-llama-cpp-server.js', import.meta.url), {
+        BENCH_LLM: JSON.stringify(options),
+        BENCH_FOLDER: folder,
+      }),
+    );
 
 /** llama.cpp's own server. `path` is its binary. */
 export const startLlamaServer =
@@ -36,6 +60,6 @@ export const startLlamaServer =
     const port = await freePort();
     const flags = ['--model', modelPath, '--host', '127.0.0.1', '--port', String(port), '--parallel', String(slots)];
     flags.push('--ctx-size', String(slots * contextTokens), '--threads', String(threads));
-    flags.push('--threads-batch', String(threads), '--n-gpu-layers', '0');
-    return startProgram(path, flags, port);
+    flags.push('--threads-batch', String(threads), '--n-gpu-layers', '0', '--metrics');
+    return subject('llama-server', await startProgram(path, flags, port), 'llamacpp:tokens_predicted_total');
   };

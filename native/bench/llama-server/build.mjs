@@ -1,6 +1,6 @@
 /**
- * Builds llama-server for tests and benchmarks beside the engine, from the same sources and with the same libraries.
- * Prints its path. It takes about 7 minutes of computing, and only the first time.
+ * Builds llama-server and llama-batched-bench for tests and benchmarks beside the engine, from the same sources and with
+ * the same libraries. Prints their paths. It takes about 7 minutes of computing, and only the first time.
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/llama-server/build.mjs
@@ -18,10 +18,12 @@ const { cache_dir: cacheDir } = loadConfig();
 const platform = `${process.platform}-${process.arch}`;
 const libraries = join(cacheDir, 'native', `${platform}-${LLAMA_VERSION}`, 'package', 'bins', platform);
 const sources = join(cacheDir, 'native', `llama.cpp-${LLAMA_VERSION}`);
-const server = llamaServerPath(cacheDir);
-if (!existsSync(server)) {
-  for (const folder of [libraries, sources])
-    if (!existsSync(folder)) throw new Error(`${folder} is missing: run npx aana-host build-native`);
+const folder = dirname(llamaServerPath(cacheDir));
+const programs = ['llama-server', 'llama-batched-bench'];
+const missing = programs.filter((name) => !existsSync(join(folder, name)));
+if (missing.length > 0) {
+  for (const needed of [libraries, sources])
+    if (!existsSync(needed)) throw new Error(`${needed} is missing: run npx aana-host build-native`);
   const work = mkdtempSync(join(tmpdir(), 'aana-llama-server-'));
   const run = (command, ...args) => execFileSync(command, args, { stdio: ['ignore', 2, 2] });
   try {
@@ -35,17 +37,19 @@ if (!existsSync(server)) {
       `-DAANA_LLAMA_DIR=${sources}`,
       `-DAANA_PREBUILT_DIR=${libraries}`,
     );
-    run('cmake', '--build', work, '--parallel', '2');
-    mkdirSync(dirname(server), { recursive: true });
+    run('cmake', '--build', work, '--parallel', '2', '--target', ...missing);
+    mkdirSync(folder, { recursive: true });
     // ggml looks for its backends beside the program.
     for (const name of readdirSync(libraries).filter((file) => file.endsWith('.so'))) {
-      rmSync(join(dirname(server), name), { force: true });
-      symlinkSync(join(libraries, name), join(dirname(server), name));
+      rmSync(join(folder, name), { force: true });
+      symlinkSync(join(libraries, name), join(folder, name));
     }
-    execFileSync('cp', [join(work, 'llama-server'), `${server}.new`]);
-    renameSync(`${server}.new`, server);
+    for (const name of missing) {
+      execFileSync('cp', [join(work, name), join(folder, `${name}.new`)]);
+      renameSync(join(folder, `${name}.new`), join(folder, name));
+    }
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
-console.log(server);
+for (const name of programs) console.log(join(folder, name));
