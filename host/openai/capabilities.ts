@@ -10,7 +10,7 @@ export const CAPABILITIES = {
   },
   tokenize: {
     methods: ['tokenize', 'detokenize'],
-    deploy: 'a language model of this machine (LlamaTextGenerationDeployment)',
+    deploy: 'a language model (LlamaTextGenerationDeployment or OpenAITextGenerationDeployment)',
   },
   embeddings: { methods: ['embed_batch'], deploy: 'a model for embeddings (LlamaEmbeddingDeployment)' },
   rerank: { methods: ['rerank'], deploy: 'a model that ranks documents (LlamaRerankDeployment)' },

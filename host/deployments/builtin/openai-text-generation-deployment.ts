@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
-import { DefaultSamplingParams, textGenerationMethods } from '../class/text-generation-methods.ts';
-import { countTokensMethod } from './token-methods.ts';
+import { DefaultSamplingParams, textGenerationMethods, tokenPromptMethods } from '../class/text-generation-methods.ts';
+import { countTokensMethod, tokenMethods } from './token-methods.ts';
 
 const seconds = z.number().positive().max(86_400);
 
@@ -98,7 +98,7 @@ export const OpenAITextGenerationDeployment = defineDeployment({
   configSchema: schema,
   // The server has a queue; calls beyond this number wait in the host, which knows their turn and their deadline.
   maxOngoingRequests: () => 16,
-  methods: { ...textGenerationMethods, count_tokens: countTokensMethod },
+  methods: { ...textGenerationMethods, ...tokenPromptMethods, count_tokens: countTokensMethod, ...tokenMethods },
   // It computes nothing, so it takes no processors from other deployments.
   threads: () => 0,
   prepare: async (config, { env, network }) => ({

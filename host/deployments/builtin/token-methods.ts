@@ -25,7 +25,7 @@ export const countTokensMethod = method({
   output: z.strictObject({ tokens: z.int(), max_tokens: z.int() }),
 });
 
-/** The methods `tokenize` and `detokenize` of text models whose vocabulary this process has. */
+/** The methods `tokenize` and `detokenize` of text models. */
 export const tokenMethods = {
   tokenize: method({
     description: 'Tells the tokens of a text, or of a dialog and its tools in the template of the model.',

@@ -1,13 +1,14 @@
 import * as z from 'zod/mini';
-import type { GenerationDetails, TextChunk, TokenLogprob, ToolCallDelta } from '../../schemas/index.ts';
+import type { GenerationDetails, TextChunk, ToolCallDelta } from '../../schemas/index.ts';
 import { numbered } from '../chat/choices.ts';
+import { AnswerFormatError } from './format-error.ts';
+import { Logprobs, scoredTokens } from './logprobs.ts';
 
 // The rule for promises takes `z.catch` for the method of a promise.
 const { catch: orElse } = z;
 
 const count = orElse(z.optional(z.nullable(z.int().check(z.minimum(0)))), undefined);
 const duration = orElse(z.optional(z.number().check(z.minimum(0))), undefined);
-const scored = { token: z.string(), id: z.int(), logprob: z.number(), bytes: z.array(z.int()) };
 
 const ServerError = z.object({
   message: orElse(z.string(), ''),
@@ -47,13 +48,7 @@ const Chunk = z.object({
       finish_reason: z.optional(z.nullable(z.string())),
       // Of vLLM: a stop string, or the number of a stop token.
       stop_reason: orElse(z.optional(z.nullable(z.union([z.string(), z.number()]))), undefined),
-      logprobs: z.optional(
-        z.nullable(
-          z.object({
-            content: z.optional(z.nullable(z.array(z.object({ ...scored, top_logprobs: z.array(z.object(scored)) })))),
-          }),
-        ),
-      ),
+      logprobs: z.optional(z.nullable(Logprobs)),
     }),
   ),
   usage: z.optional(
@@ -68,14 +63,6 @@ const Chunk = z.object({
   ),
   timings: z.optional(z.object({ prompt_ms: duration, predicted_ms: duration, cache_n: count })),
 });
-
-/** The smallest logarithm in an answer, as in OpenAI's API. It stands for a probability of 0. */
-const LEAST_LOGPROB = -9999;
-
-/** A server sent something else than OpenAI's API says. The message has nothing of the answer, because it is logged. */
-export class AnswerFormatError extends Error {
-  override readonly name = 'AnswerFormatError';
-}
 
 /** Parses JSON of a server. Throws {@link AnswerFormatError}. */
 export function parseJson(text: string): unknown {
@@ -151,10 +138,7 @@ export class AnswerReader {
     const calls = delta?.tool_calls?.map(toDelta);
     const hasContent = text !== '' || Boolean(reasoning) || Boolean(calls?.length);
     if (hasContent) this.#firstMs ??= performance.now();
-    const logprobs: TokenLogprob[] | undefined = choice.logprobs?.content?.map(({ top_logprobs: top, ...token }) => ({
-      ...bounded(token),
-      top_logprobs: top.slice(0, this.#topLogprobs).map(bounded),
-    }));
+    const logprobs = choice.logprobs ? scoredTokens(choice.logprobs, this.#topLogprobs) : undefined;
     if (!hasContent && !logprobs) return [];
     const chunk = {
       text,
@@ -206,8 +190,4 @@ function toDelta({ index, id, function: piece }: z.infer<typeof CallPiece>): Too
     ...(id && { id, type: 'function' as const }),
     function: { ...(piece?.name && { name: piece.name }), arguments: piece?.arguments ?? '' },
   };
-}
-
-function bounded<Token extends { readonly logprob: number }>(token: Token): Token {
-  return { ...token, logprob: Math.min(0, Math.max(LEAST_LOGPROB, token.logprob)) };
 }

@@ -34,6 +34,7 @@ const NAMES: Readonly<Record<Dialect, Names>> = {
     stop_token_ids: 'stop_token_ids',
     bad_words: 'bad_words',
     structured_outputs: 'structured_outputs',
+    logprobs: 'logprobs',
   },
   'llama-server': {
     ...OPENAI,
@@ -106,7 +107,7 @@ export function samplingBody(
   dialect: Dialect,
   deployment: SamplingParams,
   request: SamplingParams | null | undefined,
-  contextTokens?: number | undefined,
+  { contextTokens, isChat = false }: { readonly contextTokens?: number | undefined; readonly isChat?: boolean } = {},
 ): Record<string, unknown> {
   const merged: Partial<Record<Key, unknown>> = { ...DEFAULTS[dialect] };
   for (const params of [deployment, request ?? {}])
@@ -126,6 +127,7 @@ export function samplingBody(
     if (key === 'n' && isOff(key)) continue;
     body[name] = value;
   }
+  if (dialect === 'vllm') return forVllm(body, isChat);
   return dialect === 'llama-server' ? forLlamaServer(body, contextTokens ?? MANY_TOKENS) : body;
 }
 
@@ -137,6 +139,13 @@ function formBody(dialect: Dialect, form: StructuredOutputs): Readonly<Record<st
 
 /** Length of a text for a server that does not tell the length of its context. */
 const MANY_TOKENS = 32_768;
+
+/** Writes the log-probabilities as vLLM asks for them. Tokens are named by number, because their texts do not tell it. */
+function forVllm({ logprobs, ...rest }: Readonly<Record<string, unknown>>, isChat: boolean): Record<string, unknown> {
+  if (typeof logprobs !== 'number') return rest;
+  const scores = isChat ? { logprobs: true, top_logprobs: logprobs } : { logprobs };
+  return { ...rest, ...scores, return_tokens_as_token_ids: true };
+}
 
 /** Writes the values that llama-server expresses in another way. */
 function forLlamaServer(body: Readonly<Record<string, unknown>>, contextTokens: number): Record<string, unknown> {

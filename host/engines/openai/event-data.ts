@@ -1,4 +1,4 @@
-import { AnswerFormatError } from './answer.ts';
+import { AnswerFormatError } from './format-error.ts';
 
 /** Bounds of a stream of server-sent events. A server that exceeds one is broken or hostile. */
 export interface EventLimits {

@@ -148,6 +148,31 @@ Remote('streams pieces, answers a batch and counts tokens like it', async () => 
     assert.equal(await remote.call('count_tokens', what), await local.call('count_tokens', what));
 });
 
+Remote('tells the same tokens and texts of tokens', async () => {
+  const texts = ['One, two, three', 'Zürich 漢字 🙂', '', ' x\n\n  y'];
+  for (const what of [{ dialog }, ...texts.map((text) => ({ text })), { text: 'a b', add_special_tokens: false }]) {
+    const far = await remote.call('tokenize', what);
+    assert.equal(far, await local.call('tokenize', what));
+    const { tokens } = far as { tokens: number[] };
+    if ('text' in what) assert.equal(await remote.call('detokenize', { tokens }), { text: what.text });
+  }
+  const { name } = await failure(remote.call('detokenize', { tokens: [2_000_000_000] }));
+  assert.ok(['RemoteRequestRefused', 'RemoteServerUnavailable', 'InferenceException'].includes(name), name);
+  assert.is(((await remote.call('tokenize', { text: 'One' })) as { tokens: number[] }).tokens.length, 1);
+});
+
+Remote('continues a prompt of tokens as the text that they are', async () => {
+  const prompt = 'One, two, three,';
+  const { tokens } = (await local.call('tokenize', { text: prompt })) as { tokens: number[] };
+  const sampling = { sampling_params: { max_tokens: 4, logprobs: 2 }, details: true };
+  const [far, near] = await Promise.all([
+    remote.call('generate', { prompt: tokens, ...sampling }),
+    local.call('generate', { prompt: tokens, ...sampling }),
+  ]);
+  sameTokens(detailsOf(far), detailsOf(near));
+  assert.is(detailsOf(far).usage.prompt_tokens, tokens.length);
+});
+
 Remote('takes every parameter that it does not refuse', async () => {
   const sampling = {
     ...{ temperature: 1, top_p: 0.9, top_k: 50, min_p: 0.01, typical_p: 0.99, seed: 7, max_tokens: 4, stop: ['x'] },

@@ -5,11 +5,12 @@ import { drained } from '../../core/async/async-values.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import type { Implementation } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import type { ChatOutputWithDetails } from '../../schemas/index.ts';
+import type { ChatOutputWithDetails, GenerationDetails } from '../../schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { OpenAITextGenerationConfig, OpenAITextGenerationDeployment } from '../../deployments/index.ts';
 import { start } from './openai.ts';
 import {
+  type Answer,
   asEvent,
   ENDING,
   events,
@@ -352,6 +353,86 @@ OpenAi('counts tokens with the route of vLLM', async ({ server }) => {
   server.answers = [json(200, { count: 5, max_model_len: 100, tokens: [1, 2, 3, 4, 5] })];
   assert.equal(await call(await open(server), 'count_tokens', { dialog }), { tokens: 5, max_tokens: 100 });
   assert.is(server.seen[0]?.path, '/tokenize');
+});
+
+/** Answers of vLLM for the texts of tokens. */
+const TEXTS: Readonly<Record<number, string>> = { 5: 'He', 6: 'llo', 7: ' there', 8: 'é' };
+const vllmVocabulary: Answer = (response, request) => {
+  const { tokens = [] } = request.body as { tokens?: number[] };
+  json(200, { prompt: tokens.map((id) => TEXTS[id] ?? '?').join('') })(response, request);
+};
+
+OpenAi('tells the tokens of vLLM and their texts', async ({ server }) => {
+  const remote = await open(server);
+  server.answers = [json(200, { count: 3, max_model_len: 100, tokens: [5, 6, 5] }), vllmVocabulary];
+  const told = await call(remote, 'tokenize', { text: 'HelloHe', add_special_tokens: false });
+  assert.equal(told, { tokens: [5, 6, 5], texts: ['He', 'llo', 'He'], max_tokens: 100 });
+  assert.equal(
+    server.seen.map(({ path, body }) => [path, body['add_special_tokens'] ?? body['tokens']]),
+    [
+      ['/tokenize', false],
+      ['/detokenize', [5]],
+      ['/detokenize', [6]],
+    ],
+  );
+  assert.equal(await call(remote, 'detokenize', { tokens: [5, 6, 7] }), { text: 'Hello there' });
+  assert.equal(server.seen.at(-1)?.body, { model: 'm', tokens: [5, 6, 7] });
+  server.answers = [json(200, { nothing: true })];
+  assert.match((await failure(call(remote, 'detokenize', { tokens: [5] }))).message, /the tokens have an unknown form/);
+  const plain = await open(server, { server: 'openai' });
+  for (const [method, args] of [
+    ['tokenize', { text: 'x' }],
+    ['detokenize', { tokens: [1] }],
+  ] as const)
+    assert.is((await failure(call(plain, method, args))).name, 'NotSupportedByServer');
+});
+
+OpenAi('sends a prompt of tokens as it is', async ({ server }) => {
+  server.answers = [events(asEvent({ choices: [{ index: 0, text: 'x', finish_reason: 'stop' }] }), ...ENDING.slice(1))];
+  await call(await open(server), 'generate', { prompt: [5, 6, 7] });
+  assert.equal(server.seen[0]?.body['prompt'], [5, 6, 7]);
+});
+
+const numbered = (id: number, logprob: number): object => ({ token: `token_id:${id}`, logprob, bytes: [1, 2] });
+
+for (const [method, args, logprobs, asked] of [
+  [
+    'chat',
+    { dialog },
+    {
+      content: [{ ...numbered(5, -0.5), top_logprobs: [numbered(8, -2), numbered(5, -0.5), numbered(6, -9999.5)] }],
+    },
+    { logprobs: true, top_logprobs: 2, return_tokens_as_token_ids: true },
+  ],
+  [
+    'generate',
+    { prompt: 'x' },
+    {
+      ...{ tokens: ['token_id:5'], token_logprobs: [-0.5], text_offset: [0] },
+      top_logprobs: [{ 'token_id:8': -2, 'token_id:5': -0.5, 'token_id:6': -9999.5 }],
+    },
+    { logprobs: 2, return_tokens_as_token_ids: true },
+  ],
+] as const) {
+  OpenAi(`tells the log-probabilities of vLLM (${method})`, async ({ server }) => {
+    const choice = { index: 0, ...(method === 'chat' ? { delta: { content: 'He' } } : { text: 'He' }), logprobs };
+    server.answers = [events(asEvent({ choices: [choice] }), ...ENDING), vllmVocabulary];
+    const answer = await call(await open(server), method, { ...args, sampling_params: { logprobs: 2 } });
+    const [he, e] = [
+      { token: 'He', id: 5, logprob: -0.5, bytes: [72, 101] },
+      { token: 'é', id: 8, logprob: -2, bytes: [0xc3, 0xa9] },
+    ];
+    assert.equal((answer as { details: GenerationDetails }).details.logprobs, [{ ...he, top_logprobs: [he, e] }]);
+    const body = server.seen[0]?.body ?? {};
+    for (const [name, value] of Object.entries(asked)) assert.equal(body[name], value, name);
+  });
+}
+
+OpenAi('refuses log-probabilities without numbers of tokens', async ({ server }) => {
+  const logprobs = { content: [{ token: 'He', logprob: -1, bytes: null, top_logprobs: [] }] };
+  server.answers = [events(asEvent({ choices: [{ index: 0, delta: { content: 'He' }, logprobs }] }), ...ENDING)];
+  const refused = await failure(call(await open(server), 'chat', { dialog, sampling_params: { logprobs: 0 } }));
+  assert.match(refused.message, /a token has no number/);
 });
 
 const VLLM_TOO_LONG =

@@ -17,12 +17,21 @@ import type {
 } from '../../schemas/index.ts';
 import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
 import { answerCount, numbered, samplingOfAnswer, several } from '../chat/choices.ts';
-import type { ChatArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from '../chat/text-arguments.ts';
+import type {
+  ChatArgs,
+  CountTokensArgs,
+  GenerateArgs,
+  GenerateBatchArgs,
+  WithDetails,
+} from '../chat/text-arguments.ts';
+import type { TokenizeArgs } from '../chat/tokens.ts';
 import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from '../chat/whole-answers.ts';
-import { AnswerFormatError, AnswerReader } from './answer.ts';
+import { AnswerReader } from './answer.ts';
+import { AnswerFormatError } from './format-error.ts';
 import { type Dialect, dialogBody, samplingBody, takesN } from './dialects.ts';
 import { OpenAiServer } from './server.ts';
-import { countTokens, findServer, type FoundServer } from './server-facts.ts';
+import { findServer, type FoundServer } from './server-facts.ts';
+import { ServerTokens } from './tokens.ts';
 
 /** The configuration of a replica, made by `deployments/builtin/openai-text-generation-deployment.ts`. */
 interface OpenAiSpec {
@@ -60,7 +69,8 @@ export async function start(spec: OpenAiSpec, { log, progress }: StartContext): 
   const probe = new OpenAiServer({ ...options, model: spec.model ?? 'the model', maxRetries: 0, timeoutMs: 10_000 });
   const found = await waitForServer(spec, probe, progress);
   const server = new OpenAiServer({ ...options, model: found.model, maxRetries: spec.max_retries });
-  const remote = new RemoteModel(server, found, spec);
+  const tokens = new ServerTokens(server, found);
+  const remote = new RemoteModel(server, found, tokens, spec);
   return {
     info: { model: found.model, server: found.dialect, address: server.address, contextTokens: found.contextTokens },
     // The host has checked the arguments against the schemas of the deployment's methods.
@@ -70,7 +80,9 @@ export async function start(spec: OpenAiSpec, { log, progress }: StartContext): 
       generate: (args, context) => remote.generate(args as unknown as GenerateArgs & WithDetails, context),
       generate_stream: (args, context) => remote.pieces(args as unknown as GenerateArgs, context),
       generate_batch: (args, context) => remote.generateBatch(args as unknown as GenerateBatchArgs, context),
-      count_tokens: (args, context) => countTokens(server, found, args, context),
+      count_tokens: (args, context) => tokens.count(args as unknown as CountTokensArgs, context),
+      tokenize: (args, context) => tokens.tokenize(args as unknown as TokenizeArgs, context),
+      detokenize: (args, context) => tokens.detokenize(args as { tokens: number[] }, context),
     },
     reconfigure: async (next) => remote.reconfigure(next as OpenAiSpec),
     gpuMemory: () => [],
@@ -111,11 +123,13 @@ async function waitForServer(
 class RemoteModel {
   readonly #server: OpenAiServer;
   readonly #found: FoundServer;
+  readonly #tokens: ServerTokens;
   #spec: OpenAiSpec;
 
-  constructor(server: OpenAiServer, found: FoundServer, spec: OpenAiSpec) {
+  constructor(server: OpenAiServer, found: FoundServer, tokens: ServerTokens, spec: OpenAiSpec) {
     this.#server = server;
     this.#found = found;
+    this.#tokens = tokens;
     this.#spec = spec;
   }
 
@@ -256,13 +270,17 @@ class RemoteModel {
     const body = {
       model: adapter ?? model, // vLLM serves each adapter as a model
       ...prompt,
-      ...samplingBody(dialect, this.#spec.default_sampling_params, sampling, contextTokens),
+      ...samplingBody(dialect, this.#spec.default_sampling_params, sampling, {
+        contextTokens,
+        isChat: path.startsWith('chat'),
+      }),
       stream: true,
       stream_options: { include_usage: true },
     };
     const topLogprobs = sampling?.logprobs ?? this.#spec.default_sampling_params.logprobs;
     const reader = new AnswerReader(sampling?.n ?? 1, topLogprobs ?? 0);
-    for await (const data of this.#server.events(path, body, context)) yield* this.#read(reader, data);
+    for await (const data of this.#server.events(path, body, context))
+      for (const chunk of this.#read(reader, data)) yield await this.#tokens.fill(chunk, context);
     if (!reader.isWhole)
       throw new InferenceException(model, `the answer of ${this.#server.address} ended before it was whole`);
     return reader.details();

@@ -1,10 +1,7 @@
 import * as z from 'zod/mini';
 import { AanaError } from '../../core/errors.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import { activeTools } from '../chat/chat-prompt.ts';
-import type { CountTokensArgs } from '../chat/text-arguments.ts';
-import { AnswerFormatError } from './answer.ts';
-import { type Dialect, dialogBody } from './dialects.ts';
+import type { Dialect } from './dialects.ts';
 import type { OpenAiServer } from './server.ts';
 
 // The rule for promises takes `z.catch` for the method of a promise.
@@ -83,47 +80,4 @@ function refused(message: string): AanaError {
 function shown(names: readonly string[]): string {
   if (names.length === 0) return 'no model';
   return names.slice(0, 10).join(', ') + (names.length > 10 ? ` and ${names.length - 10} more` : '');
-}
-
-const Counted = z.object({ count: z.int().check(z.minimum(0)), max_model_len: size });
-const Tokens = z.object({ tokens: z.array(z.unknown()) });
-const Prompt = z.object({ prompt: z.string() });
-
-function parsed<Value>(schema: z.ZodMiniType<Value>, server: OpenAiServer, value: unknown): Value {
-  const { success, data } = schema.safeParse(value);
-  if (success) return data;
-  throw server.invalidAnswer(new AnswerFormatError('the count of tokens has an unknown form'));
-}
-
-/** Counts tokens with routes of vLLM and llama-server, which are not a part of OpenAI's API. */
-export async function countTokens(
-  server: OpenAiServer,
-  { dialect, model, contextTokens }: FoundServer,
-  args: Readonly<Record<string, unknown>>,
-  context: CallContext,
-): Promise<{ tokens: number; max_tokens: number }> {
-  const { dialog, text = '', assistant_prefix: prefix, ...options } = args as unknown as CountTokensArgs;
-  const tools = activeTools(options);
-  const chat = {
-    ...(dialog && dialogBody(dialog, prefix)),
-    ...(tools.length > 0 && { tools }),
-    ...(options.chat_template_kwargs && { chat_template_kwargs: options.chat_template_kwargs }),
-  };
-  if (dialect === 'vllm') {
-    const prompt = dialog ? chat : { prompt: text };
-    const counted = parsed(Counted, server, await server.json('POST', '/tokenize', { model, ...prompt }, context));
-    return { tokens: counted.count, max_tokens: counted.max_model_len ?? contextTokens ?? 0 };
-  }
-  if (dialect === 'openai')
-    throw new AanaError(
-      'NotSupportedByServer',
-      'bad-request',
-      `${server.address} cannot count tokens; only vllm and llama-server can`,
-    );
-  const content = dialog
-    ? parsed(Prompt, server, await server.json('POST', '/apply-template', chat, context)).prompt
-    : text;
-  const body = { content, add_special: true, parse_special: true };
-  const { tokens } = parsed(Tokens, server, await server.json('POST', '/tokenize', body, context));
-  return { tokens: tokens.length, max_tokens: contextTokens ?? 0 };
 }

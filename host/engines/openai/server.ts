@@ -6,7 +6,8 @@ import { remainingMs } from '../../core/request-context.ts';
 import { connect, type Network, send, withoutCredentials } from '../../outgoing/index.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import { AnswerFormatError, parseJson, parseServerError } from './answer.ts';
+import { parseJson, parseServerError } from './answer.ts';
+import { AnswerFormatError } from './format-error.ts';
 import { eventData } from './event-data.ts';
 import { connectionFailure, requestFailure, RetryableFailure, statusFailure } from './failures.ts';
 
