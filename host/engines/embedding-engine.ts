@@ -13,7 +13,7 @@ import type { CallContext } from '../rpc/index.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { EmbeddingRequests, type Vectors } from './embedding-requests.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
-import { total } from './metrics/measured.ts';
+import { EmbeddingMetrics } from './metrics/embedding-metrics.ts';
 import { openNative } from './native.ts';
 
 /** The model in the configuration of a replica, made by `deployments/builtin/llama-embedding-model.ts`. */
@@ -23,7 +23,10 @@ export interface EmbeddingModelSpec {
   readonly n_ctx: number;
   readonly n_batch: number;
   readonly n_threads: number;
-  readonly n_gpu_layers: number;
+  readonly n_gpu_layers: number | 'auto';
+  readonly flash_attn: 'auto' | 'on' | 'off';
+  readonly use_mmap: boolean;
+  readonly use_mlock: boolean;
   readonly split_mode?: LlamaEmbeddingLoadOptions['splitMode'];
   readonly main_gpu?: number;
   readonly tensor_split?: readonly number[];
@@ -37,6 +40,7 @@ export class EmbeddingEngine {
   readonly #engine: NativeLlamaEmbeddingEngine;
   readonly #requests: EmbeddingRequests;
   readonly #gpus: GpuMemoryWatch;
+  readonly #metrics: EmbeddingMetrics;
 
   private constructor(
     modelName: string,
@@ -48,6 +52,7 @@ export class EmbeddingEngine {
     this.#engine = engine;
     this.#requests = requests;
     this.#gpus = gpus;
+    this.#metrics = new EmbeddingMetrics(() => engine.counts, requests.waits);
   }
 
   static async load(
@@ -67,6 +72,9 @@ export class EmbeddingEngine {
         batchTokens: spec.n_batch,
         threads: spec.n_threads,
         gpuLayers: spec.n_gpu_layers,
+        flashAttention: spec.flash_attn,
+        mapsFile: spec.use_mmap,
+        locksMemory: spec.use_mlock,
         ...(devices.length > 0 && { devices }),
         ...(spec.split_mode !== undefined && { splitMode: spec.split_mode }),
         ...(spec.main_gpu !== undefined && { mainGpu: spec.main_gpu }),
@@ -104,10 +112,7 @@ export class EmbeddingEngine {
       gpuMemory: () => this.#gpus.read(),
       steps: () => this.#engine.steps,
       activity: () => ({ busy: this.#engine.busy, beats: this.#engine.beats }),
-      metrics: () => [
-        total('steps', '{step}', this.#engine.steps, 'Computations of the engine.'),
-        total('tokens.prompt', '{token}', this.#requests.tokens, 'Tokens of the texts that were computed.'),
-      ],
+      metrics: () => this.#metrics.report(),
       close: () => this.#engine.close(),
     };
   }

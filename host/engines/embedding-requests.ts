@@ -8,6 +8,7 @@ import { raceAbort } from '../core/abort.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import type { CallContext } from '../rpc/index.ts';
 import { llamaFailure } from './llama-failures.ts';
+import { WaitTimes } from './metrics/wait-times.ts';
 import { termsOf } from './request-terms.ts';
 
 export type Vectors = Extract<LlamaEmbeddingEvent, { type: 'vectors' }>;
@@ -16,8 +17,7 @@ export type Vectors = Extract<LlamaEmbeddingEvent, { type: 'vectors' }>;
 export class EmbeddingRequests {
   readonly #modelName: string;
   readonly #onEnded: (reason: string) => void;
-  /** Tokens of the texts that were computed. */
-  tokens = 0;
+  readonly waits = new WaitTimes();
   readonly #settle = new Map<number, (event: LlamaEmbeddingEvent) => void>();
   #nextId = 1;
 
@@ -60,7 +60,7 @@ export class EmbeddingRequests {
       engine[method](id, input, { ...(truncate && { truncate }), ...termsOf(context) });
       const event = await raceAbort(ended, signal);
       if (event.type === 'vectors') {
-        if (method === 'submit') for (const tokens of event.tokens) this.tokens += tokens;
+        if (method === 'submit') this.waits.add(context.userId, event.queueMs);
         return event;
       }
       if (event.type === 'error') throw llamaFailure(this.#modelName, event, 'text');

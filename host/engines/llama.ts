@@ -49,13 +49,17 @@ interface LlamaSpec {
   readonly cache_scope?: 'shared' | 'tenant';
   readonly prompt_cache?: { readonly path: string; readonly max_bytes: number; readonly min_tokens: number };
   readonly n_threads: number;
-  readonly n_gpu_layers: number;
+  readonly n_gpu_layers: number | 'auto';
+  readonly flash_attn: 'auto' | 'on' | 'off';
+  readonly use_mmap: boolean;
+  readonly use_mlock: boolean;
   readonly split_mode?: LlamaLoadOptions['splitMode'];
   readonly main_gpu?: number;
   readonly tensor_split?: readonly number[];
   readonly reader_timeout_s?: number;
   readonly n_prefill: number;
-  readonly kv_type: LlamaLoadOptions['kvType'];
+  readonly type_k: LlamaLoadOptions['keyType'];
+  readonly type_v: LlamaLoadOptions['valueType'];
   readonly chat_template?: string;
   readonly default_sampling_params: SamplingParams;
   readonly adapters?: readonly LlamaAdapter[];
@@ -95,13 +99,17 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       }),
       threads: spec.n_threads,
       gpuLayers: spec.n_gpu_layers,
+      flashAttention: spec.flash_attn,
+      mapsFile: spec.use_mmap,
+      locksMemory: spec.use_mlock,
       ...(devices.length > 0 && { devices }),
       ...(spec.split_mode !== undefined && { splitMode: spec.split_mode }),
       ...(spec.main_gpu !== undefined && { mainGpu: spec.main_gpu }),
       ...(spec.tensor_split !== undefined && { tensorSplit: spec.tensor_split }),
       ...(spec.reader_timeout_s !== undefined && { readerTimeoutMs: Math.ceil(spec.reader_timeout_s * 1000) }),
       prefillTokensPerStep: spec.n_prefill,
-      kvType: spec.kv_type,
+      keyType: spec.type_k,
+      valueType: spec.type_v,
       ...(spec.chat_template !== undefined && { chatTemplate: spec.chat_template }),
       ...(spec.adapters && { adapters: spec.adapters.map(({ path }) => path) }),
     },

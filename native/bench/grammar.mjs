@@ -45,7 +45,8 @@ async function measure(modelPath) {
     threads: 1,
     gpuLayers: 0,
     prefillTokensPerStep: 256,
-    kvType: 'f16',
+    keyType: 'f16',
+    valueType: 'f16',
   };
   const engine = await loadNative({ addonPath: nativeAddonPath(root) }).loadLlama(options, onEvents, () => {});
   let id = 0;

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { distance, TestEmbedding, tinyBert, tinyQwen3 } from './fixtures/test-embedding.ts';
+import { distance, TestEmbedding, tinyBert, tinyQwen3, type VectorsEvent } from './fixtures/test-embedding.ts';
 import { isBuilt, rejection, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { TINY_BERT, TINY_QWEN3 } from './fixtures/tiny-embedding.ts';
 
@@ -248,6 +248,33 @@ test('a model for another task is refused with what to use', async () => {
   assert.match(await text(tinyBert({ pooling: 'rank' })), 'is a reranker: use it with a LlamaRerankDeployment');
   assert.match(await text(tinyBert({ pooling: null })), 'is not a model that generates text');
   assert.is(TINY_QWEN3.contextTokens, 512);
+});
+
+test('requests, texts, tokens and waits are counted', async () => {
+  await using embedding = await TestEmbedding.load({ modelPath: tinyBert() });
+  const before = embedding.engine.counts;
+  assert.equal(before, { steps: 0, texts: 0, tokens: 0, waiting: 0, running: 0 });
+  const { event } = embedding.submit({ texts: ['the cat', 'a big dog', 'who is it'] });
+  const { tokens, queueMs } = (await event) as VectorsEvent;
+  const { steps, texts, tokens: computed, waiting, running } = embedding.engine.counts;
+  assert.equal([texts, computed, waiting, running], [3, tokens.reduce((sum, each) => sum + each, 0), 0, 0]);
+  assert.is(steps, embedding.engine.steps);
+  assert.ok(queueMs >= 0);
+});
+
+test('a tenant with more weight is served more often', async () => {
+  await using embedding = await TestEmbedding.load({ modelPath: tinyBert(), batchTokens: 64 });
+  const texts = Array.from({ length: 64 }, () => 'the cat sat on the house '.repeat(9));
+  const order: string[] = [];
+  const request = async (tenant: string, weight: number): Promise<void> => {
+    await embedding.submit({ texts }, { tenant, weight }).event;
+    order.push(tenant);
+  };
+  // Each request is as large; the heavy tenant's three end before the second one of the light tenant.
+  const light = Array.from({ length: 3 }, () => request('light', 1));
+  const heavy = Array.from({ length: 3 }, () => request('heavy', 10));
+  await Promise.all([...light, ...heavy]);
+  assert.equal(order.slice(0, 3), ['heavy', 'heavy', 'heavy'], order.join(' '));
 });
 
 Embedding.run();

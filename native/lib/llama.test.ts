@@ -304,7 +304,7 @@ test('text consists of whole characters', async () => {
 });
 
 test('a load fails if the type of keys and values does not fit the model', async () => {
-  const error = await rejection(TestEngine.load({ kvType: 'q8_0' })); // the model's heads are narrower than a block of q8_0
+  const error = await rejection(TestEngine.load({ keyType: 'q8_0' })); // the model's heads are narrower than a block of q8_0
   assert.match(error.message, 'q8_0');
   assert.match(error.message, 'tiny-llama.gguf');
 });
@@ -365,7 +365,10 @@ test('invalid options are refused before the load', async () => {
     { maxSequences: 65 },
     { threads: 0.5 },
     { contextTokens: -1 },
-    { kvType: 'q2' as 'f16' },
+    { keyType: 'q2' as 'f16' },
+    { valueType: 'f32' as 'f16' },
+    { flashAttention: 'maybe' as 'on' },
+    { gpuLayers: 'some' as 'auto' },
   ]) {
     const error = await rejection(TestEngine.load(changes));
     assert.match(error.message, Object.keys(changes)[0] ?? '');

@@ -1,7 +1,8 @@
-import type { LlamaCounts } from '../../../native/lib/index.ts';
+import type { LlamaCounts, LlamaEmbeddingCounts } from '../../../native/lib/index.ts';
 import { systemClock } from '../../core/clock.ts';
 import { retryCounter } from '../../deployments/handle/deployment-calls.ts';
 import { GenerationTelemetry } from '../../deployments/handle/generation-telemetry.ts';
+import { EmbeddingMetrics } from '../../engines/metrics/embedding-metrics.ts';
 import { LlamaMetrics } from '../../engines/metrics/llama-metrics.ts';
 import { WaitTimes } from '../../engines/metrics/wait-times.ts';
 import { refusalCounter } from '../../http/guards/rate-limit-guard.ts';
@@ -26,7 +27,7 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
   ['Requests', (metrics) => [requestRecorder(metrics, () => undefined), refusalCounter(metrics)]],
   ['Calls of deployments', (metrics) => [new CallTelemetry('', systemClock, metrics), retryCounter(metrics)]],
   ['Models for texts', (metrics) => new GenerationTelemetry(metrics, systemClock)],
-  ['Engines of language models', describeEngine],
+  ['Engines of language models, embeddings and scores', describeEngines],
   ['Plugins', (metrics) => new PluginTelemetry('', metrics)],
   ['Media', (metrics) => new MediaTelemetry(metrics)],
   ['Tasks', (metrics) => new TaskTelemetry(metrics)],
@@ -45,13 +46,23 @@ export function describedMetrics(): DescribedPart[] {
   });
 }
 
-/** Describes what a replica sends, with an engine that has computed something. */
-function describeEngine(metrics: Metrics): void {
-  const counts = new Proxy({} as LlamaCounts, { get: () => 1 });
+/** Describes what replicas send, with engines that have computed something. */
+function describeEngines(metrics: Metrics): void {
   const waits = new WaitTimes();
-  waits.add(null, 1);
-  for (const { kind, name, unit, description, values } of new LlamaMetrics(() => counts, waits).report()) {
-    const attributes = ['aana.deployment', ...Object.keys(values[0]?.attributes ?? {})];
-    metrics[kind](name, { unit, description, attributes });
+  const described = new Set<string>();
+  for (const engine of [
+    new LlamaMetrics(ones<LlamaCounts>, waits),
+    new EmbeddingMetrics(ones<LlamaEmbeddingCounts>, waits),
+  ]) {
+    waits.add(null, 1);
+    for (const { kind, name, unit, description, values } of engine.report()) {
+      if (described.has(name)) continue;
+      described.add(name);
+      const attributes = ['aana.deployment', ...Object.keys(values[0]?.attributes ?? {})];
+      metrics[kind](name, { unit, description, attributes });
+    }
   }
 }
+
+/** Counters that are all 1. */
+const ones = <T extends object>(): T => new Proxy({} as T, { get: () => 1 });

@@ -46,7 +46,13 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
       writeFileSync(base, whole.subarray(0, endOfMetadata(whole)));
       const path = join(folder, `${weights}.gguf`);
       assert.is(writeRandomModel(base, path, { ...SHAPE, weights }), statSync(path).size);
-      const need = await llamaMemory(path, { contextTokens: 0, sequences: 1, kvType: 'f16', gpuLayers: -1 });
+      const need = await llamaMemory(path, {
+        contextTokens: 0,
+        sequences: 1,
+        keyType: 'f16',
+        valueType: 'f16',
+        gpuLayers: -1,
+      });
       assert.is(need.contextBytes, 2 * 2 * 2 * 32 * 2 * 256);
       const ended = new Promise((resolve) => {
         const onEvents = (events: readonly { readonly type: string; readonly completionTokens?: number }[]): void => {
@@ -59,7 +65,8 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
           threads: 1,
           gpuLayers: 0,
           prefillTokensPerStep: 32,
-          kvType: 'f16' as const,
+          keyType: 'f16' as const,
+          valueType: 'f16' as const,
         };
         void loadNative({ addonPath: nativeAddonPath(packageRoot) })
           .loadLlama(options, onEvents, () => {})

@@ -103,7 +103,8 @@ async function measureText(gpus: number): Promise<object | string> {
     const estimate = await llamaMemory(modelPath, {
       contextTokens: CONTEXT_TOKENS,
       sequences: MOST_SEQUENCES,
-      kvType: 'f16',
+      keyType: 'f16',
+      valueType: 'f16',
       gpuLayers: -1,
     });
     const speeds = [];

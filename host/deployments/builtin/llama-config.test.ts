@@ -35,6 +35,12 @@ for (const [kwargs, message] of [
   [{ prompt_cache: { path: 'prompts' } }, /^accepted: .*"max_bytes":4294967296,"min_tokens":256/],
   [{ prompt_cache: {} }, /model_kwargs\.prompt_cache\.path/],
   [{ prompt_cache: { path: 'prompts', max_bytes: 10 } }, /model_kwargs\.prompt_cache\.max_bytes/],
+  [{ type_k: 'q8_0', type_v: 'q4_0', use_mlock: true, use_mmap: false, n_gpu_layers: 'auto' }, /^accepted/],
+  [{ type_k: 'q8_0', flash_attn: 'off' }, /^accepted/],
+  [{ type_k: 'f16', kv_type: 'q8_0', flash_attn: 'off' }, /model_kwargs\.flash_attn.*type_v or kv_type/],
+  [{ type_v: 'q2_k' }, /model_kwargs\.type_v/],
+  [{ n_gpu_layers: 'most' }, /model_kwargs\.n_gpu_layers/],
+  [{ flash_attn: true }, /model_kwargs\.flash_attn/],
   [{ max_model_len: 4096 }, /max_model_len: .*write n_ctx/],
 ] as const) {
   Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));

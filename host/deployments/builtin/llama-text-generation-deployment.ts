@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
-import { llamaMemory, type LlamaMemorySettings, sumOfNeeds } from './memory-need.ts';
+import { KV_TYPES, type KvTypeName, llamaMemory, type LlamaMemorySettings, sumOfNeeds } from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
 import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { modelName } from './model-name.ts';
@@ -17,71 +17,81 @@ import {
   tokenPromptMethods,
 } from '../class/text-generation-methods.ts';
 
-const ModelKwargs = z.strictObject({
-  n_ctx: z
-    .int()
-    .min(0)
-    .max(16_777_216)
-    .default(8192)
-    .describe(
-      'Tokens that one dialog can hold, including the answer; 0 is the length that the model was trained with.',
+const KvType = z.enum(KV_TYPES);
+
+const ModelKwargs = z
+  .strictObject({
+    n_ctx: z
+      .int()
+      .min(0)
+      .max(16_777_216)
+      .default(8192)
+      .describe(
+        'Tokens that one dialog can hold, including the answer; 0 is the length that the model was trained with.',
+      ),
+    n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
+    speculative_config: SpeculativeConfig.optional().describe(
+      'Guesses tokens and computes them together with the next one. The answers stay the same. Default: off.',
     ),
-  n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
-  speculative_config: SpeculativeConfig.optional().describe(
-    'Guesses tokens and computes them together with the next one. The answers stay the same. Default: off.',
-  ),
-  n_ctx_total: z
-    .int()
-    .min(0)
-    .max(1_073_741_824)
-    .default(0)
-    .describe(
-      'Tokens that all dialogs of a replica can hold together, at least `n_ctx`. The dialogs then share one context memory, and equal beginnings are kept once. When it is full, the youngest dialog is interrupted and computed again later. 0: each dialog has a memory of `n_ctx` tokens.',
+    n_ctx_total: z
+      .int()
+      .min(0)
+      .max(1_073_741_824)
+      .default(0)
+      .describe(
+        'Tokens that all dialogs of a replica can hold together, at least `n_ctx`. The dialogs then share one context memory, and equal beginnings are kept once. When it is full, the youngest dialog is interrupted and computed again later. 0: each dialog has a memory of `n_ctx` tokens.',
+      ),
+    cache_scope: z
+      .enum(['shared', 'tenant'])
+      .default('shared')
+      .describe(
+        'Who reuses the computed beginning of a prompt: all users, or only the user who sent it. The time of an answer shows whether its beginning was reused.',
+      ),
+    prompt_cache: PromptCacheConfig.optional().describe(
+      'Keeps what was computed for prompts on disk, so that a long beginning needs no computing after a restart. Default: only in memory.',
     ),
-  cache_scope: z
-    .enum(['shared', 'tenant'])
-    .default('shared')
-    .describe(
-      'Who reuses the computed beginning of a prompt: all users, or only the user who sent it. The time of an answer shows whether its beginning was reused.',
+    ...llamaPlacement,
+    reader_timeout_s: z
+      .number()
+      .positive()
+      .max(86_400)
+      .default(60)
+      .describe('Seconds after which an answer is cancelled if nobody reads it.'),
+    n_prefill: z
+      .int()
+      .min(1)
+      .max(8192)
+      .default(256)
+      .describe(
+        'Prompt tokens that are read in one step. A low number keeps long prompts from delaying running answers.',
+      ),
+    kv_type: KvType.default('f16').describe(
+      'Type of the numbers in the context memory; q8_0 needs about half the memory, q4_0 a bit more than a quarter.',
     ),
-  prompt_cache: PromptCacheConfig.optional().describe(
-    'Keeps what was computed for prompts on disk, so that a long beginning needs no computing after a restart. Default: only in memory.',
-  ),
-  ...llamaPlacement,
-  reader_timeout_s: z
-    .number()
-    .positive()
-    .max(86_400)
-    .default(60)
-    .describe('Seconds after which an answer is cancelled if nobody reads it.'),
-  n_prefill: z
-    .int()
-    .min(1)
-    .max(8192)
-    .default(256)
-    .describe(
-      'Prompt tokens that are read in one step. A low number keeps long prompts from delaying running answers.',
+    type_k: KvType.optional().describe('Type of the keys in the context memory. Default: `kv_type`.'),
+    type_v: KvType.optional().describe(
+      'Type of the values in the context memory. Default: `kv_type`. A type with a q needs flash attention.',
     ),
-  kv_type: z
-    .enum(['f16', 'q8_0'])
-    .default('f16')
-    .describe('Type of the numbers in the context memory; q8_0 needs about half the memory.'),
-  quantization_config: QuantizationConfig.optional().describe(
-    'Type of the weights, if the file should not be used as it is. A model with other weights is written once on this machine and kept in the cache.',
-  ),
-  trust_remote_code: z.boolean().optional().describe('Has no effect: a GGUF file contains no code.'),
-  ...insteadOf({
-    torch_dtype: 'write quantization_config.weight_type, for example "f16"',
-    dtype: 'write quantization_config.weight_type, for example "f16"',
-    device_map: 'write ray_actor_options.num_gpus and n_gpu_layers',
-    attn_implementation: 'llama.cpp chooses how it computes',
-    low_cpu_mem_usage: 'the weights are mapped from the file and need no copy',
-    max_model_len: 'write n_ctx',
-    max_num_seqs: 'write n_seq_max',
-    tensor_parallel_size: 'write ray_actor_options.num_gpus and split_mode',
-  }),
-  chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
-});
+    quantization_config: QuantizationConfig.optional().describe(
+      'Type of the weights, if the file should not be used as it is. A model with other weights is written once on this machine and kept in the cache.',
+    ),
+    trust_remote_code: z.boolean().optional().describe('Has no effect: a GGUF file contains no code.'),
+    ...insteadOf({
+      torch_dtype: 'write quantization_config.weight_type, for example "f16"',
+      dtype: 'write quantization_config.weight_type, for example "f16"',
+      device_map: 'write ray_actor_options.num_gpus and n_gpu_layers',
+      attn_implementation: 'llama.cpp chooses how it computes',
+      low_cpu_mem_usage: 'the weights are mapped from the file and need no copy',
+      max_model_len: 'write n_ctx',
+      max_num_seqs: 'write n_seq_max',
+      tensor_parallel_size: 'write ray_actor_options.num_gpus and split_mode',
+    }),
+    chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
+  })
+  .refine(({ flash_attn: flash, kv_type: type, type_v: values = type }) => flash !== 'off' || !values.startsWith('q'), {
+    path: ['flash_attn'],
+    message: 'cannot be off where the values of the context memory (type_v or kv_type) have a type with a q',
+  });
 
 const Adapter = z.strictObject({
   model_id: z
@@ -150,7 +160,8 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       ...(await placementSpec(kwargs, context)),
       reader_timeout_s: kwargs.reader_timeout_s,
       n_prefill: kwargs.n_prefill,
-      kv_type: kwargs.kv_type,
+      type_k: kwargs.type_k ?? kwargs.kv_type,
+      type_v: kwargs.type_v ?? kwargs.kv_type,
       chat_template: kwargs.chat_template,
       default_sampling_params: config.default_sampling_params,
       ...(adapters.length > 0 && { adapters }),
@@ -161,7 +172,8 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       contextTokens: Number(spec['n_ctx']),
       sequences: Number(spec['n_seq_max']),
       totalTokens: Number(spec['n_ctx_total'] ?? 0),
-      kvType: spec['kv_type'] === 'q8_0' ? 'q8_0' : 'f16',
+      keyType: spec['type_k'] as KvTypeName,
+      valueType: spec['type_v'] as KvTypeName,
       ...placementOf(spec, gpu),
     };
     const adapters = (spec['adapters'] ?? []) as readonly { readonly path: string }[];

@@ -52,7 +52,13 @@ const SMALL = {
   'llama.attention.head_count': 8,
   'llama.attention.head_count_kv': 2,
 };
-const SETTINGS: LlamaMemorySettings = { contextTokens: 1000, sequences: 4, kvType: 'f16', gpuLayers: -1 };
+const SETTINGS: LlamaMemorySettings = {
+  contextTokens: 1000,
+  sequences: 4,
+  keyType: 'f16',
+  valueType: 'f16',
+  gpuLayers: -1,
+};
 /** Context bytes of 10 layers with 2 heads, 64 numbers each for key and value, 2 bytes per number. */
 const BYTES_PER_TOKEN = 10 * 2 * (64 + 64) * 2;
 
@@ -86,7 +92,8 @@ const CASES: readonly (readonly [
 ])[] = [
   ['the trained context where none is given', {}, { contextTokens: 0 }, BYTES_PER_TOKEN * 2048 * 4],
   ['no more than the trained context', {}, { contextTokens: 100_000 }, BYTES_PER_TOKEN * 2048 * 4],
-  ['34 bytes for 32 numbers as q8_0', {}, { kvType: 'q8_0' }, (BYTES_PER_TOKEN * 4000 * 17) / 32],
+  ['34 bytes for 32 numbers as q8_0', {}, { keyType: 'q8_0', valueType: 'q8_0' }, (BYTES_PER_TOKEN * 4000 * 17) / 32],
+  ['keys and values of other types', {}, { keyType: 'q8_0', valueType: 'q4_0' }, 10 * 2 * (68 + 36) * 4000],
   [
     'heads of a size of their own',
     { 'llama.attention.key_length': 128, 'llama.attention.value_length': 96 },

@@ -18,7 +18,8 @@ export interface LlamaMemorySettings {
   readonly sequences: number;
   /** Tokens of all sequences together, at least those of one. 0, the default: each sequence has its own. */
   readonly totalTokens?: number;
-  readonly kvType: 'f16' | 'q8_0';
+  readonly keyType: KvTypeName;
+  readonly valueType: KvTypeName;
   /** Layers on the GPU; −1 is all. Only their memory is counted. */
   readonly gpuLayers: number;
   readonly parts?: readonly number[] | undefined;
@@ -27,7 +28,14 @@ export interface LlamaMemorySettings {
 }
 
 /** Bytes of one number of the context memory: q8_0 keeps 32 of them in 34 bytes. */
-const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
+const KV_BYTES = {
+  ...{ f16: 2, bf16: 2, q8_0: 34 / 32 },
+  ...{ q5_1: 24 / 32, q5_0: 22 / 32, q4_1: 20 / 32, q4_0: 18 / 32 },
+};
+
+/** Types of the keys and values of the context memory. */
+export type KvTypeName = keyof typeof KV_BYTES;
+export const KV_TYPES = Object.keys(KV_BYTES) as [KvTypeName, ...KvTypeName[]];
 
 /**
  * Returns the memory of the weights of a GGUF file or of all parts of a split model, and of the keys and values of all sequences, as its header states.
@@ -35,7 +43,16 @@ const KV_BYTES = { f16: 2, q8_0: 34 / 32 } as const;
  */
 export async function llamaMemory(
   path: string,
-  { contextTokens, sequences, totalTokens = 0, kvType, gpuLayers, parts, adapters = [] }: LlamaMemorySettings,
+  {
+    contextTokens,
+    sequences,
+    totalTokens = 0,
+    keyType,
+    valueType,
+    gpuLayers,
+    parts,
+    adapters = [],
+  }: LlamaMemorySettings,
 ): Promise<MemoryNeed> {
   let size = 0;
   for (const name of [...partNames(path), ...adapters]) size += (await stat(name)).size;
@@ -56,8 +73,10 @@ export async function llamaMemory(
   const kvHeads =
     typeof headsOfValues === 'number' ? headsOfValues * layers : headsOfValues.reduce((sum, count) => sum + count, 0);
   const headSize = heads > 0 ? one('embedding_length') / heads : 0;
-  const numbersPerToken =
-    kvHeads * ((one('attention.key_length') || headSize) + (one('attention.value_length') || headSize));
+  const bytesPerToken =
+    kvHeads *
+    ((one('attention.key_length') || headSize) * KV_BYTES[keyType] +
+      (one('attention.value_length') || headSize) * KV_BYTES[valueType]);
   const trained = one('context_length');
   // The engine limits sequences to the length that the model was trained with.
   const tokensOfOne = contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained;
@@ -66,7 +85,7 @@ export async function llamaMemory(
   const part = gpuLayers < 0 || layers === 0 ? 1 : Math.min(1, gpuLayers / layers);
   return {
     weightsBytes: Math.ceil(size * part),
-    contextBytes: Math.ceil(numbersPerToken * tokens * KV_BYTES[kvType] * part),
+    contextBytes: Math.ceil(bytesPerToken * tokens * part),
     ...(parts && { parts }),
   };
 }
@@ -106,7 +125,8 @@ export async function embeddingMemory(
   const need = await llamaMemory(path, {
     contextTokens: Math.max(longest, batch),
     sequences: 1,
-    kvType: 'f16',
+    keyType: 'f16',
+    valueType: 'f16',
     gpuLayers,
     parts,
   });

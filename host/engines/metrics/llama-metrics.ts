@@ -1,6 +1,6 @@
 import type { LlamaCounts } from '../../../native/lib/index.ts';
 import type { ReplicaMetric } from '../../rpc/index.ts';
-import { present, recent, total } from './measured.ts';
+import { computed, present, running, stepsMade, tokensOfStep, total, waiting } from './measured.ts';
 import type { WaitTimes } from './wait-times.ts';
 
 /** Measures an engine for texts. */
@@ -20,21 +20,23 @@ export class LlamaMetrics {
     const perStep = (now.computedTokens - this.#last.computedTokens) / steps;
     this.#last = now;
     return [
-      present('requests.waiting', '{request}', now.waiting, 'Requests that wait for a place or for their readers.'),
-      present('requests.running', '{request}', now.running, 'Requests that have a place.'),
+      waiting(now.waiting),
+      running(now.running),
       this.#waits.report(),
       total('tokens.prompt', '{token}', now.promptTokens, 'Prompt tokens of the requests that began.'),
       total('tokens.reused', '{token}', now.reusedTokens, 'Prompt tokens that were computed before.'),
+      total('tokens.restored', '{token}', now.restoredTokens, 'Those prompt tokens that came from disk.'),
       total('tokens.generated', '{token}', now.generatedTokens, 'Tokens of answers.'),
-      total('tokens.computed', '{token}', now.computedTokens, 'Tokens that were computed.'),
+      computed(now.computedTokens),
       total('tokens.guessed', '{token}', now.guessedTokens, 'Tokens that speculation guessed.'),
       total('tokens.accepted', '{token}', now.acceptedTokens, 'Guessed tokens that came true.'),
-      total('steps', '{step}', now.steps, 'Steps of the engine.'),
-      ...(steps > 0 ? [recent('step.tokens', '{token}', perStep, 'Mean tokens of a step since the last report.')] : []),
+      stepsMade(now.steps),
+      ...(steps > 0 ? [tokensOfStep(perStep)] : []),
       total('passes', '{pass}', now.ubatches, 'Passes over the weights.'),
       total('prefill.time', 's', now.prefillSeconds, 'Time of the steps for tokens of prompts.'),
       total('decode.time', 's', now.decodeSeconds, 'Time of the steps for tokens of answers.'),
       total('preemptions', '{request}', now.preemptions, 'Requests that lost their cells and were computed again.'),
+      total('shifts', '{shift}', now.shifts, 'Times that a full context forgot a part of a request that goes on.'),
       present('cells.used', '{cell}', now.usedCells, 'Cells of the context that have keys and values.'),
       present('cells.total', '{cell}', now.cells, 'Cells of the context.'),
     ];

@@ -40,6 +40,8 @@ export type LlamaEmbeddingEvent =
       readonly values: Float32Array;
       /** Tokens of each text, after it was truncated. */
       readonly tokens: Int32Array;
+      /** Milliseconds from the arrival of the request until its first text was computed; 0 for `countTokens`. */
+      readonly queueMs: number;
     }
   | { readonly id: number; readonly type: 'cancelled' }
   | Extract<LlamaEvent, { readonly type: 'error' }>;
@@ -62,6 +64,18 @@ export interface LlamaEmbeddingRequestOptions extends RequestTerms {
   readonly truncate?: 'none' | 'start' | 'end';
 }
 
+/** What an engine has computed since its load, and the requests that it has at the moment. */
+export interface LlamaEmbeddingCounts {
+  /** Number of computations. */
+  readonly steps: number;
+  /** Texts of these computations, and their tokens. */
+  readonly texts: number;
+  readonly tokens: number;
+  /** Requests of which no text was computed yet, and other requests. */
+  readonly waiting: number;
+  readonly running: number;
+}
+
 export interface NativeLlamaEmbeddingEngine {
   readonly info: LlamaEmbeddingInfo;
   /**
@@ -80,6 +94,7 @@ export interface NativeLlamaEmbeddingEngine {
   readonly failure: string;
   /** Number of computations. It grows while there is work. */
   readonly steps: number;
+  readonly counts: LlamaEmbeddingCounts;
   readonly busy: boolean;
   readonly beats: number;
   /** Ends all requests and frees the model. May be called twice. */

@@ -2,8 +2,10 @@
 export interface LlamaModelOptions {
   readonly modelPath: string;
   readonly threads: number;
-  /** Number of layers on the GPU; −1 for all. Ignored without a GPU. */
-  readonly gpuLayers: number;
+  /**
+   * Number of layers on the GPU; −1 for all, `auto` for as many as fit beside the context. Ignored without a GPU.
+   */
+  readonly gpuLayers: number | 'auto';
   /** Names of the GPUs to use, as `devices()` returns them. Default: all GPUs that this process sees. */
   readonly devices?: readonly string[];
   /**
@@ -13,9 +15,17 @@ export interface LlamaModelOptions {
   readonly splitMode?: 'none' | 'layer' | 'row' | 'tensor';
   /** Index of the GPU that holds the whole model if it is not divided. Default: 0. */
   readonly mainGpu?: number;
-  /** The share of each GPU, in any unit. Default: in proportion to their free memory. */
+  /** The share of each GPU, in any unit. Default: in proportion to their free memory. Not with `gpuLayers` `auto`. */
   readonly tensorSplit?: readonly number[];
+  /** Default: `auto`, where the processors of the model can. */
+  readonly flashAttention?: 'auto' | 'on' | 'off';
+  /** Whether the weights stay in the file, which is mapped. Default: true. */
+  readonly mapsFile?: boolean;
+  /** Whether the weights are kept in memory, as far as the limit of the process allows. Default: false. */
+  readonly locksMemory?: boolean;
 }
+
+export type LlamaKvType = 'f16' | 'bf16' | 'q8_0' | 'q5_1' | 'q5_0' | 'q4_1' | 'q4_0';
 
 export interface LlamaLoadOptions extends LlamaModelOptions {
   /**
@@ -52,8 +62,9 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   readonly totalCells?: number;
   /** Whether a request may reuse what was computed for the prompt of another tenant. Default: true. */
   readonly sharesPrefixesAmongTenants?: boolean;
-  /** Type of the cached keys and values. */
-  readonly kvType: 'f16' | 'q8_0';
+  /** Types of the cached keys and values. Values of a type with a q need flash attention. */
+  readonly keyType: LlamaKvType;
+  readonly valueType: LlamaKvType;
   /** Keeps what was computed for prompts on disk, also for later engines of the same model. Default: not. */
   readonly promptCache?: {
     /** Made if it does not exist. Several engines can use one. */

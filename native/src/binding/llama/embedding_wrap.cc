@@ -23,6 +23,7 @@ void Write(Napi::Object& object, const llama::VectorsEvent& event) {
   object.Set("type", "vectors");
   object.Set("values", ToTypedArray<Napi::Float32Array>(object.Env(), event.values));
   object.Set("tokens", ToTypedArray<Napi::Int32Array>(object.Env(), event.n_tokens));
+  object.Set("queueMs", event.waited.count() * 1000);
 }
 
 void Write(Napi::Object& object, const llama::CancelledEvent&) { object.Set("type", "cancelled"); }
@@ -125,12 +126,26 @@ Napi::Object ToValue(Napi::Env env, const llama::EmbeddingModelInfo& info) {
   return object;
 }
 
+Napi::Value ToValue(Napi::Env env, const llama::EmbeddingCounts& counts) {
+  auto object = Napi::Object::New(env);
+  object.Set("steps", static_cast<double>(counts.n_steps));
+  object.Set("texts", static_cast<double>(counts.n_texts));
+  object.Set("tokens", static_cast<double>(counts.n_tokens));
+  object.Set("waiting", static_cast<double>(counts.n_waiting));
+  object.Set("running", static_cast<double>(counts.n_running));
+  return object;
+}
+
 Napi::Object MakeEngineObject(Napi::Env env, const std::shared_ptr<Session>& session) {
   auto object = Napi::Object::New(env);
   AddMethod(object, session, "submit", [](Session& of, const Napi::CallbackInfo& info) { return Submit(of, info, false); });
   AddMethod(object, session, "countTokens", [](Session& of, const Napi::CallbackInfo& info) { return Submit(of, info, true); });
   AddLife(object, session);
   object.Set("info", ToValue(env, session->engine(env).info()));
+  // Zeros after the end of the engine.
+  AddGetter(object, session, "counts", [env = napi_env(env)](Session& of) {
+    return ToValue(env, of.IsOpen() ? of.engine(env).counts() : llama::EmbeddingCounts{});
+  });
   return object;
 }
 

@@ -133,6 +133,14 @@ llama::PromptCacheOptions ToPromptCache(Napi::Env env, const Napi::Value& value)
   return options;
 }
 
+ggml_type ToKvType(const Napi::Object& object, const char* key) {
+  const auto name = String(object, key);
+  for (const auto type : {GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0, GGML_TYPE_Q5_1, GGML_TYPE_Q5_0, GGML_TYPE_Q4_1, GGML_TYPE_Q4_0}) {
+    if (name == ggml_type_name(type)) return type;
+  }
+  throw Napi::TypeError::New(object.Env(), std::string(key) + " must be f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0");
+}
+
 }  // namespace
 
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
@@ -146,14 +154,13 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   if (!object.Get("draftModelPath").IsUndefined()) options.draft_model_path = String(object, "draftModelPath");
   if (!object.Get("leastGuessProbability").IsUndefined()) options.least_draft_probability = Probability(object, "leastGuessProbability");
   if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
-  const auto kv_type = String(object, "kvType");
+  options.key_type = ToKvType(object, "keyType");
+  options.value_type = ToKvType(object, "valueType");
   if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
   if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
   if (!object.Get("sharesPrefixesAmongTenants").IsUndefined()) {
     options.shares_prefixes_among_tenants = object.Get("sharesPrefixesAmongTenants").ToBoolean();
   }
-  if (kv_type != "f16" && kv_type != "q8_0") throw Napi::TypeError::New(env, "kvType must be f16 or q8_0");
-  options.kv_type = kv_type == "q8_0" ? llama::KvType::kQ8_0 : llama::KvType::kF16;
   if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
   options.adapters = OptionalList<std::string>(object, "adapters", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
   if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");

@@ -4,6 +4,7 @@
 
 #include "core/llama/loop/decode_loop.h"
 #include "core/llama/engine_life.h"
+#include "core/llama/model/layer_fit.h"
 #include "core/llama/model/purpose.h"
 #include "core/thread_name.h"
 
@@ -62,7 +63,11 @@ bool Engine::Load() {
   const auto load = [this](const LoadProgress& progress) {
     const bool has_draft_model = !options_.draft_model_path.empty();
     const float part = has_draft_model ? kModelPart : 1.0F;
-    model_ = std::make_unique<Model>(options_, PartOf(progress, 0.0F, part));
+    LayerFit fit(options_.model_path, PlannedContext(options_));
+    const auto place = [&](llama_model_params& params) {
+      if (options_.fits_gpu_layers) fit.Apply(params);
+    };
+    model_ = std::make_unique<Model>(options_, PartOf(progress, 0.0F, part), place);
     if (inbox_.IsStopping()) return;
     RequireTextModel(*model_, options_.model_path);
     adapters_ = std::make_unique<Adapters>(*model_, options_.adapters);

@@ -19,6 +19,8 @@ constexpr size_t kAlignment = 64;
 
 std::atomic<size_t> packed_bytes{0};
 
+thread_local bool sets_weights = false;
+
 // Matrices that llama.cpp's graphs multiply as a whole. Others, such as those of latent attention, are also seen in parts, which a packed matrix has not.
 bool HasKnownName(const ggml_tensor* weights) {
   std::string_view name = weights->name;
@@ -85,6 +87,10 @@ bool CanPack(const ggml_tensor* weights) {
 
 bool IsPacked(const ggml_tensor* tensor) { return tensor->buffer && tensor->buffer->buft == PackedBufferType() && CanPack(tensor); }
 
+SetsWeights::SetsWeights() { sets_weights = true; }
+
+SetsWeights::~SetsWeights() { sets_weights = false; }
+
 size_t PackedBytes() { return packed_bytes; }
 
 ggml_backend_buffer_type_t PackedBufferType() {
@@ -94,7 +100,7 @@ ggml_backend_buffer_type_t PackedBufferType() {
                 .get_alignment = [](ggml_backend_buffer_type_t) { return kAlignment; },
                 .get_max_size = nullptr,
                 .get_alloc_size = TensorBytes,
-                .is_host = [](ggml_backend_buffer_type_t) { return true; }},
+                .is_host = [](ggml_backend_buffer_type_t) { return !sets_weights; }},
       .device = ProcessorDevice(),
       .context = nullptr,
   };

@@ -17,6 +17,16 @@ bool IsPacked(const ggml_tensor* tensor);
 // processor backend can compute with it.
 ggml_backend_buffer_type_t PackedBufferType();
 
+// While it lives, this thread takes such buffers for memory that cannot be written directly. llama.cpp then sets weights that it reads from a file, in
+// place of reading them into the buffer, where they would not be packed.
+class SetsWeights {
+ public:
+  SetsWeights();
+  ~SetsWeights();
+  SetsWeights(const SetsWeights&) = delete;
+  SetsWeights& operator=(const SetsWeights&) = delete;
+};
+
 // Returns the bytes of all matrices that were packed so far, in ggml's types.
 size_t PackedBytes();
 

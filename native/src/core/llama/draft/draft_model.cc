@@ -28,6 +28,7 @@ LoadOptions OptionsOf(const LoadOptions& of_target) {
   options.model_path = of_target.draft_model_path;
   // A draft model is small, and it is of no use on a slower processor than the model.
   if (options.n_gpu_layers != 0) options.n_gpu_layers = -1;
+  options.fits_gpu_layers = false;
   options.n_drafted = 0;
   return options;
 }

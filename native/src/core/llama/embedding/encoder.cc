@@ -78,6 +78,15 @@ int32_t MostTokens(const Model& model, const EmbeddingOptions& options) {
 
 }  // namespace
 
+llama_context_params PlannedContext(const EmbeddingOptions& options) {
+  auto params = ContextParams(options, nullptr, nullptr);
+  params.embeddings = true;
+  const auto n_tokens = static_cast<uint32_t>(std::max(options.n_batch, options.n_context));
+  params.n_ctx = params.n_batch = params.n_ubatch = n_tokens;
+  params.kv_unified = true;
+  return params;
+}
+
 Encoder::Encoder(const Model& model, const EmbeddingOptions& options, ggml_abort_callback abort, void* abort_data)
     : model_(model), pooling_(ChoosePooling(model, options)), n_context_(MostTokens(model, options)) {
   n_values_ = static_cast<size_t>(pooling_ == Pooling::kRank ? static_cast<int32_t>(llama_model_n_cls_out(model.get())) : llama_model_n_embd_out(model.get()));

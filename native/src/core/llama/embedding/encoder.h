@@ -16,6 +16,9 @@
 
 namespace aana::llama {
 
+// Returns parameters of the largest context that the encoder may make with these options, or a smaller one where the model's own length counts.
+llama_context_params PlannedContext(const EmbeddingOptions& options);
+
 // Computes the answers for texts, many at the same time. One thread at a time.
 class Encoder {
  public:

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/llama/engine_life.h"
+#include "core/llama/model/layer_fit.h"
 #include "core/thread_name.h"
 
 namespace aana::llama {
@@ -34,9 +35,10 @@ void EmbeddingEngine::Submit(EmbeddingRequest request) {
   std::lock_guard lock(mutex_);
   if (is_stopping_) return End(*call, CancelledEvent{});
   const auto id = call->request.id;
-  const auto& terms = call->request.terms;
+  const auto now = Clock::now();
+  call->arrived_at = now;
   calls_.emplace(id, call);
-  to_read_.Add(id, terms.tenant, terms.priority);
+  to_read_.Add(id, call->request.terms, now);
   changed_.notify_all();
 }
 
@@ -62,6 +64,13 @@ void EmbeddingEngine::Join() {
 bool EmbeddingEngine::IsBusy() {
   std::lock_guard lock(mutex_);
   return !calls_.empty();
+}
+
+EmbeddingCounts EmbeddingEngine::counts() {
+  std::lock_guard lock(mutex_);
+  EmbeddingCounts counts{.n_steps = steps_, .n_texts = n_computed_texts_, .n_tokens = n_computed_tokens_};
+  for (const auto& [id, call] : calls_) (call->began_at ? counts.n_running : counts.n_waiting)++;
+  return counts;
 }
 
 bool EmbeddingEngine::IsAbandoned(void* data) {
@@ -95,7 +104,11 @@ void EmbeddingEngine::Run() {
 
 bool EmbeddingEngine::Load() {
   const auto load = [this](const LoadProgress& progress) {
-    model_ = std::make_unique<Model>(options_, progress);
+    LayerFit fit(options_.model_path, PlannedContext(options_));
+    const auto place = [&](llama_model_params& params) {
+      if (options_.fits_gpu_layers) fit.Apply(params);
+    };
+    model_ = std::make_unique<Model>(options_, progress, place);
     if (is_stopping_) return;
     encoder_ = std::make_unique<Encoder>(*model_, options_, IsAbandoned, this);
     texts_ = std::make_unique<TextReader>(*model_, options_, encoder_->n_context());
@@ -121,7 +134,7 @@ bool EmbeddingEngine::ReadNext() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return is_stopping_ || !to_read_.empty(); });
   if (is_stopping_) return false;
-  const auto id = *to_read_.Next([](FairLine::Id) { return true; });
+  const auto id = *to_read_.Next(Clock::now(), [](FairLine::Id) { return true; });
   const auto call = calls_.at(id);
   std::optional<ErrorEvent> error;
   uint64_t work = 1;
@@ -138,7 +151,7 @@ bool EmbeddingEngine::ReadNext() {
   pulse_.Beat();
   lock.lock();
   if (!IsOpen(*call)) return true;
-  to_read_.Charge(id, work);
+  to_read_.Charge(id, work, Clock::now());
   if (error) End(*call, std::move(*error));
   else if (call->texts.size() == call->request.texts.size()) NoteRead(call);
   return true;
@@ -164,7 +177,7 @@ void EmbeddingEngine::NoteRead(const CallPtr& call) {
     return End(*call, std::move(event));
   }
   call->values.resize(call->texts.size() * encoder_->n_values());
-  to_compute_.Add(request.id, request.terms.tenant, request.terms.priority);
+  to_compute_.Add(request.id, request.terms, Clock::now());
   changed_.notify_all();
 }
 
@@ -207,6 +220,8 @@ void EmbeddingEngine::Compute(const std::vector<Pick>& picks) {
     }
   } else if (result == Encoder::Result::kDone) {
     steps_++;
+    for (const auto& text : texts) n_computed_tokens_ += text.size();
+    n_computed_texts_ += texts.size();
     NoteComputed(picks, values);
   }
 }
@@ -215,9 +230,10 @@ std::vector<EmbeddingEngine::Pick> EmbeddingEngine::ChooseTexts() {
   std::vector<Pick> picks;
   std::unordered_set<RequestId> skipped;  // their next text does not fit any more
   std::unordered_map<RequestId, size_t> n_chosen;
+  const auto now = Clock::now();
   auto n_left = static_cast<size_t>(encoder_->n_batch());
   while (picks.size() < encoder_->n_texts()) {
-    const auto next = to_compute_.Next([&](FairLine::Id id) {
+    const auto next = to_compute_.Next(now, [&](FairLine::Id id) {
       const auto& call = *calls_.at(id);
       return !skipped.contains(id) && call.n_computed + n_chosen[id] < call.texts.size();
     });
@@ -232,7 +248,8 @@ std::vector<EmbeddingEngine::Pick> EmbeddingEngine::ChooseTexts() {
     }
     picks.push_back({call, index});
     n_chosen[*next]++;
-    to_compute_.Charge(*next, n_tokens);
+    if (!call->began_at) call->began_at = now;
+    to_compute_.Charge(*next, n_tokens, now);
     if (is_alone) break;
     n_left -= n_tokens;
   }
@@ -251,7 +268,7 @@ void EmbeddingEngine::NoteComputed(const std::vector<Pick>& picks, const std::ve
     }
     std::copy(begin, begin + n_values, call.values.begin() + static_cast<std::ptrdiff_t>(picks[i].index) * n_values);
     if (++call.n_computed < call.texts.size()) continue;
-    VectorsEvent event{.values = std::move(call.values), .n_tokens = {}};
+    VectorsEvent event{.values = std::move(call.values), .n_tokens = {}, .waited = *call.began_at - call.arrived_at};
     for (const auto& text : call.texts) event.n_tokens.push_back(static_cast<int32_t>(text.size()));
     End(call, std::move(event));
   }

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -21,6 +23,15 @@
 #include "core/pulse.h"
 
 namespace aana::llama {
+
+// What an engine has computed since its load, and the requests that it has at the moment.
+struct EmbeddingCounts {
+  uint64_t n_steps = 0;  // computations
+  uint64_t n_texts = 0;  // texts of these computations
+  uint64_t n_tokens = 0;  // tokens of these texts
+  uint64_t n_waiting = 0;  // requests of which no text was computed
+  uint64_t n_running = 0;  // other requests
+};
 
 // One model for embeddings or scores, the thread that computes the texts of many requests together, and the thread that reads them. The first
 // loads the model, computes until it is stopped and frees the model. Both tell everything through the outbox.
@@ -47,6 +58,7 @@ class EmbeddingEngine {
   void Join();
   // Number of computations made.
   uint64_t steps() const { return steps_; }
+  EmbeddingCounts counts();
   // While it is busy, beats() grows.
   bool IsBusy();
   uint64_t beats() const { return pulse_.beats() + steps_; }
@@ -57,6 +69,8 @@ class EmbeddingEngine {
  private:
   struct Call {
     EmbeddingRequest request;
+    std::chrono::steady_clock::time_point arrived_at;
+    std::optional<std::chrono::steady_clock::time_point> began_at;  // when its first text was chosen
     std::vector<std::vector<llama_token>> texts;  // as far as they were read
     size_t n_computed = 0;
     std::vector<float> values;  // of the computed texts
@@ -106,6 +120,8 @@ class EmbeddingEngine {
   std::unordered_map<RequestId, CallPtr> calls_;
   FairLine to_read_;
   FairLine to_compute_;
+  uint64_t n_computed_texts_ = 0;
+  uint64_t n_computed_tokens_ = 0;
   std::vector<RequestId> computed_ids_;  // requests with texts in the computation that runs
   std::string reader_failure_;           // why the reader ended; empty while it works
 

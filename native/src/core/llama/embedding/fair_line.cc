@@ -2,58 +2,35 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
-#include <tuple>
 
-namespace aana {
+#include "core/llama/schedule/ageing.h"
 
-void FairLine::Add(Id id, const std::string& tenant, int32_t priority) {
-  const bool is_new = !tenants_.contains(tenant);
-  const uint64_t least = LeastWork();
-  auto& its = tenants_[tenant];
-  // Time without requests earns no share of later work.
-  if (is_new || its.n_requests == 0) its.work = std::max(its.work, least);
+namespace aana::llama {
+
+void FairLine::Add(Id id, const RequestTerms& terms, TimePoint now) {
   // A request begins beside the one that got least, or a long one would wait for all that come later.
   uint64_t work = std::numeric_limits<uint64_t>::max();
   for (const auto& [other, entry] : entries_) {
-    if (entry.tenant == &its && entry.priority == priority) work = std::min(work, entry.work);
+    if (entry.tenant == terms.tenant && entry.priority == terms.priority) work = std::min(work, entry.work);
   }
   if (work == std::numeric_limits<uint64_t>::max()) work = 0;
-  its.n_requests++;
-  entries_.insert_or_assign(id, Entry{tenant, &its, priority, work, n_added_++});
+  entries_.insert_or_assign(id, Entry{terms.tenant, terms.priority, terms.weight, work, n_added_++, now});
 }
 
-void FairLine::Remove(Id id) {
+void FairLine::Charge(Id id, uint64_t work, TimePoint now) {
   const auto found = entries_.find(id);
   if (found == entries_.end()) return;
-  found->second.tenant->n_requests--;
-  entries_.erase(found);
-  if (entries_.empty()) return tenants_.clear();
-  // A tenant that got more than the others have yet must not lose its debt by a pause.
-  const uint64_t least = LeastWork();
-  std::erase_if(tenants_, [&](const auto& tenant) { return tenant.second.n_requests == 0 && tenant.second.work <= least; });
+  auto& entry = found->second;
+  entry.work += work;
+  entry.last_turn = now;
+  // The tenant has a place only during its turn, so that its virtual time goes on where others are served meanwhile.
+  shares_.Begin(entry.tenant);
+  shares_.Charge(entry.tenant, entry.weight, static_cast<double>(work));
+  shares_.End(entry.tenant);
 }
 
-void FairLine::Charge(Id id, uint64_t work) {
-  const auto found = entries_.find(id);
-  if (found == entries_.end()) return;
-  found->second.work += work;
-  found->second.tenant->work += work;
+FairLine::Rank FairLine::RankOf(const Entry& entry, TimePoint now) const {
+  return {shares_.Rank(entry.tenant), entry.tenant, -AgedPriority(entry.priority, now - entry.last_turn), entry.work, entry.number};
 }
 
-bool FairLine::IsBefore(const Entry& a, const Entry& b) {
-  const auto rank = [](const Entry& entry) {
-    return std::tuple(entry.tenant->work, std::string_view(entry.tenant_name), -static_cast<int64_t>(entry.priority), entry.work, entry.number);
-  };
-  return rank(a) < rank(b);
-}
-
-uint64_t FairLine::LeastWork() const {
-  uint64_t least = std::numeric_limits<uint64_t>::max();
-  for (const auto& [name, tenant] : tenants_) {
-    if (tenant.n_requests > 0) least = std::min(least, tenant.work);
-  }
-  return least == std::numeric_limits<uint64_t>::max() ? 0 : least;
-}
-
-}  // namespace aana
+}  // namespace aana::llama

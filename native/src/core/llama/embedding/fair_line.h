@@ -1,62 +1,67 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <utility>
+#include <string_view>
+#include <tuple>
 
-namespace aana {
+#include "core/llama/schedule/fair_share.h"
+#include "core/request_terms.h"
 
-// Chooses whose work comes next. Tenants get equal shares of the work, regardless of the number of their requests. Among a tenant's requests
-// a higher priority goes first; requests of the same priority get equal shares, so that a short one does not wait for a long one. Not
-// thread-safe.
+namespace aana::llama {
+
+// Chooses whose work comes next. Tenants share the work by their weights, regardless of the number of their requests. Among a tenant's requests
+// a higher priority goes first. A level of priority counts as 5 s since the last turn of a request, so every request gets its turns. Requests
+// of the same priority get equal shares, so that a short one does not wait for a long one. Not thread-safe.
 class FairLine {
  public:
   using Id = int64_t;
+  using TimePoint = std::chrono::steady_clock::time_point;
 
-  void Add(Id id, const std::string& tenant, int32_t priority);
+  void Add(Id id, const RequestTerms& terms, TimePoint now);
   // Unknown ids are ignored.
-  void Remove(Id id);
+  void Remove(Id id) { entries_.erase(id); }
   bool empty() const { return entries_.empty(); }
-  // Tenants whose work is remembered.
-  size_t n_tenants() const { return tenants_.size(); }
 
   // Returns the request that is next among those for which `is_ready(id)` is true.
   template <class IsReady>
-  std::optional<Id> Next(IsReady is_ready) const {
-    const std::pair<const Id, Entry>* next = nullptr;
-    for (const auto& entry : entries_) {
-      if ((!next || IsBefore(entry.second, next->second)) && is_ready(entry.first)) next = &entry;
+  std::optional<Id> Next(TimePoint now, IsReady is_ready) const {
+    std::optional<Id> next;
+    Rank least;
+    for (const auto& [id, entry] : entries_) {
+      if (!is_ready(id)) continue;
+      const auto rank = RankOf(entry, now);
+      if (next && !(rank < least)) continue;
+      next = id;
+      least = rank;
     }
-    return next ? std::optional(next->first) : std::nullopt;
+    return next;
   }
 
-  // Notes work that was done for the request.
-  void Charge(Id id, uint64_t work);
+  // Notes a turn of the request and the work of this turn. Unknown ids are ignored.
+  void Charge(Id id, uint64_t work, TimePoint now);
 
  private:
-  struct Tenant {
-    uint64_t work = 0;
-    size_t n_requests = 0;
-  };
   struct Entry {
-    std::string tenant_name;
-    Tenant* tenant;  // in tenants_, which keeps it while n_requests is not 0
+    std::string tenant;
     int32_t priority;
+    double weight;
     uint64_t work = 0;
     uint64_t number;
+    TimePoint last_turn;  // its arrival before the first turn
   };
+  // The tenant's rank and name, the request's priority with its age, its work and its number; the least is next.
+  using Rank = std::tuple<decltype(FairShare().Rank({})), std::string_view, int64_t, uint64_t, uint64_t>;
 
-  static bool IsBefore(const Entry& a, const Entry& b);
-  // Returns the work of the waiting tenant that got least.
-  uint64_t LeastWork() const;
+  Rank RankOf(const Entry& entry, TimePoint now) const;
 
   std::map<Id, Entry> entries_;
-  std::unordered_map<std::string, Tenant> tenants_;
+  FairShare shares_;
   uint64_t n_added_ = 0;
 };
 
-}  // namespace aana
+}  // namespace aana::llama

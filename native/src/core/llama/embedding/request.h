@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -31,6 +32,7 @@ struct EmbeddingRequest {
 struct VectorsEvent {
   std::vector<float> values;      // n_values of the model for each text; empty for only_counts
   std::vector<int32_t> n_tokens;  // of each text, after truncation
+  std::chrono::duration<double> waited{};  // from the arrival of the request until its first text was chosen
 };
 
 struct CancelledEvent {};

@@ -17,9 +17,17 @@ namespace {
 
 constexpr int32_t kUbatchTokens = 512;
 
+// The state of a load. llama.cpp reports its progress for the first time when it begins to read the weights.
+struct Load {
+  const LoadProgress& progress;
+  bool is_mapped;
+  std::optional<compute::SetsWeights> sets_weights = std::nullopt;
+};
+
 bool OnProgress(float fraction, void* data) {
-  const auto& progress = *static_cast<const LoadProgress*>(data);
-  return !progress || progress(fraction);
+  auto& load = *static_cast<Load*>(data);
+  if (!load.is_mapped && !load.sets_weights) load.sets_weights.emplace();
+  return !load.progress || load.progress(fraction);
 }
 
 int32_t ContextTokens(const Model& model, const LoadOptions& options) {
@@ -37,6 +45,12 @@ int32_t Outputs(const LoadOptions& options) { return options.n_sequences + optio
 
 bool IsUnified(const LoadOptions& options) { return options.kv_unified || options.n_cells > 0; }
 
+// Why a context may fail because of the types of its keys and values.
+std::string KvHint(const LoadOptions& options) {
+  if (options.key_type == options.value_type && !ggml_is_quantized(options.key_type)) return "";
+  return std::string(", or keys in ") + ggml_type_name(options.key_type) + " and values in " + ggml_type_name(options.value_type) + " do not fit the model";
+}
+
 int64_t Cells(const LoadOptions& options, int32_t n_context) {
   const int64_t n_most = static_cast<int64_t>(n_context) * options.n_sequences;
   // The longest sequence must fit when it is alone.
@@ -51,6 +65,11 @@ llama_split_mode ToLlama(SplitMode mode) {
     case SplitMode::kTensor: return LLAMA_SPLIT_MODE_TENSOR;
   }
   return LLAMA_SPLIT_MODE_LAYER;
+}
+
+llama_load_mode LoadModeOf(const ModelOptions& options) {
+  if (options.is_mapped) return options.is_locked ? LLAMA_LOAD_MODE_MMAP_MLOCK : LLAMA_LOAD_MODE_MMAP;
+  return options.is_locked ? LLAMA_LOAD_MODE_MLOCK : LLAMA_LOAD_MODE_NONE;
 }
 
 bool UsesGpu(const ModelOptions& options) {
@@ -78,7 +97,7 @@ LoadProgress PartOf(const LoadProgress& whole, float begin, float end) {
   return [&whole, begin, end](float fraction) { return !whole || whole(begin + (end - begin) * fraction); };
 }
 
-Model::Model(const ModelOptions& options, const LoadProgress& progress) {
+Model::Model(const ModelOptions& options, const LoadProgress& progress, const std::function<void(llama_model_params&)>& place) {
   InitEngines();
   CheckGguf(options.model_path);
   if (!UsesGpu(options)) compute::RegisterProcessorDevice();
@@ -95,16 +114,20 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress) {
     tensor_split.resize(std::max(tensor_split.size(), llama_max_devices()));
     params.tensor_split = tensor_split.data();
   }
-  params.load_mode = LLAMA_LOAD_MODE_MMAP;
+  if (place) place(params);
+  params.load_mode = LoadModeOf(options);
   params.progress_callback = OnProgress;
-  params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
+  Load load{.progress = progress, .is_mapped = options.is_mapped};
+  params.progress_callback_user_data = &load;
   const size_t packed_before = compute::PackedBytes();
   model_.reset(llama_model_load_from_file(options.model_path.c_str(), params));
+  load.sets_weights.reset();
 
   const auto& path = options.model_path;
   if (!model_) throw LoadError("model file " + path + " could not be loaded: its architecture is unknown or there is not enough memory");
   // Packed matrices are copies. Where they are most of a file, little of its mapping is read again.
-  if (compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2) ReleaseMappings(path);
+  const bool can_release = options.is_mapped && !options.is_locked;
+  if (can_release && compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2) ReleaseMappings(path);
   vocab_ = llama_model_get_vocab(model_.get());
   if (llama_vocab_type(vocab_) == LLAMA_VOCAB_TYPE_NONE) throw LoadError("model file " + path + " has no vocabulary");
 }
@@ -172,16 +195,40 @@ std::string Model::Piece(llama_token token, bool has_control_texts) const {
   return piece;
 }
 
+namespace {
+
+llama_flash_attn_type FlashTypeOf(const ModelOptions& options) {
+  if (options.flash_attention == FlashAttention::kOff) return LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  if (options.flash_attention == FlashAttention::kOn) return LLAMA_FLASH_ATTN_TYPE_ENABLED;
+  // Without a GPU llama.cpp would look for flash attention on the processor's device, and find it on that of the matrices.
+  return UsesGpu(options) ? LLAMA_FLASH_ATTN_TYPE_AUTO : LLAMA_FLASH_ATTN_TYPE_ENABLED;
+}
+
+}  // namespace
+
 llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callback abort, void* abort_data) {
   auto params = llama_context_default_params();
   params.n_threads = options.n_threads;
   params.n_threads_batch = options.n_threads;
-  // Without a GPU llama.cpp would look for flash attention on the processor's device, and find it on that of the matrices.
-  params.flash_attn_type = UsesGpu(options) ? LLAMA_FLASH_ATTN_TYPE_AUTO : LLAMA_FLASH_ATTN_TYPE_ENABLED;
+  params.flash_attn_type = FlashTypeOf(options);
   params.no_perf = true;
   params.abort_callback = abort;
   params.abort_callback_data = abort_data;
   if (options.n_gpu_layers == 0) params.offload_kqv = params.op_offload = false;
+  return params;
+}
+
+llama_context_params PlannedContext(const LoadOptions& options) {
+  auto params = ContextParams(options, nullptr, nullptr);
+  // 0 lets llama.cpp take the length that the model was trained with, for each sequence.
+  params.n_ctx = options.n_context <= 0 ? 0 : static_cast<uint32_t>(std::min<int64_t>(Cells(options, options.n_context), UINT32_MAX));
+  params.n_batch = params.n_ubatch = static_cast<uint32_t>(kUbatchTokens);
+  params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
+  params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
+  params.type_k = options.key_type;
+  params.type_v = options.value_type;
+  params.kv_unified = IsUnified(options);
+  params.swa_full = true;
   return params;
 }
 
@@ -191,6 +238,9 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
       n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + Outputs(options))),
       is_unified_(IsUnified(options)),
       has_streams_(!is_unified_ || !model.CanRollBack()) {
+  if (options.flash_attention == FlashAttention::kOff && ggml_is_quantized(options.value_type)) {
+    throw LoadError("values in " + std::string(ggml_type_name(options.value_type)) + " need flash attention, which is off");
+  }
   auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_cells_);
   params.n_batch = static_cast<uint32_t>(n_batch_);
@@ -198,14 +248,15 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
   // Without this the logits' buffer has room for a whole batch.
   params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
-  params.type_k = params.type_v = options.kv_type == KvType::kQ8_0 ? GGML_TYPE_Q8_0 : GGML_TYPE_F16;
+  params.type_k = options.key_type;
+  params.type_v = options.value_type;
   params.kv_unified = is_unified_;
   params.swa_full = true;  // or a prefix of a finished sequence could not be kept
   context_.reset(llama_init_from_model(model.get(), params));
   if (!context_) {
     throw LoadError("no context of " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context_) +
                     " tokens could be made with model file " + options.model_path + ": there is not enough memory" +
-                    (options.kv_type == KvType::kQ8_0 ? ", or keys and values in q8_0 do not fit the model" : ""));
+                    KvHint(options));
   }
   // Encoders such as BERT have none.
   if (!memory()) throw LoadError("model file " + options.model_path + " is not a model that generates text");

@@ -16,7 +16,11 @@
 
 namespace aana::llama {
 
-enum class KvType { kF16, kQ8_0 };
+enum class FlashAttention {
+  kAuto,  // where the processors of the model can
+  kOn,
+  kOff,  // then the values cannot be quantised
+};
 
 // What is divided when a model lies on several GPUs.
 enum class SplitMode {
@@ -36,6 +40,11 @@ struct ModelOptions {
   SplitMode split_mode = SplitMode::kLayer;
   int32_t main_gpu = 0;             // the one of the GPUs that has all of it when nothing is split
   std::vector<float> tensor_split;  // the part of each GPU; empty: by their free memory
+  // As many layers are put on the GPUs as fit there beside the context (LayerFit), in place of n_gpu_layers. There is no tensor_split then.
+  bool fits_gpu_layers = false;
+  FlashAttention flash_attention = FlashAttention::kAuto;
+  bool is_mapped = true;   // the weights stay in the file, which is mapped
+  bool is_locked = false;  // the weights are kept in memory, as far as the limit of the process allows
 };
 
 // Where what was computed for prompts is kept on disk.
@@ -54,7 +63,8 @@ struct LoadOptions : ModelOptions {
   std::string draft_model_path;  // of the model that guesses them; empty: they are guessed from the text itself
   // A draft model guesses no token that it holds for less likely.
   float least_draft_probability = 0.5F;
-  KvType kv_type = KvType::kF16;
+  ggml_type key_type = GGML_TYPE_F16;
+  ggml_type value_type = GGML_TYPE_F16;
   bool kv_unified = false;  // all sequences share their cells
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
   bool shares_prefixes_among_tenants = true;
@@ -85,8 +95,8 @@ LoadProgress PartOf(const LoadProgress& whole, float begin, float end);
 // A model's weights and vocabulary. What is const may be called on any thread.
 class Model {
  public:
-  // Throws LoadError.
-  Model(const ModelOptions& options, const LoadProgress& progress);
+  // `place` may change where the parts of the model lie, and what it sets must live as long as the model is loaded. Throws LoadError.
+  Model(const ModelOptions& options, const LoadProgress& progress, const std::function<void(llama_model_params&)>& place = {});
 
   llama_model* get() const { return model_.get(); }
   const llama_vocab* vocab() const { return vocab_; }
@@ -159,6 +169,9 @@ class Context {
   bool can_shift_ = false;
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
+
+// Returns parameters of a context that is as large as the one with these options, or larger where the model was trained with shorter texts.
+llama_context_params PlannedContext(const LoadOptions& options);
 
 // Returns llama.cpp's description of the model, such as "qwen3 0.6B Q8_0".
 std::string DescriptionOf(const Model& model);

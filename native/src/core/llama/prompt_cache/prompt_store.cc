@@ -56,9 +56,16 @@ std::vector<std::string> FilesOf(const Model& model, const std::string& path) {
   return {path};
 }
 
+std::string KvName(const LoadOptions& options) {
+  const std::string keys = ggml_type_name(options.key_type);
+  const std::string values = ggml_type_name(options.value_type);
+  // Without flash attention the values lie in another order.
+  return (keys == values ? keys : keys + "," + values) + (options.flash_attention == FlashAttention::kOff ? " turned" : "");
+}
+
 std::string IdentityOf(const Model& model, const Context& context, const LoadOptions& options) {
   auto identity = "aana " + std::to_string(kVersion) + " llama " + std::to_string(LLAMA_STATE_SEQ_VERSION) + " kv " +
-                  (options.kv_type == KvType::kQ8_0 ? "q8_0" : "f16") + " caches " +
+                  KvName(options) + " caches " +
                   std::to_string(context.has_streams() ? options.n_sequences : 1);
   for (const auto& file : FilesOf(model, options.model_path)) identity += " file " + IdentityOfFile(file);
   return identity;

@@ -5,21 +5,12 @@
 #include <tuple>
 #include <utility>
 
+#include "core/llama/schedule/ageing.h"
+
 namespace aana::llama {
-namespace {
-
-constexpr auto kSecondsPerPriority = std::chrono::seconds(5);
-constexpr int32_t kMaxPriority = 24;
-
-std::chrono::steady_clock::time_point VirtualArrival(const Sequence& sequence) {
-  return sequence.arrived_at() - kSecondsPerPriority * std::clamp(sequence.terms().priority, -kMaxPriority, kMaxPriority);
-}
-
-}  // namespace
-
 std::vector<std::unique_ptr<Sequence>>::const_iterator WaitingLine::FindNext(const FairShare& shares) const {
   const auto rank = [&](const std::unique_ptr<Sequence>& sequence) {
-    return std::tuple(!sequence->is_preempted, shares.Rank(sequence->terms().tenant), VirtualArrival(*sequence), sequence->number);
+    return std::tuple(!sequence->is_preempted, shares.Rank(sequence->terms().tenant), VirtualArrival(sequence->arrived_at(), sequence->terms().priority), sequence->number);
   };
   return std::ranges::min_element(line_, {}, rank);
 }
