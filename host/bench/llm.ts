@@ -91,7 +91,7 @@ async function compare(count: number, path: string): Promise<object> {
   const margin = Number(flags.margin);
   const texts = async (start: StartSubject, atOnce: number): Promise<Completion[]> => {
     await using subject = await start(options);
-    return greedyTexts(subject, count, atOnce);
+    return await greedyTexts(subject, count, atOnce); // before the server ends
   };
   const theirs = await texts(startLlamaServer(path), 1);
   const parity = async (kwargs: Readonly<Record<string, unknown>>, atOnce: number): Promise<Parity> =>
