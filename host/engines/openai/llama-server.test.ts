@@ -48,9 +48,10 @@ Remote.after(async () => {
 
 /**
  * Where the two best log-probabilities are closer than this, the servers may choose different tokens: the deployment's
- * own products of matrices and llama-server's round differently, and each rounds differently in other batches.
+ * own products of matrices and llama-server's round differently, and each rounds differently in other batches. Between
+ * processors with and without AMX, llama-server's own gaps differ by 0.4.
  */
-const MARGIN = 0.5;
+const MARGIN = 1;
 
 /** Returns whether both answers have the same tokens, up to the first that is open by `MARGIN`. Throws otherwise. */
 function sameTokens(far: GenerationDetails, near: GenerationDetails): boolean {
