@@ -190,6 +190,21 @@ export class ApiKeys {
     return { apiKey, record };
   }
 
+  /**
+   * Returns the record of the key that made a client secret. Throws `ApiKeyNotFound` if it was revoked, and
+   * `ApiKeyExpired`.
+   */
+  async ofClientSecret({ id, userId }: { readonly id: string; readonly userId: string }): Promise<ApiKeyRecord> {
+    const { record, now } = await this.#storage.read(async ({ apiKeys, connection }) => ({
+      record: (await apiKeys.list(userId)).find((one) => one.key_id === id),
+      now: connection.now(),
+    }));
+    if (!record) throw keyRefused('ApiKeyNotFound', 'the API key of the client secret was revoked');
+    if (record.expired_at !== null && record.expired_at <= now)
+      throw keyRefused('ApiKeyExpired', 'the API key of the client secret has expired');
+    return record;
+  }
+
   /** Throws `NotFoundException`. */
   get(keyId: string): Promise<ApiKeyRecord> {
     return this.#storage.read(({ apiKeys }) => apiKeys.get(keyId));

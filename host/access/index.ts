@@ -7,6 +7,8 @@ export {
   NewKey,
   type NewKeyInput,
 } from './api-keys.ts';
+export { type ClientSecret, CLIENT_SECRET_PREFIX, ClientSecrets } from './client-secrets.ts';
+export type { ApiKeyRecord } from '../storage/index.ts';
 export { AccessError, keyRefused, tooManyRequests } from './errors.ts';
 export { KeyLookUps } from './key-look-ups.ts';
 export { API_KEY_PREFIX } from './key-text.ts';

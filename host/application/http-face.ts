@@ -40,6 +40,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
       strict: config.openai.strict,
       needsSubscription: config.openai.active_subscription_required,
       models,
+      clientSecrets: services.clientSecrets,
       audioInput: config.openai.audio_input,
       openAudio: async (file, signal) => {
         const media = await services.openMedia();

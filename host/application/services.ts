@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { allowsResult, ApiKeys, KeyLookUps } from '../access/index.ts';
+import { allowsResult, ApiKeys, ClientSecrets, KeyLookUps } from '../access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
 import { BackgroundResponses } from '../background/index.ts';
 import { Batches } from '../batches/index.ts';
@@ -78,6 +78,7 @@ export class Services {
   /** The responses that tasks make. */
   readonly background: BackgroundResponses;
   /** The stored files of OpenAI's API. */
+  readonly clientSecrets: ClientSecrets;
   readonly files: StoredFiles;
   /** The files of OpenAI's API that come in parts. */
   readonly uploadedParts: Uploads;
@@ -172,6 +173,7 @@ export class Services {
       config: config.openai.responses,
       log: inArea(log, 'openai'),
     });
+    this.clientSecrets = new ClientSecrets(join(config.data_dir, 'secrets'));
     this.files = new StoredFiles({
       storage: this.storage,
       dir: join(config.data_dir, 'files'),

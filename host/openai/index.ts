@@ -67,6 +67,12 @@ export {
 } from './model-directory.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
 export { BatchesQuery, FilesQuery, InputItemsQuery, RealtimeQuery, ResponseQuery } from './queries.ts';
+export {
+  CLIENT_SECRET_FIELDS,
+  ClientSecretAnswer,
+  ClientSecretRequest,
+  secretSeconds,
+} from './realtime/client-secret.ts';
 export { appendedAudio, type ClientEvent, eventIdOf, readClientEvent } from './realtime/client-events.ts';
 export { identified, type NewServerEvent, RealtimeServerEvent } from './realtime/server-events.ts';
 export {

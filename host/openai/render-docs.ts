@@ -7,6 +7,7 @@ import { COMPLETION_FIELDS } from './completions/completion-fields.ts';
 import { FILE_FIELDS } from './files/file-fields.ts';
 import type { RequestFields } from './fields.ts';
 import { QUERIES } from './queries.ts';
+import { CLIENT_SECRET_FIELDS } from './realtime/client-secret.ts';
 import {
   SESSION_AUDIO_FIELDS,
   SESSION_FIELDS,
@@ -45,6 +46,7 @@ export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/uploads/{upload_id}/parts', fields: PART_FIELDS },
   { route: 'POST /v1/uploads/{upload_id}/complete', fields: COMPLETE_FIELDS },
   { route: 'POST /v1/batches', fields: BATCH_FIELDS },
+  { route: 'POST /v1/realtime/client_secrets', fields: CLIENT_SECRET_FIELDS },
 ];
 
 /** The objects of a realtime session. */
@@ -211,7 +213,14 @@ socket.socket.on('open', () => socket.send({ type: 'input_audio_buffer.append', 
 - Without turn detection, \`session.update\` is refused between audio and its commit.
 - A wrong event is answered with \`error\`, which has its \`event_id\`, and the session goes on. When a transcription fails, the item gets \`failed\`; audio after it is a new turn, without turn detection after the commit.
 - An event may have \`sockets.max_message_bytes\`, and a session lasts up to \`sockets.max_duration_s\`. The [close codes](live.md#close-codes) are those of live transcription.
-- A page sends its API key as the subprotocol \`openai-insecure-api-key.<key>\` beside \`realtime\`. There are no ephemeral keys, and no sessions of speech to speech.
+- A page sends its API key as the subprotocol \`openai-insecure-api-key.<key>\` beside \`realtime\`. There are no sessions of speech to speech.
+- A page should have no API key. The server of the page makes a secret for it, \`POST /v1/realtime/client_secrets\`, which opens sessions of this user for ten minutes, or for \`expires_after\` (10 s to two hours). It is sent like a key, opens \`/v1/realtime\` and nothing else, and is refused when its API key is revoked or expires. Its sessions begin with the \`session\` of the request and can change it. Sessions that are open go on when it expires. The API key needs the scopes \`/v1/realtime\` and \`/v1/realtime/client_secrets\`, or the one of a model. Hosts that share a database share the folder \`secrets\` below \`data_dir\`.
+
+\`\`\`ts
+const session = { type: 'transcription' as const, audio: { input: { transcription: { model: 'whisper-1' } } } };
+const { value } = await client.realtime.clientSecrets.create({ session }); // on your server
+const page = new WebSocket('ws://127.0.0.1:8000/v1/realtime', ['realtime', \`openai-insecure-api-key.\${value}\`]); // in the page
+\`\`\`
 
 ## Audio, files and images in dialogs
 

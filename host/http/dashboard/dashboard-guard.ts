@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type ApiKeys, keyRefused } from '../../access/index.ts';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
-import { apiKeyGuard, keyIn } from '../guards/api-key-guard.ts';
+import { apiKeyGuard } from '../guards/api-key-guard.ts';
+import { keyIn } from '../guards/offered-key.ts';
 import { setCaller } from '../guards/caller.ts';
 import type { Guard } from '../guards/guards.ts';
 

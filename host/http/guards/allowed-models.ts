@@ -3,7 +3,7 @@ import { allowedDeployments } from '../../access/index.ts';
 import { type ModelDirectory, onlyModels } from '../../openai/index.ts';
 import { callerOf } from './caller.ts';
 
-/** Returns the models that the API key of a request allows. */
-export function allowedModels(ctx: Context, models: ModelDirectory): ModelDirectory {
-  return onlyModels(models, allowedDeployments(callerOf(ctx).scopes, ctx.path));
+/** Returns the models that the API key of a request allows to requests to a path. */
+export function allowedModels(ctx: Context, models: ModelDirectory, path = ctx.path): ModelDirectory {
+  return onlyModels(models, allowedDeployments(callerOf(ctx).scopes, path));
 }

@@ -1,12 +1,13 @@
 import type { Context } from 'koa';
-import { AccessError, type ApiKeys, keyRefused, scopeOfPath } from '../../access/index.ts';
+import { AccessError, type ApiKeyRecord, type ApiKeys, keyRefused, scopeOfPath } from '../../access/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { type Caller, callerOf, setCaller } from './caller.ts';
+import { CLIENT_SECRET_PATH, clientSecretOf } from './client-secret-guard.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isOpenPath } from './open-paths.ts';
-import { offeredKey } from '../request/socket-request.ts';
+import { keyIn } from './offered-key.ts';
 import { refusalToRun } from './run-rights.ts';
 
 /** Admits callers with an API key that allows the path, and stores the caller in the context. */
@@ -27,7 +28,7 @@ export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard
         'ApiKeyNotProvided',
         'an API key is needed: send the header x-api-key, or Authorization: Bearer',
       );
-    const record = await apiKeys.authenticate(key, ctx.ip);
+    const record = (await ownerOfSecret(ctx, apiKeys)) ?? (await apiKeys.authenticate(key, ctx.ip));
     const caller: Caller = {
       userId: record.user_id,
       isAdmin: record.is_admin,
@@ -53,12 +54,14 @@ export function isAuthenticated(ctx: Context, apiKeys: ApiKeys | undefined): boo
   return apiKeys === undefined || callerOf(ctx).keyId !== null;
 }
 
-/**
- * Returns the API key of a request: `x-api-key`, else the bearer of `Authorization`, else the one among the subprotocols
- * of a WebSocket, because a page can set no other header there.
- */
-export function keyIn(ctx: Context): string | undefined {
-  const key = ctx.get('x-api-key').trim();
-  if (key !== '') return key;
-  return /^Bearer +([^\s]+) *$/i.exec(ctx.get('authorization'))?.[1] ?? offeredKey(ctx);
+/** Returns the API key that made the client secret of a request; undefined for a request without a client secret. */
+async function ownerOfSecret(ctx: Context, apiKeys: ApiKeys): Promise<ApiKeyRecord | undefined> {
+  const secret = clientSecretOf(ctx);
+  if (!secret) return undefined;
+  if (secret.key === null) throw keyRefused('ApiKeyNotFound', 'the client secret is from a time without API keys');
+  const owner = await apiKeys.ofClientSecret(secret.key);
+  if (ctx.path === CLIENT_SECRET_PATH) return owner;
+  throw new AccessError('InsufficientScope', 'denied', `a client secret only opens ${CLIENT_SECRET_PATH}`, {
+    'www-authenticate': 'Bearer error="insufficient_scope"',
+  });
 }

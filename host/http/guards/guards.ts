@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { apiKeyGuard } from './api-key-guard.ts';
+import { clientSecretGuard } from './client-secret-guard.ts';
 import { CLOSED, cors } from './cors.ts';
 import { trustProxies } from './forwarded.ts';
 import { hostGuard } from './host-guard.ts';
@@ -34,6 +35,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     securityHeaders(hstsMaxAgeS),
     ...(checksHost ? [hostGuard({ allowedHosts, listensAt, hasApiKeys: apiKeys !== undefined })] : []),
     cors(origins),
+    ...(openai?.enabled ? [clientSecretGuard(openai.clientSecrets, apiKeys !== undefined)] : []),
     ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []),
     ...(apiKeys && openai?.needsSubscription ? [subscriptionGuard] : []),
     ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry)] : []),

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { API_KEY_PREFIX } from '../../access/index.ts';
 import { UUID } from '../../core/ids.ts';
-import { keyIn } from '../guards/api-key-guard.ts';
+import { keyIn } from '../guards/offered-key.ts';
 import type { HttpAppOptions } from '../options.ts';
 
 const HIDDEN = '…';

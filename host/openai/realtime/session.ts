@@ -37,8 +37,9 @@ export interface SessionTranscription {
 const DEFAULT_DETECTION: TurnDetection = { silenceMs: 500, threshold: 0.5, prefixMs: 400 };
 const NO_TRANSCRIPTION: SessionTranscription = { model: null, language: null, prompt: null };
 
-/** Returns the settings with which a session begins. */
-export function firstSettings(model: string | undefined): SessionSettings {
+/** Returns the settings with which a session begins. `given` are those of the client secret that opens it. */
+export function firstSettings(model: string | undefined, given?: SessionSettings): SessionSettings {
+  if (given) return model === undefined ? given : { ...given, transcription: { ...given.transcription, model } };
   return {
     format: { type: 'audio/pcm', rate: 24_000 },
     transcription: { ...NO_TRANSCRIPTION, model: model ?? null },

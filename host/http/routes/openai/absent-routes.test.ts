@@ -30,10 +30,6 @@ Absent('are refused with 404 and what is there instead, and the client does not 
     [() => client.beta.threads.create(), /has no threads: POST \/v1\/responses/],
     [() => client.vectorStores.list(), /has no vector stores: POST \/v1\/embeddings/],
     [() => client.fineTuning.jobs.retrieve('a'), /has no fine-tuning$/],
-    [
-      () => client.realtime.clientSecrets.create({}),
-      /has no ephemeral keys: connect to \/v1\/realtime with an API key/,
-    ],
     [() => client.conversations.items.list('conv_1'), /has no conversations/],
     [() => client.chat.completions.retrieve('chatcmpl-1'), /has no stored chat completions/],
   ];

@@ -1,3 +1,4 @@
+import type { ClientSecrets } from '../../../access/index.ts';
 import type { UploadedFile } from '../../../endpoints/index.ts';
 import type { UserBackground } from '../../../background/index.ts';
 import type { UserBatches } from '../../../batches/index.ts';
@@ -14,6 +15,8 @@ export interface OpenAiRoutesOptions {
   /** Whether requests that compute or store something need an API key with an active subscription. Default: false. */
   readonly needsSubscription?: boolean;
   readonly models: ModelDirectory;
+  /** Makes and reads the secrets with which pages open realtime sessions. */
+  readonly clientSecrets: ClientSecrets;
   /** Audio in dialogs: the deployment that transcribes it, null for none, and the most bytes in one request. */
   readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */

@@ -5,6 +5,7 @@ import { messageRoutes } from '../anthropic/message-routes.ts';
 import { audioRoutes } from './audio/audio-routes.ts';
 import { batchesRoutes } from './files/batches-routes.ts';
 import { chatRoute } from './chat-route.ts';
+import { clientSecretsRoute } from './client-secrets-route.ts';
 import { completionsRoute } from './completions-route.ts';
 import { filesRoutes } from './files/files-routes.ts';
 import { modelRoutes } from './models-route.ts';
@@ -41,5 +42,6 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   filesRoutes(router, options);
   uploadsRoutes(router, options);
   batchesRoutes(router, options);
+  clientSecretsRoute(router, options);
   messageRoutes(router, options);
 }

@@ -1,6 +1,7 @@
-import { errorEvent, identified, resolveModel } from '../../../openai/index.ts';
+import { errorEvent, firstSettings, identified, resolveModel, type SessionSettings } from '../../../openai/index.ts';
 import { REALTIME_ROUTE } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
+import { clientSecretOf } from '../../guards/client-secret-guard.ts';
 import { queryReader } from '../../request/query.ts';
 import type { OpenAiHttpOptions } from '../../routes/openai/openai-request.ts';
 import type { SocketRoute } from '../socket-route.ts';
@@ -16,7 +17,9 @@ export function realtimeRoute({ openai, limits }: OpenAiHttpOptions): SocketRout
       const { model } = readQuery(ctx);
       const models = allowedModels(ctx, openai.models);
       if (model !== undefined) resolveModel(models, model, 'realtime');
-      const options = { models, model, strict: openai.strict, maxDepth: limits.max_json_depth };
+      const session = clientSecretOf(ctx)?.session as SessionSettings | undefined; // the host has checked and sealed it
+      const settings = firstSettings(model, session);
+      const options = { models, settings, strict: openai.strict, maxDepth: limits.max_json_depth };
       return (channel) => new RealtimeSession(channel, options).run();
     },
     errorMessage: (thrown) => identified(errorEvent(thrown)),

@@ -9,7 +9,6 @@ import {
   DetectedTurns,
   errorEvent,
   eventIdOf,
-  firstSettings,
   identified,
   invalidValue,
   type ModelDirectory,
@@ -28,8 +27,8 @@ import { MODEL_PARAM, REALTIME_BLAME } from './realtime-blame.ts';
 
 export interface RealtimeSessionOptions {
   readonly models: ModelDirectory;
-  /** The model that the address names. */
-  readonly model: string | undefined;
+  /** The settings with which it begins. */
+  readonly settings: SessionSettings;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
   readonly maxDepth: number;
@@ -53,7 +52,7 @@ export class RealtimeSession {
   constructor(channel: SocketChannel, options: RealtimeSessionOptions) {
     this.#channel = channel;
     this.#options = options;
-    this.#settings = firstSettings(options.model);
+    this.#settings = options.settings;
     this.#facts = { id: prefixedId('sess_'), expiresAt: Math.floor((channel.context.deadlineAt ?? 0) / 1000) };
   }
 
