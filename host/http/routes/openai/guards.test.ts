@@ -16,6 +16,7 @@ import { failureOf as failure } from '../../../test/helpers/failure.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { type ConfigInput, LlamaTextGenerationDeployment } from '../../../index.ts';
+import { refusalOf } from '../../sockets/fixtures/socket-client.ts';
 import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from './fixtures/openai-app.ts';
 
 const Guards = suite('guards and settings of OpenAI’s API');
@@ -137,6 +138,8 @@ Guards('users without an active subscription have no quota where it is required'
   assert.is((await at.post('/chat/completions', HELLO, headers)).status, 403);
   assert.is((await at.post('/v1/messages', HELLO, headers)).status, 403);
   assert.is((await fetch(`${at.url}/v1/realtime`, { headers })).status, 426, 'it asks for no socket');
+  const socket = await refusalOf(`${at.url.replace('http', 'ws')}/v1/realtime`, { headers });
+  assert.equal([socket.status, socket.body.error.code], [429, 'insufficient_quota']);
   assert.is((await client.models.list()).data.length, 1);
   assert.is((await client.responses.retrieve(stored.id)).id, stored.id);
   await client.responses.delete(stored.id);

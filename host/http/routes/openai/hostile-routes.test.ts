@@ -128,6 +128,15 @@ const ROUTES: readonly Route[] = [
     ],
   },
   {
+    path: '/v1/realtime/client_secrets',
+    good: {},
+    text: 'session',
+    refused: [
+      ...named('expires_after', { seconds: 1e9 }, { seconds: -1 }, 600),
+      ...named('session', 'x', [], {}, { type: '__proto__' }, { type: 'transcription', audio: 7 }),
+    ],
+  },
+  {
     path: '/v1/uploads',
     good: UPLOAD,
     text: 'filename',
@@ -149,12 +158,16 @@ function hopeless({
   good,
   text,
 }: Route): (readonly [what: string, status: number | undefined, body: string | Buffer])[] {
-  const json = JSON.stringify(good);
-  const prefixed = (members: string): string => json.replace('{', `{${members},`);
+  const inner = JSON.stringify(good).slice(1, -1);
+  const prefixed = (members: string): string => `{${[members, inner].filter(Boolean).join(',')}}`;
   return [
     ['64 MB', 413, prefixed(`"x":"${'x'.repeat(64 * 1024 * 1024)}"`)],
     ['an unknown parameter of a depth of 10,000', undefined, prefixed(`"x":${nested(10_000)}`)],
-    ['a parameter of a depth of 10,000', undefined, json.replace(/\}$/, `,"${text}":${nested(10_000)}}`)],
+    [
+      'a parameter of a depth of 10,000',
+      undefined,
+      `{${[inner, `"${text}":${nested(10_000)}`].filter(Boolean).join(',')}}`,
+    ],
     ['a list of a depth of 50', undefined, JSON.stringify({ ...good, [text]: JSON.parse(nested(50)) as unknown })],
     ['half of a surrogate pair', undefined, prefixed(String.raw`"x":"\ud800"`)],
     ['half of a surrogate pair in a key', undefined, prefixed(String.raw`"\udc00":1`)],
@@ -208,7 +221,7 @@ for (const route of ROUTES) {
 
   Hostile(`names of prototypes and zero bytes do no harm to ${path}`, async () => {
     const json = JSON.stringify(good);
-    const prototype = await send(path, json.replace('{', '{"__proto__":{"stream":true},'));
+    const prototype = await send(path, json.replace(/^\{(?!\})/, '{"__proto__":{"stream":true},'));
     // The contract of the original takes no unknown parameters.
     assert.is(prototype.status, path === '/chat/completions' ? 422 : status, prototype.text.slice(0, 500));
     const zero = await send(path, json.replace(/"(Once|a cat|tiny)/, '"$1\\u0000'));
