@@ -49,6 +49,7 @@ export type { RequestMessage } from './chat/messages.ts';
 export { Completion } from './completions/completion-answer.ts';
 export { CompletionChunk, CompletionChunks, usageChunk } from './completions/completion-chunks.ts';
 export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-fields.ts';
+export { type Fill, fillOf } from './completions/fill.ts';
 export { answerCompletion, completionRun } from './completions/completion-run.ts';
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
 export { type IdleField, invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';

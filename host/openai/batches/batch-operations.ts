@@ -2,6 +2,7 @@ import { CHAT_FIELDS } from '../chat/chat-fields.ts';
 import { answerChat } from '../chat/chat-run.ts';
 import { COMPLETION_FIELDS } from '../completions/completion-fields.ts';
 import { answerCompletion } from '../completions/completion-run.ts';
+import { fillOf } from '../completions/fill.ts';
 import type { Capability } from '../capabilities.ts';
 import { readRequest, type RequestFields, unsupported } from '../fields.ts';
 import { type ModelDirectory } from '../model-directory.ts';
@@ -54,8 +55,8 @@ export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> =
   '/v1/chat/completions': operation('chat', CHAT_FIELDS, (request, { models }, context) =>
     answerChat(models, request, context),
   ),
-  '/v1/completions': operation('completions', COMPLETION_FIELDS, (request, { models }, context) =>
-    answerCompletion(models, request, context),
+  '/v1/completions': operation('completions', COMPLETION_FIELDS, async (request, { models, strict }, context) =>
+    answerCompletion(models, request, context, await fillOf(models, request, strict, context)),
   ),
   '/v1/embeddings': operation('embeddings', EMBEDDING_FIELDS, (request, { models }, context) =>
     answerEmbeddings(models, request, context),

@@ -26,6 +26,9 @@ export const CompletionRequest = z.object({
   logprobs: optional(z.int().min(0).max(20)).describe(
     'Tells the log-probability of each token, and so many of the likeliest tokens at its place.',
   ),
+  suffix: optional(z.string()).describe(
+    'Text behind the gap that the answer fills. For models with tokens for it, such as Qwen2.5-Coder; for others it has no effect and is named.',
+  ),
   echo: optional(z.boolean()).describe('Whether the text begins with the prompt.'),
   best_of: optional(z.int().min(1).max(16)).describe(
     'Answers to generate, of which the `n` likeliest are sent. Not for streams.',
@@ -40,5 +43,5 @@ const { best_of: _best, echo: _echo, ...shared } = TEXT_IDLE;
 /** All parameters of `POST /v1/completions`. */
 export const COMPLETION_FIELDS = {
   schema: CompletionRequest,
-  idle: { ...shared, suffix: { why: 'the text goes on from its end', neutral: [''] } },
+  idle: shared,
 } as const satisfies RequestFields;

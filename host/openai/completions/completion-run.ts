@@ -7,6 +7,7 @@ import { type AnswerHead, newHead } from '../text/values.ts';
 import { type Completed, type Completion, completionAnswer } from './completion-answer.ts';
 import { type CompletionPlan, completionPlan, type OnePrompt } from './completion-call.ts';
 import type { CompletionRequest } from './completion-fields.ts';
+import type { Fill } from './fill.ts';
 
 /** Prompts of one request that a model works on at the same time. */
 const PROMPTS_AT_ONCE = 16;
@@ -43,17 +44,19 @@ export function completionRun(models: ModelDirectory, request: CompletionRequest
   };
 }
 
-/** Answers a request as a whole. */
+/** Answers a request as a whole. `fill` is how its suffix takes effect. */
 export async function answerCompletion(
   models: ModelDirectory,
   request: CompletionRequest,
   context: RunContext,
+  fill?: Fill,
 ): Promise<z.input<typeof Completion>> {
   const { name, plan, head, readPrompt } = completionRun(models, request);
   const all = await boundedMap(plan.prompts, PROMPTS_AT_ONCE, context.signal, async (prompt, signal) => {
     const one = { ...context, signal };
     const read = await readPrompt(prompt, one);
-    const output = await models.call(name, 'generate', { ...plan.args, prompt, details: true }, one);
+    const args = { ...plan.args, prompt: fill?.of(prompt) ?? prompt, details: true };
+    const output = await models.call(name, 'generate', args, one);
     return { ...read, output: output as GeneratedText };
   });
   return completionAnswer(head, plan, all);

@@ -149,11 +149,52 @@ Completions('wrong parameters are refused with their names', async () => {
   assert.match(await unknown.text(), 'has no token 2000000000');
 });
 
-Completions('a suffix has no effect, and a header says so', async () => {
-  const response = await at.post('/v1/completions', { ...PARIS, suffix: 'the end', best_of: 1 });
+Completions('a suffix has no effect on a model without tokens for it, and a header says so', async () => {
+  const response = await at.post('/v1/completions', { ...PARIS, suffix: 'the end', best_of: 1, made_up: 1 });
   assert.is(response.status, 200);
-  assert.is(response.headers.get('x-aana-ignored-parameters'), 'suffix');
+  assert.is(response.headers.get('x-aana-ignored-parameters'), 'made_up, suffix');
   await response.text();
+  await using strict = await startOpenAiApp({ config: { openai: { strict: true } } });
+  const refused = await strict.post('/v1/completions', { model: 'tiny', prompt: 'a', suffix: 'b' });
+  const { error } = (await refused.json()) as { error: { param: string; code: string } };
+  assert.equal([refused.status, error.param, error.code], [400, 'suffix', 'unsupported_parameter']);
+});
+
+Completions('the gap before a suffix is filled by a model that has tokens for it', async () => {
+  const coder = await testModel('qwen2.5-coder-0.5b-instruct');
+  await using other = await startOpenAiApp({ prepare: (app) => app.registerDeployment('coder', llamaOptions(coder)) });
+  const gap = { model: 'coder', prompt: 'def', suffix: '(a, b):\n    return a * b\n\nprint(multiply(2, 3))\n' };
+  const request = { ...gap, temperature: 0, max_tokens: 4 };
+  const whole = await other.client.completions.create(request).withResponse();
+  assert.is(whole.response.headers.get('x-aana-ignored-parameters'), null);
+  const { text } = whole.data.choices[0]!;
+  assert.match(text, /^ multiply/);
+  const difference = { suffix: '(a, b):\n    return a - b\n\nprint(subtract(2, 3))\n' };
+  const subtracted = await other.client.completions.create({ ...request, ...difference });
+  assert.match(subtracted.choices[0]!.text, /^ subtract/);
+  let streamed = '';
+  for await (const { choices } of await other.client.completions.create({ ...request, stream: true }))
+    streamed += choices[0]?.text ?? '';
+  assert.is(streamed, text);
+  const echoed = await other.client.completions.create({ ...request, echo: true });
+  assert.is(echoed.choices[0]!.text, gap.prompt + text);
+  const tokenized = await other.post('/v1/tokenize', { model: 'coder', prompt: gap.prompt });
+  const { tokens } = (await tokenized.json()) as Tokenized;
+  const ofTokens = await other.client.completions.create({ ...request, prompt: [tokens] });
+  assert.is(ofTokens.choices[0]!.text, text);
+  assert.is(ofTokens.usage!.prompt_tokens, whole.data.usage!.prompt_tokens);
+
+  const refused: readonly (readonly [more: object, param: string])[] = [
+    [{ suffix: 'a<|fim_middle|>b' }, 'suffix'],
+    [{ prompt: ['a', 'b<|fim_suffix|>'] }, 'prompt'],
+    [{ overflow: 'truncate_middle' }, 'overflow'],
+    [{ echo: true, logprobs: 0 }, 'suffix'],
+  ];
+  for (const [more, param] of refused) {
+    const answer = await other.post('/v1/completions', { ...request, ...more });
+    const { error } = (await answer.json()) as { error: { param: string } };
+    assert.equal([answer.status, error.param], [400, param]);
+  }
 });
 
 interface Tokenized {

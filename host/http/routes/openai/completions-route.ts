@@ -6,6 +6,7 @@ import {
   COMPLETION_FIELDS,
   CompletionChunks,
   completionRun,
+  fillOf,
   usageChunk,
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
@@ -13,7 +14,7 @@ import type { GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
-import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
+import { addIgnored, type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** The values of `generate_stream`. */
 type TextValues = AsyncIterable<TextChunk[], GenerationDetails | undefined>;
@@ -25,7 +26,9 @@ export function completionsRoute(router: Router, options: OpenAiHttpOptions): vo
     const models = allowedModels(ctx, openai.models);
     const request = await readJsonRequest(ctx, COMPLETION_FIELDS, options);
     return withinTime(ctx, options, async (context) => {
-      if (request.stream !== true) return answerCompletion(models, request, context);
+      const fill = await fillOf(models, request, openai.strict, context);
+      if (request.suffix && !fill) addIgnored(ctx, 'suffix');
+      if (request.stream !== true) return answerCompletion(models, request, context, fill);
       const { name, plan, head, readPrompt } = completionRun(models, request);
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
@@ -36,7 +39,8 @@ export function completionsRoute(router: Router, options: OpenAiHttpOptions): vo
         const streams = plan.prompts.map(async function* (prompt, at) {
           const { prompt: text, firstToken } = await readPrompt(prompt, one);
           const chunks = new CompletionChunks(head, plan, at * plan.count, { text, firstToken });
-          const values = models.stream(name, 'generate_stream', { ...plan.args, prompt }, one);
+          const args = { ...plan.args, prompt: fill?.of(prompt) ?? prompt };
+          const values = models.stream(name, 'generate_stream', args, one);
           const details = yield* flatMapped(values as TextValues, (batch) => [
             batch.flatMap((chunk) => chunks.of(chunk)),
           ]);

@@ -51,6 +51,12 @@ export function checkedRequest<Fields extends RequestFields>(
   return request as RequestOf<Fields>;
 }
 
+/** Adds a parameter that has no effect for the model of the request to {@link IGNORED_HEADER}. */
+export function addIgnored(ctx: Context, name: string): void {
+  const given = ctx.response.get(IGNORED_HEADER);
+  ctx.set(IGNORED_HEADER, given === '' ? name : `${given}, ${name}`);
+}
+
 /**
  * Runs the work for a request within `limits.invocation_timeout_s`. The signal aborts when the client leaves or the time
  * is up.

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../../../native/lib/fixtures/tiny-embedding.ts';
+import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
 import { silentLogger } from '../../../core/log/logger.ts';
 import { cannotRun } from '../../../engines/fixtures/real-models.ts';
 import {
@@ -17,7 +18,7 @@ import { DOCUMENTED_ROUTES, type DocumentedRoute } from '../../../openai/render-
 import { QUERIES } from '../../../openai/queries.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
-import type { OpenAiApp } from './fixtures/openai-app.ts';
+import { llamaOptions, type OpenAiApp } from './fixtures/openai-app.ts';
 import {
   type Members,
   PARAMETER_SAMPLES,
@@ -48,6 +49,9 @@ function start(isStrict: boolean): Promise<AudioApp> {
 
 function registerModels(app: AanaApp, tiny: string): void {
   const [embedder, ranker] = [join(tiny, '../embedder.gguf'), join(tiny, '../ranker.gguf')];
+  const filler = join(tiny, '../filler.gguf');
+  writeTinyLlama(filler, { fillsGaps: true });
+  app.registerDeployment('filler', llamaOptions(filler));
   writeTinyBert(embedder);
   writeTinyBert(ranker, { pooling: 'rank' });
   const model_kwargs = { n_threads: 1 };
