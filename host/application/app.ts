@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
 import type { ApiKeys } from '../access/index.ts';
+import type { Alerts } from '../alerts/index.ts';
 import {
   type AanaAppOptions,
   addressToListenOn,
@@ -17,6 +18,7 @@ import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
 import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
+import { appAlerts } from './ports/app-alerts.ts';
 import { AppTelemetry } from './ports/app-telemetry.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
 import { modelOperations } from './ports/model-operations.ts';
@@ -68,6 +70,7 @@ export class AanaApp implements AsyncDisposable {
   readonly #log: Logger;
   readonly #migrate: AanaAppOptions['migration_func'];
   readonly #services: Services;
+  readonly #alerts: Alerts;
   readonly #face: HttpFace;
   readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
   readonly #connection: AppConnection;
@@ -119,6 +122,7 @@ export class AanaApp implements AsyncDisposable {
           this.#services.tasks?.stop(graceMs),
         ])),
       close: async (graceMs) => {
+        this.#alerts.stop();
         await this.#services.close(graceMs);
         await telemetry.close();
       },
@@ -144,10 +148,19 @@ export class AanaApp implements AsyncDisposable {
       isDeployed: () => this.#lifecycle.phase === 'deployed',
       log: this.#log,
     });
+    this.#alerts = appAlerts({
+      config,
+      services: this.#services,
+      requests: telemetry.requests,
+      certificate: () => this.#connection.certificate,
+      log: inArea(everyArea, 'alerts'),
+      telemetry: telemetry.port,
+    });
     const application = controlledApplication({
       app: this,
       deployments: this.#services.deployments,
       changes,
+      alerts: this.#alerts,
       logs,
       logLevels,
       traces,
@@ -552,6 +565,7 @@ export class AanaApp implements AsyncDisposable {
     await this.#lifecycle.start((report) =>
       startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report }),
     );
+    this.#alerts.start();
     const deployments = this.#services.deployments.registered().size;
     this.#log.info('Deployed successfully.', {
       deployments,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DeploymentOptions } from '../deployments/class/deployment-options.ts';
 import { ApiServiceConfig } from './sections/access.ts';
+import { AlertsConfig } from './sections/alerts.ts';
 import { CorsConfig } from './sections/cors.ts';
 import { DatabaseConfig } from './sections/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
@@ -139,6 +140,7 @@ export const ConfigSchema = z.strictObject({
   ),
   openai: OpenAiConfig.prefault({}).describe('OpenAI’s API over the deployments.'),
   mcp: McpConfig.prefault({}).describe('Endpoints as tools of the Model Context Protocol.'),
+  alerts: AlertsConfig.prefault({}).describe('What is told to the operator when it goes wrong.'),
   telemetry: TelemetryConfig.prefault({}).describe('What the host reports about its work.'),
   dashboard: DashboardConfig.prefault({}).describe('A page for the operator, on a port of its own.'),
   webhook: WebhookConfig.prefault({}).describe('Notifications about deferred requests.'),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { AlertsReport } from '../alerts/index.ts';
 import { LOG_AREAS } from '../core/log/log-levels.ts';
 import { HandleOptions } from '../deployments/index.ts';
 import { AudioReference } from '../schemas/index.ts';
@@ -159,6 +160,7 @@ const audioSource = z
  */
 export const operations = {
   'application.status': { args: z.strictObject({}), value: ApplicationReport, streams: false },
+  'alerts.list': { args: z.strictObject({}), value: AlertsReport, streams: false },
   /** The address that opens the dashboard. It has the token, so it is for this user only. */
   'application.dashboard': {
     args: z.strictObject({}),

@@ -1,12 +1,13 @@
 import type { oas31 } from 'openapi3-ts';
 import * as z from 'zod';
+import { AlertReport } from '../alerts/index.ts';
 import { TASK_STATUSES } from '../tasks/index.ts';
-import { WEBHOOK_EVENTS } from '../webhooks/index.ts';
+import { ALERT_EVENTS, TASK_EVENTS } from '../webhooks/index.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
 import { Id } from './routes/values.ts';
 
-const Message = z.strictObject({
-  event: z.enum(WEBHOOK_EVENTS),
+const TaskMessage = z.strictObject({
+  event: z.enum(TASK_EVENTS),
   payload: z.object({
     task_id: Id,
     task_type: z.string().describe('Path of the endpoint.'),
@@ -20,6 +21,8 @@ const Message = z.strictObject({
   }),
 });
 
+const AlertMessage = z.strictObject({ event: z.enum(ALERT_EVENTS), payload: AlertReport });
+
 const header = (name: string, description: string): oas31.ParameterObject => ({
   name,
   in: 'header',
@@ -30,10 +33,15 @@ const header = (name: string, description: string): oas31.ParameterObject => ({
 
 /** The messages that webhooks receive. */
 export const WEBHOOK_MESSAGES: Readonly<Record<string, oas31.PathItemObject>> = {
-  task: {
+  task: message('on_task', 'An event of a task', TaskMessage),
+  alert: message('on_alert', 'An event of an alert, for webhooks of admins that name it', AlertMessage),
+};
+
+function message(operationId: string, summary: string, schema: z.ZodType): oas31.PathItemObject {
+  return {
     post: {
-      operationId: 'on_task',
-      summary: 'An event of a task',
+      operationId,
+      summary,
       tags: ['webhooks'],
       parameters: [
         header('webhook-id', 'The same for every attempt.'),
@@ -41,8 +49,8 @@ export const WEBHOOK_MESSAGES: Readonly<Record<string, oas31.PathItemObject>> = 
         header('webhook-signature', 'As in Standard Webhooks: v1, and HMAC-SHA256 over id, time and body in base64.'),
         header('x-signature', 'As in the original: HMAC-SHA256 over the body in hexadecimal.'),
       ],
-      requestBody: { required: true, content: { 'application/json': { schema: jsonSchemaOf(Message) } } },
+      requestBody: { required: true, content: { 'application/json': { schema: jsonSchemaOf(schema) } } },
       responses: { '2XX': { description: 'The receiver has taken it. After any other status it is sent again.' } },
     },
-  },
-};
+  };
+}

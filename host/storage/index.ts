@@ -45,6 +45,7 @@ export type {
 export { taskStorageFull } from './repositories/task-usage.ts';
 export { type EnqueueLimits, tooManyTasks } from './repositories/tasks.ts';
 export {
+  type AlertHappening,
   type ClaimedDelivery,
   DELIVERIES_WAITING,
   DELIVERY_STATUSES,
@@ -55,7 +56,11 @@ export {
   type TaskHappening,
 } from './repositories/webhook-deliveries.ts';
 export {
+  ALERT_EVENTS,
+  isAlertEvent,
+  TASK_EVENTS,
   WEBHOOK_EVENTS,
+  type WebhookAlertEvent,
   type WebhookChange,
   type WebhookEvent,
   type WebhookHealth,

@@ -1,4 +1,5 @@
 export { LoadHistory, type LoadSample } from './load/load-history.ts';
+export { type RequestTotals, requestTotals } from './load/work-totals.ts';
 export { type MetricDescription, Metrics } from './metrics.ts';
 export type { MetricData, NumberPoint } from './metric-data.ts';
 export { observeProcess } from './process-metrics.ts';

@@ -4,7 +4,13 @@ import type { Logger } from '../core/log/logger.ts';
 import { QueueConsumer, SHUTDOWN } from '../core/queue-consumer.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import type { WorkEnd } from '../core/work-telemetry.ts';
-import { type ClaimedDelivery, DELIVERIES_WAITING, type Storage, whileUnavailable } from '../storage/index.ts';
+import {
+  type ClaimedDelivery,
+  DELIVERIES_WAITING,
+  isAlertEvent,
+  type Storage,
+  whileUnavailable,
+} from '../storage/index.ts';
 import { DeliveryTelemetry } from './delivery-telemetry.ts';
 import { messageBody, messageHeaders } from './message.ts';
 import { pauseMs, retryAfterMs, retryDelayMs } from './retry-schedule.ts';
@@ -162,7 +168,9 @@ export class Deliverer {
     try {
       const secret = await this.#secretOf(delivery);
       const body = messageBody(
-        mayRead(delivery.scopes, delivery.endpoint) ? delivery : { ...delivery, result: null },
+        isAlertEvent(delivery.event) || mayRead(delivery.scopes, delivery.endpoint)
+          ? delivery
+          : { ...delivery, result: null },
         includeStacktrace,
       );
       const headers = messageHeaders({ id: delivery.id, body, secret, sentAt: Date.now(), traceparent });
@@ -208,7 +216,7 @@ export class Deliverer {
       webhook: delivery.webhook_id,
       delivery: delivery.id,
       event: delivery.event,
-      task: delivery.task_id,
+      [isAlertEvent(delivery.event) ? 'alert' : 'task']: delivery.task_id,
     };
     const attempt = { host: this.#owner, ms, responseStatus: status, error };
     const attempts = delivery.attempts + 1;

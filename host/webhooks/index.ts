@@ -1,7 +1,11 @@
 export {
+  ALERT_EVENTS,
+  type AlertHappening,
   DELIVERY_STATUSES,
   type DeliveryRecord,
   type DeliveryStatus,
+  isAlertEvent,
+  TASK_EVENTS,
   WEBHOOK_EVENTS,
   type WebhookRecord,
 } from '../storage/index.ts';

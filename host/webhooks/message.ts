@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import type { ClaimedDelivery } from '../storage/index.ts';
+import { type ClaimedDelivery, isAlertEvent } from '../storage/index.ts';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -9,13 +9,17 @@ export function newSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** Returns the body of a delivery in the format of the Python SDK. It is the same for every attempt. */
+/**
+ * Returns the body of a delivery in the format of the Python SDK. It is the same for every attempt. The payload of an
+ * event of an alert is the alert.
+ */
 export function messageBody(
   delivery: Pick<ClaimedDelivery, 'event' | 'task_id' | 'endpoint' | 'task_status' | 'num_retries' | 'result'>,
   includeStacktrace: boolean,
 ): Uint8Array {
   const { event, task_id: id, endpoint, task_status: status, num_retries: retries, result: text } = delivery;
   const value: unknown = text === null ? null : JSON.parse(text);
+  if (isAlertEvent(event)) return Buffer.from(asciiJson({ event, payload: value }), 'ascii');
   const isError = status !== 'completed' && typeof value === 'object' && value !== null;
   const result = isError && !includeStacktrace ? { ...value, stacktrace: null } : value;
   const isLeftOut = text === null && (status === 'completed' || status === 'failed');

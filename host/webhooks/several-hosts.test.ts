@@ -92,6 +92,55 @@ function hostTests(databases: TestDatabases): void {
     assert.ok(receiver.most <= 4, 'over what one target is sent at a time by all hosts');
   });
 
+  Hosts('are told once of an alert that several of them see', async (context) => {
+    const { watcher, receiver, config } = context;
+    const other = makeHost(config);
+    const all = { page: 1, perPage: 100 };
+    const hook = async (userId: string | null, events: readonly string[]): Promise<string> =>
+      (await watcher.webhooks.create({ userId, url: receiver.url, events, followsAlerts: true })).webhook.id;
+    const [named, unnamed, ofAdmin, ofUser] = [
+      await hook(null, ['alert.firing']),
+      await hook(null, []),
+      await hook('operator', ['alert.firing', 'alert.resolved']),
+      await hook('somebody', ['alert.firing']),
+    ];
+    await watcher.storage.write(({ apiKeys }) =>
+      apiKeys.save('a key', {
+        ...{ key_id: 'k', user_id: 'operator', subscription_id: 'operator', is_subscription_active: true },
+        ...{ is_admin: true, scopes: null, hmac_secret: null, expired_at: null },
+      }),
+    );
+    const tell = (has_keys: boolean, alert_id: string): Promise<unknown> =>
+      Promise.all(
+        [watcher, other].map(({ webhooks }) =>
+          webhooks.announce({ event: 'alert.firing', alert_id, payload: '{"rule":"disk"}', has_keys }),
+        ),
+      );
+    const counts = (): Promise<number[]> =>
+      Promise.all(
+        [
+          [named, null],
+          [unnamed, null],
+          [ofAdmin, 'operator'],
+          [ofUser, 'somebody'],
+        ].map(async ([id, user]) => (await watcher.webhooks.deliveries(id as string, user as never, all)).length),
+      );
+    await tell(false, 'a');
+    assert.equal(await counts(), [1, 0, 0, 0]);
+    await tell(true, 'a');
+    await tell(true, 'a');
+    assert.equal(await counts(), [1, 0, 1, 0], 'with keys, admins have them');
+    await tell(true, 'b');
+    assert.equal(await counts(), [1, 0, 2, 0]);
+    await sender(context);
+    await receiver.until(3);
+    assert.equal(JSON.parse(receiver.received[0]?.body.toString() ?? ''), {
+      event: 'alert.firing',
+      payload: { rule: 'disk' },
+    });
+    await other.storage.close();
+  });
+
   Hosts.run();
 }
 

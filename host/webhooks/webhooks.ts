@@ -1,7 +1,9 @@
 import { AanaError } from '../core/errors.ts';
 import {
+  type AlertHappening,
   type DeliveryRecord,
   type DeliveryStatus,
+  isAlertEvent,
   Pruner,
   type WebhookChange,
   type WebhookRecord,
@@ -24,6 +26,8 @@ export interface WebhooksOptions extends DelivererOptions {
 }
 
 const MOST_URL_LENGTH = 2083;
+/** The reason of a webhook that its user disabled. */
+const BY_REQUEST = 'by request';
 
 /**
  * The webhooks of users and the log of their deliveries. A user sees only the webhooks of that user. When the host
@@ -60,7 +64,7 @@ export class Webhooks {
 
   /**
    * Makes a webhook. If there is no secret for it, it gets a new one, which only this result contains. Throws
-   * `ValidationError`, `PrivateAddressException`, `TooManyWebhooks`, `InvalidWebhookEventType`.
+   * `ValidationError`, `PrivateAddressException`, `TooManyWebhooks`, `InvalidWebhookEventType`, `AlertsForAdmins`.
    */
   async create({
     userId,
@@ -68,16 +72,20 @@ export class Webhooks {
     events,
     secret,
     scopes = null,
+    followsAlerts = false,
   }: {
     readonly userId: string | null;
     readonly url: string;
     readonly events: readonly string[];
     readonly secret?: string | undefined;
     readonly scopes?: readonly string[] | null | undefined;
+    /** Whether the caller may receive events of alerts, as admins may. Default: false. */
+    readonly followsAlerts?: boolean | undefined;
   }): Promise<{ readonly webhook: WebhookRecord; readonly newSecret: string | undefined }> {
     const { storage, config } = this.#options;
     const target = this.#checkedUrl(url);
     if (secret !== undefined) checkSecret(secret);
+    checkEvents(events, followsAlerts);
     return storage.write(async ({ webhooks }) => {
       if ((await webhooks.list(userId)).length >= config.max_webhooks) {
         throw new AanaError(
@@ -108,26 +116,42 @@ export class Webhooks {
 
   /**
    * Changes a webhook; absent fields stay. A new URL and an enabled webhook begin without failures, and waiting
-   * deliveries are sent.
+   * deliveries are sent. A caller who may not receive events of alerts changes no webhook that receives them.
    */
   async update(
     id: string,
     userId: string | null,
-    { enabled, ...change }: WebhookChange & { readonly enabled?: boolean | null | undefined },
+    {
+      enabled,
+      followsAlerts = false,
+      ...change
+    }: WebhookChange & { readonly enabled?: boolean | null | undefined; readonly followsAlerts?: boolean | undefined },
   ): Promise<WebhookRecord> {
     const url = change.url === undefined || change.url === null ? undefined : this.#checkedUrl(change.url);
     if (typeof change.secret === 'string') checkSecret(change.secret);
     return this.#options.storage.write(async ({ webhooks, webhookDeliveries }) => {
       const before = found(id, await webhooks.read(id, userId));
+      checkEvents([...before.events, ...(change.events ?? [])], followsAlerts);
       await webhooks.update(id, userId, { ...change, url });
       const isNewTarget = url !== undefined && url !== before.url;
       if (enabled === true || (isNewTarget && before.disabled_at === null)) {
         await webhooks.enable(id);
         await webhookDeliveries.hasten(id);
       }
-      if (enabled === false) await webhooks.disable(id, 'by request');
+      if (enabled === false) await webhooks.disable(id, BY_REQUEST);
       return found(id, await webhooks.read(id, userId));
     });
+  }
+
+  /** Stores an event of an alert for webhooks of admins. */
+  announce(happening: AlertHappening): Promise<void> {
+    return this.#options.storage.write(({ webhookDeliveries }) => webhookDeliveries.addAlert(happening));
+  }
+
+  /** Returns webhooks that the host has disabled because their targets fail, the last disabled one first. */
+  async listFailing(limit: number): Promise<readonly WebhookRecord[]> {
+    const disabled = await this.#options.storage.read(({ webhooks }) => webhooks.listDisabled(limit));
+    return disabled.filter(({ disabled_reason: reason }) => reason !== BY_REQUEST);
   }
 
   /** Removes a webhook with its deliveries, and returns it. */
@@ -218,6 +242,19 @@ export class Webhooks {
       throw new AanaError('PrivateAddressException', 'denied', refusal, { data: { url: url.href } });
     return url.href;
   }
+}
+
+function checkEvents(events: readonly string[], followsAlerts: boolean): void {
+  const alert = events.find(isAlertEvent);
+  if (alert !== undefined && !followsAlerts)
+    throw new AanaError(
+      'AlertsForAdmins',
+      'denied',
+      `the event ${alert} is for webhooks that the key of an admin sets`,
+      {
+        data: { event_type: alert },
+      },
+    );
 }
 
 function checkSecret(secret: string): void {

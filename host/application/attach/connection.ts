@@ -92,6 +92,11 @@ export class AppConnection {
     return this.#dashboard.url;
   }
 
+  /** The certificate of the server; undefined without HTTPS. */
+  get certificate(): HttpServer['certificate'] {
+    return this.#server?.certificate;
+  }
+
   async reloadCertificate(): Promise<void> {
     await this.#server?.reloadCertificate();
   }

@@ -1,4 +1,5 @@
 import type { AanaApp } from '../app.ts';
+import type { Alerts } from '../../alerts/index.ts';
 import {
   controlHandlers,
   type ControlledApplication,
@@ -51,6 +52,7 @@ export interface ControlledOptions {
   readonly app: AanaApp;
   readonly deployments: DeploymentManager;
   readonly changes: ConfigurationChanges;
+  readonly alerts: Alerts;
   /** The latest log lines. */
   readonly logs: LogRing;
   readonly logLevels: LogLevels;
@@ -70,6 +72,7 @@ export function controlledApplication({
   app,
   deployments,
   changes,
+  alerts,
   logs,
   logLevels,
   traces,
@@ -115,6 +118,7 @@ export function controlledApplication({
         deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
       };
     },
+    alerts: () => alerts.report(),
     usersOfFile: (file) => deployments.usersOf(file),
     dashboardUrl: () => app.dashboardUrl,
     plugins: () => app.plugins(),

@@ -1,4 +1,5 @@
 import type { LlamaCounts, LlamaEmbeddingCounts } from '../../../native/lib/index.ts';
+import { AlertTelemetry } from '../../alerts/alert-telemetry.ts';
 import { systemClock } from '../../core/clock.ts';
 import { retryCounter } from '../../deployments/handle/deployment-calls.ts';
 import { GenerationTelemetry } from '../../deployments/handle/generation-telemetry.ts';
@@ -32,6 +33,7 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
   ['Media', (metrics) => new MediaTelemetry(metrics)],
   ['Tasks', (metrics) => new TaskTelemetry(metrics)],
   ['Webhooks', (metrics) => new DeliveryTelemetry(metrics)],
+  ['Alerts', (metrics) => new AlertTelemetry(metrics)],
   ['Database', (metrics) => new StorageTelemetry(metrics, 'sqlite')],
   ['Export of spans and metrics', (metrics) => [spanCounters(metrics), metricPointCounter(metrics)]],
   ['Replicas, the host process and the machine', (metrics) => observeApplication(metrics, { status: () => ({}) })()],

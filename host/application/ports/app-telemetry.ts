@@ -3,7 +3,14 @@ import { inArea } from '../../core/log/log-levels.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { noTelemetry, type Telemetry, withSpans } from '../../core/telemetry.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
-import { type Format, type KeptTraces, Metrics, metricsText } from '../../telemetry/index.ts';
+import {
+  type Format,
+  type KeptTraces,
+  Metrics,
+  metricsText,
+  type RequestTotals,
+  requestTotals,
+} from '../../telemetry/index.ts';
 import { observeApplication, watchLoad } from '../metrics/observe-application.ts';
 import { exportMetrics } from './metric-export.ts';
 import { type Tracing, tracingFrom } from './tracing.ts';
@@ -45,6 +52,12 @@ export class AppTelemetry {
   /** The last failed and slow requests. Undefined if none are kept. */
   get traces(): KeptTraces | undefined {
     return this.#tracing?.kept;
+  }
+
+  /** Returns how many requests were answered since the start, and how many failed. Undefined without metrics. */
+  get requests(): (() => RequestTotals) | undefined {
+    const metrics = this.#metrics;
+    return metrics && (() => requestTotals(metrics));
   }
 
   /** Returns the metrics for Prometheus or in OpenMetrics. Undefined without metrics. */

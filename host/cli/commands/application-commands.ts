@@ -11,6 +11,7 @@ import {
   stopApplication,
   unloadDeployment,
 } from './application.ts';
+import { applicationAlerts } from './alerts.ts';
 import { applyConfiguration, confirmAtTerminal } from './apply.ts';
 import { applicationTraces } from './traces.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
@@ -100,6 +101,11 @@ export function addApplicationCommands(
     .option('--json', 'print JSON')
     .action(async (traceId: string | undefined, options: Options) => {
       state.exitCode = await applicationTraces(runningApplication(options), traceId, options['json'] === true);
+    });
+  add('alerts', 'print the alerts of the application; exit code 1 while one fires')
+    .option('--json', 'print JSON')
+    .action(async (options: Options) => {
+      state.exitCode = await applicationAlerts(runningApplication(options), options['json'] === true);
     });
   add('stop', 'let the application finish its running requests and end')
     .option(

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
+import type { AlertsReport } from '../../alerts/index.ts';
 import { flattened } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { LogLevels } from '../../core/log/log-levels.ts';
@@ -81,6 +82,8 @@ export interface ControlledApplication {
   /** Profiles of the host. */
   readonly profiler: Profiler;
   report(): Promise<ApplicationReport>;
+  /** The alerts of the host and its rules. */
+  alerts(): AlertsReport;
   /** What the application knows about itself, without secrets and without contents of requests. */
   diagnosis(): Promise<ControlValue<'application.diagnosis'>>;
   /** The address that opens the dashboard, with its token. Undefined without a dashboard. */
@@ -112,6 +115,7 @@ export interface ControlledApplication {
 export function controlHandlers(app: ControlledApplication): ControlHandlers {
   return {
     'application.status': () => app.report(),
+    'alerts.list': async () => app.alerts(),
     'application.dashboard': async () => ({ url: app.dashboardUrl() ?? null }),
     'application.logs': (wanted, { signal }) => {
       if (wanted.deployment !== undefined) app.handle(wanted.deployment); // throws if it is unknown

@@ -14,6 +14,7 @@ export const LOG_AREAS = [
   'webhooks',
   'openai',
   'telemetry',
+  'alerts',
 ] as const;
 export type LogArea = (typeof LOG_AREAS)[number];
 

@@ -15,7 +15,10 @@ let browser: Browser;
 let page: Page;
 
 Dashboard.before(async () => {
-  at = await startDashboardApp({ api_service: { enabled: true } });
+  at = await startDashboardApp({
+    api_service: { enabled: true },
+    alerts: { interval_s: 0.5, rules: { disk: { threshold: 0.000_001, for_s: 0 } } },
+  });
   browser = await startBrowser(program!);
   page = await browser.open(at.app.dashboardUrl!);
 });
@@ -63,6 +66,7 @@ Dashboard('opens by its address, hides the token, and shows live figures', async
   await shows('sentiment');
   assert.is(await textOf('header .badge'), 'running');
   await page.until(`document.querySelectorAll('.chart canvas').length === 5`);
+  await page.until(`document.querySelector('[aria-label=Alerts]')?.innerText.includes('the disk is used to')`);
   const stop = new AbortController();
   const load = (async () => {
     while (!stop.signal.aborted) await fetch(`${at.app.url}/api/ready`);

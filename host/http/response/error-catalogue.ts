@@ -191,6 +191,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   ),
   one('MediaIdAlreadyExistsException', 'conflict', 'A media with this id already exists.', { data: 'table, id' }),
   one('InvalidWebhookEventType', 'bad-request', 'No such event exists.', { data: 'event_type' }),
+  one('AlertsForAdmins', 'denied', 'Only the key of an admin sets a webhook for events of alerts.', {
+    data: 'event_type',
+  }),
   one('TooManyPulls', 'conflict', 'The host pulls four models already.'),
   one('TooManyWebhooks', 'conflict', 'The user has too many webhooks.', { data: 'max_webhooks' }),
   one('WebhookDisabled', 'conflict', 'A delivery of a disabled webhook cannot be sent again.', { data: 'id' }),

@@ -20,6 +20,7 @@ export interface Operations {
     ControlledApplication,
     | 'logs'
     | 'report'
+    | 'alerts'
     | 'plugins'
     | 'reloadPlugins'
     | 'scaleDeployment'
@@ -61,6 +62,7 @@ export function operationRoutes(
   const state = async (): Promise<ApplicationState> => ({
     application: await application.report(),
     plugins: application.plugins(),
+    alerts: application.alerts().alerts.filter((alert) => alert.state === 'firing'),
     parts,
     load: load?.list().at(-1) ?? null,
   });
@@ -86,6 +88,10 @@ export function operationRoutes(
       keepAliveMs: WATCH_INTERVAL_MS * 5,
       onFailure: (error) => log.warn('the stream of states ended', { error }),
     });
+  });
+  serveRoute(router, OPERATION_ROUTES.alerts, ({ ctx }) => {
+    ctx.set('cache-control', 'no-store');
+    return application.alerts();
   });
   serveRoute(router, OPERATION_ROUTES.logs, async ({ ctx, query }) => {
     if (query.deployment !== undefined) application.handle(query.deployment); // throws if it is unknown

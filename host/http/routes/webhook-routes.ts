@@ -2,9 +2,10 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type * as z from 'zod';
 import { parseInput } from '../../endpoints/index.ts';
-import { type Delivery, type Webhook, WEBHOOK_ROUTES } from '../../openapi/index.ts';
-import type { DeliveryRecord, WebhookRecord, Webhooks } from '../../webhooks/index.ts';
-import { callerOf } from '../guards/caller.ts';
+import { type Delivery, OPERATION_ROUTES, type Webhook, WEBHOOK_ROUTES } from '../../openapi/index.ts';
+import { type DeliveryRecord, isAlertEvent, type WebhookRecord, type Webhooks } from '../../webhooks/index.ts';
+import { allowsPath } from '../../access/index.ts';
+import { callerOf, isOperator } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
 import { HttpError } from '../response/error-body.ts';
@@ -29,6 +30,7 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
     const { webhook, newSecret } = await webhooks.create({
       userId: userOf(ctx),
       scopes: callerOf(ctx).scopes,
+      followsAlerts: followsAlerts(ctx),
       ...(await inputOf(ctx, WEBHOOK_ROUTES.create.body)),
     });
     return { ...webhookInfo(webhook), ...(newSecret !== undefined && { secret: newSecret }) };
@@ -42,7 +44,11 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
   serveRoute(router, WEBHOOK_ROUTES.update, async ({ ctx, params }) => {
     const change = await inputOf(ctx, WEBHOOK_ROUTES.update.body);
     const { scopes } = callerOf(ctx);
-    return webhookInfo(await withDetail(webhooks.update(params.webhook_id, userOf(ctx), { ...change, scopes })));
+    return webhookInfo(
+      await withDetail(
+        webhooks.update(params.webhook_id, userOf(ctx), { ...change, scopes, followsAlerts: followsAlerts(ctx) }),
+      ),
+    );
   });
   serveRoute(router, WEBHOOK_ROUTES.delete, async ({ ctx, params }) =>
     webhookInfo(await withDetail(webhooks.delete(params.webhook_id, userOf(ctx)))),
@@ -78,7 +84,7 @@ export function webhookInfo({
 function deliveryInfo({
   id,
   event,
-  task_id: task,
+  task_id: subject,
   status,
   due_at: due,
   lease_owner: owner,
@@ -89,7 +95,8 @@ function deliveryInfo({
   return {
     id,
     event,
-    task_id: task,
+    task_id: isAlertEvent(event) ? null : subject,
+    alert_id: isAlertEvent(event) ? subject : null,
     status,
     created_at: isoTime(created),
     ended_at: isoTimeOrNull(ended),
@@ -101,6 +108,11 @@ function deliveryInfo({
       error: one.error,
     })),
   };
+}
+
+/** Whether the caller may receive events of alerts: whoever may also ask for the alerts. */
+function followsAlerts(ctx: Context): boolean {
+  return isOperator(ctx) && allowsPath(callerOf(ctx).scopes, OPERATION_ROUTES.alerts.path);
 }
 
 function userOf(ctx: Context): string | null {

@@ -15,6 +15,12 @@ export interface CertificateFiles {
   readonly lookMs?: number | undefined;
 }
 
+export interface CertificateFacts {
+  readonly file: string;
+  readonly endsAt: number;
+  readonly fingerprint: string;
+}
+
 /** Options for `node:https`. */
 export type CertificateOptions = SecureContextOptions & {
   readonly requestCert: boolean;
@@ -31,6 +37,7 @@ export class Certificate {
   readonly #files: CertificateFiles;
   readonly #log: Logger;
   #options: CertificateOptions;
+  #facts: { readonly options: CertificateOptions; readonly of: CertificateFacts } | undefined;
   #onChange: (options: CertificateOptions) => void = () => {};
   #timer: NodeJS.Timeout | undefined;
   /** State of the files at the last attempt to read them, and at the last check. */
@@ -52,6 +59,16 @@ export class Certificate {
     const options = await readCertificate(files);
     warnOfEnd(options, files, log);
     return new Certificate(files, log, state, options);
+  }
+
+  /** The certificate in use: its file, its end in milliseconds since 1970, and its fingerprint. */
+  get facts(): CertificateFacts {
+    if (this.#facts?.options !== this.#options) {
+      const { validTo, fingerprint256 } = new X509Certificate(this.#options.cert as Buffer);
+      const of = { file: this.#files.cert, endsAt: new Date(validTo).getTime(), fingerprint: fingerprint256 };
+      this.#facts = { options: this.#options, of };
+    }
+    return this.#facts.of;
   }
 
   /** The newest certificate that can be used. */

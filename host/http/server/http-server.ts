@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
 import { type Logger, silentLogger } from '../../core/log/logger.ts';
-import { Certificate, type CertificateFiles } from './certificate.ts';
+import { Certificate, type CertificateFacts, type CertificateFiles } from './certificate.ts';
 import { holdBody } from './continue.ts';
 import { listenOnPort, listenOnSocket } from './listening.ts';
 import { TlsPort } from './tls-port.ts';
@@ -156,6 +156,11 @@ export class HttpServer {
       );
     await listenOnSocket(this.#server, path, mode);
     return { host: `unix:${path}`, port: 0, url: `unix:${path}` };
+  }
+
+  /** The certificate in use; undefined without HTTPS. */
+  get certificate(): CertificateFacts | undefined {
+    return this.#certificate?.facts;
   }
 
   /**

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { AlertReport, AlertsReport } from '../../alerts/index.ts';
 import {
   ApplicationReport,
   LogArea,
@@ -31,6 +32,7 @@ const ApplicationState = z
   .object({
     application: ApplicationReport,
     plugins: z.array(PluginStatus),
+    alerts: z.array(AlertReport).describe('The alerts that fire, the newest first.'),
     parts: z
       .object({ tasks: z.boolean(), webhooks: z.boolean(), keys: z.boolean(), traces: z.boolean() })
       .describe('What the host has.'),
@@ -76,6 +78,15 @@ export const OPERATION_ROUTES = {
     answers: {
       200: { description: 'The states.', schema: ApplicationState, type: 'text/event-stream' },
     },
+    fails: [500],
+  },
+  alerts: {
+    id: 'list_alerts',
+    method: 'get',
+    path: '/api/alerts',
+    summary: 'The alerts of this host, and its rules',
+    tag: 'admin',
+    answers: answers('The alerts and the rules.', AlertsReport),
     fails: [500],
   },
   logs: {

@@ -9,7 +9,9 @@ const Url = z
 const Events = z
   .array(z.enum(WEBHOOK_EVENTS))
   .max(100)
-  .describe('Events that the webhook receives. An empty list means every event.');
+  .describe(
+    'Events that the webhook receives. An empty list means every event of tasks. Events of alerts are for admins.',
+  );
 const Secret = z
   .string()
   .min(16)
@@ -45,7 +47,8 @@ const CreatedWebhook = Webhook.extend({
 const Delivery = z.object({
   id: Id.describe('The header webhook-id, which is the same for every attempt.'),
   event: z.enum(WEBHOOK_EVENTS),
-  task_id: Id,
+  task_id: Id.nullable().describe('Null for an event of an alert.'),
+  alert_id: Id.nullable().describe('Null for an event of a task.'),
   status: z.enum(DELIVERY_STATUSES),
   created_at: Time,
   ended_at: TimeOrNull,
@@ -78,7 +81,7 @@ export const WEBHOOK_ROUTES = {
     id: 'create_webhook',
     method: 'post',
     path: '/webhooks',
-    summary: 'Receive the events of tasks',
+    summary: 'Receive the events of tasks, and as an admin those of alerts',
     tag: 'webhooks',
     body: NewWebhook,
     answers: { 201: { description: 'The webhook.', schema: CreatedWebhook } },

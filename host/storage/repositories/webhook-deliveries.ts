@@ -3,10 +3,10 @@ import type { Connection } from '../database.ts';
 import { loadStatements } from '../statements.ts';
 import type { TaskStatus } from '../task-state.ts';
 import { hasRoomForCopies } from './delivery-usage.ts';
-import { wantsEvent, type WebhookEvent } from './webhooks.ts';
+import { type WebhookAlertEvent, type WebhookTaskEvent, wantsEvent, type WebhookEvent } from './webhooks.ts';
 
 const sql = loadStatements('webhook-deliveries', [
-  'recipients', 'insert', 'waiting', 'busy', 'take', 'finish', 'giveBack', 'addAttempt', 'list', 'attempts', 'read', 'replay', 'hasten', 'prune',
+  'recipients', 'ofAdmins', 'insert', 'insertAlert', 'waiting', 'busy', 'take', 'finish', 'giveBack', 'addAttempt', 'list', 'attempts', 'read', 'replay', 'hasten', 'prune',
 ]); // prettier-ignore
 
 /** The notification that there is a delivery to send. */
@@ -25,7 +25,7 @@ const MOST_RESULT_BYTES = 2 * 1024 * 1024;
 
 /** An event of a task for webhooks. */
 export interface TaskHappening {
-  readonly event: WebhookEvent;
+  readonly event: WebhookTaskEvent;
   readonly task_id: string;
   /** The token of the attempt. Each attempt has each event at most once. */
   readonly lease_token: number;
@@ -37,6 +37,17 @@ export interface TaskHappening {
   readonly result: string | null;
   /** The place of the request of the task in a distributed trace. */
   readonly traceparent?: string | null | undefined;
+}
+
+/** An event of an alert for webhooks of admins. */
+export interface AlertHappening {
+  readonly event: WebhookAlertEvent;
+  /** The id of the alert. Each webhook gets each event of an id at most once, however many hosts add it. */
+  readonly alert_id: string;
+  /** JSON. */
+  readonly payload: string;
+  /** Whether the host requires keys. Without keys, all callers are admins. */
+  readonly has_keys: boolean;
 }
 
 /** A claimed delivery with everything that is needed to send it. */
@@ -52,11 +63,12 @@ export interface ClaimedDelivery {
   /** The number of failed attempts of the webhook in a row. */
   readonly failures: number;
   readonly event: WebhookEvent;
+  /** Of an event of an alert: the id of the alert. */
   readonly task_id: string;
   readonly endpoint: string;
   readonly task_status: TaskStatus;
   readonly num_retries: number;
-  /** JSON; null also when the result is too large. */
+  /** JSON; null also when the result is too large. Of an event of an alert: the alert. */
   readonly result: string | null;
   /** See {@link TaskHappening}. */
   readonly traceparent: string | null;
@@ -100,6 +112,7 @@ export type DeliveryOutcome =
 export interface DeliveryRecord {
   readonly id: string;
   readonly event: WebhookEvent;
+  /** Of an event of an alert: the id of the alert. */
   readonly task_id: string;
   readonly status: DeliveryStatus;
   /** The time from which the delivery may be sent. While `lease_owner` has the delivery, the end of the lease. */
@@ -161,6 +174,20 @@ export class WebhookDeliveryRepository {
         user,
         this.#connection.now(),
       ]);
+    await this.#connection.notify(DELIVERIES_WAITING);
+  }
+
+  /** Adds a delivery for each webhook of an admin that wants the event, unless it was already added. */
+  async addAlert({ event, alert_id: id, payload, has_keys: hasKeys }: AlertHappening): Promise<void> {
+    const now = this.#connection.now();
+    const recipients = await this.#connection.query<{ id: string; events: string; user_id: string | null }>(
+      hasKeys ? sql.ofAdmins : sql.recipients,
+      [hasKeys ? now : null],
+    );
+    const wanting = recipients.filter(({ events }) => wantsEvent(JSON.parse(events) as string[], event));
+    if (wanting.length === 0) return;
+    for (const { id: webhook, user_id: user } of wanting)
+      await this.#connection.query(sql.insertAlert, [newId(), webhook, event, id, payload, user, now]);
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 

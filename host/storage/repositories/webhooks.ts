@@ -19,16 +19,18 @@ const sql = loadStatements('webhooks', [
   'pause',
   'resume',
   'secretOfUser',
+  'listDisabled',
 ]);
 
-/** Events of webhooks: the events of the Python SDK and two more. */
-export const WEBHOOK_EVENTS = [
-  'task.started',
-  'task.completed',
-  'task.failed',
-  'task.expired',
-  'task.cancelled',
-] as const;
+/** Events of tasks: the events of the Python SDK and two more. */
+export const TASK_EVENTS = ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'] as const;
+export type WebhookTaskEvent = (typeof TASK_EVENTS)[number];
+
+/** Events of alerts of the host, for webhooks of admins. */
+export const ALERT_EVENTS = ['alert.firing', 'alert.resolved'] as const;
+export type WebhookAlertEvent = (typeof ALERT_EVENTS)[number];
+
+export const WEBHOOK_EVENTS = [...TASK_EVENTS, ...ALERT_EVENTS] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
 export interface WebhookRecord {
@@ -36,7 +38,7 @@ export interface WebhookRecord {
   /** The user whose tasks it receives; null when the host requires no keys. */
   readonly user_id: string | null;
   readonly url: string;
-  /** Its events; empty is every event. */
+  /** Its events; empty is every event of tasks. */
   readonly events: readonly WebhookEvent[];
   /** Milliseconds since 1970; null while it is enabled. */
   readonly disabled_at: number | null;
@@ -46,7 +48,7 @@ export interface WebhookRecord {
 export interface NewWebhook {
   readonly user_id: string | null;
   readonly url: string;
-  /** Default: every event. */
+  /** Default: every event of tasks. */
   readonly events?: readonly string[] | null;
   /** The secret that signs its deliveries, in place of the secret of the user and the common secret. */
   readonly secret?: string | null;
@@ -164,6 +166,11 @@ export class WebhookRepository {
     return (await this.#connection.query<WebhookRow>(sql.listAll, [userId, limit, offset])).map(fromRow);
   }
 
+  /** Returns webhooks of all users that are disabled, the last disabled one first. */
+  async listDisabled(limit: number): Promise<WebhookRecord[]> {
+    return (await this.#connection.query<WebhookRow>(sql.listDisabled, [limit])).map(fromRow);
+  }
+
   /** Removes a webhook of any user. Returns it, or undefined when it did not exist. */
   async deleteAny(id: string): Promise<WebhookRecord | undefined> {
     const [row] = await this.#connection.query<WebhookRow>(sql.removeAny, [id]);
@@ -194,9 +201,16 @@ export class WebhookRepository {
   }
 }
 
-/** Returns whether a webhook with these events wants `event`. An empty list is every event. */
+/**
+ * Returns whether a webhook with these events wants `event`. An empty list is every event of tasks. Alerts must be named,
+ * because receivers of tasks cannot read them.
+ */
 export function wantsEvent(events: readonly string[], event: WebhookEvent): boolean {
-  return events.length === 0 || events.includes(event);
+  return events.includes(event) || (events.length === 0 && !isAlertEvent(event));
+}
+
+export function isAlertEvent(event: string): event is WebhookAlertEvent {
+  return (ALERT_EVENTS as readonly string[]).includes(event);
 }
 
 function textOf(scopes: readonly string[] | null): string | null {

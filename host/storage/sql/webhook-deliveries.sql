@@ -1,8 +1,22 @@
 -- The webhooks of a user ($1; null is a user, too). They are locked, because a removal before the end of the transaction would make it fail.
 -- statement: recipients (sqlite)
-select id, events from webhooks where user_id is $1
+select id, events, user_id from webhooks where user_id is $1
 -- statement: recipients (postgresql)
-select id, events from webhooks where user_id = $1 or (user_id is null and cast($1 as text) is null) for key share
+select id, events, user_id from webhooks where user_id = $1 or (user_id is null and cast($1 as text) is null) for key share
+
+-- Webhooks of users with the key of an admin that is valid at $1.
+-- statement: ofAdmins (sqlite)
+select id, events, user_id from webhooks
+where user_id in (select user_id from api_keys where is_admin = 1 and (expired_at is null or expired_at > $1))
+-- statement: ofAdmins (postgresql)
+select id, events, user_id from webhooks
+where user_id in (select user_id from api_keys where is_admin and (expired_at is null or expired_at > $1)) for key share
+
+-- The columns of the task have the id of the alert and nothing.
+-- statement: insertAlert
+insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endpoint, task_status, num_retries, result, user_id, status, due_at, created_at)
+values ($1, $2, $3, $4, 0, '', '', 0, $5, $6, 'pending', $7, $7)
+on conflict (webhook_id, task_id, event, task_token) do nothing
 
 -- statement: insert
 insert into webhook_deliveries (id, webhook_id, event, task_id, task_token, endpoint, task_status, num_retries, result, traceparent, user_id, status, due_at, created_at)

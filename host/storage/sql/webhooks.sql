@@ -16,6 +16,9 @@ select id, user_id, url, events, disabled_at, disabled_reason from webhooks wher
 -- statement: listAll
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where (cast($1 as text) is null or user_id = $1) order by created_at, id limit $2 offset $3
 
+-- statement: listDisabled
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where disabled_at is not null order by disabled_at desc, id limit $1
+
 -- statement: removeAny
 delete from webhooks where id = $1 returning id, user_id, url, events, disabled_at, disabled_reason
 

@@ -30,6 +30,14 @@ export function workTotals(metrics: Pick<Metrics, 'read'>): WorkTotals {
   };
 }
 
+/** Requests that a host has answered since its start. */
+export type RequestTotals = { readonly total: number } & Pick<WorkTotals, 'failed'>;
+
+export function requestTotals(metrics: Pick<Metrics, 'read'>): RequestTotals {
+  const { durations, failed } = workTotals(metrics);
+  return { total: totalOf(durations), failed };
+}
+
 function pointsOf(read: readonly MetricData[]): readonly HistogramPoint[] {
   const found = read.find(({ name }) => name === REQUESTS);
   return found?.kind === 'histogram' ? found.points : [];

@@ -14,6 +14,7 @@ export type { AnyTask, AnyWebhook, ApplicationState, PullEvent };
 export type Model = ModelReport;
 export type DeploymentState = ApplicationState['application']['deployments'][number];
 export type PluginState = ApplicationState['plugins'][number];
+export type Alert = ApplicationState['alerts'][number];
 export type LoadSample = NonNullable<ApplicationState['load']>;
 export type LogRecord = Body<typeof OPERATION_ROUTES.logs>['records'][number];
 export type ApiKey = Body<typeof KEY_ROUTES.list>['keys'][number];

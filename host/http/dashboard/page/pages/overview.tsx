@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { ApplicationState } from '../api.ts';
+import type { Alert, ApplicationState } from '../api.ts';
 import { Chart } from '../chart.tsx';
 import { bytes, count, number, seconds } from '../format.ts';
 import { Section, StateBadge, Table } from '../parts.tsx';
@@ -12,7 +12,7 @@ export function OverviewPage(): JSX.Element {
   const newest = samples.at(-1);
   return (
     <>
-      <Problems state={state} />
+      <Alerts state={state} />
       {state.load === null ? (
         <p class="empty">Metrics are off (telemetry.metrics), so there are no charts.</p>
       ) : (
@@ -86,22 +86,27 @@ export function OverviewPage(): JSX.Element {
   );
 }
 
-/** Lists what needs a person. */
-function Problems({ state: { application, plugins } }: { readonly state: ApplicationState }): JSX.Element | null {
-  const problems = [
-    ...application.deployments
-      .filter(({ status }) => status === 'UNHEALTHY' || status === 'DEPLOY_FAILED')
-      .map(({ name, message }) => ({ path: 'deployments', name, message })),
-    ...plugins
-      .filter(({ error }) => error !== null)
-      .map(({ name, error }) => ({ path: 'endpoints', name, message: error ?? '' })),
-  ];
-  if (problems.length === 0) return null;
+/** The pages that have more about the subjects of alerts. */
+const PAGES: Readonly<Partial<Record<Alert['kind'], string>>> = {
+  deployment_down: 'deployments',
+  deployment_degraded: 'deployments',
+  queue: 'deployments',
+  plugin_failed: 'endpoints',
+  error_rate: 'requests',
+  webhook_disabled: 'webhooks',
+};
+
+/** Lists the alerts that fire. */
+function Alerts({ state: { alerts } }: { readonly state: ApplicationState }): JSX.Element | null {
+  if (alerts.length === 0) return null;
   return (
-    <ul class="problems" aria-label="Problems">
-      {problems.map(({ path, name, message }) => (
-        <li key={name}>
-          <a href={linkTo(path)}>{name}</a> {message}
+    <ul class="problems" aria-label="Alerts">
+      {alerts.map(({ id, kind, severity, subject, message, fired_at: firedAt }) => (
+        <li key={id}>
+          <strong>{severity}</strong> <a href={linkTo(PAGES[kind] ?? 'logs')}>{subject}</a> {message}{' '}
+          <time class="quiet" dateTime={firedAt ?? ''}>
+            since {new Date(firedAt ?? '').toLocaleTimeString()}
+          </time>
         </li>
       ))}
     </ul>

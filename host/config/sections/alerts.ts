@@ -1,0 +1,13 @@
+import * as z from 'zod';
+import { RulesInput } from '../../alerts/index.ts';
+
+export const AlertsConfig = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('Whether the host watches the rules of alerts. See [operating.md](operating.md#alerts).'),
+  interval_s: z.number().min(0.1).max(3600).default(5).describe('Time between two looks at the rules, in seconds.'),
+  rules: RulesInput.default({}).describe(
+    'Changes of the default rules, and further rules, by name: `{ "disk": { "threshold": 0.8 }, "queue": { "enabled": false } }`. See [operating.md](operating.md#alerts).',
+  ),
+});
