@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import type { AlertReport } from '../alerts/index.ts';
-import { applicationAlerts } from '../cli/commands/alerts.ts';
+import { applicationAlerts } from '../cli/commands/care/alerts.ts';
 import { startDashboardApp } from '../http/dashboard/fixtures/dashboard-app.ts';
 import { CertificateFolder, hasOpenssl } from '../http/fixtures/certificates.ts';
 import type { AanaApp, ConfigInput } from '../index.ts';

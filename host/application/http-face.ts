@@ -31,6 +31,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     hstsMaxAgeS: config.tls.cert === null ? 0 : config.tls.hsts_max_age_s,
     redocBundle: services.redocBundle,
     tasks: services.tasks,
+    usage: services.usage,
     apiKeys: services.apiKeys,
     adminsSeeContents: config.api_service.admins_see_contents,
     rateLimits: new RateLimits(config.rate_limits),

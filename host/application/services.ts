@@ -30,6 +30,7 @@ import { backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
 import { modelDirectory } from './ports/model-directory.ts';
 import { ResponseStores } from './ports/response-stores.ts';
 import { httpPort, networkFrom, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
+import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelPulls, ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
@@ -38,6 +39,7 @@ import type { Network } from '../outgoing/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { type MigrationSource, Storage } from '../storage/index.ts';
 import { TaskQueue } from '../tasks/index.ts';
+import type { Usage } from '../usage/index.ts';
 import { Webhooks } from '../webhooks/index.ts';
 import { limitsFrom, PluginHost, PluginSet } from '../plugins/index.ts';
 
@@ -73,6 +75,8 @@ export class Services {
   readonly tasks: TaskQueue | undefined;
   /** Defined together with `tasks`. */
   readonly webhooks: Webhooks | undefined;
+  /** Undefined if usage is not recorded. */
+  readonly usage: Usage | undefined;
   /** The stored responses of OpenAI's API. */
   readonly responses: ResponseStores;
   /** The responses that tasks make. */
@@ -143,6 +147,10 @@ export class Services {
       migrations,
       telemetry,
     });
+    this.usage = appUsage({
+      ...{ config, storage: this.storage, network: this.#network, telemetry },
+      log: inArea(log, 'usage'),
+    });
     this.apiKeys = config.api_service.enabled
       ? new ApiKeys({
           storage: this.storage,
@@ -201,6 +209,7 @@ export class Services {
           retryable,
           log: inArea(log, 'tasks'),
           telemetry,
+          usage: this.usage,
           signal,
         })
       : undefined;
@@ -349,6 +358,7 @@ export class Services {
     await this.batches.stop();
     await this.uploadedParts.stop();
     await this.files.stop();
+    await this.usage?.stop();
     await this.storage.close();
     await this.uploads.remove();
     await this.#native?.catch(() => {}); // its compilers end with the signal

@@ -31,7 +31,7 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
     outputSchema: { type: 'object' },
     streaming: false,
     validate: (input) => parseInput(BackgroundTask, input),
-    run: async ({ input, userId, signal, deadlineAt, traceparent }) => {
+    run: async ({ input, userId, signal, deadlineAt, traceparent, meter }) => {
       const { response_id: id, deployments } = input as BackgroundTask;
       const run = await storage.write((repositories) =>
         repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length),
@@ -44,7 +44,7 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
           models: onlyModels(models, deployments && new Set(deployments)),
           dialogs: { store, maxBytes: maxDialogBytes },
         });
-        await attempt.run({ requestId: id, userId, traceparent, deadlineAt, signal });
+        await attempt.run({ requestId: id, userId, traceparent, deadlineAt, signal, meter });
       }
       return JSON.stringify({ response_id: id });
     },

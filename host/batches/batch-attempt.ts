@@ -1,6 +1,7 @@
 import { delay } from '../core/abort.ts';
 import { boundedEach } from '../core/async/bounded-each.ts';
 import { AanaError, cancelledError } from '../core/errors.ts';
+import type { UsageMeter, UsageOutcome } from '../core/usage/usage-meter.ts';
 import type { StoredFiles } from '../files/index.ts';
 import { BATCH_OPERATIONS, type BatchEndpoint, type BatchOperation, type BatchScope } from '../openai/index.ts';
 import {
@@ -35,6 +36,8 @@ export interface BatchAttemptOptions {
 /** Whose batch it is, and what its requests can use. */
 export interface BatchOwner {
   readonly userId: string | null;
+  /** Measures each request. Undefined where usage is not recorded. */
+  readonly meter: UsageMeter | undefined;
   readonly scope: BatchScope;
   /** Bytes of the input. */
   readonly inputBytes: number;
@@ -109,12 +112,14 @@ export class BatchAttempt {
 
   async #answerLines(total: number, signal: AbortSignal): Promise<void> {
     const { concurrency, statusOf, storage } = this.#options;
-    const { userId, scope } = this.#owner;
+    const { userId, scope, meter } = this.#owner;
     const deadlineAt = Date.now() + this.#batch.expires_at - (await storage.now());
     let answered = this.#batch.completed + this.#batch.failed;
     await this.#eachUnanswered(concurrency, signal, async (line, ending) => {
       const context = { userId, priority: PRIORITY, deadlineAt, signal: ending };
-      const answer = await answerLine(line, { operation: this.#operation, scope, context, statusOf });
+      const answer = await metered(meter, this.#batch, line, (part) =>
+        answerLine(line, { operation: this.#operation, scope, context: { ...context, meter: part }, statusOf }),
+      );
       await this.#store(answer, ending);
       answered += 1;
       this.#onProgress(answered / total);
@@ -226,5 +231,23 @@ export class BatchAttempt {
     if (batch?.status === 'cancelling') this.#ending.abort(CANCELLED);
     else if (!batch) this.#ending.abort(LOST);
     else if ((await storage.now()) >= batch.expires_at) this.#ending.abort(EXPIRED);
+  }
+}
+
+/** Answers a request of a batch with a meter of its own. Another attempt at it has the same id. */
+async function metered(
+  meter: UsageMeter | undefined,
+  { id, endpoint }: Pick<BatchRecord, 'id' | 'endpoint'>,
+  { line }: BatchLine,
+  answer: (part: UsageMeter | undefined) => Promise<BatchAnswer>,
+): Promise<BatchAnswer> {
+  const part = meter?.part({ id: `batch ${id} ${line}`, requestId: `${id}/${line}`, route: endpoint });
+  let outcome: UsageOutcome = 'cancelled';
+  try {
+    const given = await answer(part);
+    outcome = given.file === 'output' ? 'ok' : 'failed';
+    return given;
+  } finally {
+    part?.end(outcome);
   }
 }

@@ -37,7 +37,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
     outputSchema: { type: 'object' },
     streaming: false,
     validate: (input) => parseInput(BatchTask, input),
-    run: async ({ input, userId, signal, onProgress = () => {} }) => {
+    run: async ({ input, userId, signal, meter, onProgress = () => {} }) => {
       const { batch_id: id, input_bytes: inputBytes, deployments } = input as BatchTask;
       const batch = await storage.write(({ batchRuns }) => batchRuns.begin(id));
       if (batch && !batchHasEnded(batch.status)) {
@@ -46,7 +46,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
           dialogs: { store: responsesOf(userId), maxBytes },
           strict,
         };
-        await new BatchAttempt(options, batch, { userId, scope, inputBytes }, onProgress).run(signal);
+        await new BatchAttempt(options, batch, { userId, scope, inputBytes, meter }, onProgress).run(signal);
       }
       return JSON.stringify({ batch_id: id });
     },

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { DeploymentOptions } from '../deployments/class/deployment-options.ts';
 import { ApiServiceConfig } from './sections/access.ts';
-import { AlertsConfig } from './sections/alerts.ts';
+import { AlertsConfig } from './sections/observing/alerts.ts';
 import { CorsConfig } from './sections/cors.ts';
 import { DatabaseConfig } from './sections/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
@@ -19,6 +19,7 @@ import { AllowedHosts, LISTEN_KEYS, TrustedProxies } from './sections/server.ts'
 import { SocketsConfig } from './sections/sockets.ts';
 import { TaskQueueConfig } from './sections/task-queue.ts';
 import { TlsConfig } from './sections/tls.ts';
+import { UsageConfig } from './sections/observing/usage.ts';
 import { WebhookConfig } from './sections/webhooks.ts';
 
 /** Deployments of a configuration that names none: speech recognition and text generation. */
@@ -143,6 +144,7 @@ export const ConfigSchema = z.strictObject({
   alerts: AlertsConfig.prefault({}).describe('What is told to the operator when it goes wrong.'),
   telemetry: TelemetryConfig.prefault({}).describe('What the host reports about its work.'),
   dashboard: DashboardConfig.prefault({}).describe('A page for the operator, on a port of its own.'),
+  usage: UsageConfig.prefault({}).describe('Records of what requests use, for a system that bills.'),
   webhook: WebhookConfig.prefault({}).describe('Notifications about deferred requests.'),
   log: LogConfig.prefault({}).describe('Log lines, written to the standard error.'),
 });

@@ -1,3 +1,5 @@
+import type { UsageMeter } from './usage/usage-meter.ts';
+
 /**
  * Facts about a request that travel with every piece of work done for it: through endpoints, plugins, handles, frames
  * and replicas into the engine. Options of calls extend this interface; {@link requestContextOf} takes the facts out of
@@ -29,6 +31,8 @@ export interface RequestContext {
   readonly deadlineAt?: number | undefined;
   /** The place in a distributed trace, as the `traceparent` header of the W3C's Trace Context. */
   readonly traceparent?: string | undefined;
+  /** Adds up what the request uses; it stays in this process. Absent where usage is not recorded. */
+  readonly meter?: UsageMeter | undefined;
 }
 
 /**
@@ -60,8 +64,18 @@ export function requestContextOf({
   weight,
   deadlineAt,
   traceparent,
+  meter,
 }: RequestContext): RequestContext {
-  return { requestId, userId, client, priority, ...(weight !== undefined && { weight }), deadlineAt, traceparent };
+  const facts = {
+    requestId,
+    userId,
+    client,
+    priority,
+    ...(weight !== undefined && { weight }),
+    deadlineAt,
+    traceparent,
+  };
+  return meter ? { ...facts, meter } : facts;
 }
 
 /** Returns `value` when it is a valid `traceparent`, else undefined. */

@@ -96,6 +96,7 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     run: async ({ input: value, signal, files, write, onProgress = () => {}, ...run }) => {
       if (definition.initialize) await initialize();
       const { requestId, userId } = run;
+      run.meter?.ran();
       const context = requestContextOf(run);
       using places = new KeptPlaces({ reserve, expected: deployments, context });
       places.keep();

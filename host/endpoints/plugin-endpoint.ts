@@ -61,6 +61,7 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
     plugin: plugin.name,
     validate: jsonSchemaValidator(info.name, info.inputSchema),
     run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress, ...run }) => {
+      run.meter?.ran();
       const invocation = {
         ...requestContextOf(run),
         endpoint: info.name,

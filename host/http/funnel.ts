@@ -7,6 +7,7 @@ import { foreignErrorForm } from './response/error-forms.ts';
 import { isAnthropicPath } from './routes/anthropic/anthropic-paths.ts';
 import { keyHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
+import { meterRequest, meterToEnd, usageOutcome } from './request/request-meter.ts';
 import { placeInTrace, streamFailureOf, takeRequestId, traceparentOf } from './request/request-context.ts';
 import type { BeginRequest } from './request/request-telemetry.ts';
 import { statusOfThrown } from './response/status.ts';
@@ -20,6 +21,7 @@ export async function funnel(
   next: () => Promise<unknown>,
   options: HttpAppOptions,
   begin: BeginRequest,
+  routeOf: (path: string) => string | undefined,
 ): Promise<void> {
   const startedAt = performance.now();
   const requestId = takeRequestId(ctx);
@@ -27,6 +29,7 @@ export async function funnel(
   ctx.state['requestId'] = requestId;
   const record = begin(ctx, traceparentOf(ctx));
   placeInTrace(ctx, record.traceparent);
+  if (options.usage) meterRequest(ctx, options.usage.begin({ source: 'request', requestId }));
   let failure: unknown;
   try {
     await next();
@@ -38,6 +41,10 @@ export async function funnel(
     const { userId, keyId } = callerOf(ctx);
     const ms = performance.now() - startedAt;
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
+    meterToEnd(ctx)?.finish({
+      ...{ userId, keyId, route: routeOf(ctx.path) ?? null, status },
+      outcome: usageOutcome(status, streamFailureOf(ctx) !== undefined),
+    });
     record.end({ status, ms, error: failure ?? streamFailureOf(ctx) });
     options.log.info('request', {
       requestId,

@@ -60,7 +60,7 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
   const answerWith =
     (guards: readonly Guard[], serve = (ctx: Context) => dispatch(ctx, system, options)) =>
     (ctx: Context): Promise<void> =>
-      funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), options, begin);
+      funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), options, begin, routeOf);
   return {
     callback: ({ listensAt } = {}) => koaCallback(answerWith(guardsOf(options, listensAt))),
     upgrade: ({ listensAt }) => {
@@ -81,10 +81,13 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
         if (!router.match(ctx.path, ctx.method).route) throw nothingAt(ctx.path);
         await enter(router.routes(), ctx);
       };
-      const unrecorded = requestRecorder(noTelemetry, () => undefined);
+      const noRoute = (): undefined => undefined;
+      const unrecorded = requestRecorder(noTelemetry, noRoute);
       // The page asks every few seconds. Its requests are no work of the application, so they are no news and no load.
       const quiet = { ...options, log: withoutNews(options.log) };
-      return koaCallback((ctx) => funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), quiet, unrecorded));
+      return koaCallback((ctx) =>
+        funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), quiet, unrecorded, noRoute),
+      );
     },
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));

@@ -3,6 +3,7 @@ import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { Format, KeptTraces } from '../telemetry/index.ts';
 import type { EndpointRegistry } from '../endpoints/index.ts';
+import type { Usage } from '../usage/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
 import type { Webhooks } from '../webhooks/index.ts';
 import type { CorsOptions } from './guards/cors.ts';
@@ -66,6 +67,8 @@ export interface HttpAppOptions {
   readonly log: Logger;
   /** Receives reports about requests. Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
+  /** Measures requests. Default: usage is not recorded. */
+  readonly usage?: Pick<Usage, 'begin'> | undefined;
   /** The running application, for admins. Without it there are no routes for it and no dashboard. */
   readonly operations?: Operations | undefined;
   /** The last failed and slow requests. Without it there is no `/api/traces`. */

@@ -44,6 +44,7 @@ export type {
 } from './repositories/task-records.ts';
 export { taskStorageFull } from './repositories/task-usage.ts';
 export { type EnqueueLimits, tooManyTasks } from './repositories/tasks.ts';
+export type { ClaimedUsage } from './repositories/usage-records.ts';
 export {
   type AlertHappening,
   type ClaimedDelivery,

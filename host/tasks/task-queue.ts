@@ -7,6 +7,7 @@ import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFi
 import {
   type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Repositories, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
 } from '../storage/index.ts'; // prettier-ignore
+import type { Usage } from '../usage/index.ts';
 import { type Ceilings, ceilingsOf, type UserCeilingsConfig } from './ceilings.ts';
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
@@ -46,6 +47,8 @@ export interface TaskQueueOptions {
   readonly log: Logger;
   /** Default: tasks are not reported. */
   readonly telemetry?: Telemetry | undefined;
+  /** Measures attempts. Default: usage is not recorded. */
+  readonly usage?: Pick<Usage, 'begin'> | undefined;
   /** Aborts when the application shuts down. It ends all watchers of tasks. */
   readonly signal: AbortSignal;
 }
@@ -106,6 +109,7 @@ export class TaskQueue {
       subscribersOnly,
       retryable,
       telemetry: this.#telemetry,
+      usage: options.usage,
       maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes,
     });
     this.#accepting = new WriteTogether(storage);

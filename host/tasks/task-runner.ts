@@ -12,6 +12,7 @@ import {
   TASKS_WAITING,
   whileUnavailable,
 } from '../storage/index.ts';
+import type { RequestMeter, Usage } from '../usage/index.ts';
 import { AttemptReport } from './attempt-report.ts';
 import { isRetryable, retryDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
@@ -40,6 +41,8 @@ export interface TaskRunnerOptions {
   /** Returns the bytes that tasks of a user may keep; undefined is no limit. */
   readonly maxBytesOf: (userId: string | null) => number | undefined;
   readonly telemetry: TaskTelemetry;
+  /** Measures attempts. Default: usage is not recorded. */
+  readonly usage?: Pick<Usage, 'begin'> | undefined;
 }
 
 /** The abort reason of an attempt that lost its task. Nothing is stored of such an attempt. */
@@ -159,15 +162,20 @@ export class TaskRunner {
     log.info('task started', fields);
     const startedAt = performance.now();
     const record = this.#options.telemetry.begin(task);
+    const meter = this.#options.usage
+      ?.begin({ source: 'task', requestId: task.id, attempt: `task ${task.id} ${task.lease_token}` })
+      .belongsTo(() => ({ userId: task.user_id }));
     let stored = false;
     let outcome: Outcome | undefined;
     try {
-      outcome = await this.#attempt(task, signal, record);
+      outcome = await this.#attempt(task, signal, record, meter);
       if (outcome === undefined)
         return log.info('task left', { ...fields, reason: 'the task was cancelled, or another host has it' });
       stored = await this.#finish(task, outcome);
     } finally {
       record.end(stored ? outcome : undefined);
+      const ended = outcome === undefined ? 'cancelled' : outcome.kind === 'complete' ? 'ok' : 'failed';
+      meter?.finish({ userId: task.user_id, route: task.endpoint, outcome: ended });
     }
     if (stored && outcome.kind === 'complete' && task.files.length > 0) await files.remove(task.id);
     log.info('task ended', {
@@ -178,7 +186,12 @@ export class TaskRunner {
   }
 
   /** Runs an attempt and returns its outcome; undefined when this host has lost the task. */
-  async #attempt(task: ClaimedTask, signal: AbortSignal, record: AttemptRecord): Promise<Outcome | undefined> {
+  async #attempt(
+    task: ClaimedTask,
+    signal: AbortSignal,
+    record: AttemptRecord,
+    meter: RequestMeter | undefined,
+  ): Promise<Outcome | undefined> {
     const { endpoints, files } = this.#options;
     const ending = new AbortController();
     const isOver = AbortSignal.any([signal, ending.signal]);
@@ -202,6 +215,7 @@ export class TaskRunner {
         userId: task.user_id,
         priority: task.priority,
         traceparent: record.traceparent,
+        meter,
         timeoutMs: task.timeout_ms,
         signal: AbortSignal.any([signal, ending.signal]),
         files: await files.open(task.files, AbortSignal.any([signal, ending.signal])),

@@ -14,6 +14,7 @@ import { CallTelemetry } from '../../replicas/calls/call-telemetry.ts';
 import { StorageTelemetry } from '../../storage/storage-telemetry.ts';
 import { TaskTelemetry } from '../../tasks/task-telemetry.ts';
 import { type MetricDescription, metricPointCounter, Metrics, spanCounters } from '../../telemetry/index.ts';
+import { UsageTelemetry } from '../../usage/usage-telemetry.ts';
 import { DeliveryTelemetry } from '../../webhooks/delivery-telemetry.ts';
 import { observeApplication } from './observe-application.ts';
 
@@ -34,6 +35,7 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
   ['Tasks', (metrics) => new TaskTelemetry(metrics)],
   ['Webhooks', (metrics) => new DeliveryTelemetry(metrics)],
   ['Alerts', (metrics) => new AlertTelemetry(metrics)],
+  ['Usage', (metrics) => new UsageTelemetry(metrics)],
   ['Database', (metrics) => new StorageTelemetry(metrics, 'sqlite')],
   ['Export of spans and metrics', (metrics) => [spanCounters(metrics), metricPointCounter(metrics)]],
   ['Replicas, the host process and the machine', (metrics) => observeApplication(metrics, { status: () => ({}) })()],

@@ -55,7 +55,7 @@ export function resourceOf(
 }
 
 /** Returns `name=value` texts as an object. Values are percent-encoded. */
-function fromPairs(pairs: readonly string[]): Record<string, string> {
+export function fromPairs(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');

@@ -11,7 +11,7 @@ import {
   stopApplication,
   unloadDeployment,
 } from './application.ts';
-import { applicationAlerts } from './alerts.ts';
+import { applicationAlerts } from './care/alerts.ts';
 import { applyConfiguration, confirmAtTerminal } from './apply.ts';
 import { applicationTraces } from './traces.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';

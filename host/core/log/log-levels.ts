@@ -15,6 +15,7 @@ export const LOG_AREAS = [
   'openai',
   'telemetry',
   'alerts',
+  'usage',
 ] as const;
 export type LogArea = (typeof LOG_AREAS)[number];
 

@@ -10,10 +10,15 @@ export class CheckedFeed implements Feed {
   #isStarted = false;
 
   /**
-   * `what` is the beginning of messages. Throws `ValidationError` when `source` is not an async iterable, which is the
+   * `what` is the beginning of messages. `onValue` is called with each checked value. Throws `ValidationError` when `source` is not an async iterable, which is the
    * case when it came from another process as JSON.
    */
-  constructor({ name, value: schema }: FeedDefinition, source: unknown, what: string) {
+  constructor(
+    { name, value: schema }: FeedDefinition,
+    source: unknown,
+    what: string,
+    onValue: (value: unknown) => void = () => {},
+  ) {
     if (!isAsyncIterable(source)) {
       const problem = `${name}: Input should be an async iterable of values, which only code of the host's process can pass`;
       const data = [{ type: 'value_error', loc: [name], msg: problem }];
@@ -27,7 +32,10 @@ export class CheckedFeed implements Feed {
           next: async () => {
             this.#isStarted = true;
             const step = await iterator.next();
-            return step.done === true ? step : { done: false, value: check(schema, step.value, `${what}: ${name}`) };
+            if (step.done === true) return step;
+            const value: unknown = check(schema, step.value, `${what}: ${name}`);
+            onValue(value);
+            return { done: false, value };
           },
           return: async () => (await iterator.return?.()) ?? { done: true, value: undefined },
         };

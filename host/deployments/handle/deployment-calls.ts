@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AanaError, errorLogFields, faultOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
+import type { CallMeter } from '../../core/usage/usage-meter.ts';
 import { type Counter, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
 import {
   callWithRetry,
@@ -12,6 +13,7 @@ import {
 } from '../../replicas/index.ts';
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
+import { figuresOf, heardSeconds } from './call-figures.ts';
 import { CheckedFeed } from './checked-feed.ts';
 import { type Generation, GenerationTelemetry } from './generation-telemetry.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
@@ -35,6 +37,8 @@ interface OpenedCall {
   readonly feed: CheckedFeed | undefined;
   /** Undefined for methods that no model for texts answers. */
   readonly generation: Generation | undefined;
+  /** Undefined where usage is not recorded. */
+  readonly metered: CallMeter | undefined;
 }
 
 /** Returns the counter of calls that are made again. */
@@ -65,15 +69,17 @@ export class DeploymentCalls {
     return {
       name,
       call: async (method, args, { places, ...options } = {}) => {
-        const { replicas, checked, affinity, generation } = this.#open(name, method, args, false, options);
+        const { replicas, checked, affinity, generation, metered } = this.#open(name, method, args, false, options);
         const reservation = places?.take(name);
         const run = (traceparent: string | undefined): Promise<unknown> =>
           callWithRetry(
             (_, admitted) =>
-              replicas.call(method, checked, { ...options, traceparent, reservation, affinity, admitted }),
+              replicas.call(method, checked, { ...options, traceparent, reservation, affinity, admitted, metered }),
             this.#retry(name, options, policy),
           );
-        return generation && this.#generations ? this.#generations.call(generation, run) : run(options.traceparent);
+        const made =
+          generation && this.#generations ? this.#generations.call(generation, run) : run(options.traceparent);
+        return metered ? this.#measured(made, metered, generation !== undefined, checked) : made;
       },
       stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
     };
@@ -94,17 +100,38 @@ export class DeploymentCalls {
     { places, ...options }: CallOptions,
     policy: HandleOptions,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    const { replicas, checked, affinity, feed, generation } = this.#open(name, method, args, true, options);
+    const { replicas, checked, affinity, feed, generation, metered } = this.#open(name, method, args, true, options);
     const reservation = places?.take(name);
     const open = (traceparent: string | undefined): AsyncGenerator<unknown[], unknown, undefined> =>
       streamWithRetry(
         (_, admitted) =>
-          replicas.stream(method, checked, { ...options, traceparent, reservation, affinity, admitted, feed }),
+          replicas.stream(method, checked, { ...options, traceparent, reservation, affinity, admitted, feed, metered }),
         { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
       );
-    return yield* generation && this.#generations
-      ? this.#generations.stream(generation, open)
-      : open(options.traceparent);
+    try {
+      const result = yield* generation && this.#generations
+        ? this.#generations.stream(generation, open)
+        : open(options.traceparent);
+      metered?.end(figuresOf(generation !== undefined, checked, result));
+      return result;
+    } finally {
+      metered?.end(undefined); // changes nothing after a success
+    }
+  }
+
+  async #measured(
+    made: Promise<unknown>,
+    metered: CallMeter,
+    isGeneration: boolean,
+    checked: Record<string, unknown>,
+  ): Promise<unknown> {
+    try {
+      const result = await made;
+      metered.end(figuresOf(isGeneration, checked, result));
+      return result;
+    } finally {
+      metered.end(undefined);
+    }
   }
 
   #retry(deployment: string, { signal, requestId }: CallOptions, policy: HandleOptions): RetryOptions {
@@ -129,7 +156,7 @@ export class DeploymentCalls {
     method: string,
     args: Record<string, unknown>,
     streaming: boolean,
-    { traceparent }: RequestContext,
+    { traceparent, meter }: RequestContext,
   ): OpenedCall {
     const deployment = this.#options.find(name);
     const { definition } = deployment.bound;
@@ -141,15 +168,18 @@ export class DeploymentCalls {
     const what = `${name}.${method}`;
     const { [described.feed?.name ?? '']: source, ...others } = args;
     const checked = check(described.input, described.feed ? others : args, what) as Record<string, unknown>;
-    const feed = described.feed && new CheckedFeed(described.feed, source, what);
+    const onValue = meter && ((value: unknown): void => opened.metered?.heard(heardSeconds(value)));
+    const feed = described.feed && new CheckedFeed(described.feed, source, what, onValue);
     const { operation } = described;
-    return {
+    const opened: OpenedCall = {
       replicas: deployment.requireReplicas(),
       checked,
       affinity: definition.affinity?.(method, checked),
       feed,
       generation: operation && { operation, deployment: name, traceparent },
+      metered: meter?.call(name, operation !== undefined), // last, because nothing ends the measurement of a refused call
     };
+    return opened;
   }
 }
 

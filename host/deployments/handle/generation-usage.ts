@@ -4,6 +4,8 @@ import type { GenerationDetails } from '../../schemas/index.ts';
 export interface GenerationUsage {
   /** Tokens of the prompts or texts. */
   readonly input?: number;
+  /** Of these, tokens that were computed for an earlier request. */
+  readonly cached?: number;
   /** Tokens of the answers. */
   readonly output?: number;
 }
@@ -28,6 +30,7 @@ export function usageOf(result: unknown): GenerationUsage {
   if (usages.length === 0) return {};
   return {
     input: sum(usages.map((one) => one.prompt_tokens)),
+    cached: sum(usages.map((one) => one.cached_tokens)),
     output: sum(usages.map((one) => one.completion_tokens)),
   };
 }

@@ -5,6 +5,7 @@ import { callerOf, showsInside } from '../guards/caller.ts';
 import { HttpError, nothingAt } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
+import { meterOf } from '../request/request-meter.ts';
 import { abortOnClose, noteStreamFailure, traceparentOf } from '../request/request-context.ts';
 import { JsonStream } from '../response/stream.ts';
 import { sendOutput } from '../response/whole-answer.ts';
@@ -32,6 +33,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
       userId: callerOf(ctx).userId,
       client: ctx.ip,
       traceparent: traceparentOf(ctx),
+      meter: meterOf(ctx),
       timeoutMs: options.limits.invocation_timeout_s * 1000,
       signal,
       files: body.files,

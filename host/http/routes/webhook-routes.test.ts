@@ -359,7 +359,15 @@ Routes('the documentation has the routes', async () => {
   ]);
   assert.equal(
     body.paths['/webhooks'].post.requestBody.content['application/json'].schema.properties.events.items.enum,
-    ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'],
+    [
+      'task.started',
+      'task.completed',
+      'task.failed',
+      'task.expired',
+      'task.cancelled',
+      'alert.firing',
+      'alert.resolved',
+    ],
   );
 });
 

@@ -2,8 +2,10 @@ import type { Context } from 'koa';
 import { networkOf } from '../../access/index.ts';
 import { delay } from '../../core/abort.ts';
 import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
+import type { UsageOutcome } from '../../core/usage/usage-meter.ts';
 import { callerOf, showsInside } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
+import { keepMeter } from '../request/request-meter.ts';
 import { traceparentOf } from '../request/request-context.ts';
 import { nothingAt } from '../response/error-body.ts';
 import { shakeHands } from './handshake.ts';
@@ -73,6 +75,7 @@ export class Sockets {
       userId: callerOf(ctx).userId,
       client: ctx.ip,
       traceparent: traceparentOf(ctx),
+      meter: keepMeter(ctx),
       deadlineAt: Date.now() + longestS * 1000,
     };
     return new OpenSocket(shakeHands(ctx, { subprotocol, maxMessageBytes }), context, this.#limits);
@@ -95,6 +98,8 @@ export class Sockets {
       socket.fail(error, route.errorMessage(error, showsInside(ctx, includeStacktrace)));
     }
     const code = await socket.closed;
+    const { userId, keyId } = callerOf(ctx);
+    keepMeter(ctx)?.finish({ source: 'socket', userId, keyId, route: ctx.path, outcome: outcomeOf(code) });
     this.#open.delete(socket);
     log.info('socket closed', { requestId, path: ctx.path, code, ms: Math.round(performance.now() - startedAt) });
   }
@@ -109,6 +114,13 @@ export class Sockets {
     for (const socket of this.#open) socket.terminate();
     await closed;
   }
+}
+
+/** Returns how a socket ended that was closed with this code. */
+function outcomeOf(code: number): UsageOutcome {
+  if (code === 1000 || code === 1005) return 'ok';
+  if (code === 1011 || code === 1012) return 'failed';
+  return code === 1001 || code === 1006 ? 'cancelled' : 'refused';
 }
 
 function shuttingDown(): AanaError {

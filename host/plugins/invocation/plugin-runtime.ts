@@ -362,6 +362,7 @@ export class PluginRuntime {
     invocation.release();
     this.#invocations.delete(invocation.id);
     this.#ended.add(result, invocation.cpuMs);
+    invocation.request.meter?.plugin(invocation.cpuMs);
     invocation.record.end({ ...('error' in result && { error: result.error }), cpuMs: invocation.cpuMs });
     if ('json' in result) this.#called.add(invocation.request.endpoint, invocation.scope.calledDeployments);
     if (this.#invocations.size === 0) this.#idle?.resolve();

@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { faultOf } from '../../core/errors.ts';
 import type { RequestContext } from '../../core/request-context.ts';
+import type { CallMeter } from '../../core/usage/usage-meter.ts';
 import { type Counter, type Gauge, type Histogram, type Telemetry, withAttribute } from '../../core/telemetry.ts';
 import { WorkTelemetry } from '../../core/work-telemetry.ts';
 
@@ -19,6 +20,7 @@ export interface CallRecord {
 /** Reports the calls of one deployment. */
 export class CallTelemetry {
   readonly #deployment: string;
+  readonly #clock: Clock;
   readonly #work: WorkTelemetry;
   readonly #calls: Counter;
   readonly #waits: Histogram;
@@ -27,6 +29,7 @@ export class CallTelemetry {
 
   constructor(deployment: string, clock: Clock, telemetry: Telemetry) {
     this.#deployment = deployment;
+    this.#clock = clock;
     const attributes = ['aana.deployment', 'aana.method'];
     const work = { description: 'Time of a call on a replica.', attributes, kind: 'client' } as const;
     this.#work = new WorkTelemetry(telemetry, 'aana.deployment.call', work, clock);
@@ -47,23 +50,27 @@ export class CallTelemetry {
     });
   }
 
-  open(method: string, context: RequestContext): CallRecord {
+  open(method: string, context: RequestContext, metered?: CallMeter): CallRecord {
     const attributes = { 'aana.deployment': this.#deployment, 'aana.method': method };
     const work = this.#work.wait(attributes, context.traceparent);
     this.#count(1);
     let replica: string | undefined;
+    let begunAt: number | undefined;
     let values = 0;
     return {
       context: work.traceparent === context.traceparent ? context : { ...context, traceparent: work.traceparent },
       begin: (chosen) => {
         replica = chosen;
+        if (metered) begunAt = this.#clock.now();
         this.#waits.record(work.begin(), attributes);
       },
       values: (count) => {
         if (values === 0) work.event('first value');
         values += count;
+        metered?.values(count);
       },
       end: (error) => {
+        if (begunAt !== undefined) metered?.computed((this.#clock.now() - begunAt) / 1000);
         const outcome = error === undefined ? 'ok' : faultOf(error);
         work.end({
           error,

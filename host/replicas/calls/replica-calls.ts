@@ -4,6 +4,7 @@ import type { Logger } from '../../core/log/logger.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';
+import type { CallMeter } from '../../core/usage/usage-meter.ts';
 import type { Fleet, LoadProgress } from '../set/fleet.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { Feed } from '../../rpc/feed.ts';
@@ -24,6 +25,8 @@ export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 's
   readonly reservation?: Reservation | undefined;
   /** Values that the caller sends into the running call. */
   readonly feed?: Feed | undefined;
+  /** Measures the call. Default: it is not measured. */
+  readonly metered?: CallMeter | undefined;
   /** Called with load progress while the call waits for the model, and then with the progress of the call. */
   readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
@@ -115,7 +118,7 @@ export class ReplicaCalls {
 
   #recorded(method: string, args: Record<string, unknown>, given: SetCallOptions): Call {
     const options = this.#weighed(given);
-    const record = this.#options.telemetry.open(method, requestContextOf(options));
+    const record = this.#options.telemetry.open(method, requestContextOf(options), options.metered);
     return { method, args, options: { ...options, ...record.context }, record };
   }
 

@@ -10,6 +10,7 @@ import { ResponseRunRepository } from './openai/response-runs.ts';
 import { pruneResponses, ResponseRepository } from './openai/responses.ts';
 import { expireUploads, pruneUploads, uploadPartExists, UploadRepository } from './openai/uploads.ts';
 import { TaskRepository } from './tasks.ts';
+import { UsageRecordRepository } from './usage-records.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
 
@@ -32,6 +33,7 @@ export class Repositories {
   readonly apiKeys: ApiKeyRepository;
   readonly pluginValues: PluginValueRepository;
   readonly batchRuns: BatchRunRepository;
+  readonly usageRecords: UsageRecordRepository;
 
   constructor(connection: Connection) {
     this.connection = connection;
@@ -47,6 +49,7 @@ export class Repositories {
     this.apiKeys = new ApiKeyRepository(connection);
     this.pluginValues = new PluginValueRepository(connection);
     this.batchRuns = new BatchRunRepository(connection);
+    this.usageRecords = new UsageRecordRepository(connection);
   }
 
   /**

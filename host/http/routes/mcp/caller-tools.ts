@@ -15,6 +15,7 @@ import { callerOf, showsInside } from '../../guards/caller.ts';
 import { runCounter } from '../../guards/rate-limit-guard.ts';
 import { refusalToRun } from '../../guards/run-rights.ts';
 import type { HttpAppOptions } from '../../options.ts';
+import { meterOf } from '../../request/request-meter.ts';
 import { traceparentOf } from '../../request/request-context.ts';
 import { errorJson } from '../../response/error-body.ts';
 import { statusOfThrown } from '../../response/status.ts';
@@ -86,6 +87,7 @@ async function runEndpoint(
     userId: callerOf(ctx).userId,
     client: ctx.ip,
     traceparent: traceparentOf(ctx),
+    meter: meterOf(ctx),
     timeoutMs: limits.invocation_timeout_s * 1000,
     signal: AbortSignal.any([signal, overflow.signal]),
     ...(endpoint.streaming

@@ -4,6 +4,7 @@ import { readRequest, type RequestFields, type RunContext } from '../../../opena
 import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { readBody } from '../../request/request-body.ts';
+import { meterOf } from '../../request/request-meter.ts';
 import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 
@@ -83,6 +84,7 @@ export async function withinTime<T>(
       userId: callerOf(ctx).userId,
       client: ctx.ip,
       traceparent: traceparentOf(ctx),
+      meter: meterOf(ctx),
       deadlineAt: Date.now() + timeoutS * 1000,
       signal: ending.signal,
     });

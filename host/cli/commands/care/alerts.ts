@@ -1,5 +1,5 @@
-import { callControl, type ControlValue } from '../../control/index.ts';
-import type { ApplicationCommand } from './application.ts';
+import { callControl, type ControlValue } from '../../../control/index.ts';
+import type { ApplicationCommand } from '../application.ts';
 
 type Alert = ControlValue<'alerts.list'>['alerts'][number];
 
