@@ -14,6 +14,7 @@ import { cannotRun, readWav } from '../engines/fixtures/real-models.ts';
 import { jsonl, lineOf } from '../http/routes/openai/fixtures/batch-inputs.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../http/routes/openai/fixtures/openai-app.ts';
 import { makeFolder } from './fixtures/test-app.ts';
+import { realtimePcm } from '../http/sockets/realtime/fixtures/realtime-client.ts';
 import { SocketClient } from '../http/sockets/fixtures/socket-client.ts';
 import { LlamaEmbeddingDeployment, WhisperDeployment } from '../index.ts';
 import { ffmpegPath, speakingVideo, speechPath } from '../test/helpers/media/media.ts';
@@ -253,6 +254,25 @@ Usage('of a batch, one for each of its requests', async () => {
   );
 });
 
+Usage('of a response that is made in the background', async () => {
+  let usage: OpenAI.Responses.ResponseUsage | undefined;
+  const [record, ...others] = await recordsOf(1, async () => {
+    const { id } = await ann.responses.create({ model: 'tiny', input: 'Once', background: true, max_output_tokens: 4 });
+    await until(async () => {
+      const made = await ann.responses.retrieve(id);
+      ({ usage } = made);
+      return made.status !== 'queued' && made.status !== 'in_progress';
+    });
+  });
+  assert.equal(others, []);
+  assert.equal(tokensOf(record!), [
+    usage?.input_tokens,
+    usage?.input_tokens_details.cached_tokens,
+    usage?.output_tokens,
+  ]);
+  assert.equal([record!.source, record!.user_id, record!.route], ['task', 'ann', '/v1/responses']);
+});
+
 Usage('of a WebSocket, at its end', async () => {
   const [speech] = await readWav(speechPath());
   const samples = speech!.subarray(0, 32_000);
@@ -266,6 +286,34 @@ Usage('of a WebSocket, at its end', async () => {
     ['socket', '/asr/live', 'asr_deployment', 'ann', 'ok'],
   );
   assert.ok(Math.abs(record!.audio_seconds - 2) < 0.1, `${record!.audio_seconds} s`);
+});
+
+Usage('of a realtime session agree with the seconds that it told', async () => {
+  const [speech] = await readWav(speechPath());
+  let told = 0;
+  const [record, ...others] = await recordsOf(1, async () => {
+    const url = `${at.url.replace('http', 'ws')}/v1/realtime?model=asr_deployment`;
+    const client = await SocketClient.open(url, { headers: { authorization: `Bearer ${key}` } });
+    const send = (event: object): void => client.socket.send(JSON.stringify(event));
+    const input = { turn_detection: null };
+    send({ type: 'session.update', session: { type: 'transcription', audio: { input } } });
+    for (const seconds of [2, 3]) {
+      const audio = realtimePcm(speech!.subarray(0, seconds * 16_000)).toString('base64');
+      send({ type: 'input_audio_buffer.append', audio });
+      send({ type: 'input_audio_buffer.commit' });
+    }
+    const completed = (): { usage: { seconds: number } }[] =>
+      client.messages.filter(({ type }) => type === 'conversation.item.input_audio_transcription.completed');
+    await until(async () => completed().length === 2);
+    told = completed().reduce((sum, { usage }) => sum + usage.seconds, 0);
+    client.socket.close(1000);
+  });
+  assert.equal(others, []);
+  assert.equal(
+    [record!.source, record!.route, record!.deployment, record!.user_id, record!.key_id, record!.calls],
+    ['socket', '/v1/realtime', 'asr_deployment', 'ann', 'ann-1', 2],
+  );
+  assert.ok(Math.abs(record!.audio_seconds - told) < 0.2, `${record!.audio_seconds} and ${told} s`);
 });
 
 Usage('go to the other server as CloudEvents, once each, also after it was away and refused one', async () => {
