@@ -6,9 +6,9 @@ import { hashFile, type ReportProgress } from '../packages/index.ts';
 import { findEntry } from './catalogue.ts';
 import type { ModelKind, QuantisedType } from './catalogue-types.ts';
 import { checkModel } from './convert/check-model-file.ts';
-import { convertCtranslate2 } from './convert/ctranslate2-to-ggml.ts';
 import { quantiseGgml } from './convert/quantise.ts';
 import { convertSilero } from './convert/silero-to-ggml.ts';
+import { whisperFolder } from './folders/whisper-folder.ts';
 import { requireBytes } from './make-target.ts';
 import { isImportId } from './model-target.ts';
 import { type Sidecar, writeSidecar } from './sidecar.ts';
@@ -90,19 +90,13 @@ function fileNameOf(id: string, kind: ModelKind, part: number, parts: number): s
 }
 
 async function fromFolder(source: string, work: string, options: ImportOptions): Promise<Imported> {
-  const model = path.join(source, 'model.bin');
-  if (!(await stat(model).catch(() => undefined))) {
-    throw new AanaError(
-      'ModelFormatError',
-      'bad-request',
-      `${source} has no model.bin: a folder must contain a CTranslate2 model`,
-      { data: { path: source } },
-    );
-  }
+  const { bytes, convert } = await whisperFolder(source);
   const file = path.join(work, 'f16.bin');
-  await convertCtranslate2({ model: [model], tokenizer: path.join(source, 'tokenizer.json') }, file, {
+  await mkdir(work, { recursive: true });
+  await requireBytes(source, work, bytes);
+  await convert(file, {
     signal: options.signal,
-    onProgress: (bytes) => options.onProgress?.(bytes, undefined, 'converting'),
+    onProgress: (done) => options.onProgress?.(done, undefined, 'converting'),
   });
   return quantised({ files: [file], kind: 'whisper' }, work, options);
 }

@@ -9,6 +9,8 @@ import { hashFile, type ReportProgress, withFileLock } from '../packages/index.t
 import { catalogue } from './catalogue.ts';
 import type { ModelKind } from './catalogue-types.ts';
 import { checkModel } from './convert/check-model-file.ts';
+import { convertedFolder } from './folders/converted-folder.ts';
+import { whisperFolder } from './folders/whisper-folder.ts';
 import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
 import { makeTarget, requireBytes } from './make-target.ts';
 import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
@@ -37,7 +39,7 @@ export interface ModelStoreOptions {
 export interface ResolvedModel {
   readonly id: string;
   readonly kind: ModelKind;
-  /** The file, or the first part of a split model. */
+  /** The file, or the first part of a split model. {@link ModelStore.resolve} also gives a folder that can be converted. */
   readonly path: string;
   /** Length of all files of the model. */
   readonly bytes: number;
@@ -68,6 +70,8 @@ export interface PullOptions {
   readonly signal?: AbortSignal | undefined;
   /** Type of the weights of a GGUF model. If the file has another type, the model is written once with this type. */
   readonly weightType?: WeightType | undefined;
+  /** Type of the weights of a Whisper model that is converted from a folder: `f16`, `q8_0` (the default) or `q5_1`. */
+  readonly whisperType?: string | undefined;
   /** Called with the bytes done, the total and the name of the current stage. */
   readonly onProgress?: ReportProgress | undefined;
 }
@@ -109,7 +113,7 @@ export class ModelStore {
 
   /**
    * Returns the model. If it is not on this machine, fetches and verifies it first. Throws `DownloadException`,
-   * `InsufficientResources` or `ModelNotFound`.
+   * `InsufficientResources` or `ModelNotFound`. A folder with a Whisper model of another program is converted once.
    */
   async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
     options.signal?.throwIfAborted();
@@ -117,6 +121,9 @@ export class ModelStore {
       const { weightType, ...rest } = options;
       return requantised(await this.pull(id, rest), weightType, this.#options.cacheDir, rest);
     }
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path' && (await isFolder(found.file)))
+      return convertedFolder(found.file, this.#options.cacheDir, options);
     const present = await this.resolve(id);
     if (present) return present;
     const { target, files } = await this.#targetToPull(id, options.signal);
@@ -170,7 +177,7 @@ export class ModelStore {
   }
 
   /**
-   * Copies a GGUF or ggml file into the store, or converts a CTranslate2 folder or Silero's ONNX file. Throws
+   * Copies a GGUF or ggml file into the store, or converts a Whisper folder of CTranslate2 or Transformers, or Silero's ONNX file. Throws
    * `ModelExists` when the id is taken and `ModelFormatError` for any other file.
    */
   async import(source: string, options: ImportOptions = {}): Promise<ResolvedModel> {
@@ -365,15 +372,16 @@ export class ModelStore {
   }
 }
 
+async function isFolder(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined))?.isDirectory() ?? false;
+}
+
 async function resolvePath(id: string, file: string): Promise<ResolvedModel | undefined> {
   const found = await stat(file).catch(() => undefined);
-  if (found && !found.isFile())
-    throw new AanaError(
-      'ModelFormatError',
-      'bad-request',
-      `${file} is a folder; import a CTranslate2 folder with "aana-host models import"`,
-      { data: { file } },
-    );
+  if (found?.isDirectory()) {
+    const { bytes } = await whisperFolder(file);
+    return { id, kind: 'whisper', path: file, bytes, sha256: undefined, licence: 'not stated', source: file };
+  }
   if (!found && partNames(path.basename(file)).length === 1) return undefined;
   const { kind, files, bytes } = await checkModel(file);
   return { id, kind, path: files[0], bytes, sha256: undefined, licence: 'not stated', source: file };

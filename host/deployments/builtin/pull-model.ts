@@ -1,17 +1,17 @@
-import { chosenWeightType, type WeightType, type WeightWish } from '../../core/weight-types.ts';
+import { chosenWeightType, type WeightWish } from '../../core/weight-types.ts';
 import { hasEngineKernels } from '../../devices/index.ts';
-import type { PrepareContext } from '../class/deployment-definition.ts';
+import type { PrepareContext, PullOptions } from '../class/deployment-definition.ts';
 import { readGgufHeader } from './gguf-header.ts';
 
 /** Returns the path of a model's file. Fetches the model if necessary, and reports the progress. */
 export async function pullModel(
   id: string,
   { models, signal, progress }: PrepareContext,
-  weightType?: WeightType,
+  types: Pick<PullOptions, 'weightType' | 'whisperType'> = {},
 ): Promise<string> {
   const { path } = await models.pull(id, {
     signal,
-    ...(weightType !== undefined && { weightType }),
+    ...types,
     onProgress: (bytes, total, stage) =>
       progress(total ? Math.min(1, bytes / total) : undefined, `${id}: ${stage ?? 'fetching'}`),
   });
@@ -28,5 +28,5 @@ export async function pullModelAs(id: string, wish: WeightWish, context: Prepare
   const fileType = (await readGgufHeader(path))?.get('general.file_type');
   const place = context.numGpus > 0 ? 'gpu' : hasEngineKernels() ? 'cpu-kernels' : 'cpu';
   const type = chosenWeightType(wish, typeof fileType === 'number' ? fileType : undefined, place);
-  return type === undefined ? path : pullModel(id, context, type);
+  return type === undefined ? path : pullModel(id, context, { weightType: type });
 }

@@ -13,6 +13,8 @@ export interface ModelSource {
 export interface PullOptions {
   /** Type of the weights of a GGUF model. A model with other weights is written once with this type. */
   readonly weightType?: WeightType;
+  /** Type of the weights of a Whisper model that is converted from a folder. Default: `q8_0`. */
+  readonly whisperType?: string;
   readonly signal?: AbortSignal;
   /** Called with the bytes so far. `total` is absent when the source does not report it. */
   readonly onProgress?: (bytes: number, total?: number, stage?: string) => void;

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 
-const WIDTH = 64;
+export const WIDTH = 64;
 const MELS = 80;
-const VOCABULARY = 51_864;
+export const VOCABULARY = 51_864;
 const CODES = { float32: 0, int8: 1, int16: 2, int32: 3, float16: 4 } as const;
 type Type = keyof typeof CODES;
 
@@ -24,6 +24,18 @@ export async function writeTinyWhisper(dir: string, weights: Type = 'float16'): 
   await writeFile(tokenizer, JSON.stringify({ model: { vocab: vocabulary() } }));
   return { model, tokenizer };
 }
+
+/** Returns the values of the variables, in one type for all. */
+export function tinyWhisperValues(
+  type: 'float16' | 'float32',
+): ReadonlyMap<string, { readonly shape: readonly number[]; readonly data: Buffer }> {
+  const values = variables(type).map(
+    ([name, own, shape], ordinal) => [name, { shape, data: dataOf(ordinal, vectorType(own, type), shape) }] as const,
+  );
+  return new Map(values);
+}
+
+const vectorType = (own: Type, wanted: 'float16' | 'float32'): Type => (own === 'int16' ? own : wanted);
 
 type Variable = readonly [name: string, type: Type, shape: readonly number[]];
 
@@ -104,7 +116,7 @@ function modelFile(all: readonly Variable[]): Buffer {
   return Buffer.concat([...parts, uint32(0)]);
 }
 
-function vocabulary(): Record<string, number> {
+export function vocabulary(): Record<string, number> {
   const entries: [string, number][] = [
     ['!', 0],
     ['\u0120a', 1],

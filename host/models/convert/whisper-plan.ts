@@ -1,18 +1,6 @@
 import { formatError } from './formats/format-error.ts';
 import { type Ct2Model, readScalar, requireVariable } from './formats/ctranslate2.ts';
-
-export interface WhisperShape {
-  readonly vocabularySize: number;
-  readonly audioContext: number;
-  readonly audioState: number;
-  readonly audioHeads: number;
-  readonly audioLayers: number;
-  readonly textContext: number;
-  readonly textState: number;
-  readonly textHeads: number;
-  readonly textLayers: number;
-  readonly melBands: number;
-}
+import type { WhisperShape } from './whisper-ggml.ts';
 
 /** One tensor of the output, with the variable and the rows that it is made of. */
 export interface PlannedTensor {

@@ -1,9 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { silentLogger } from '../../../core/log/logger.ts';
 import { findEntry } from '../../../models/index.ts';
+import type { PullOptions } from '../../class/deployment-definition.ts';
 import {
   WhisperComputeType,
   WhisperConfig,
+  WhisperDeployment,
   whisperModelId,
   WhisperModelSize,
   whisperSize,
@@ -47,6 +50,31 @@ for (const path of ['/models/my-whisper.bin', './whisper', 'owner/repo/ggml-mode
     assert.is(whisperSize(path), undefined);
   });
 }
+
+Config('the type of the weights is that to which a folder is converted', async () => {
+  for (const [compute_type, type] of [
+    ['int8', 'q8_0'],
+    ['float16', 'f16'],
+    ['q5_1', 'q5_1'],
+  ]) {
+    const asked: (readonly [id: string, type: string | undefined])[] = [];
+    const pull = async (id: string, { whisperType }: PullOptions): Promise<{ readonly path: string }> => {
+      asked.push([id, whisperType]);
+      return { path: `${id}.bin` };
+    };
+    const { definition, options } = WhisperDeployment.options({
+      user_config: { model_size: '/models/my-whisper', compute_type },
+    });
+    const spec = await definition.prepare(options.user_config, {
+      models: { pull },
+      ...{ log: silentLogger, signal: new AbortController().signal, env: {}, numGpus: 0 },
+      cpus: async () => 2,
+      progress: () => {},
+    });
+    assert.equal(asked[0], ['/models/my-whisper', type]);
+    assert.equal([spec['model_path'], spec['model_name']], ['/models/my-whisper.bin', 'whisper_my-whisper']);
+  }
+});
 
 for (const type of ['int4', 'toString', 'q5', '']) {
   Config(`the compute type "${type}" is refused`, () => {

@@ -82,14 +82,14 @@ const schema = z.strictObject({
     .min(1)
     .default('base')
     .describe(
-      'A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model file in ggml form.',
+      'A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model: a file in ggml form, or a folder in the form of CTranslate2 or of Hugging Face Transformers, which is converted once.',
     ),
   compute_type: z
     .string()
     .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
     .default('int8')
     .describe(
-      'Type of the weights. The `int8` types load q8_0; the 16- and 32-bit types load f16. Names of ggml types are valid, too.',
+      'Type of the weights. The `int8` types and `int16` load q8_0; types of 16- and 32-bit floats load f16. Names of ggml types are valid, too. A file in ggml form keeps its type.',
     ),
   threads: z
     .int()
@@ -134,6 +134,9 @@ export function whisperSize(modelSize: string): string | undefined {
   return SIZE_ALIASES[name] ?? name;
 }
 
+/** Returns the type of ggml's weights that a type of the configuration stands for. */
+const ggmlType = (computeType: string): string => ggmlTypes.get(computeType) ?? computeType;
+
 /** Returns the model store's id of the weights that a configuration names. */
 export function whisperModelId({
   model_size,
@@ -141,7 +144,7 @@ export function whisperModelId({
 }: Pick<WhisperConfig, 'model_size' | 'compute_type'>): string {
   const size = whisperSize(model_size);
   if (size === undefined) return model_size;
-  const type = model_size.split(':')[1] ?? ggmlTypes.get(compute_type) ?? compute_type;
+  const type = model_size.split(':')[1] ?? ggmlType(compute_type);
   return `whisper-${size}:${type}`;
 }
 
@@ -214,7 +217,7 @@ export const WhisperDeployment = defineDeployment({
   async prepare(config, context) {
     const size = whisperSize(config.model_size);
     const [modelPath, vadModelPath] = [
-      await pullModel(whisperModelId(config), context),
+      await pullModel(whisperModelId(config), context, { whisperType: ggmlType(config.compute_type) }),
       await pullModel(VAD_MODEL, context),
     ];
     const cpus = await context.cpus();
