@@ -93,6 +93,40 @@ Whisper('transcribes the clips of an audio', async () => {
   assert.is(await textOf([1e300]), '', 'a clip after the end');
 });
 
+Whisper('finds speech as the caller asks', async () => {
+  const audio = await files.write(speech);
+  const bounds = async (vad_parameters: object, more = {}): Promise<[start: number, end: number][]> =>
+    (await transcribe(audio, { vad_parameters, without_timestamps: true, ...more })).segments.map(
+      ({ time_interval: { start, end } }) => [start, end],
+    );
+  const [usual] = await bounds({});
+  assert.equal(await bounds({ threshold: null, speech_pad_ms: 200, min_silence_duration_ms: 100 }), [usual]);
+  const [tight] = await bounds({ speech_pad_ms: 0 });
+  assert.ok(Math.abs(tight![0] - usual![0] - 0.2) < 0.02, `${tight} and ${usual}`);
+  assert.equal(await bounds({ threshold: 1 }), [], 'no voice is so likely');
+  assert.equal(await bounds({ min_speech_duration_ms: 20_000 }), [], 'all speech is shorter');
+  const everything = await bounds({ threshold: 0 });
+  assert.equal([everything[0]![0], everything.at(-1)![1]], [0, speech.length / 16_000]);
+  assert.is((await bounds({ min_silence_duration_ms: 60_000, speech_pad_ms: 0 })).length, 1);
+  assert.ok((await bounds({ max_speech_duration_s: 2 }, { chunk_length: 3 })).length >= 4);
+});
+
+for (const [what, more] of [
+  ['of speech', {}],
+  ['of the whole audio', { vad_filter: false }],
+  ['that are chosen', { clip_timestamps: [0] }],
+] as const)
+  Whisper(`transcribes parts ${what} of the length that the caller asks for`, async () => {
+    const params = { chunk_length: 5, without_timestamps: true, ...more };
+    const { segments, transcription } = await transcribe(await files.write(repeated(speech, 2)), params);
+    assert.ok(segments.length >= 4, `${segments.length} parts`);
+    for (const {
+      time_interval: { start, end },
+    } of segments)
+      assert.ok(end - start <= 5.01, `${start} to ${end}`);
+    assert.ok(wordErrors(`${SAMPLE_TEXT} ${SAMPLE_TEXT}`, transcription.text) <= 12, transcription.text);
+  });
+
 Whisper('streams one segment at a time', async () => {
   const items: AsrOutput[] = [];
   for await (const batch of asr.stream('transcribe_stream', { audio: await files.write(speech) }))
@@ -206,7 +240,15 @@ for (const [params, path] of [
   [{ hallucination_silence_threshold: 0, word_timestamps: true }, 'hallucination_silence_threshold'],
   [{ language_detection_segments: 0 }, 'language_detection_segments'],
   [{ language_detection_threshold: 1.5 }, 'language_detection_threshold'],
-  [{ vad_parameters: {} }, 'vad_parameters'],
+  [{ vad_parameters: { threshold: 1.5 } }, 'vad_parameters.*threshold'],
+  [{ vad_parameters: { onset: 0.5 } }, 'vad_parameters.*onset'],
+  [{ vad_parameters: { min_silence_duration_ms: 1e9 } }, 'min_silence_duration_ms'],
+  [{ vad_parameters: { max_speech_duration_s: 0 } }, 'max_speech_duration_s'],
+  [{ vad_parameters: { threshold: 0.3, neg_threshold: 0.4 } }, 'neg_threshold.*at most `threshold`, which is 0.3'],
+  [{ vad_parameters: { threshold: 0.3 }, vad_filter: false }, 'vad_parameters.*because `vad_filter` is false'],
+  [{ vad_parameters: {}, clip_timestamps: [1, 2] }, 'vad_parameters.*because `clip_timestamps` names the parts'],
+  [{ chunk_length: 31 }, 'chunk_length'],
+  [{ chunk_length: 0.5 }, 'chunk_length'],
 ] as const) {
   Whisper(`refuses ${JSON.stringify(params).slice(0, 60)}`, async () => {
     const error = await failure(transcribe(await files.write(speech), params));

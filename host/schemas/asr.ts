@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { Artifact } from './artifact.ts';
 import { ScoredToken } from './chat.ts';
+import { VadOptions } from './vad-options.ts';
 
 /** Seconds from the start of the media. */
 export const TimeInterval = z.strictObject({
@@ -255,6 +256,20 @@ export const WhisperParams = z.strictObject({
   prepend_punctuations: punctuation('next'),
   append_punctuations: punctuation('previous'),
   vad_filter: z._default(z.boolean().check(z.describe('Transcribe only the parts with voice activity.')), true),
+  vad_parameters: z.optional(
+    z.nullable(VadOptions.check(z.describe('How speech is found. Needs `vad_filter`; excludes `clip_timestamps`.'))),
+  ),
+  chunk_length: z.optional(
+    z.nullable(
+      z
+        .number()
+        .check(
+          z.minimum(1),
+          z.maximum(30),
+          z.describe('Longest part of the speech that is transcribed in one piece, in seconds. Default: 30.'),
+        ),
+    ),
+  ),
   clip_timestamps: z.optional(
     z.nullable(
       z

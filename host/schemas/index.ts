@@ -8,5 +8,6 @@ export * from './live.ts';
 export * from './media.ts';
 export { hasScores, TokenScores } from './token-scores.ts';
 export { ResponseFormat, StructuredOutputs } from './structured-outputs.ts';
+export * from './vad-options.ts';
 export * from './vad.ts';
 export * from './validation.ts';

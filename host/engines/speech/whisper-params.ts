@@ -1,7 +1,7 @@
 import type { NativeWhisperEngine, WhisperNativeParams } from '../../../native/lib/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import { withoutNull } from '../../core/json/without-null.ts';
-import { BatchedWhisperParams, type VadSegment, WhisperParams } from '../../schemas/index.ts';
+import { BatchedWhisperParams, type VadOptions, type VadSegment, WhisperParams } from '../../schemas/index.ts';
 import { WHISPER_LANGUAGES } from '../whisper-languages.ts';
 
 /** Characters of a wrong language that a message shows. */
@@ -26,6 +26,8 @@ export type Parts = Pick<WhisperNativeParams, 'clips' | 'maxWindows'>;
 
 type Clip = NonNullable<Parts['clips']>[number];
 
+/** The probability at which speech begins. */
+const DEFAULT_THRESHOLD = 0.5;
 /** Of the audio that replicas get. */
 const SAMPLES_PER_SECOND = 16_000;
 /** The engine takes no larger places of samples, and no audio is so long. */
@@ -38,7 +40,10 @@ export function requested(given: unknown, model: WhisperModelFacts): RequestedTr
 
 /** Like {@link requested}, for audio in chunks. `parts` names the chunks. */
 export function requestedInChunks(given: unknown, parts: Parts, model: WhisperModelFacts): RequestedTranscription {
-  const { native, ...rest } = checked({ ...BatchedWhisperParams.parse(given ?? {}), vad_filter: true }, model);
+  const params = BatchedWhisperParams.parse(given ?? {});
+  if (parts.clips && params.vad_parameters != null)
+    throw noSearch(params.vad_parameters, '`vad_segments` says where somebody speaks');
+  const { native, ...rest } = checked({ ...params, vad_filter: true }, model);
   return { ...rest, native: { ...native, ...parts } };
 }
 
@@ -78,9 +83,45 @@ function checked(params: WhisperParams, { name, info }: WhisperModelFacts): Requ
     const problem = 'it needs the times of words: set `word_timestamps` to true';
     throw invalid(['params', 'hallucination_silence_threshold'], silence, problem);
   }
+  checkSearch(params);
   const knownLanguage = info.multilingual ? (language ?? undefined) : 'en';
   return { native: nativeParams(params, knownLanguage), channels: params.channels, knownLanguage };
 }
+
+/** Refuses settings of a search for speech that does not take place. */
+function checkSearch({ vad_parameters: rules, vad_filter: isSearched, clip_timestamps: clips }: WhisperParams): void {
+  if (rules == null) return;
+  if (!isSearched) throw noSearch(rules, '`vad_filter` is false');
+  if (clips != null && clipsAt(clips)) throw noSearch(rules, '`clip_timestamps` names the parts to transcribe');
+  const { threshold, neg_threshold: lower } = rules;
+  if (lower == null || lower <= (threshold ?? DEFAULT_THRESHOLD)) return;
+  const problem = `it must be at most \`threshold\`, which is ${threshold ?? DEFAULT_THRESHOLD}`;
+  throw invalid(['params', 'vad_parameters', 'neg_threshold'], lower, problem);
+}
+
+const noSearch = (rules: VadOptions, why: string): AanaError =>
+  invalid(['params', 'vad_parameters'], rules, `no speech is searched for, because ${why}; leave it out`);
+
+function speechRules({
+  vad_parameters: rules,
+  chunk_length: longest,
+}: WhisperParams): NonNullable<WhisperNativeParams['speech']> {
+  const seconds = (milliseconds: number | null | undefined): number | null | undefined =>
+    milliseconds == null ? milliseconds : milliseconds / 1000;
+  const threshold = rules?.threshold;
+  return withoutNull({
+    threshold,
+    negThreshold: rules?.neg_threshold ?? (threshold == null ? threshold : lowerThreshold(threshold)),
+    minSpeechS: seconds(rules?.min_speech_duration_ms),
+    maxSpeechS: rules?.max_speech_duration_s,
+    minSilenceS: seconds(rules?.min_silence_duration_ms),
+    padS: seconds(rules?.speech_pad_ms),
+    maxWindowS: longest,
+  });
+}
+
+/** Returns the probability at which speech ends, as faster-whisper does. */
+const lowerThreshold = (threshold: number): number => Math.min(threshold, Math.max(threshold - 0.15, 0.01));
 
 function nativeParams(params: WhisperParams, knownLanguage: string | undefined): WhisperNativeParams {
   const optional = {
@@ -120,6 +161,7 @@ function nativeParams(params: WhisperParams, knownLanguage: string | undefined):
     wordTimestamps: params.word_timestamps,
     logprobs: params.logprobs,
     vad: params.vad_filter || optional.clips !== undefined,
+    speech: speechRules(params),
   };
 }
 

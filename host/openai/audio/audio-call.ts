@@ -1,5 +1,5 @@
 import type { Blame } from '../blame.ts';
-import { invalidValue, unsupported } from '../fields.ts';
+import { invalidValue } from '../fields.ts';
 import { includesLogprobs, type TranscriptionRequest, type TranslationRequest } from './audio-fields.ts';
 
 /** What causes errors of audio. */
@@ -9,6 +9,7 @@ export const AUDIO_BLAME: Blame = {
   MediaTooLongException: 'file',
   'params.language': 'language',
   'params.task': 'model',
+  'params.vad_parameters': 'chunking_strategy',
 };
 
 /** The forms of a streamed answer. */
@@ -27,12 +28,12 @@ export function transcriptionParams(request: TranscriptionRequest): Record<strin
     throw invalidValue('response_format', `a stream has the forms ${STREAMED_FORMATS.join(', ')}`);
   if (includesLogprobs(request) && format !== 'json')
     throw invalidValue('include', 'logprobs needs response_format to be json');
-  refuseVadSettings(request.chunking_strategy);
   return {
     ...sharedParams(request),
     ...(language != null && { language }),
     ...((times?.includes('word') || format === 'diarized_json') && { word_timestamps: true }),
     ...(includesLogprobs(request) && { logprobs: true }),
+    ...vadParameters(request.chunking_strategy),
   };
 }
 
@@ -59,9 +60,13 @@ function sharedParams({
   };
 }
 
-function refuseVadSettings(strategy: TranscriptionRequest['chunking_strategy']): void {
-  if (strategy == null || strategy === 'auto') return;
-  for (const name of ['threshold', 'prefix_padding_ms', 'silence_duration_ms'] as const)
-    if (strategy[name] != null)
-      throw unsupported(`chunking_strategy.${name}`, 'the server finds speech with thresholds of its own');
+function vadParameters(strategy: TranscriptionRequest['chunking_strategy']): Record<string, unknown> {
+  if (strategy == null || strategy === 'auto') return {};
+  const { threshold, prefix_padding_ms: padding, silence_duration_ms: silence } = strategy;
+  const rules = {
+    ...(threshold != null && { threshold }),
+    ...(padding != null && { speech_pad_ms: padding }),
+    ...(silence != null && { min_silence_duration_ms: silence }),
+  };
+  return Object.keys(rules).length > 0 ? { vad_parameters: rules } : {};
 }

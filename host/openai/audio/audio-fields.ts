@@ -37,11 +37,18 @@ const idle = {
   min_p: { why: 'the search of Whisper has no such limit', neutral: ['0', '0.0'] },
 } as const satisfies RequestFields['idle'];
 
+/** Longest duration of a setting for finding speech. */
+const MAX_VAD_MS = 60_000;
+
 const ServerVad = z.object({
   type: z.literal('server_vad'),
-  threshold: optional(z.number().min(0).max(1)),
-  prefix_padding_ms: optional(z.number().min(0)),
-  silence_duration_ms: optional(z.number().min(0)),
+  threshold: optional(z.number().min(0).max(1)).describe('Speech begins at this probability of a voice. Default: 0.5.'),
+  prefix_padding_ms: optional(z.number().min(0).max(MAX_VAD_MS)).describe(
+    'Audio before and after the speech that is transcribed with it. Default: 200.',
+  ),
+  silence_duration_ms: optional(z.number().min(0).max(MAX_VAD_MS)).describe(
+    'Shorter silence does not end speech. Default: 100.',
+  ),
 });
 
 /** The parameters of `POST /v1/audio/transcriptions` that have an effect. */
@@ -67,7 +74,7 @@ export const TranscriptionRequest = z.object({
     'The voice of each name: a data URL with 2 to 10 s of speech of this person alone, such as `data:audio/wav;base64,…`.',
   ),
   chunking_strategy: optional(z.union([z.literal('auto'), ServerVad])).describe(
-    '`auto` or `{type: server_vad}`. Speech is always found first, with the thresholds of the server; others are refused.',
+    '`auto` or `{type: server_vad}`. Speech is always found first; `server_vad` can say how.',
   ),
 });
 export type TranscriptionRequest = z.output<typeof TranscriptionRequest>;

@@ -17,6 +17,24 @@ export interface WhisperLoadOptions {
   readonly modelSize?: string;
 }
 
+/** How regions of speech are found in the probabilities of a voice, and cut into windows. */
+export interface WhisperSpeechRules {
+  /** Speech begins at this probability. Default: 0.5. */
+  readonly threshold?: number;
+  /** Speech ends where the probability stays below this for `minSilenceS`. Default: 0.35. */
+  readonly negThreshold?: number;
+  /** Shorter speech is left out. 0 to 60 s, as the next two. Default: 0.25. */
+  readonly minSpeechS?: number;
+  /** Default: 0.1. */
+  readonly minSilenceS?: number;
+  /** Audio before and after the speech that belongs to it. Default: 0.2. */
+  readonly padS?: number;
+  /** Longer speech is cut at its quietest places. At least 1. Default: 30. */
+  readonly maxSpeechS?: number;
+  /** Longest window, 1 to 30. Default: 30. */
+  readonly maxWindowS?: number;
+}
+
 /** Names and meanings are those of faster-whisper. */
 export interface WhisperNativeParams {
   /** `auto` detects the language. */
@@ -90,9 +108,11 @@ export interface WhisperNativeParams {
   readonly appendPunctuations?: string;
   /** Whether to transcribe only the parts with speech. Otherwise windows without any voice are left out. */
   readonly vad: boolean;
+  /** How speech is found and cut. */
+  readonly speech?: WhisperSpeechRules;
   /**
-   * The parts to transcribe, in samples, instead of those with speech (`vad` must be true). A part of more than 30 s is
-   * cut at quiet places. A part after the end of the audio is left out. A part without an end goes on to that of the
+   * The parts to transcribe, in samples, instead of those with speech (`vad` must be true). A part that is longer than a
+   * window is cut at quiet places. A part after the end of the audio is left out. A part without an end goes on to that of the
    * audio.
    */
   readonly clips?: readonly { readonly begin: number; readonly end?: number }[];

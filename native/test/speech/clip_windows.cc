@@ -49,6 +49,13 @@ void TestClipWindows() {
     const auto text = Cut(200, {{100 * kSecond, 110 * kSecond}, {101 * kSecond, 102 * kSecond}, {109 * kSecond, 111 * kSecond}});
     Expect(text == " " + std::to_string(109 * kSecond) + "-" + std::to_string(111 * kSecond), text);
   });
+  Test("the caller may ask for shorter windows", [] {
+    for (int64_t seconds = 1; seconds <= 30; seconds++) {
+      const auto windows = ClipWindows(Sound(61 * kSecond), {{0, 61 * kSecond}}, seconds * kSecond);
+      Expect(windows.back().end() == 61 * kSecond && windows.size() >= static_cast<size_t>(61 / seconds), TextOf(windows));
+      for (const auto& window : windows) Expect(window.end() - window.begin() <= seconds * kSecond, TextOf(windows));
+    }
+  });
   Test("a long part is cut to windows of 18 to 30 s without gaps, the last of at least 5 s", [] {
     for (int64_t seconds = 20; seconds < 100; seconds++) {
       const auto windows = ClipWindows(Sound(seconds * kSecond), {{3, seconds * kSecond}});

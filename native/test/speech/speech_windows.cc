@@ -41,37 +41,37 @@ class Noise : public AudioSource {
 // The same rules over the whole audio at once.
 namespace whole {
 
-std::vector<SpeechRegion> Regions(const std::vector<float>& probabilities, int64_t total) {
+std::vector<SpeechRegion> Regions(const std::vector<float>& probabilities, int64_t total, const SpeechRules& rules) {
   std::vector<SpeechRegion> regions;
   int64_t begin = -1;
   int64_t silence = -1;
   const auto close = [&](int64_t end) {
-    if (end - begin >= kSecond / 4) regions.push_back({begin, std::min(end, total)});
+    if (end - begin >= rules.min_speech) regions.push_back({begin, std::min(end, total)});
     begin = silence = -1;
   };
   for (size_t i = 0; i < probabilities.size(); i++) {
     const auto at = static_cast<int64_t>(i) * kFrame;
-    if (probabilities[i] >= 0.5F) {
+    if (probabilities[i] >= rules.threshold) {
       if (begin < 0) begin = at;
       silence = -1;
-    } else if (begin >= 0 && probabilities[i] < 0.35F) {
+    } else if (begin >= 0 && probabilities[i] < rules.neg_threshold) {
       if (silence < 0) silence = at;
-      if (at + kFrame - silence >= kSecond / 10) close(silence);
+      if (at + kFrame - silence >= rules.min_silence) close(silence);
     }
   }
   if (begin >= 0) close(silence >= 0 ? silence : total);
   return regions;
 }
 
-std::vector<SpeechRegion> Parts(const std::vector<SpeechRegion>& regions, const AudioSource& audio) {
-  constexpr int64_t kPad = kSecond / 5;
+std::vector<SpeechRegion> Parts(const std::vector<SpeechRegion>& regions, const AudioSource& audio, const SpeechRules& rules) {
+  const auto longest = std::min(rules.max_speech, rules.max_window);
   std::vector<SpeechRegion> parts;
   for (size_t i = 0; i < regions.size(); i++) {
     const auto before = i == 0 ? regions[i].begin : (regions[i].begin - regions[i - 1].end) / 2;
     const auto after = i + 1 == regions.size() ? audio.size() - regions[i].end : (regions[i + 1].begin - regions[i].end) / 2;
-    SpeechRegion part{regions[i].begin - std::min(kPad, before), regions[i].end + std::min(kPad, after)};
-    while (part.end - part.begin > 30 * kSecond) {
-      const auto at = QuietestPlace(audio, part.begin + 18 * kSecond, part.begin + 30 * kSecond);
+    SpeechRegion part{regions[i].begin - std::min(rules.pad, before), regions[i].end + std::min(rules.pad, after)};
+    while (part.end - part.begin > longest) {
+      const auto at = QuietestPlace(audio, part.begin + longest * 3 / 5, part.begin + longest);
       parts.push_back({part.begin, at});
       part.begin = at;
     }
@@ -99,14 +99,14 @@ int64_t Length(const std::vector<SpeechRegion>& pieces) {
   return length;
 }
 
-size_t LastPart(const std::vector<SpeechRegion>& parts, size_t first) {
+size_t LastPart(const std::vector<SpeechRegion>& parts, size_t first, int64_t window) {
   size_t fitting = first;
-  while (fitting + 1 < parts.size() && Length(Pieces(parts, first, fitting + 1)) <= 30 * kSecond && parts[fitting + 1].end - parts[first].begin <= 120 * kSecond) fitting++;
+  while (fitting + 1 < parts.size() && Length(Pieces(parts, first, fitting + 1)) <= window && parts[fitting + 1].end - parts[first].begin <= 120 * kSecond) fitting++;
   if (fitting + 1 == parts.size()) return fitting;
   size_t best = fitting;
   int64_t longest = -1;
   for (size_t last = fitting;; last--) {
-    if (Length(Pieces(parts, first, last)) < 18 * kSecond && longest >= 0) break;
+    if (Length(Pieces(parts, first, last)) < window * 3 / 5 && longest >= 0) break;
     const auto silence = parts[last + 1].begin - parts[last].end;
     if (silence > longest) {
       longest = silence;
@@ -117,11 +117,11 @@ size_t LastPart(const std::vector<SpeechRegion>& parts, size_t first) {
   return best;
 }
 
-Windows SpeechWindows(const std::vector<float>& probabilities, const AudioSource& audio) {
-  const auto parts = Parts(Regions(probabilities, audio.size()), audio);
+Windows SpeechWindows(const std::vector<float>& probabilities, const AudioSource& audio, const SpeechRules& rules) {
+  const auto parts = Parts(Regions(probabilities, audio.size(), rules), audio, rules);
   Windows windows;
   for (size_t first = 0; first < parts.size();) {
-    const auto last = LastPart(parts, first);
+    const auto last = LastPart(parts, first, rules.max_window);
     windows.push_back(Pieces(parts, first, last));
     first = last + 1;
   }
@@ -137,8 +137,8 @@ struct CutResult {
 };
 
 // Cuts while the frames arrive in parts of the sizes that `part_size` gives.
-CutResult CutInParts(WindowCutter& cutter, const std::vector<float>& probabilities, int64_t total, const std::function<size_t()>& part_size) {
-  SpeechRegionFinder finder(kFrame, total);
+CutResult CutInParts(WindowCutter& cutter, const std::vector<float>& probabilities, int64_t total, const std::function<size_t()>& part_size, const SpeechRules& rules = {}) {
+  SpeechRegionFinder finder(kFrame, total, rules);
   CutResult result;
   for (size_t at = 0; at < probabilities.size();) {
     const auto count = std::min(part_size(), probabilities.size() - at);
@@ -183,6 +183,20 @@ std::vector<float> RandomSpeech(std::mt19937& random, size_t n_frames) {
   return probabilities;
 }
 
+// The rules of a caller, or those that hold without one.
+SpeechRules RandomRules(std::mt19937& random) {
+  if (random() % 3 == 0) return {};
+  const auto seconds = [&](double most) { return static_cast<int64_t>(std::uniform_real_distribution(0.0, most)(random) * kSecond); };
+  const auto threshold = std::uniform_real_distribution(0.0F, 1.0F)(random);
+  return {.threshold = threshold,
+          .neg_threshold = std::uniform_real_distribution(0.0F, threshold)(random),
+          .min_speech = seconds(3),
+          .min_silence = seconds(4),
+          .pad = seconds(2),
+          .max_speech = kSecond + seconds(60),
+          .max_window = kSecond + seconds(29)};
+}
+
 std::vector<float> Frames(const std::vector<std::pair<bool, double>>& seconds) {
   std::vector<float> probabilities;
   for (const auto& [is_speech, length] : seconds) probabilities.insert(probabilities.end(), static_cast<size_t>(length * kSecond / kFrame), is_speech ? 0.9F : 0.1F);
@@ -197,10 +211,12 @@ void TestSpeechWindows() {
       std::mt19937 random(seed);
       const auto probabilities = RandomSpeech(random, 1 + random() % 30000);
       const Noise audio(static_cast<int64_t>(probabilities.size()) * kFrame - static_cast<int64_t>(random() % kFrame));
-      SpeechCutter cutter(audio);
+      const auto rules = RandomRules(random);
+      SpeechCutter cutter(audio, rules);
       const size_t largest = 1 + random() % 300;
-      const auto cut = CutInParts(cutter, probabilities, audio.size(), [&] { return 1 + random() % largest; });
-      const auto expected = whole::SpeechWindows(probabilities, audio);
+      const auto cut = CutInParts(cutter, probabilities, audio.size(), [&] { return 1 + random() % largest; }, rules);
+      const auto expected = whole::SpeechWindows(probabilities, audio, rules);
+      for (const auto& window : expected) Expect(whole::Length(window) <= rules.max_window, "a window is too long:" + TextOf(expected));
       if (TextOf(cut.windows) != TextOf(expected)) throw std::runtime_error("seed " + std::to_string(seed) + ":" + TextOf(cut.windows) + "\n not" + TextOf(expected));
     }
   });
@@ -225,6 +241,26 @@ void TestSpeechWindows() {
     Expect(cut.known_at.front() <= 61 * kSecond, std::to_string(cut.known_at.front() / kSecond) + " s");
     Expect(cut.windows.size() >= 120, std::to_string(cut.windows.size()) + " windows");
   });
+  Test("speech is found and cut as the rules say", [] {
+    const auto probabilities = Frames({{false, 5}, {true, 3.2}, {false, 1.6}, {true, 0.64}, {false, 6.4}, {true, 12.8}, {false, 3.2}});
+    const Noise audio(static_cast<int64_t>(probabilities.size()) * kFrame);
+    const auto regions = [&](const SpeechRules& rules) {
+      SpeechRegionFinder finder(kFrame, audio.size(), rules);
+      auto found = finder.Add(probabilities);
+      for (const auto& region : finder.Finish()) found.push_back(region);
+      return found.size();
+    };
+    Expect(regions({}) == 3 && regions({.threshold = 0.95F}) == 0 && regions({.threshold = 0.05F, .neg_threshold = 0.05F}) == 1, "thresholds");
+    Expect(regions({.min_speech = kSecond}) == 2 && regions({.min_silence = 2 * kSecond}) == 2 && regions({.min_silence = 8 * kSecond}) == 1, "durations");
+    const auto windows = [&](const SpeechRules& rules) {
+      SpeechCutter cutter(audio, rules);
+      return CutInParts(cutter, probabilities, audio.size(), [] { return size_t{3}; }, rules).windows;
+    };
+    Expect(windows({}).size() == 1 && windows({.max_window = 16 * kSecond}).size() == 2 && windows({.max_window = 8 * kSecond}).size() == 3, "windows");
+    Expect(windows({.pad = kSecond}).front().front().begin == windows({.pad = 0}).front().front().begin - kSecond, "padding");
+    // A window ends where the speech was cut.
+    Expect(windows({.max_speech = 10 * kSecond, .max_window = 16 * kSecond}).size() == 2, "the longest speech");
+  });
   Test("a long silence ends a window although more would fit", [] {
     const auto probabilities = Frames({{true, 5}, {false, 600}, {true, 5}});
     const Noise audio(static_cast<int64_t>(probabilities.size()) * kFrame);
@@ -233,22 +269,23 @@ void TestSpeechWindows() {
     Expect(cut.windows.size() == 2, TextOf(cut.windows));
     Expect(cut.known_at.front() <= 121 * kSecond, std::to_string(cut.known_at.front() / kSecond) + " s");
   });
-  Test("windows of the whole audio do not depend on the parts, have no gaps and at most 30 s", [] {
+  Test("windows of the whole audio do not depend on the parts, have no gaps and are not too long", [] {
     for (unsigned seed = 1; seed <= 300; seed++) {
       std::mt19937 random(seed);
       const auto probabilities = RandomSpeech(random, 1 + random() % 30000);
       const Noise audio(static_cast<int64_t>(probabilities.size()) * kFrame - static_cast<int64_t>(random() % kFrame));
-      WholeCutter cutter(audio);
-      WholeCutter at_once(audio);
+      const auto window = RandomRules(random).max_window;
+      WholeCutter cutter(audio, window);
+      WholeCutter at_once(audio, window);
       const size_t largest = 1 + random() % 300;
       const auto cut = CutInParts(cutter, probabilities, audio.size(), [&] { return 1 + random() % largest; });
       const auto expected = CutInParts(at_once, probabilities, audio.size(), [&] { return probabilities.size(); });
       if (TextOf(cut.windows) != TextOf(expected.windows)) throw std::runtime_error("seed " + std::to_string(seed) + ":" + TextOf(cut.windows) + "\n not" + TextOf(expected.windows));
       int64_t end = 0;
-      for (const auto& window : cut.windows) {
-        const auto& piece = window.front();
-        Expect(window.size() == 1 && piece.begin == end && piece.end - piece.begin <= 30 * kSecond, "seed " + std::to_string(seed) + ":" + TextOf(cut.windows));
-        Expect(piece.end - piece.begin >= 5 * kSecond || cut.windows.size() == 1, "a short window:" + TextOf(cut.windows));
+      for (const auto& pieces : cut.windows) {
+        const auto& piece = pieces.front();
+        Expect(pieces.size() == 1 && piece.begin == end && piece.end - piece.begin <= window, "seed " + std::to_string(seed) + ":" + TextOf(cut.windows));
+        Expect(piece.end - piece.begin >= window / 6 || cut.windows.size() == 1, "a short window:" + TextOf(cut.windows));
         end = piece.end;
       }
       Expect(end == audio.size(), "the end is missing:" + TextOf(cut.windows));

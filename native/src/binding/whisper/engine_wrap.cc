@@ -110,6 +110,27 @@ std::vector<SpeechRegion> ReadClips(const Napi::Array& list) {
   return clips;
 }
 
+// Of the durations that rules for speech have.
+constexpr double kMostRuleSeconds = 60;
+
+SpeechRules ReadSpeechRules(const Napi::Object& object) {
+  SpeechRules rules;
+  const auto probability = [&](const char* key, float& value) {
+    if (object.Has(key)) value = static_cast<float>(Number(object, key, 0, 1));
+  };
+  const auto length = [&](const char* key, double least, double most, int64_t& value) {
+    if (object.Has(key)) value = static_cast<int64_t>(Number(object, key, least, most) * kSampleRate);
+  };
+  probability("threshold", rules.threshold);
+  probability("negThreshold", rules.neg_threshold);
+  length("minSpeechS", 0, kMostRuleSeconds, rules.min_speech);
+  length("minSilenceS", 0, kMostRuleSeconds, rules.min_silence);
+  length("padS", 0, kMostRuleSeconds, rules.pad);
+  length("maxSpeechS", 1, kMaxSamples / kSampleRate, rules.max_speech);
+  length("maxWindowS", 1, 30, rules.max_window);
+  return rules;
+}
+
 WhisperParams ReadParams(const Napi::Object& object) {
   WhisperParams params;
   const auto text = [&](const char* key, std::string& value) {
@@ -161,6 +182,7 @@ WhisperParams ReadParams(const Napi::Object& object) {
   text("prependPunctuations", params.prepend_punctuations);
   text("appendPunctuations", params.append_punctuations);
   flag("vad", params.vad);
+  if (object.Has("speech")) params.speech = ReadSpeechRules(ToObject(object.Env(), object.Get("speech"), "speech"));
   if (object.Get("clips").IsArray()) params.clips = ReadClips(object.Get("clips").As<Napi::Array>());
   if (object.Get("maxWindows").IsNumber()) params.max_windows = std::max(0, object.Get("maxWindows").ToNumber().Int32Value());
   return params;

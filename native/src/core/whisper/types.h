@@ -29,6 +29,17 @@ struct SpeechRegion {
   int64_t end;
 };
 
+// How regions of speech are found and cut. Lengths are in samples.
+struct SpeechRules {
+  float threshold = 0.5F;       // speech begins at this probability
+  float neg_threshold = 0.35F;  // it continues until the probability stays below this for `min_silence`
+  int64_t min_speech = kSampleRate / 4;  // shorter regions are left out
+  int64_t min_silence = kSampleRate / 10;
+  int64_t pad = kSampleRate / 5;  // added on each side of a region, so that soft beginnings and endings are not lost
+  int64_t max_speech = 30 * kSampleRate;  // longer regions are cut
+  int64_t max_window = 30 * kSampleRate;  // longest window; at most 30 s, which is the input of the model
+};
+
 // Names and meanings are those of faster-whisper.
 struct WhisperParams {
   std::string language = "auto";
@@ -65,6 +76,7 @@ struct WhisperParams {
   std::string prepend_punctuations = "\"'“¿([{-";
   std::string append_punctuations = "\"'.。,，!！?？:：”)]}、";
   bool vad = true;
+  SpeechRules speech = {};
   // The parts to transcribe, instead of those with voice activity.
   std::optional<std::vector<SpeechRegion>> clips;
   bool multilingual = false;  // finds the language of each window, not of the first one only

@@ -220,13 +220,13 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
     const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
     request.audio = request.open_audio();
     const auto coverage = request.only_speech ? Coverage::kNone : request.params.vad ? Coverage::kSpeech : Coverage::kWhole;
-    request.scan.emplace(*request.audio, coverage);
+    request.scan.emplace(*request.audio, coverage, request.params.speech);
   }
   auto& scan = *request.scan;
   std::vector<SpeechWindow> windows;
   if (request.params.clips) {
     const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
-    windows = ClipWindows(*request.audio, *request.params.clips);
+    windows = ClipWindows(*request.audio, *request.params.clips, request.params.speech.max_window);
   }
   const auto turn_end = scan.position() + kTurnSamples;
   while (!request.params.clips && windows.empty() && !scan.is_complete() && scan.position() < turn_end && !request.cancelled) {

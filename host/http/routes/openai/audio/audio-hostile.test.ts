@@ -1,10 +1,14 @@
 // Uploads of audio that nobody should send: each gets a clear 4xx, leaves no file, and the server goes on.
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../../engines/fixtures/real-models.ts';
-import { longSpeech, muteVideo, speechPath } from '../../../../test/helpers/media/media.ts';
+import { makeMedia } from '../../../../test/helpers/media/media-files.ts';
+import { ffmpegPath, longSpeech, muteVideo, SAMPLE_TEXT, speechPath } from '../../../../test/helpers/media/media.ts';
+import { wordErrors, words } from '../../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../../test/skip.ts';
 import { connected, exchange, head } from '../../../fixtures/raw-exchange.ts';
 import { eventually } from '../../../fixtures/test-server.ts';
@@ -13,15 +17,26 @@ import { silence } from '../fixtures/silence.ts';
 
 const Hostile = suite('hostile uploads of audio');
 const PATH = '/v1/audio/transcriptions';
-const MAX_FILE_BYTES = 2_000_000;
+const MAX_FILE_BYTES = 4_000_000;
+const MAX_DURATION_S = 7200;
 let at: AudioApp;
+let folder: string;
 let speech: Blob;
 
 Hostile.before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'aana-hostile-'));
   speech = new Blob([await readFile(speechPath())]);
-  at = await startAudioApp({ config: { limits: { max_file_bytes: MAX_FILE_BYTES, max_json_bytes: 100_000 } } });
+  at = await startAudioApp({
+    config: {
+      limits: { max_file_bytes: MAX_FILE_BYTES, max_json_bytes: 100_000 },
+      media: { max_duration_s: MAX_DURATION_S },
+    },
+  });
 });
-Hostile.after(async () => at?.[Symbol.asyncDispose]());
+Hostile.after(async () => {
+  await at?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
 Hostile.after.each(async () => {
   await eventually(() => at.leftovers().length === 0, 'the files of the request are gone');
   assert.is((await fetch(`${at.url}/v1/models`)).status, 200, 'the server answers the next request');
@@ -71,6 +86,51 @@ Hostile('files that are no audio are refused', async () => {
   await check(await send([MODEL, stream, file('This is not audio.')]), 400, 'file', /./);
 });
 
+/** Makes a file with the speech sample by these arguments of ffmpeg. */
+const made = async (name: string, ...args: readonly string[]): Promise<Uint8Array> =>
+  await readFile(await makeMedia(ffmpegPath(), join(folder, name), '-i', speechPath(), ...args));
+
+Hostile('a file of three hours is refused where the server takes two, before it is decoded', async () => {
+  const silent = ['-f', 'lavfi', '-i', 'anullsrc=r=16000:cl=mono', '-t', '10800'];
+  const opus = ['-c:a', 'libopus', '-b:a', '6k', '-frame_duration', '120'];
+  const path = await makeMedia(ffmpegPath(), join(folder, 'three-hours.webm'), ...silent, ...opus);
+  const content = await readFile(path);
+  assert.ok(content.length < MAX_FILE_BYTES, `${content.length} bytes`);
+  for (const more of [[], [['stream', 'true'] as const]])
+    await check(await send([MODEL, ...more, file(content, 'a.webm')]), 413, 'file', /10800.* 7200|7200.* 10800/);
+});
+
+for (const [what, name, ...args] of [
+  ['eight channels', 'a.flac', '-af', 'pan=7.1|c0=c0|c1=c0|c2=c0|c3=c0|c4=c0|c5=c0|c6=c0|c7=c0'],
+  ['speech in one of eight channels', 'b.flac', '-af', 'pan=7.1|c2=c0'],
+  ['eight channels in a container of videos', 'a.mkv', '-af', 'pan=7.1|c4=c0', '-c:a', 'aac'],
+] as const)
+  Hostile(`${what} are heard`, async () => {
+    const { text } = (await (await send([MODEL, file(await made(name, ...args), name)])).json()) as { text: string };
+    assert.ok(wordErrors(SAMPLE_TEXT, text) <= 1, text);
+  });
+
+Hostile('containers that end early are heard up to there, or refused', async () => {
+  for (const [name, ...args] of [
+    ['a.webm', '-c:a', 'libopus', '-b:a', '24k'],
+    ['b.mp4', '-c:a', 'aac', '-movflags', '+faststart'],
+    ['c.ogg', '-c:a', 'libopus'],
+    ['d.wav'],
+  ] as const) {
+    const whole = await made(name, ...args);
+    const response = await send([MODEL, file(whole.subarray(0, Math.ceil(whole.length * 0.6)), name)]);
+    const answer = await response.text();
+    assert.is(response.status, 200, `${name}: ${answer}`);
+    const { text } = JSON.parse(answer) as { text: string };
+    // The first six of eleven seconds.
+    assert.match(text, /fellow Americans/i, name);
+    assert.ok(words(text).length < words(SAMPLE_TEXT).length, `${name}: ${text}`);
+    await check(await send([MODEL, file(whole.subarray(0, 30), name)]), 400, 'file', /./);
+  }
+  const indexAtEnd = await made('e.mp4', '-c:a', 'aac');
+  await check(await send([MODEL, file(indexAtEnd.subarray(0, indexAtEnd.length / 2), 'e.mp4')]), 400, 'file', /./);
+});
+
 Hostile('10 ms and silence have an empty text', async () => {
   for (const samples of [160, 32_000]) {
     const response = await send([MODEL, file(silence(samples))]);
@@ -88,7 +148,7 @@ Hostile('10 ms and silence have an empty text', async () => {
 });
 
 Hostile('too much is refused while it comes', async () => {
-  await check(await send([MODEL, file(new Uint8Array(MAX_FILE_BYTES + 1))]), 413, null, /limit is 2000000 bytes/);
+  await check(await send([MODEL, file(new Uint8Array(MAX_FILE_BYTES + 1))]), 413, null, /limit is 4000000 bytes/);
   await check(await send([MODEL, ['prompt', 'x'.repeat(200_000)], file(speech)]), 413, null, /fields/);
   const many = Array.from({ length: 100 }, (_, n): Part => [`p${n}`, 'x']);
   await check(await send([...many, MODEL, file(speech)]), 413, null, /too many/);

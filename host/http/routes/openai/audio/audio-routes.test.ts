@@ -144,6 +144,17 @@ Audio('prompts, hot words, a temperature and the voice filter reach the model', 
   );
 });
 
+Audio('a chunking strategy says how speech is found', async () => {
+  const heard = async (
+    chunking_strategy: NonNullable<Params['chunking_strategy']>,
+  ): Promise<OpenAI.Audio.TranscriptionVerbose> =>
+    (await transcribe({ chunking_strategy, response_format: 'verbose_json' })) as OpenAI.Audio.TranscriptionVerbose;
+  const all = { type: 'server_vad', threshold: 0.3, prefix_padding_ms: 300, silence_duration_ms: 500 } as const;
+  checkText((await heard(all)).text);
+  checkText((await heard('auto')).text);
+  assert.is((await heard({ type: 'server_vad', threshold: 1 })).text, '', 'no voice is so likely');
+});
+
 Audio('errors are the typed exceptions of the client', async () => {
   const cases: [more: Params, param: string, message: RegExp][] = [
     [{ temperature: 2 }, 'temperature', /./],
@@ -161,7 +172,17 @@ Audio('errors are the typed exceptions of the client', async () => {
     [{ known_speaker_names: ['ada'] }, 'known_speaker_names', /diarized_json/],
     [{ include: ['logprobs'], response_format: 'verbose_json' }, 'include', /json/],
     [{ include: ['words' as never] }, 'include[0]', /logprobs/],
-    [{ chunking_strategy: { type: 'server_vad', threshold: 0.3 } }, 'chunking_strategy.threshold', /thresholds/],
+    [
+      { chunking_strategy: { type: 'server_vad', threshold: 2 } },
+      'chunking_strategy.threshold',
+      /less than or equal to 1/,
+    ],
+    [{ chunking_strategy: { type: 'server_vad', prefix_padding_ms: -1 } }, 'chunking_strategy.prefix_padding_ms', /0/],
+    [
+      { chunking_strategy: { type: 'server_vad', threshold: 0.3 }, vad_filter: false } as Params,
+      'chunking_strategy',
+      /because `vad_filter` is false/,
+    ],
     [{ chunking_strategy: { type: 'manual' as never } }, 'chunking_strategy', /./],
     [{ prompt: 'x'.repeat(4001) }, 'prompt', /4000/],
     [

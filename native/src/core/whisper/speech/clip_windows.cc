@@ -3,22 +3,21 @@
 #include <algorithm>
 
 #include "core/whisper/speech/quiet_place.h"
-#include "core/whisper/speech/window_size.h"
 
 namespace aana {
 
-std::vector<SpeechWindow> ClipWindows(const AudioSource& audio, std::vector<SpeechRegion> clips) {
+std::vector<SpeechWindow> ClipWindows(const AudioSource& audio, std::vector<SpeechRegion> clips, int64_t window) {
   std::stable_sort(clips.begin(), clips.end(), [](const SpeechRegion& a, const SpeechRegion& b) { return a.begin < b.begin; });
   std::vector<SpeechWindow> windows;
   const auto add = [&](int64_t begin, int64_t end) {
-    SpeechWindow window({{begin, end}});
-    if (window.HasSound(audio)) windows.push_back(std::move(window));
+    SpeechWindow added({{begin, end}});
+    if (added.HasSound(audio)) windows.push_back(std::move(added));
   };
   for (const auto& clip : clips) {
     auto begin = std::clamp<int64_t>(clip.begin, 0, audio.size());
     const auto end = std::clamp<int64_t>(clip.end, begin, audio.size());
-    while (end - begin > kWindow) {
-      const auto place = QuietestPlace(audio, begin + kFilledWindow, std::min(begin + kWindow, end - kShortestRest));
+    while (end - begin > window) {
+      const auto place = QuietestPlace(audio, begin + Filled(window), std::min(begin + window, end - ShortestRest(window)));
       add(begin, place);
       begin = place;
     }

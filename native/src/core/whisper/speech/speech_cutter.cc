@@ -9,8 +9,6 @@
 namespace aana {
 namespace {
 
-// Added on each side of a region, so that soft beginnings and endings are not lost.
-constexpr int64_t kPad = kSampleRate / 5;
 // A longer silence inside a window is shortened to this, half on each side.
 constexpr int64_t kLongSilence = 2 * kSampleRate;
 // A window that is filled may end at a silence of at least this length, even if more would fit.
@@ -40,14 +38,36 @@ int64_t Length(Parts parts) {
   return length;
 }
 
-bool FitIntoWindow(Parts parts) { return Length(parts) <= kWindow && parts.back().end - parts.front().begin <= kMaxSpan; }
+}  // namespace
 
-// Returns how many of the first `n_fitting` parts form a window. More parts follow.
-size_t BestCount(Parts parts, size_t n_fitting) {
+SpeechCutter::SpeechCutter(const AudioSource& audio, const SpeechRules& rules)
+    : audio_(audio), pad_(rules.pad), longest_window_(rules.max_window), longest_part_(std::min(rules.max_window, rules.max_speech)) {}
+
+std::vector<SpeechWindow> SpeechCutter::Cut(const SpeechSoFar& speech) {
+  for (const auto& region : speech.ended) Take(region, false);
+  if (speech.open) Take(*speech.open, true);
+  speech_next_begin_ = speech.next_begin;
+  is_complete_ = speech.is_complete;
+  if (tail_ && is_complete_) EndTail(tail_->end + std::min(pad_, audio_.size() - tail_->end));
+  if (tail_) CutTail(TailEnd());
+  std::vector<SpeechWindow> windows;
+  while (auto window = NextWindow()) windows.push_back(std::move(*window));
+  return windows;
+}
+
+int64_t SpeechCutter::next_begin() const {
+  if (!parts_.empty()) return parts_.front().begin;
+  if (tail_) return tail_->begin;
+  return speech_next_begin_ - PadBefore(speech_next_begin_);
+}
+
+bool SpeechCutter::FitIntoWindow(Parts parts) const { return Length(parts) <= longest_window_ && parts.back().end - parts.front().begin <= kMaxSpan; }
+
+size_t SpeechCutter::BestCount(Parts parts, size_t n_fitting) const {
   size_t best = n_fitting;
   int64_t longest = -1;
   for (size_t count = n_fitting; count > 0; count--) {
-    if (longest >= 0 && Length(parts.first(count)) < kFilledWindow) break;
+    if (longest >= 0 && Length(parts.first(count)) < Filled(longest_window_)) break;
     const auto silence = parts[count].begin - parts[count - 1].end;
     if (silence > longest) {
       longest = silence;
@@ -58,50 +78,32 @@ size_t BestCount(Parts parts, size_t n_fitting) {
   return best;
 }
 
-}  // namespace
-
-std::vector<SpeechWindow> SpeechCutter::Cut(const SpeechSoFar& speech) {
-  for (const auto& region : speech.ended) Take(region, false);
-  if (speech.open) Take(*speech.open, true);
-  speech_next_begin_ = speech.next_begin;
-  is_complete_ = speech.is_complete;
-  if (tail_ && is_complete_) EndTail(tail_->end + std::min(kPad, audio_.size() - tail_->end));
-  if (tail_) CutTail(TailEnd());
-  std::vector<SpeechWindow> windows;
-  while (auto window = NextWindow()) windows.push_back(std::move(*window));
-  return windows;
-}
-
-int64_t SpeechCutter::next_begin() const {
-  if (!parts_.empty()) return parts_.front().begin;
-  return tail_ ? tail_->begin : speech_next_begin_;
-}
-
 void SpeechCutter::Take(const SpeechRegion& region, bool is_open) {
   if (tail_ && tail_->is_open) {  // it is the same region, which went on
     tail_->end = region.end;
     tail_->is_open = is_open;
   } else {
-    // The silence between two regions is shared by their paddings.
-    const auto before = previous_end_ < 0 ? region.begin : (region.begin - previous_end_) / 2;
-    if (tail_) EndTail(tail_->end + std::min(kPad, before));
-    tail_ = Tail{region.begin - std::min(kPad, before), region.end, is_open};
+    const auto pad = PadBefore(region.begin);
+    if (tail_) EndTail(tail_->end + pad);
+    tail_ = Tail{region.begin - pad, region.end, is_open};
   }
   previous_end_ = region.end;
 }
 
-int64_t SpeechCutter::TailEnd() const { return tail_->is_open ? tail_->end : tail_->end + std::min(kPad, (speech_next_begin_ - tail_->end) / 2); }
+int64_t SpeechCutter::PadBefore(int64_t begin) const { return std::min(pad_, previous_end_ < 0 ? begin : (begin - previous_end_) / 2); }
+
+int64_t SpeechCutter::TailEnd() const { return tail_->is_open ? tail_->end : tail_->end + std::min(pad_, (speech_next_begin_ - tail_->end) / 2); }
 
 int64_t SpeechCutter::LeastPartEnd() const {
-  const bool may_be_cut = tail_->is_open || tail_->end + kPad - tail_->begin > kWindow;
-  return may_be_cut ? std::min(TailEnd(), tail_->begin + kFilledWindow) : TailEnd();
+  const bool may_be_cut = tail_->is_open || tail_->end + pad_ - tail_->begin > longest_part_;
+  return may_be_cut ? std::min(TailEnd(), tail_->begin + Filled(longest_part_)) : TailEnd();
 }
 
-bool SpeechCutter::IsTailSettled() const { return !tail_->is_open && speech_next_begin_ - tail_->end >= 2 * kPad; }
+bool SpeechCutter::IsTailSettled() const { return !tail_->is_open && speech_next_begin_ - tail_->end >= 2 * pad_; }
 
 void SpeechCutter::CutTail(int64_t end) {
-  while (end - tail_->begin > kWindow) {
-    const auto at = QuietestPlace(audio_, tail_->begin + kFilledWindow, tail_->begin + kWindow);
+  while (end - tail_->begin > longest_part_) {
+    const auto at = QuietestPlace(audio_, tail_->begin + Filled(longest_part_), tail_->begin + longest_part_);
     parts_.push_back({tail_->begin, at});
     tail_->begin = at;
   }
@@ -125,7 +127,7 @@ std::optional<SpeechWindow> SpeechCutter::NextWindow() {
     if (!IsTailSettled()) return std::nullopt;
     // All fit. The window is complete if the next region cannot fit, wherever it begins, and the silence before it is
     // long enough to end a window.
-    known.push_back({speech_next_begin_ - kPad, speech_next_begin_});
+    known.push_back({speech_next_begin_ - pad_, speech_next_begin_});
     if (FitIntoWindow(known) || known[count].begin - known[count - 1].end < kGoodSilence) return std::nullopt;
   }
   SpeechWindow window(Pieces(Parts(known).first(count)));

@@ -3,26 +3,17 @@
 #include <algorithm>
 
 namespace aana {
-namespace {
-
-constexpr float kSpeech = 0.5F;
-// Speech continues until the probability stays below this for kMinimumSilence.
-constexpr float kStillSpeech = 0.35F;
-constexpr int64_t kMinimumSpeech = kSampleRate / 4;
-constexpr int64_t kMinimumSilence = kSampleRate / 10;
-
-}  // namespace
 
 std::vector<SpeechRegion> SpeechRegionFinder::Add(std::span<const float> probabilities) {
   std::vector<SpeechRegion> ended;
   for (const float probability : probabilities) {
     const auto at = n_frames_++ * frame_samples_;
-    if (probability >= kSpeech) {
+    if (probability >= rules_.threshold) {
       if (speech_begin_ < 0) speech_begin_ = at;
       silence_begin_ = -1;
-    } else if (speech_begin_ >= 0 && probability < kStillSpeech) {
+    } else if (speech_begin_ >= 0 && probability < rules_.neg_threshold) {
       if (silence_begin_ < 0) silence_begin_ = at;
-      if (at + frame_samples_ - silence_begin_ >= kMinimumSilence) Close(silence_begin_, ended);
+      if (at + frame_samples_ - silence_begin_ >= rules_.min_silence) Close(silence_begin_, ended);
     }
   }
   return ended;
@@ -35,7 +26,7 @@ std::vector<SpeechRegion> SpeechRegionFinder::Finish() {
 }
 
 std::optional<SpeechRegion> SpeechRegionFinder::open() const {
-  if (speech_begin_ < 0 || least_end() - speech_begin_ < kMinimumSpeech) return std::nullopt;
+  if (speech_begin_ < 0 || least_end() - speech_begin_ < rules_.min_speech) return std::nullopt;
   return SpeechRegion{speech_begin_, least_end()};
 }
 
@@ -44,7 +35,7 @@ int64_t SpeechRegionFinder::settled() const { return speech_begin_ < 0 || open()
 int64_t SpeechRegionFinder::position() const { return std::min(n_frames_ * frame_samples_, total_samples_); }
 
 void SpeechRegionFinder::Close(int64_t end, std::vector<SpeechRegion>& ended) {
-  if (end - speech_begin_ >= kMinimumSpeech) ended.push_back({speech_begin_, end});
+  if (end - speech_begin_ >= rules_.min_speech) ended.push_back({speech_begin_, end});
   speech_begin_ = silence_begin_ = -1;
 }
 

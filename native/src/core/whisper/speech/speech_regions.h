@@ -13,7 +13,7 @@ namespace aana {
 // probability rises above a threshold, and ends where it stays below a lower threshold. Regions are ascending and apart.
 class SpeechRegionFinder {
  public:
-  SpeechRegionFinder(int64_t frame_samples, int64_t total_samples) : frame_samples_(frame_samples), total_samples_(total_samples) {}
+  SpeechRegionFinder(int64_t frame_samples, int64_t total_samples, const SpeechRules& rules = {}) : frame_samples_(frame_samples), total_samples_(total_samples), rules_(rules) {}
 
   // Each returns the regions that ended.
   std::vector<SpeechRegion> Add(std::span<const float> probabilities);
@@ -34,6 +34,7 @@ class SpeechRegionFinder {
 
   const int64_t frame_samples_;
   const int64_t total_samples_;
+  const SpeechRules rules_;
   int64_t n_frames_ = 0;
   int64_t speech_begin_ = -1;   // of the region that has begun
   int64_t silence_begin_ = -1;  // inside of it

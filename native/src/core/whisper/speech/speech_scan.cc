@@ -15,10 +15,10 @@ constexpr int64_t kPartSamples = 4 * kSampleRate;
 constexpr float kNoVoice = 0.1F;
 static_assert(kPartSamples % VoiceDetector::kFrameSamples == 0);
 
-std::unique_ptr<WindowCutter> MakeCutter(const AudioSource& audio, Coverage coverage) {
+std::unique_ptr<WindowCutter> MakeCutter(const AudioSource& audio, Coverage coverage, const SpeechRules& rules) {
   switch (coverage) {
-    case Coverage::kSpeech: return std::make_unique<SpeechCutter>(audio);
-    case Coverage::kWhole: return std::make_unique<WholeCutter>(audio);
+    case Coverage::kSpeech: return std::make_unique<SpeechCutter>(audio, rules);
+    case Coverage::kWhole: return std::make_unique<WholeCutter>(audio, rules.max_window);
     case Coverage::kNone: break;
   }
   return nullptr;
@@ -26,8 +26,8 @@ std::unique_ptr<WindowCutter> MakeCutter(const AudioSource& audio, Coverage cove
 
 }  // namespace
 
-SpeechScan::SpeechScan(const AudioSource& audio, Coverage coverage)
-    : audio_(audio), coverage_(coverage), finder_(VoiceDetector::kFrameSamples, audio.size()), cutter_(MakeCutter(audio, coverage)) {}
+SpeechScan::SpeechScan(const AudioSource& audio, Coverage coverage, const SpeechRules& rules)
+    : audio_(audio), coverage_(coverage), finder_(VoiceDetector::kFrameSamples, audio.size(), rules), cutter_(MakeCutter(audio, coverage, rules)) {}
 
 std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
   std::vector<float> part(static_cast<size_t>(std::min(kPartSamples, audio_.size() - position_)));
@@ -51,7 +51,11 @@ std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
     return {};
   }
   auto windows = cutter_->Cut({ended, finder_.open(), finder_.next_begin(), finder_.settled(), is_end});
-  if (coverage_ != Coverage::kWhole) return windows;
+  if (coverage_ == Coverage::kSpeech) {
+    // The model invents words for zeros, which are speech if the caller's threshold is 0.
+    std::erase_if(windows, [this](const SpeechWindow& window) { return !window.HasSound(audio_); });
+    return windows;
+  }
   std::move(windows.begin(), windows.end(), std::back_inserter(unheard_));
   return TakeHeard();
 }

@@ -22,7 +22,7 @@ enum class Coverage {
 // thread-safe.
 class SpeechScan {
  public:
-  SpeechScan(const AudioSource& audio, Coverage coverage);
+  SpeechScan(const AudioSource& audio, Coverage coverage, const SpeechRules& rules = {});
 
   // Analyses the next 4 seconds. The detectors of successive calls may differ. Returns the windows that became known.
   // Throws a WhisperError.

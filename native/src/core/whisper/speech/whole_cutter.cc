@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/whisper/speech/quiet_place.h"
-#include "core/whisper/speech/window_size.h"
 
 namespace aana {
 namespace {
@@ -28,10 +27,10 @@ std::vector<SpeechWindow> WholeCutter::Cut(const SpeechSoFar& speech) {
   }
   const auto settled = speech.is_complete ? audio_.size() : speech.settled;
   std::vector<SpeechWindow> windows;
-  while (audio_.size() - begin_ > kWindow) {
-    const auto latest = std::min(begin_ + kWindow, audio_.size() - kShortestRest);
+  while (audio_.size() - begin_ > window_) {
+    const auto latest = std::min(begin_ + window_, audio_.size() - ShortestRest(window_));
     if (settled < latest) return windows;
-    windows.push_back(WindowTo(Place(begin_ + kFilledWindow, latest)));
+    windows.push_back(WindowTo(Place(begin_ + Filled(window_), latest)));
   }
   if (begin_ < audio_.size()) windows.push_back(WindowTo(audio_.size()));
   return windows;

@@ -4,14 +4,15 @@
 #include <vector>
 
 #include "core/whisper/speech/window_cutter.h"
+#include "core/whisper/speech/window_size.h"
 
 namespace aana {
 
-// Cuts windows that cover the whole audio without gaps. They end in the longest pauses of the speech near 30 s; without
+// Cuts windows that cover the whole audio without gaps. They end in the longest pauses of the speech near `window`; without
 // a pause, at the quietest place.
 class WholeCutter : public WindowCutter {
  public:
-  explicit WholeCutter(const AudioSource& audio) : audio_(audio) {}
+  explicit WholeCutter(const AudioSource& audio, int64_t window = kWindow) : audio_(audio), window_(window) {}
 
   std::vector<SpeechWindow> Cut(const SpeechSoFar& speech) override;
   int64_t next_begin() const override { return begin_; }
@@ -24,6 +25,7 @@ class WholeCutter : public WindowCutter {
   SpeechWindow WindowTo(int64_t end);
 
   const AudioSource& audio_;
+  const int64_t window_;
   int64_t begin_ = 0;                 // of the next window
   std::vector<SpeechRegion> speech_;  // the regions that end later; the last one may go on
   bool is_last_open_ = false;

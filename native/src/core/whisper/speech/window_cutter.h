@@ -9,7 +9,7 @@
 
 namespace aana {
 
-// Cuts an audio into windows of at most 30 s while its speech is being found. The windows do not depend on the size of
+// Cuts an audio into windows while its speech is being found. The windows do not depend on the size of
 // the parts in which the audio is analysed.
 class WindowCutter {
  public:
