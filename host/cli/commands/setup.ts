@@ -21,7 +21,7 @@ export interface SetupOptions {
 }
 
 /** Small models for the tests. */
-const TEST_MODELS = ['whisper-tiny.en', 'silero-vad-v6.2.0', 'smollm2-135m-instruct'];
+const TEST_MODELS = ['whisper-tiny.en', 'whisper-base', 'silero-vad-v6.2.0', 'smollm2-135m-instruct'];
 
 /**
  * Builds and downloads, at the same time, everything that serving, testing or the demo needs. Existing parts are

@@ -13,11 +13,11 @@ const PACKAGE: PackageSource = {
   bytes: 1_321_095,
 };
 
-const RAINBOW = {
+export const RAINBOW = {
   name: 'multi/town.flac',
   text: 'The difference in the rainbow depends considerably upon the size of the drops, and the width of the coloured band increases as the size of the drops increases.',
 };
-const SNACK = {
+export const SNACK = {
   name: 'multi/main.flac',
   text: 'Six spoons of fresh snow peas, five thick slabs of blue cheese, and maybe a snack for her brother Bob.',
 };

@@ -1,10 +1,10 @@
 // Conversations of several people, mixed from recordings of each, with the times at which each of them speaks.
 import { join } from 'node:path';
 import { readWav } from '../../../engines/fixtures/real-models.ts';
-import { recordings, unlessOffline } from './clips.ts';
+import { RAINBOW, recordings, SNACK, unlessOffline } from './clips.ts';
 import type { SpokenTurn } from './diarization-errors.ts';
 import { makeMedia } from './media-files.ts';
-import { ffmpegPath, speechPath } from './media.ts';
+import { ffmpegPath, SAMPLE_TEXT, speechPath } from './media.ts';
 
 const SAMPLE_RATE = 16_000;
 
@@ -14,10 +14,19 @@ const VOICES = {
   nature: 'basic/basic_ref_en.wav',
   chinese: 'basic/basic_ref_zh.wav', // a woman
   country: 'multi/country.flac',
-  snack: 'multi/main.flac', // a woman
-  rainbow: 'multi/town.flac',
+  snack: SNACK.name, // a woman
+  rainbow: RAINBOW.name,
 } as const;
 export type Voice = keyof typeof VOICES;
+
+/** What the voices say. */
+export const SPOKEN = {
+  kennedy: SAMPLE_TEXT,
+  nature: 'Some call me nature, others call me mother nature.',
+  chinese: '对，这就是我，万人敬仰的太乙真人。',
+  snack: SNACK.text,
+  rainbow: RAINBOW.text,
+} as const;
 
 /** A recording, or the seconds `from` to `to` of it, after a pause. A negative pause overlaps with the one before. */
 export type Part = readonly [voice: Voice, pauseS: number, fromS?: number, toS?: number];
