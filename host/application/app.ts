@@ -21,6 +21,8 @@ import { httpFace } from './http-face.ts';
 import { appAlerts } from './ports/app-alerts.ts';
 import { AppTelemetry } from './ports/app-telemetry.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
+import { adminWork } from './ports/admin-work.ts';
+import { LiveChanges } from './ports/live-changes.ts';
 import { modelOperations } from './ports/model-operations.ts';
 import { Lifecycle } from './start/lifecycle.ts';
 import { runBlocking } from './start/run-blocking.ts';
@@ -164,8 +166,13 @@ export class AanaApp implements AsyncDisposable {
       logs,
       logLevels,
       traces,
+      work: adminWork(this.#services, config, inArea(everyArea, 'http')),
       metrics: metricsText && (() => metricsText('prometheus')),
       env: childEnvironment(config),
+    });
+    const live = new LiveChanges({
+      ...{ services: this.#services, changes, logs, traces, deliveryAttempts: telemetry.deliveryAttempts },
+      isDeployed: () => this.#lifecycle.phase === 'deployed',
     });
     this.#face = httpFace({
       name: this.name,
@@ -182,6 +189,7 @@ export class AanaApp implements AsyncDisposable {
         configuration: () => describeConfig(changes.current),
         load,
         models: modelOperations(this.#services),
+        revisions: () => live.read(),
       },
       traces,
       metrics: metricsText,

@@ -28,6 +28,7 @@ import { newPlugin } from './commands/new-plugin.ts';
 import { pluginsList, pluginsReload } from './commands/plugins.ts';
 import { serve } from './commands/serve.ts';
 import { type Purpose, setup } from './commands/setup.ts';
+import { addWorkCommands } from './commands/work/work-commands.ts';
 import { untilSignal } from './until-signal.ts';
 import { buildPlugin, findPluginFolders, guestWorld, readManifest, worldFile } from '../plugins/index.ts';
 
@@ -168,6 +169,7 @@ export function program(state: { exitCode: number }): Command {
   });
 
   addApplicationCommands(root, command, state);
+  addWorkCommands(root, command, state);
   addKeysCommands(root, command);
   addCareCommands(root, command, state);
 

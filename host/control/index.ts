@@ -23,4 +23,5 @@ export {
   PluginStatus,
 } from './protocol.ts';
 export { deploymentReports } from './server/report.ts';
+export type { ListedDelivery, ListedTask, ListedWebhook, TaskAttempt } from './work-operations.ts';
 export { type ControlServer, startControl } from './server/control-server.ts';

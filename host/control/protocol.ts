@@ -3,6 +3,7 @@ import { AlertsReport } from '../alerts/index.ts';
 import { LOG_AREAS } from '../core/log/log-levels.ts';
 import { HandleOptions } from '../deployments/index.ts';
 import { AudioReference } from '../schemas/index.ts';
+import { workOperations } from './work-operations.ts';
 import { MAX_PROFILE_S, TraceReport, TraceSummary } from '../telemetry/index.ts';
 
 /** One plugin of a running server. */
@@ -245,6 +246,7 @@ export const operations = {
     value: z.null(),
     streams: false,
   },
+  ...workOperations,
   'configuration.plan': { args: z.strictObject(configuration), value: ChangePlan, streams: false },
   'configuration.apply': {
     args: z.strictObject({ ...configuration, plan_id: z.string().max(100).optional() }),

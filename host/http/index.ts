@@ -7,4 +7,6 @@ export { renderErrorDocs } from './response/render-error-docs.ts';
 export type { HttpAppOptions } from './options.ts';
 export type { AppStatus } from '../openapi/index.ts';
 export { type RouterLike, RouterSet } from './routes/routers.ts';
+export { AnyTasks } from './routes/admin/any-tasks.ts';
+export { AnyWebhooks } from './routes/admin/any-webhooks.ts';
 export type { Operations } from './routes/operation-routes.ts';

@@ -1,7 +1,13 @@
 export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from './document.ts';
 export { exampleFiles } from './endpoint-operation.ts';
 export type { ErrorBody } from './failures.ts';
-export { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES, type AnyTask, type AnyWebhook } from './routes/admin-routes.ts';
+export {
+  ADMIN_TASK_ROUTES,
+  ADMIN_WEBHOOK_ROUTES,
+  type AnyAttempt,
+  type AnyTask,
+  type AnyWebhook,
+} from './routes/admin-routes.ts';
 export { DeferQuery, IdempotencyKey, TaskQuery } from './routes/deferral.ts';
 export { KEY_ROUTES } from './routes/key-routes.ts';
 export { MCP_ROUTE } from './routes/mcp-routes.ts';

@@ -176,6 +176,11 @@ export class Webhooks {
     );
   }
 
+  /** Returns a webhook of any user. Throws `NotFoundException`. For admins. */
+  async getAny(id: string): Promise<WebhookRecord> {
+    return found(id, await this.#options.storage.read(({ webhooks }) => webhooks.readAny(id)));
+  }
+
   /** Removes a webhook of any user with its deliveries, and returns it. Throws `NotFoundException`. For admins. */
   async deleteAny(id: string): Promise<WebhookRecord> {
     return found(id, await this.#options.storage.write(({ webhooks }) => webhooks.deleteAny(id)));

@@ -58,6 +58,8 @@ export interface ControlledOptions {
   readonly logLevels: LogLevels;
   /** The last failed and slow requests. */
   readonly traces: KeptTraces | undefined;
+  /** The tasks and webhooks of all users. */
+  readonly work: Pick<ControlledApplication, 'tasks' | 'webhooks'>;
   /** Returns the metrics for Prometheus. Undefined without metrics. */
   readonly metrics: (() => string) | undefined;
   /** The environment of the host, whose secrets are left out of what it reports. */
@@ -76,6 +78,7 @@ export function controlledApplication({
   logs,
   logLevels,
   traces,
+  work,
   metrics,
   env,
 }: ControlledOptions): ControlledApplication {
@@ -83,6 +86,7 @@ export function controlledApplication({
     logs,
     logLevels,
     traces,
+    ...work,
     profiler: new Profiler(),
     diagnosis: async () => {
       const records: LogRecord[] = [];

@@ -66,6 +66,13 @@ export class AppTelemetry {
     return metrics && ((format) => metricsText(metrics.read(), { 'service.name': this.#name }, format));
   }
 
+  /** Returns how many attempts to deliver webhooks this host has made; 0 without metrics. */
+  readonly deliveryAttempts = (): number =>
+    (this.#metrics?.read(new Set(['aana.webhook.attempt.duration'])) ?? [])
+      .flatMap((metric) => (metric.kind === 'histogram' ? metric.points : []))
+      .flatMap(({ counts }) => counts)
+      .reduce((sum, count) => sum + count, 0);
+
   /** Measures the state of deployments from now on. */
   observe(deployments: DeploymentManager): void {
     this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments);

@@ -1,4 +1,5 @@
 import type { ApplicationReport, ReplicaReport } from '../../control/index.ts';
+import { columnsText } from '../columns.ts';
 
 const WIDTH = 80;
 const COLUMNS = ['replica', 'state', 'pid', 'device', 'ongoing', 'memory', 'restarts'] as const;
@@ -30,20 +31,10 @@ export function deploymentsText(
   rows: readonly { readonly name: string; readonly type: string; readonly status: string; readonly replicas: number }[],
 ): string {
   if (rows.length === 0) return 'the application has no deployments\n';
-  const cells = [
+  return columnsText([
     ['DEPLOYMENT', 'STATUS', 'REPLICAS', 'TYPE'],
     ...rows.map(({ name, status, replicas, type }) => [name, status, String(replicas), type]),
-  ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  return cells
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  ]);
 }
 
 function table(replicas: readonly ReplicaReport[]): string {

@@ -21,6 +21,7 @@ import type {
   PluginStatus,
   StreamOperation,
 } from '../protocol.ts';
+import { type ControlledTasks, type ControlledWebhooks, workHandlers } from './work-handlers.ts';
 
 /** Resources that are kept for the calling process while it is connected. */
 export interface SessionContext {
@@ -81,6 +82,10 @@ export interface ControlledApplication {
   readonly traces?: KeptTraces | undefined;
   /** Profiles of the host. */
   readonly profiler: Profiler;
+  /** The tasks of all users. Undefined if the queue is off. */
+  readonly tasks?: ControlledTasks | undefined;
+  /** The webhooks of all users. Undefined if the queue is off. */
+  readonly webhooks?: ControlledWebhooks | undefined;
   report(): Promise<ApplicationReport>;
   /** The alerts of the host and its rules. */
   alerts(): AlertsReport;
@@ -153,6 +158,7 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       await app.unloadDeployment(deployment, { graceMs: graceS === undefined ? undefined : graceS * 1000 });
       return null;
     },
+    ...workHandlers(app),
     'configuration.plan': async (given) => app.planChanges(given),
     'configuration.apply': ({ plan_id: planId, ...given }, { signal }) => app.applyChanges(given, planId, signal),
     'deployments.call': async ({ deployment, method, args, retry }, context) =>

@@ -38,6 +38,11 @@ export class LogRing {
     this.#limit = limit;
   }
 
+  /** Number of records that were added so far. */
+  get added(): number {
+    return this.#first + this.#records.length;
+  }
+
   add(record: LogRecord): void {
     this.#records.push(shortened(record));
     if (this.#records.length > this.#limit) {

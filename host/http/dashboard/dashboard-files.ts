@@ -30,6 +30,7 @@ const MODULES = [
   'pages/models',
   'pages/overview',
   'pages/requests',
+  'pages/task',
   'pages/tasks',
   'pages/webhooks',
 ];

@@ -6,18 +6,23 @@ import * as assert from 'uvu/assert';
 import { type Browser, findChromium, type Page, startBrowser } from '../../test/helpers/browser.ts';
 import { npmPackages } from '../../test/helpers/installed-packages.ts';
 import { skip } from '../../test/skip.ts';
+import { Receiver } from '../../webhooks/fixtures/receiver.ts';
 import { type DashboardApp, startDashboardApp } from './fixtures/dashboard-app.ts';
 
 const Dashboard = suite('the dashboard in a browser');
 const program = findChromium();
 let at: DashboardApp;
+let receiver: Receiver;
 let browser: Browser;
 let page: Page;
 
 Dashboard.before(async () => {
+  receiver = await Receiver.start();
   at = await startDashboardApp({
     api_service: { enabled: true },
     alerts: { interval_s: 0.5, rules: { disk: { threshold: 0.000_001, for_s: 0 } } },
+    webhook: { allow_private_urls: true },
+    task_queue: { max_retries: 1 },
   });
   browser = await startBrowser(program!);
   page = await browser.open(at.app.dashboardUrl!);
@@ -25,6 +30,7 @@ Dashboard.before(async () => {
 Dashboard.after(async () => {
   await browser?.[Symbol.asyncDispose]();
   await at?.[Symbol.asyncDispose]();
+  await receiver?.close();
 });
 
 const textOf = async (selector: string): Promise<string> =>
@@ -134,6 +140,50 @@ Dashboard('cancels and repeats tasks', async () => {
   await shows('There are no such tasks.');
 });
 
+Dashboard('shows a task with its attempts and its events, as they come', async () => {
+  const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
+  const broken = await defer('/broken', apiKey);
+  await page.evaluate(`location.hash = '#/tasks'`);
+  await page.fill('input[placeholder="whole id"]', broken);
+  await page.press('Enter');
+  await page.until(`document.querySelector('h2')?.innerText === 'Task ${broken}'`);
+  await page.until(`document.querySelector('main .badge')?.innerText === 'failed'`);
+  const events = `[...document.querySelectorAll('.log li b')].map((one) => one.innerText)`;
+  await page.until(`${events}[0] === 'failed'`);
+  assert.ok(((await page.evaluate(events)) as string[]).includes('running'));
+  await page.until(`document.querySelectorAll('tbody tr').length === 1`);
+  assert.match(await textOf('tbody'), /^1\s+failed/);
+  assert.not.match(await textOf('main'), 'it is broken'); // the message of the error is content
+  await press('Retry');
+  await page.until(`${events}.filter((one) => one === 'failed').length === 2`);
+  await page.evaluate(`location.hash = '#/tasks?endpoint=/none'`);
+  await shows('There are no such tasks.');
+});
+
+Dashboard('shows deliveries of a webhook, sends one again, and enables the webhook', async () => {
+  const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
+  const headers = { 'content-type': 'application/json', 'x-api-key': apiKey };
+  const send = async (method: string, path: string, body: object): Promise<{ id: string }> => {
+    const answer = await fetch(`${at.app.url}${path}`, { method, body: JSON.stringify(body), headers });
+    return (await answer.json()) as { id: string };
+  };
+  receiver.answer = (_, before) => (before === 0 ? 500 : 200);
+  const { id } = await send('POST', '/webhooks', { url: receiver.url, events: ['task.failed'] });
+  await defer('/broken', apiKey);
+  await go('Webhooks');
+  await shows(new URL(receiver.url).origin);
+  assert.not.match(await textOf('main'), '/hook');
+  await page.click('tbody a');
+  await shows('the target answered 500');
+  await press('Replay', 'task.failed');
+  await page.until(`[...document.querySelectorAll('tbody .badge')].some((one) => one.innerText === 'delivered')`);
+  await send('PUT', `/webhooks/${id}`, { enabled: false });
+  await go('Webhooks');
+  await shows('by request');
+  await press('Enable');
+  await page.until(`document.querySelector('tbody .badge')?.innerText === 'enabled'`);
+});
+
 Dashboard('shows what happened in a request that failed', async () => {
   const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
   const headers = { 'content-type': 'application/json', 'x-api-key': apiKey };
@@ -155,11 +205,9 @@ Dashboard('lists and revokes API keys, and asks first', async () => {
   await page.until(`!document.querySelector('main').innerText.includes('${record.key_id}')`);
 });
 
-Dashboard('has the other pages: endpoints, webhooks, configuration and logs', async () => {
+Dashboard('has the other pages: endpoints, configuration and logs', async () => {
   await go('Endpoints');
   await shows('The application has no plugins.');
-  await go('Webhooks');
-  await shows('There are no webhooks.');
   await go('Configuration');
   await shows('api_service.enabled');
   assert.not.match(await textOf('main'), 'openai.enabled'); // a default

@@ -95,6 +95,42 @@ Dashboard('tells the state of the application, also as events', async () => {
   leaving.abort();
 });
 
+Dashboard('makes one state for 50 streams, and tells what has changed', async () => {
+  interface State {
+    readonly changes: Readonly<Record<string, number>>;
+  }
+  const leaving = new AbortController();
+  const open = async (): Promise<() => Promise<string>> => {
+    const events = await at.ask('/api/application/events', { signal: leaving.signal });
+    const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    return async () => {
+      for (;;) {
+        const [, data, rest] = /data: (\{.*\})\n\n([^]*)$/.exec(text) ?? [];
+        if (data !== undefined) {
+          text = rest ?? '';
+          return data;
+        }
+        text += (await reader.read()).value;
+      }
+    };
+  };
+  const streams = await Promise.all(Array.from({ length: 50 }, open));
+  const first = await Promise.all(streams.map((next) => next()));
+  const { changes: before } = JSON.parse(first[0]!) as State;
+  const answer = await fetch(`${at.app.url}/held?defer=true`, asJson('POST', {}));
+  const { task_id: id } = (await answer.json()) as { task_id: string };
+  let states: string[] = [];
+  do states = await Promise.all(streams.map((next) => next()));
+  while ((JSON.parse(states[0]!) as State).changes['tasks'] === before['tasks']);
+  assert.ok(new Set(states).size <= 2, 'readers get the same text, unless one is a state behind');
+  const { changes } = JSON.parse(states[0]!) as State;
+  assert.ok(changes['logs']! >= before['logs']!);
+  assert.is(changes['models'], before['models']);
+  leaving.abort();
+  await at.ask(`/api/tasks/${id}/cancel`, { method: 'POST' });
+});
+
 Dashboard('tells the configuration with the origin of each value, without secrets', async () => {
   const [status, { values }] = await json(at.ask('/api/configuration'));
   assert.is(status, 200);

@@ -46,3 +46,9 @@ export async function* numberedEvents(event: string, values: AsyncIterable<unkno
   let id = 0;
   for await (const value of values) yield { id: (id += 1), event, data: JSON.stringify(value) };
 }
+
+/** Like {@link numberedEvents}, for values that are JSON already. */
+export async function* numberedTexts(event: string, texts: AsyncIterable<string>): AsyncGenerator<SentEvent> {
+  let id = 0;
+  for await (const data of texts) yield { id: (id += 1), event, data };
+}

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { ControlledApplication } from '../../control/index.ts';
-import { delay } from '../../core/abort.ts';
 import type { LogRecord } from '../../core/log/logger.ts';
 import { type AnswerOf, type ApplicationState, OPERATION_ROUTES } from '../../openapi/index.ts';
 import { type LoadHistory, profileRefused } from '../../telemetry/index.ts';
@@ -10,7 +9,8 @@ import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { inputReader } from '../request/input-reader.ts';
 import { abortOnClose } from '../request/request-context.ts';
-import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
+import { numberedTexts, sendEvents } from '../response/server-sent-events.ts';
+import { LiveStates } from './admin/live-states.ts';
 import type { ModelOperations } from './model-routes.ts';
 import { serveRoute } from './serve-route.ts';
 
@@ -37,6 +37,8 @@ export interface Operations {
   /** Absent without metrics. */
   readonly load: Pick<LoadHistory, 'list'> | undefined;
   readonly models: ModelOperations;
+  /** Returns numbers that tell whether something has changed. */
+  readonly revisions: () => ApplicationState['changes'];
 }
 
 /** Time between two events of a stream of states. */
@@ -45,7 +47,7 @@ const WATCH_INTERVAL_MS = 2000;
 /** Adds the routes with which admins see and change the running application. A guard must refuse other callers. */
 export function operationRoutes(
   router: Router,
-  { application, configuration, load }: Operations,
+  { application, configuration, load, revisions }: Operations,
   options: Pick<
     HttpAppOptions,
     'adminsSeeContents' | 'limits' | 'tempDir' | 'log' | 'tasks' | 'webhooks' | 'apiKeys' | 'traces'
@@ -64,8 +66,11 @@ export function operationRoutes(
     plugins: application.plugins(),
     alerts: application.alerts().alerts.filter((alert) => alert.state === 'firing'),
     parts,
+    changes: revisions(),
     load: load?.list().at(-1) ?? null,
   });
+
+  const states = new LiveStates(state, WATCH_INTERVAL_MS);
 
   serveRoute(router, OPERATION_ROUTES.state, async ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
@@ -77,13 +82,7 @@ export function operationRoutes(
   });
   serveRoute(router, OPERATION_ROUTES.watch, async ({ ctx }) => {
     const signal = abortOnClose(ctx);
-    const states = async function* (): AsyncGenerator<ApplicationState> {
-      for (;;) {
-        yield await state();
-        await delay(WATCH_INTERVAL_MS, signal);
-      }
-    };
-    await sendEvents(ctx, numberedEvents('state', states()), {
+    await sendEvents(ctx, numberedTexts('state', states.read(signal)), {
       signal,
       keepAliveMs: WATCH_INTERVAL_MS * 5,
       onFailure: (error) => log.warn('the stream of states ended', { error }),

@@ -1,5 +1,5 @@
 import { Router } from '@koa/router';
-import { adminRoutes } from './admin-routes.ts';
+import { adminRoutes } from './admin/admin-routes.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { changeRoutes } from './change-routes.ts';
 import { chatPageRoutes } from '../pages/chat-page.ts';

@@ -2,7 +2,7 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { type Task, TASK_ROUTES } from '../../openapi/index.ts';
-import type { ListedTask, TaskQueue, TaskRecord } from '../../tasks/index.ts';
+import type { ListedTask, TaskEvent, TaskQueue, TaskRecord } from '../../tasks/index.ts';
 import { callerOf, isOperator, showsInside } from '../guards/caller.ts';
 import { refuseForeignGet } from '../guards/foreign-page.ts';
 import { refusalToRun } from '../guards/run-rights.ts';
@@ -69,15 +69,25 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
     return { attempts: found.map((attempt) => attemptInfo(attempt, options)) };
   });
   serveRoute(router, TASK_ROUTES.watch, async ({ ctx, params, query }) => {
-    const after = lastEventOf(ctx) ?? query.last_event_id ?? 0;
-    const signal = abortOnClose(ctx);
-    // The client continues from its last event, also if the database was away for a while.
-    await sendEvents(ctx, await withDetail(tasks.watch(params.task_id, userOf(ctx), { after, signal })), {
-      signal,
-      keepAliveMs: KEEP_ALIVE_MS,
-      onFailure: () => {},
-    });
+    await sendTaskEvents(ctx, query.last_event_id, (wanted) =>
+      withDetail(tasks.watch(params.task_id, userOf(ctx), wanted)),
+    );
   });
+}
+
+/**
+ * Sends the events of a task that `watch` returns, after the last event that the client has. A refusal of `watch` has
+ * its own status.
+ */
+export async function sendTaskEvents(
+  ctx: Context,
+  lastEventId: number | undefined,
+  watch: (wanted: { readonly after: number; readonly signal: AbortSignal }) => Promise<AsyncIterable<TaskEvent>>,
+): Promise<void> {
+  const after = lastEventOf(ctx) ?? lastEventId ?? 0;
+  const signal = abortOnClose(ctx);
+  // The client continues from its last event, also if the database was away for a while.
+  await sendEvents(ctx, await watch({ after, signal }), { signal, keepAliveMs: KEEP_ALIVE_MS, onFailure: () => {} });
 }
 
 /**

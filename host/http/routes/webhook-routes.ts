@@ -81,7 +81,8 @@ export function webhookInfo({
   };
 }
 
-function deliveryInfo({
+/** Returns a delivery for clients. */
+export function deliveryInfo({
   id,
   event,
   task_id: subject,

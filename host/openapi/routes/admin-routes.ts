@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
-import { Task, TASK_FILTER, TaskCounts } from './task-routes.ts';
+import { Attempt, Task, TASK_FILTER, TaskCounts, TaskEvent, WATCH_QUERY } from './task-routes.ts';
 import { type AnswerOf, PAGE } from './values.ts';
-import { Webhook } from './webhook-routes.ts';
+import { Delivery, DELIVERY_FILTER, Webhook } from './webhook-routes.ts';
 
 const UserId = z.string().nullable().describe('The owner; null for work without an API key.');
 const HIDDEN = 'Present if `api_service.admins_see_contents` is set.';
@@ -16,6 +16,14 @@ const AnyTask = Task.omit({ data: true, result: true, omitted: true }).extend({
   omitted: Task.shape.omitted,
 });
 export type AnyTask = AnswerOf<typeof AnyTask>;
+
+const AnyAttempt = Attempt.extend({
+  error: z
+    .looseObject({})
+    .nullable()
+    .describe('The error that it failed with; only its name unless `api_service.admins_see_contents` is set.'),
+});
+export type AnyAttempt = AnswerOf<typeof AnyAttempt>;
 
 const AnyWebhook = Webhook.extend({
   user_id: UserId,
@@ -61,6 +69,26 @@ export const ADMIN_TASK_ROUTES = {
     answers: aTask,
     fails: [404, ...DATABASE_FAILURES],
   },
+  attempts: {
+    id: 'list_any_task_attempts',
+    method: 'get',
+    path: '/api/tasks/{task_id}/attempts',
+    summary: 'The attempts of a task of any user, with their outcomes',
+    tag: 'admin',
+    answers: answers('The attempts.', z.object({ attempts: z.array(AnyAttempt) })),
+    fails: [404, ...DATABASE_FAILURES],
+  },
+  watch: {
+    id: 'watch_any_task',
+    method: 'get',
+    path: '/api/tasks/{task_id}/events',
+    summary:
+      'The events of a task of any user, as server-sent events; the data of `chunk` is null unless `api_service.admins_see_contents` is set',
+    tag: 'admin',
+    query: WATCH_QUERY,
+    answers: { 200: { description: 'Events until the task has ended.', schema: TaskEvent, type: 'text/event-stream' } },
+    fails: [404, 422, ...DATABASE_FAILURES],
+  },
   delete: {
     id: 'delete_any_task',
     method: 'delete',
@@ -83,10 +111,10 @@ export const ADMIN_TASK_ROUTES = {
     id: 'retry_any_task',
     method: 'post',
     path: '/api/tasks/{task_id}/retry',
-    summary: 'Run a task of any user again that failed or was cancelled',
+    summary: 'Give a failed task of any user new attempts',
     tag: 'admin',
     answers: aTask,
-    fails: [404, 409, ...DATABASE_FAILURES],
+    fails: [400, 404, 429, ...DATABASE_FAILURES],
   },
 } as const satisfies Readonly<Record<string, RouteDefinition>>;
 
@@ -101,6 +129,43 @@ export const ADMIN_WEBHOOK_ROUTES = {
     query: z.object({ ...OF_USER, ...PAGE }),
     answers: answers('The webhooks.', z.object({ webhooks: z.array(AnyWebhook) })),
     fails: [422, ...DATABASE_FAILURES],
+  },
+  get: {
+    id: 'get_any_webhook',
+    method: 'get',
+    path: '/api/webhooks/{webhook_id}',
+    summary: 'A webhook of any user',
+    tag: 'admin',
+    answers: answers('The webhook.', AnyWebhook),
+    fails: [404, ...DATABASE_FAILURES],
+  },
+  deliveries: {
+    id: 'list_any_deliveries',
+    method: 'get',
+    path: '/api/webhooks/{webhook_id}/deliveries',
+    summary: 'Deliveries of a webhook of any user that were sent or wait, the newest first',
+    tag: 'admin',
+    query: DELIVERY_FILTER,
+    answers: answers('The deliveries.', z.object({ deliveries: z.array(Delivery) })),
+    fails: [404, 422, ...DATABASE_FAILURES],
+  },
+  replay: {
+    id: 'replay_any_delivery',
+    method: 'post',
+    path: '/api/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
+    summary: 'Send a delivery of a webhook of any user once more',
+    tag: 'admin',
+    answers: answers('The delivery.', Delivery),
+    fails: [404, 409, ...DATABASE_FAILURES],
+  },
+  enable: {
+    id: 'enable_any_webhook',
+    method: 'post',
+    path: '/api/webhooks/{webhook_id}/enable',
+    summary: 'Enable a webhook of any user, forget its failures, and send its waiting deliveries',
+    tag: 'admin',
+    answers: answers('The webhook.', AnyWebhook),
+    fails: [404, ...DATABASE_FAILURES],
   },
   delete: {
     id: 'delete_any_webhook',

@@ -28,6 +28,18 @@ const LoadSample = z
   })
   .describe('The load of the host and its machine since the sample before.');
 
+const Revisions = z
+  .object({
+    tasks: z.int(),
+    webhooks: z.int(),
+    keys: z.int(),
+    models: z.int().describe('Pulls of models.'),
+    requests: z.int().describe('Failed and slow requests that are kept.'),
+    logs: z.int(),
+    configuration: z.int(),
+  })
+  .describe('Numbers that differ from those before when something has changed. Ask again for what you show.');
+
 const ApplicationState = z
   .object({
     application: ApplicationReport,
@@ -36,6 +48,7 @@ const ApplicationState = z
     parts: z
       .object({ tasks: z.boolean(), webhooks: z.boolean(), keys: z.boolean(), traces: z.boolean() })
       .describe('What the host has.'),
+    changes: Revisions,
     load: LoadSample.nullable().describe('The newest sample. Null without metrics (`telemetry.metrics`).'),
   })
   .describe('What the application does now.');

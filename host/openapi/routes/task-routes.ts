@@ -30,7 +30,7 @@ export const Task = z
   .register(NAMED_SCHEMAS, { id: 'Task' });
 export type Task = AnswerOf<typeof Task>;
 
-const Attempt = z.object({
+export const Attempt = z.object({
   attempt: z.int().min(1),
   host: z.string().describe('The process that ran it.'),
   started_at: Time,
@@ -47,7 +47,7 @@ export type Attempt = AnswerOf<typeof Attempt>;
 export const TaskCounts = z.object({ total: z.int() }).catchall(z.int());
 export type TaskCounts = AnswerOf<typeof TaskCounts>;
 
-const TaskEvent = z
+export const TaskEvent = z
   .object({
     id: z.string().describe('Continue after this event when the connection was lost.'),
     event: z.enum([...TASK_STATUSES, 'progress', 'chunk']),
@@ -61,6 +61,15 @@ const SEARCH = {
 };
 /** The parameters that choose tasks of a list. */
 export const TASK_FILTER = { status: choice(TASK_STATUSES), ...SEARCH, ...PAGE };
+
+/** The parameter of a stream of events. */
+export const WATCH_QUERY = z.object({
+  last_event_id: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Begin after this event. The header Last-Event-ID has the same meaning.'),
+});
 
 const aTask = answers('The task.', Task);
 
@@ -146,13 +155,7 @@ export const TASK_ROUTES = {
     path: '/tasks/{task_id}/events',
     summary: 'The events of a task, as server-sent events',
     tag: 'tasks',
-    query: z.object({
-      last_event_id: z
-        .int()
-        .min(0)
-        .optional()
-        .describe('Begin after this event. The header Last-Event-ID has the same meaning.'),
-    }),
+    query: WATCH_QUERY,
     answers: { 200: { description: 'Events until the task has ended.', schema: TaskEvent, type: 'text/event-stream' } },
     fails: [404, 422, 429, ...DATABASE_FAILURES],
   },

@@ -44,7 +44,7 @@ const CreatedWebhook = Webhook.extend({
     .describe('The secret that the server has made because there was no other one. It is shown only here.'),
 });
 
-const Delivery = z.object({
+export const Delivery = z.object({
   id: Id.describe('The header webhook-id, which is the same for every attempt.'),
   event: z.enum(WEBHOOK_EVENTS),
   task_id: Id.nullable().describe('Null for an event of an alert.'),
@@ -63,6 +63,9 @@ const Delivery = z.object({
   ),
 });
 export type Delivery = AnswerOf<typeof Delivery>;
+
+/** The parameters that choose deliveries of a webhook. */
+export const DELIVERY_FILTER = z.object({ status: choice(DELIVERY_STATUSES), ...PAGE });
 
 const aWebhook = answers('The webhook.', Webhook);
 
@@ -121,7 +124,7 @@ export const WEBHOOK_ROUTES = {
     path: '/webhooks/{webhook_id}/deliveries',
     summary: 'Deliveries that were sent or wait, the newest first',
     tag: 'webhooks',
-    query: z.object({ status: choice(DELIVERY_STATUSES), ...PAGE }),
+    query: DELIVERY_FILTER,
     answers: answers('The deliveries.', z.object({ deliveries: z.array(Delivery) })),
     fails: [404, 422, ...DATABASE_FAILURES],
   },

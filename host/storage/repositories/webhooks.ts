@@ -13,6 +13,7 @@ const sql = loadStatements('webhooks', [
   'enable',
   'disable',
   'remove',
+  'readAny',
   'removeAny',
   'succeeded',
   'failed',
@@ -169,6 +170,12 @@ export class WebhookRepository {
   /** Returns webhooks of all users that are disabled, the last disabled one first. */
   async listDisabled(limit: number): Promise<WebhookRecord[]> {
     return (await this.#connection.query<WebhookRow>(sql.listDisabled, [limit])).map(fromRow);
+  }
+
+  /** Returns a webhook of any user. */
+  async readAny(id: string): Promise<WebhookRecord | undefined> {
+    const [row] = await this.#connection.query<WebhookRow>(sql.readAny, [id]);
+    return row && fromRow(row);
   }
 
   /** Removes a webhook of any user. Returns it, or undefined when it did not exist. */

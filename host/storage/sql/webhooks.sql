@@ -19,6 +19,9 @@ select id, user_id, url, events, disabled_at, disabled_reason from webhooks wher
 -- statement: listDisabled
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where disabled_at is not null order by disabled_at desc, id limit $1
 
+-- statement: readAny
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where id = $1
+
 -- statement: removeAny
 delete from webhooks where id = $1 returning id, user_id, url, events, disabled_at, disabled_reason
 

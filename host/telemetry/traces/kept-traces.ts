@@ -20,9 +20,15 @@ export class KeptTraces {
   readonly #options: KeptTracesOptions;
   readonly #failed: EndedTrace[] = [];
   readonly #slow: EndedTrace[] = [];
+  #added = 0;
 
   constructor(options: KeptTracesOptions) {
     this.#options = options;
+  }
+
+  /** Number of traces that were kept so far, with those that were displaced. */
+  get added(): number {
+    return this.#added;
   }
 
   /** Keeps a trace if its root failed or was slow. */
@@ -47,6 +53,7 @@ export class KeptTraces {
 
   #keep(ring: EndedTrace[], trace: EndedTrace): void {
     ring.push(trace);
+    this.#added += 1;
     if (ring.length > this.#options.limit) ring.shift();
   }
 }

@@ -120,6 +120,10 @@ export async function startBrowser(program: string, { hosts = {}, microphone }: 
   };
 }
 
+/** Codes of keys in the protocol. */
+const KEY_CODES: Readonly<Record<string, number>> = { Tab: 9, Enter: 13, Escape: 27 };
+const SHIFT = 8;
+
 /** A page, with its requests and complaints. */
 export class Page {
   /** Errors and warnings of the console, exceptions, and violations of the page's policy. */
@@ -187,6 +191,19 @@ export class Page {
     await this.click(selector);
     await this.evaluate(`document.querySelector(${JSON.stringify(selector)}).select()`);
     await this.#send('Input.insertText', { text });
+  }
+
+  /** Presses a key, as a person does: `Tab`, `Shift+Tab`, `Enter`, `Escape`. */
+  async press(name: string): Promise<void> {
+    const key = name.replace('Shift+', '');
+    const code = KEY_CODES[key];
+    if (code === undefined) throw new Error(`the code of the key ${key} is unknown`);
+    const event = { key, code: key, windowsVirtualKeyCode: code, modifiers: key === name ? 0 : SHIFT };
+    await this.#send('Input.dispatchKeyEvent', {
+      ...{ type: key === 'Enter' ? 'keyDown' : 'rawKeyDown', ...event },
+      ...(key === 'Enter' && { text: '\r' }),
+    });
+    await this.#send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
   }
 
   /** Chooses a file, like in the dialog. */

@@ -1,16 +1,17 @@
 import type * as z from 'zod';
-import type { ADMIN_TASK_ROUTES, AnyTask, AnyWebhook } from '../../../openapi/routes/admin-routes.ts';
+import type { ADMIN_TASK_ROUTES, AnyAttempt, AnyTask, AnyWebhook } from '../../../openapi/routes/admin-routes.ts';
 import type { KEY_ROUTES } from '../../../openapi/routes/key-routes.ts';
 import type { ModelReport, PullEvent } from '../../../openapi/routes/model-routes.ts';
 import type { ApplicationState, OPERATION_ROUTES } from '../../../openapi/routes/operation-routes.ts';
 import type { TRACE_ROUTES } from '../../../openapi/routes/trace-routes.ts';
-import { eventsOf } from './events.ts';
+import type { Delivery } from '../../../openapi/routes/webhook-routes.ts';
+import { eventsOf, type SentEvent, sentEventsOf } from './events.ts';
 
 type Body<Route extends { readonly answers: { readonly 200: { readonly schema: z.ZodType } } }> = z.output<
   Route['answers'][200]['schema']
 >;
 
-export type { AnyTask, AnyWebhook, ApplicationState, PullEvent };
+export type { AnyAttempt, AnyTask, AnyWebhook, ApplicationState, Delivery, PullEvent };
 export type Model = ModelReport;
 export type DeploymentState = ApplicationState['application']['deployments'][number];
 export type PluginState = ApplicationState['plugins'][number];
@@ -44,6 +45,15 @@ export async function requireSuccess(response: Response): Promise<void> {
 export const authorization = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
 
 export interface TaskFilter {
+  readonly status?: string | undefined;
+  readonly endpoint?: string | undefined;
+  readonly user_id?: string | undefined;
+  readonly error?: string | undefined;
+  readonly page: number;
+  readonly per_page: number;
+}
+
+export interface DeliveryFilter {
   readonly status?: string | undefined;
   readonly page: number;
   readonly per_page: number;
@@ -114,6 +124,20 @@ export class Api {
     return this.#send('GET', '/api/tasks/count');
   }
 
+  task(id: string): Promise<AnyTask> {
+    return this.#send('GET', `/api/tasks/${encodeURIComponent(id)}`);
+  }
+
+  attempts(id: string): Promise<{ attempts: readonly AnyAttempt[] }> {
+    return this.#send('GET', `/api/tasks/${encodeURIComponent(id)}/attempts`);
+  }
+
+  /** Yields the events of a task after the one with this id, until the task has ended. */
+  async *taskEvents(id: string, after: string, signal: AbortSignal): AsyncGenerator<SentEvent> {
+    const path = `/api/tasks/${encodeURIComponent(id)}/events${queryOf({ last_event_id: after })}`;
+    yield* sentEventsOf(await this.#fetch('GET', path, undefined, signal));
+  }
+
   cancelTask(id: string): Promise<unknown> {
     return this.#send('POST', `/api/tasks/${id}/cancel`);
   }
@@ -138,6 +162,22 @@ export class Api {
     return this.#send('GET', '/api/webhooks');
   }
 
+  webhook(id: string): Promise<AnyWebhook> {
+    return this.#send('GET', `/api/webhooks/${encodeURIComponent(id)}`);
+  }
+
+  deliveries(id: string, filter: DeliveryFilter): Promise<{ deliveries: readonly Delivery[] }> {
+    return this.#send('GET', `/api/webhooks/${encodeURIComponent(id)}/deliveries${queryOf(filter)}`);
+  }
+
+  replay(id: string, deliveryId: string): Promise<unknown> {
+    return this.#send('POST', `/api/webhooks/${id}/deliveries/${deliveryId}/replay`);
+  }
+
+  enableWebhook(id: string): Promise<unknown> {
+    return this.#send('POST', `/api/webhooks/${id}/enable`);
+  }
+
   deleteWebhook(id: string): Promise<unknown> {
     return this.#send('DELETE', `/api/webhooks/${id}`);
   }
@@ -154,9 +194,10 @@ export class Api {
     return (await (await this.#fetch(method, path, body)).json()) as T;
   }
 
-  async #fetch(method: string, path: string, body?: object): Promise<Response> {
+  async #fetch(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
     const response = await fetch(path, {
       method,
+      ...(signal && { signal }),
       headers: { ...authorization(this.#token), ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });

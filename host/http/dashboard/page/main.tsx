@@ -38,6 +38,9 @@ const PAGES: readonly PageEntry[] = [
   { path: 'logs', title: 'Logs', Page: LogsPage },
 ];
 
+/** Parameters of a place that show another thing on the same page. */
+const DETAILS = ['task', 'webhook', 'trace'];
+
 function App({ title }: { readonly title: string }): JSX.Element {
   const session = useSession();
   if (session.kind === 'open') return <Opened title={title} dashboard={session.dashboard} />;
@@ -85,7 +88,8 @@ function Unlock({
 }
 
 function Opened({ title, dashboard }: { readonly title: string; readonly dashboard: Dashboard }): JSX.Element {
-  const { path } = usePlace();
+  const { path, query } = usePlace();
+  const detail = DETAILS.map((name) => query.get(name)).join();
   const { application, parts } = dashboard.state;
   const pages = PAGES.filter(({ part }) => part === undefined || parts[part]);
   const current = pages.find((page) => page.path === path) ?? pages[0]!;
@@ -95,7 +99,7 @@ function Opened({ title, dashboard }: { readonly title: string; readonly dashboa
     document.title = `${current.title}: ${title}`;
     if (!isFirst.current) heading.current?.focus(); // keyboards and screen readers go on from the new page
     isFirst.current = false;
-  }, [current]);
+  }, [current, detail]);
   return (
     <DashboardContext.Provider value={dashboard}>
       <header>

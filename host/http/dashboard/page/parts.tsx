@@ -18,6 +18,7 @@ const TONES: Readonly<Record<string, Tone>> = {
     not_finished: 'busy',
     assigned: 'busy',
   },
+  ...{ delivered: 'good', enabled: 'good', pending: 'busy', created: 'busy', lost: 'bad' },
   ...{ DEPLOY_FAILED: 'bad', UNHEALTHY: 'bad', failed: 'bad', exited: 'bad', disabled: 'bad', expired: 'bad' },
 };
 
@@ -126,6 +127,78 @@ export function Problem({ text }: { readonly text: string | undefined }): JSX.El
     <span class="problem" role="alert">
       {text}
     </span>
+  );
+}
+
+/** Facts with their names. */
+export function Facts({
+  facts,
+}: {
+  readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
+}): JSX.Element {
+  return (
+    <dl class="about">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** The buttons of a list that is read page by page. */
+export function Pager({
+  page,
+  hasMore,
+  go,
+}: {
+  readonly page: number;
+  readonly hasMore: boolean;
+  readonly go: (page: number) => void;
+}): JSX.Element | null {
+  if (page === 1 && !hasMore) return null;
+  return (
+    <div class="actions">
+      <button type="button" disabled={page === 1} onClick={() => go(page - 1)}>
+        Newer
+      </button>
+      <span class="quiet">page {page}</span>
+      <button type="button" disabled={!hasMore} onClick={() => go(page + 1)}>
+        Older
+      </button>
+    </div>
+  );
+}
+
+/** A choice of one of several words. The empty word means all. */
+export function Choice({
+  label,
+  value,
+  words,
+  all = 'all',
+  onChange,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly words: readonly string[];
+  /** The text for the empty word. */
+  readonly all?: string;
+  readonly onChange: (word: string) => void;
+}): JSX.Element {
+  return (
+    <label>
+      {label}{' '}
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">{all}</option>
+        {words.map((word) => (
+          <option key={word} value={word}>
+            {word.replaceAll('_', ' ')}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

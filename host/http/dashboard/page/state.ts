@@ -107,25 +107,44 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Time between two requests for facts that the stream does not have. */
-const REFRESH_MS = 5000;
+/** What the stream tells changes of. */
+export type Topic = keyof ApplicationState['changes'];
 
-/** Requests something now, when `key` changes, and again every few seconds. */
-export function useLoaded<T>(key: string, request: () => Promise<T>): Loaded<T> {
+/** Time between two requests for what the stream does not tell of, such as the work of other hosts. */
+const REFRESH_MS = 15_000;
+
+/**
+ * Requests something now, when `key` changes, and when the stream tells that something of the topic has changed. A tab
+ * that nobody sees requests nothing.
+ */
+export function useLoaded<T>(topic: Topic, key: string, request: () => Promise<T>): Loaded<T> {
   const [answer, setAnswer] = useState<{ readonly key: string; readonly value?: T; readonly error?: string }>({ key });
   const latest = useRef(request);
   latest.current = request;
+  const asked = useRef(0);
   const reload = useCallback(() => {
+    const number = (asked.current += 1);
+    const take = (found: { readonly value: T } | { readonly error: string }): void => {
+      if (number === asked.current) setAnswer({ key, ...found }); // an older answer may come later
+    };
     latest.current().then(
-      (value) => setAnswer({ key, value }),
-      (error: Error) => setAnswer({ key, error: error.message }),
+      (value) => take({ value }),
+      (error: Error) => take({ error: error.message }),
     );
   }, [key]);
+  const revision = useDashboard().state.changes[topic];
   useEffect(() => {
-    reload();
-    const timer = setInterval(reload, REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [reload]);
+    const reloadIfSeen = (): void => {
+      if (!document.hidden) reload();
+    };
+    reloadIfSeen();
+    const timer = setInterval(reloadIfSeen, REFRESH_MS);
+    document.addEventListener('visibilitychange', reloadIfSeen);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', reloadIfSeen);
+    };
+  }, [reload, revision]);
   const isOld = answer.key !== key;
   return { value: isOld ? undefined : answer.value, error: isOld ? undefined : answer.error, reload };
 }

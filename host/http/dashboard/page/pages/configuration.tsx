@@ -6,7 +6,7 @@ import { useDashboard, useLoaded } from '../state.ts';
 export function ConfigurationPage(): JSX.Element {
   const { api } = useDashboard();
   const [withDefaults, setWithDefaults] = useState(false);
-  const { value, error } = useLoaded('configuration', () => api.configuration());
+  const { value, error } = useLoaded('configuration', '', () => api.configuration());
   return (
     <>
       <div class="actions">

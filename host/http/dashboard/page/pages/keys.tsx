@@ -5,7 +5,7 @@ import { useDashboard, useLoaded } from '../state.ts';
 
 export function KeysPage(): JSX.Element {
   const { api } = useDashboard();
-  const { value, error, reload } = useLoaded('keys', () => api.keys());
+  const { value, error, reload } = useLoaded('keys', '', () => api.keys());
   return (
     <>
       <Problem text={error} />

@@ -13,7 +13,7 @@ export function LogsPage(): JSX.Element {
   const { api, state } = useDashboard();
   const deployment = usePlace().query.get('deployment') ?? '';
   const [level, setLevel] = useState<LogRecord['level']>('debug');
-  const { value, error } = useLoaded(deployment, () => api.logs({ lines: LINES, deployment }));
+  const { value, error } = useLoaded('logs', deployment, () => api.logs({ lines: LINES, deployment }));
   const shown = (value?.records ?? []).filter((record) => LEVELS.indexOf(record.level) >= LEVELS.indexOf(level));
   return (
     <>

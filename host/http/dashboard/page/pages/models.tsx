@@ -12,7 +12,7 @@ export function ModelsPage(): JSX.Element {
   const { api } = useDashboard();
   const [all, setAll] = useState(false);
   const [pulls, setPulls] = useState<Pulls>({});
-  const { value, error, reload } = useLoaded(`models?${all}`, () => api.models({ all }));
+  const { value, error, reload } = useLoaded('models', String(all), () => api.models({ all }));
   const pull = async (id: string): Promise<void> => {
     try {
       await api.pullModel(id, (event) => setPulls((now) => ({ ...now, [id]: event })));

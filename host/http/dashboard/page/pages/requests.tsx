@@ -14,7 +14,7 @@ export function RequestsPage(): JSX.Element {
 
 function Requests(): JSX.Element {
   const { api } = useDashboard();
-  const { value, error } = useLoaded('traces', () => api.traces());
+  const { value, error } = useLoaded('requests', '', () => api.traces());
   return (
     <>
       <Problem text={error} />
@@ -42,7 +42,7 @@ function Requests(): JSX.Element {
 
 function Request({ id }: { readonly id: string }): JSX.Element {
   const { api } = useDashboard();
-  const { value, error } = useLoaded(id, () => api.trace(id));
+  const { value, error } = useLoaded('requests', id, () => api.trace(id));
   return (
     <>
       <p>

@@ -1,42 +1,36 @@
 import type { JSX } from 'preact';
-import type { AnyTask } from '../api.ts';
+import { useState } from 'preact/hooks';
+import type { TaskFilter } from '../api.ts';
 import { number, time } from '../format.ts';
-import { ActionButton, Problem, StateBadge, Table } from '../parts.tsx';
+import { Choice, Pager, Problem, StateBadge, Table } from '../parts.tsx';
 import { linkTo, usePlace } from '../router.ts';
 import { useDashboard, useLoaded } from '../state.ts';
+import { TaskActions, TaskPage } from './task.tsx';
 
 const STATUSES = ['created', 'assigned', 'running', 'not_finished', 'completed', 'failed', 'cancelled'];
 const PER_PAGE = 50;
+const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
+/** The tasks of all users, and what happened with one of them. */
 export function TasksPage(): JSX.Element {
+  const id = usePlace().query.get('task');
+  return id === null ? <Tasks /> : <TaskPage key={id} id={id} />;
+}
+
+function Tasks(): JSX.Element {
   const { api } = useDashboard();
   const { query } = usePlace();
-  const status = query.get('status') ?? '';
+  const of = (name: string): string | undefined => query.get(name) ?? undefined;
   const page = Math.max(1, Number(query.get('page')) || 1);
-  const filter = { status, page, per_page: PER_PAGE };
-  const { value, error, reload } = useLoaded(JSON.stringify(filter), async () => ({
-    ...(await api.tasks(filter)),
+  const filter = { status: of('status'), endpoint: of('endpoint'), user_id: of('user_id'), error: of('error') };
+  const { value, error, reload } = useLoaded('tasks', JSON.stringify([filter, page]), async () => ({
+    ...(await api.tasks({ ...filter, page, per_page: PER_PAGE })),
     counts: await api.countTasks(),
   }));
-  const go = (to: { readonly status: string; readonly page: number }): void => {
-    location.hash = linkTo('tasks', { ...(to.status !== '' && { status: to.status }), page: String(to.page) });
-  };
   return (
     <>
-      <div class="actions">
-        <label>
-          Status{' '}
-          <select value={status} onChange={({ currentTarget }) => go({ status: currentTarget.value, page: 1 })}>
-            <option value="">all</option>
-            {STATUSES.map((name) => (
-              <option key={name} value={name}>
-                {name.replaceAll('_', ' ')}
-              </option>
-            ))}
-          </select>
-        </label>
-        {value && <span class="quiet">{countsText(value.counts)}</span>}
-      </div>
+      <Search key={JSON.stringify(filter)} filter={filter} />
+      {value && <p class="quiet">{countsText(value.counts)}</p>}
       <Problem text={error} />
       {value && (
         <Table
@@ -45,7 +39,14 @@ export function TasksPage(): JSX.Element {
           keyOf={({ id }) => id}
           empty="There are no such tasks."
           columns={[
-            { head: 'Task', cell: ({ id }) => <code>{id}</code> },
+            {
+              head: 'Task',
+              cell: ({ id }) => (
+                <a class="id" href={linkTo('tasks', { task: id })}>
+                  {id}
+                </a>
+              ),
+            },
             { head: 'Endpoint', cell: ({ endpoint }) => endpoint },
             { head: 'Status', cell: (task) => <StateBadge state={task.status} /> },
             { head: 'Progress', isNumber: true, cell: ({ progress }) => `${number(progress)} %` },
@@ -58,30 +59,56 @@ export function TasksPage(): JSX.Element {
           ]}
         />
       )}
-      <div class="actions">
-        <button type="button" disabled={page === 1} onClick={() => go({ status, page: page - 1 })}>
-          Newer
-        </button>
-        <span class="quiet">page {page}</span>
-        <button
-          type="button"
-          disabled={(value?.tasks.length ?? 0) < PER_PAGE}
-          onClick={() => go({ status, page: page + 1 })}
-        >
-          Older
-        </button>
-      </div>
+      <Pager page={page} hasMore={value?.tasks.length === PER_PAGE} go={(to) => goTo(filter, to)} />
     </>
   );
 }
 
-function TaskActions({ task, done }: { readonly task: AnyTask; readonly done: () => void }): JSX.Element {
-  const { api } = useDashboard();
-  if (task.status === 'completed')
-    return <ActionButton label="Delete" confirm="Delete it?" run={() => api.deleteTask(task.id)} done={done} />;
-  if (task.status === 'failed' || task.status === 'cancelled')
-    return <ActionButton label="Retry" run={() => api.retryTask(task.id)} done={done} />;
-  return <ActionButton label="Cancel" confirm="Cancel it?" run={() => api.cancelTask(task.id)} done={done} />;
+type Wanted = Omit<TaskFilter, 'page' | 'per_page'>;
+
+/** Shows the tasks that match, in the address, so that it can be kept and sent. */
+function goTo(filter: Wanted, page = 1): void {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== '');
+  location.hash = linkTo('tasks', { ...Object.fromEntries(given), ...(page > 1 && { page: String(page) }) });
+}
+
+/** Searches for tasks. The id of a task opens it. */
+function Search({ filter }: { readonly filter: Wanted }): JSX.Element {
+  const [text, setText] = useState({ endpoint: filter.endpoint ?? '', user_id: filter.user_id ?? '', id: '' });
+  const field = (name: keyof typeof text, label: string, placeholder: string): JSX.Element => (
+    <label>
+      {label}{' '}
+      <input
+        type="search"
+        value={text[name]}
+        placeholder={placeholder}
+        onInput={({ currentTarget }) => setText({ ...text, [name]: currentTarget.value.trim() })}
+      />
+    </label>
+  );
+  return (
+    <form
+      class="actions search"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const { id, ...rest } = text;
+        if (TASK_ID.test(id)) location.hash = linkTo('tasks', { task: id.toLowerCase() });
+        else goTo({ ...filter, ...rest });
+      }}
+    >
+      <Choice
+        label="Status"
+        value={filter.status ?? ''}
+        words={STATUSES}
+        onChange={(status) => goTo({ ...filter, status })}
+      />
+      {field('endpoint', 'Endpoint', '/path')}
+      {field('user_id', 'User', 'id')}
+      {field('id', 'Task', 'whole id')}
+      <button type="submit">Search</button>
+    </form>
+  );
 }
 
 function countsText(counts: object): string {

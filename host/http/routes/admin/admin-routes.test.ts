@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AanaApp } from '../../application/app.ts';
-import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../fixtures/guarded-app.ts';
+import type { AanaApp } from '../../../application/app.ts';
+import type { ConfigInput } from '../../../config/index.ts';
+import { Receiver } from '../../../webhooks/fixtures/receiver.ts';
+import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../../fixtures/guarded-app.ts';
 
 const MISSING = '00000000-0000-4000-8000-000000000000';
 const SECRET_URL = 'https://hooks.example.org/services/T0/secret-path?token=secret-query';
@@ -24,8 +26,21 @@ interface Asking {
   task(user: string, path: string, status: string): Promise<string>;
 }
 
-async function asking(name: string, apiService: object = {}): Promise<Asking> {
-  const app = guardedApp(folder, { data_dir: join(folder, name), api_service: { enabled: true, ...apiService } });
+async function asking(name: string, apiService: object = {}, config: ConfigInput = {}): Promise<Asking> {
+  const app = guardedApp(folder, {
+    data_dir: join(folder, name),
+    api_service: { enabled: true, ...apiService },
+    ...config,
+  });
+  app.registerEndpoint({
+    name: 'count',
+    path: '/count',
+    input: Input,
+    output: z.any(),
+    run: async function* () {
+      yield 1;
+    },
+  });
   app.registerEndpoint({
     name: 'wait',
     path: '/wait',
@@ -140,6 +155,72 @@ Admin('list and remove webhooks of all users, without the secrets in their URLs'
   assertRefused(await ask('DELETE', `/api/webhooks/${made.id}`, 'root'), 404, 'NotFoundException');
 });
 
+Admin('show attempts and events of tasks of any user, without their contents', async () => {
+  const { app, ask, task } = await asking('attempts');
+  await using _ = app;
+  const broken = await task('bob', '/fail', 'failed');
+  const { body } = await ask('GET', `/api/tasks/${broken}/attempts`, 'root');
+  assert.equal(
+    body.attempts.map(({ attempt, outcome, error }: Record<string, unknown>) => [attempt, outcome, error]),
+    [[1, 'failed', { error: 'Error' }]],
+  );
+  assert.match(body.attempts[0].host, `/${process.pid}/`);
+  const counted = await task('ann', '/count', 'completed');
+  const events = (await ask('GET', `/api/tasks/${counted}/events`, 'root')).body as string;
+  assert.equal(
+    [...events.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(([, event, data]) => [event, data]),
+    [
+      ['created', '{}'],
+      ['assigned', '{"attempt":1}'],
+      ['running', '{"attempt":1}'],
+      ['chunk', 'null'],
+      ['completed', '{"attempt":1}'],
+    ],
+  );
+  const after = (await ask('GET', `/api/tasks/${counted}/events?last_event_id=999999999`, 'root')).body as string;
+  assert.is(after.replaceAll(/^: ?$/gm, '').trim(), '');
+  for (const part of ['attempts', 'events'])
+    assertRefused(await ask('GET', `/api/tasks/${MISSING}/${part}`, 'root'), 404, 'NotFoundException');
+  assertRefused(await ask('POST', `/api/tasks/${counted}/retry`, 'root'), 400, 'TaskNotFailed');
+});
+
+Admin('see deliveries of any webhook, replay them, and enable the webhook', async () => {
+  const receiver = await Receiver.start();
+  const { app, ask, task } = await asking('deliveries', {}, { webhook: { allow_private_urls: true } });
+  await using _ = app;
+  try {
+    const { body: made } = await ask('POST', '/webhooks', 'ann', { url: receiver.url, events: ['task.completed'] });
+    const of = (path: string): string => `/api/webhooks/${made.id}/${path}`;
+    await task('ann', '/echo', 'completed');
+    await receiver.until(1);
+    const status = async (): Promise<string> => (await ask('GET', of('deliveries'), 'root')).body.deliveries[0].status;
+    while ((await status()) !== 'delivered') await new Promise((resolve) => setTimeout(resolve, 10));
+    const [delivery] = (await ask('GET', of('deliveries?status=delivered'), 'root')).body.deliveries;
+    assert.equal([delivery.event, delivery.attempts.length], ['task.completed', 1]);
+    assert.equal((await ask('GET', of('deliveries?status=failed'), 'root')).body, { deliveries: [] });
+    const again = await ask('POST', of(`deliveries/${delivery.id}/replay`), 'root');
+    assert.equal([again.status, again.body.id], [200, delivery.id]);
+    await receiver.until(2);
+    await ask('PUT', `/webhooks/${made.id}`, 'ann', { enabled: false });
+    while ((await status()) !== 'delivered') await new Promise((resolve) => setTimeout(resolve, 10));
+    assertRefused(await ask('POST', of(`deliveries/${delivery.id}/replay`), 'root'), 409, 'WebhookDisabled');
+    const enabled = await ask('POST', of('enable'), 'root');
+    assert.equal([enabled.body.enabled, enabled.body.user_id, enabled.body.disabled_reason], [true, 'ann', null]);
+    assert.not.match(JSON.stringify(enabled.body), '/hook');
+    assert.equal((await ask('GET', `/api/webhooks/${made.id}`, 'root')).body, enabled.body);
+    assertRefused(await ask('POST', of(`deliveries/${MISSING}/replay`), 'root'), 404, 'NotFoundException');
+    assertRefused(await ask('GET', of('deliveries?status=odd'), 'root'), 422, 'ValidationError');
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/deliveries'],
+      ['POST', '/enable'],
+    ] as const)
+      assertRefused(await ask(method, `/api/webhooks/${MISSING}${path}`, 'root'), 404, 'NotFoundException');
+  } finally {
+    await receiver.close();
+  }
+});
+
 Admin('refuse other users, and keys of admins without the scope', async () => {
   const { app, ask, task } = await asking('others');
   await using _ = app;
@@ -151,7 +232,12 @@ Admin('refuse other users, and keys of admins without the scope', async () => {
     ['GET', `/api/tasks/${id}`],
     ['DELETE', `/api/tasks/${id}`],
     ['POST', `/api/tasks/${id}/cancel`],
+    ['GET', `/api/tasks/${id}/attempts`],
+    ['GET', `/api/tasks/${id}/events`],
     ['GET', '/api/webhooks'],
+    ['GET', `/api/webhooks/${MISSING}/deliveries`],
+    ['POST', `/api/webhooks/${MISSING}/deliveries/${MISSING}/replay`],
+    ['POST', `/api/webhooks/${MISSING}/enable`],
     ['DELETE', `/api/webhooks/${MISSING}`],
   ] as const) {
     assertRefused(await ask(method, path, 'bob'), 403, 'AdminOnlyAccess');
