@@ -22,6 +22,7 @@ import { appAlerts } from './ports/app-alerts.ts';
 import { AppTelemetry } from './ports/app-telemetry.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
 import { adminWork } from './ports/admin-work.ts';
+import { endpointReport } from './ports/endpoint-report.ts';
 import { LiveChanges } from './ports/live-changes.ts';
 import { modelOperations } from './ports/model-operations.ts';
 import { Lifecycle } from './start/lifecycle.ts';
@@ -166,12 +167,16 @@ export class AanaApp implements AsyncDisposable {
       logs,
       logLevels,
       traces,
-      work: adminWork(this.#services, config, inArea(everyArea, 'http')),
+      work: {
+        ...adminWork(this.#services, config, inArea(everyArea, 'http')),
+        endpoints: () => endpointReport(this.#services.endpoints, telemetry.routeWork()),
+      },
       metrics: metricsText && (() => metricsText('prometheus')),
       env: childEnvironment(config),
     });
     const live = new LiveChanges({
-      ...{ services: this.#services, changes, logs, traces, deliveryAttempts: telemetry.deliveryAttempts },
+      ...{ services: this.#services, changes, logs, traces },
+      ...{ deliveryAttempts: telemetry.deliveryAttempts, requests: telemetry.requests },
       isDeployed: () => this.#lifecycle.phase === 'deployed',
     });
     this.#face = httpFace({

@@ -22,6 +22,7 @@ export {
   LogRecord,
   PluginStatus,
 } from './protocol.ts';
+export { EndpointReport } from './endpoint-report.ts';
 export { deploymentReports } from './server/report.ts';
 export type { ListedDelivery, ListedTask, ListedWebhook, TaskAttempt } from './work-operations.ts';
 export { type ControlServer, startControl } from './server/control-server.ts';

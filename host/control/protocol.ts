@@ -3,8 +3,16 @@ import { AlertsReport } from '../alerts/index.ts';
 import { LOG_AREAS } from '../core/log/log-levels.ts';
 import { HandleOptions } from '../deployments/index.ts';
 import { AudioReference } from '../schemas/index.ts';
+import { EndpointReport } from './endpoint-report.ts';
 import { workOperations } from './work-operations.ts';
 import { MAX_PROFILE_S, TraceReport, TraceSummary } from '../telemetry/index.ts';
+
+/** Rights of a plugin. In deployments and hosts, `*` stands for all. */
+const PluginRights = z.object({
+  capabilities: z.array(z.string()).readonly(),
+  deployments: z.array(z.string()).readonly(),
+  hosts: z.array(z.string()).readonly(),
+});
 
 /** One plugin of a running server. */
 export const PluginStatus = z.object({
@@ -27,8 +35,37 @@ export const PluginStatus = z.object({
   }),
   /** Number of older versions that still finish their requests. */
   draining: z.int(),
+  /** Memory of the instances of the serving version; null if no version serves. */
+  memory_bytes: z.nullable(z.int()),
+  /** What the serving version asks for, and what the operator grants; null if no version serves. */
+  rights: z.nullable(z.object({ asks: PluginRights, gets: PluginRights })),
 });
 export type PluginStatus = z.infer<typeof PluginStatus>;
+
+/** What a replica has of a device. */
+const DeviceShare = z.object({
+  /** Name of a device of the application. */
+  device: z.string(),
+  /** Share of a GPU, from 0 to 1; 0 of the processors. */
+  share: z.number(),
+  /** Reserved processors; 0 of a GPU. */
+  cpus: z.number(),
+  /** Bytes reserved for it or used by it. */
+  memory_bytes: z.number(),
+});
+
+/** A device of the machine: a GPU, or the processors with the main memory. */
+const DeviceReport = z.object({
+  /** `CPU`, or the GPU with the machine's number: `GPU 0`. */
+  name: z.string(),
+  /** Name of the product; empty for the processors. */
+  model: z.string(),
+  cpus: z.nullable(z.number()),
+  /** Null when it is unknown. */
+  memory_bytes: z.nullable(z.number()),
+  /** Memory that other programs use. */
+  other_bytes: z.number(),
+});
 
 /** One replica of a deployment in `aana-host status --json`. */
 export const ReplicaReport = z.object({
@@ -37,6 +74,8 @@ export const ReplicaReport = z.object({
   pid: z.nullable(z.int()),
   /** `CPU`, or its GPUs with the machine's numbers: `GPU 0`. */
   device: z.string(),
+  /** What it has of each of its devices. */
+  shares: z.array(DeviceShare).readonly(),
   /** Number of calls on it. */
   ongoing: z.int(),
   restarts: z.int(),
@@ -53,6 +92,8 @@ export const DeploymentReport = z.object({
   message: z.string(),
   /** Number of waiting calls. */
   queued: z.int(),
+  /** Step of the update in progress, such as `starting`; null without one. */
+  updating: z.nullable(z.string()),
   replicas: z.array(ReplicaReport),
 });
 export type DeploymentReport = z.infer<typeof DeploymentReport>;
@@ -69,6 +110,8 @@ export const ApplicationReport = z.object({
   phase: z.string(),
   message: z.string(),
   deployments: z.array(DeploymentReport),
+  /** Empty before the first deployment starts. */
+  devices: z.array(DeviceReport),
 });
 export type ApplicationReport = z.infer<typeof ApplicationReport>;
 
@@ -140,7 +183,12 @@ export const ApplyEvent = z.object({
 });
 export type ApplyEvent = z.infer<typeof ApplyEvent>;
 
-const configuration = { file: z.string().max(4096).optional(), content: z.string().max(4_000_000) };
+const configuration = {
+  given: z.union([
+    z.strictObject({ file: z.string().max(4096).optional(), content: z.string().max(4_000_000) }),
+    z.strictObject({ previous: z.literal(true) }),
+  ]),
+};
 const name = z.string().min(1).max(200);
 const call = z.strictObject({
   deployment: name,
@@ -173,6 +221,7 @@ export const operations = {
       lines: z.int().min(0).default(100),
       follow: z.boolean().default(false),
       deployment: name.optional(),
+      replica: name.optional(),
       level: LogLevel.optional(),
       area: LogArea.optional(),
     }),
@@ -220,6 +269,7 @@ export const operations = {
   },
   /** The parts of a heap snapshot. It has all texts in memory, so it is for this user only. */
   'profile.heap': { args: z.strictObject({}), value: z.string(), streams: true },
+  'endpoints.list': { args: z.strictObject({}), value: EndpointReport, streams: false },
   'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus), streams: false },
   'plugins.reload': {
     args: z.strictObject({ name: z.string().optional() }),

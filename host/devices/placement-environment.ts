@@ -7,6 +7,11 @@ export function placementText({ gpus }: Placement): string {
   return gpus.length > 0 ? `GPU ${gpus.join(', ')}` : 'CPU';
 }
 
+/** Returns the name of a device for people: `GPU 0`, or `CPU` for the processors with the main memory. */
+export function deviceName(device: number | 'main'): string {
+  return device === 'main' ? 'CPU' : `GPU ${device}`;
+}
+
 /** Returns the environment variables that show a replica only the GPUs of its placement. */
 export function placementEnvironment(machine: Machine, { gpus }: Placement): Record<string, string> {
   const mine = gpus.flatMap((gpu) => machine.gpus[gpu] ?? []);

@@ -32,6 +32,28 @@ Ledger('gives shares of one GPU until it is full', () => {
   assert.equal(sharesOf(ledger), [1]);
 });
 
+Ledger('says what each replica has of its devices', () => {
+  const ledger = new PlacementLedger({ ...machine(3), cpus: 8 });
+  const part = placed(ledger, { ...demand('asr', 0.25, 2), cpus: 2 });
+  const whole = placed(ledger, demand('llm', 2, 8));
+  const onCpu = placed(ledger, demand('vad', 0, 1));
+  assert.equal(ledger.partsOf(part), [
+    { device: 0, share: 0.25, cpus: 0, memoryBytes: 2 * GIB },
+    { device: 'main', share: 0, cpus: 2, memoryBytes: 0 },
+  ]);
+  assert.equal(ledger.partsOf(onCpu), [{ device: 'main', share: 0, cpus: 0, memoryBytes: GIB }]);
+  ledger.measure(whole, use(5, 3));
+  assert.equal(
+    ledger.partsOf(whole).map(({ device, share, memoryBytes }) => [device, share, memoryBytes / GIB]),
+    [
+      [1, 1, 5],
+      [2, 1, 4],
+    ],
+  );
+  ledger.release(part);
+  assert.equal(ledger.partsOf(part), []);
+});
+
 Ledger('chooses the least loaded GPU first', () => {
   const ledger = new PlacementLedger(machine(3));
   const order = [demand('a', 0.5), demand('b', 0.25), demand('c', 0.1), demand('d', 0.1), demand('e', 0.1)].map(

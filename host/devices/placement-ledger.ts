@@ -53,6 +53,18 @@ export interface GpuLoad {
   readonly foreignBytes: number;
 }
 
+/** What one replica has of a device. */
+export interface DevicePart {
+  /** A GPU's index, or the processors with the main memory. */
+  readonly device: number | 'main';
+  /** Share of a GPU; 0 of the processors. */
+  readonly share: number;
+  /** Reserved processors; 0 of a GPU. */
+  readonly cpus: number;
+  /** Bytes reserved for it or used by it. */
+  readonly memoryBytes: number;
+}
+
 /**
  * Records which replica has which share of which device. It is pure data: it starts no processes and makes no queries.
  * Shares never exceed a GPU, and reserved processors never exceed the machine. Reserved memory, counted memory and
@@ -181,6 +193,19 @@ export class PlacementLedger {
     else this.#entries.delete(placement);
   }
 
+  /** Returns what a replica has of each of its devices; nothing when its place was released. */
+  partsOf(placement: Placement): DevicePart[] {
+    const entry = this.#entries.get(placement);
+    if (!entry || entry.isVacant) return [];
+    const { units, cpus } = entry;
+    const gpus = placement.gpus.map((device) => {
+      return { device, share: units / GPU_UNITS, cpus: 0, memoryBytes: bytesOn(device, [placement, entry]) };
+    });
+    if (gpus.length > 0 && cpus === 0) return gpus;
+    const memoryBytes = gpus.length > 0 ? 0 : bytesOn('main', [placement, entry]);
+    return [...gpus, { device: 'main', share: 0, cpus, memoryBytes }];
+  }
+
   /** Returns the load of each GPU, in the machine's order. */
   loads(): GpuLoad[] {
     return this.machine.gpus.map((_, gpu) => ({
@@ -272,9 +297,7 @@ export class PlacementLedger {
 
   /** Returns the used memory of a device. Reserved memory of a replica with several GPUs is divided equally. */
   #usedMemory(device: Device, asker?: string): number {
-    const bytesOf = ([placement, { reservedBytes, use }]: [Placement, Entry]): number =>
-      Math.max(Math.ceil(reservedBytes / Math.max(1, placement.gpus.length)), partOf(placement, device, use.bytes));
-    return used(this.#on(device), bytesOf, asker);
+    return used(this.#on(device), (entry) => bytesOn(device, entry), asker);
   }
 
   #hasMemory(device: Device, asker: string, moreBytes = 0): boolean {
@@ -285,6 +308,11 @@ export class PlacementLedger {
     const bytes = device === 'main' ? this.machine.memoryBytes : this.machine.gpus[device]?.memoryBytes;
     return bytes || Number.POSITIVE_INFINITY; // 0 means unknown
   }
+}
+
+function bytesOn(device: Device, [placement, { reservedBytes, use }]: [Placement, Entry]): number {
+  const reserved = Math.ceil(reservedBytes / Math.max(1, placement.gpus.length));
+  return Math.max(reserved, partOf(placement, device, use.bytes));
 }
 
 function partOf({ gpus }: Placement, device: Device, bytes: readonly number[]): number {

@@ -58,8 +58,8 @@ export interface ControlledOptions {
   readonly logLevels: LogLevels;
   /** The last failed and slow requests. */
   readonly traces: KeptTraces | undefined;
-  /** The tasks and webhooks of all users. */
-  readonly work: Pick<ControlledApplication, 'tasks' | 'webhooks'>;
+  /** The tasks and webhooks of all users, and the endpoints. */
+  readonly work: Pick<ControlledApplication, 'tasks' | 'webhooks' | 'endpoints'>;
   /** Returns the metrics for Prometheus. Undefined without metrics. */
   readonly metrics: (() => string) | undefined;
   /** The environment of the host, whose secrets are left out of what it reports. */
@@ -120,6 +120,7 @@ export function controlledApplication({
         phase: states['app']?.status ?? '',
         message,
         deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
+        devices: deployments.devices(),
       };
     },
     alerts: () => alerts.report(),

@@ -75,6 +75,14 @@ const specOf = async (name: string): Promise<Record<string, unknown>> =>
   (await app.handle(name).call('spec', {})) as Record<string, unknown>;
 const names = (): string[] => Object.keys(app.status().deployments).filter((name) => name !== 'app');
 
+Changes('has none before it until one was applied', async () => {
+  const headers = { authorization: `Bearer ${token}` };
+  for (const method of ['GET', 'POST']) {
+    const [status, { error }] = await failure(fetch(`${origin}/api/configuration/rollback`, { method, headers }));
+    assert.equal([status, error], [409, 'NoPreviousConfiguration']);
+  }
+});
+
 Changes('shows what would change, and what needs a restart', async () => {
   const made = await plan({
     deployments: { two: sample(), one: sample({ model: 'b' }, { num_replicas: 2 }) },
@@ -144,6 +152,36 @@ Changes('takes everything back when a deployment does not start', async () => {
   const added = await apply({ deployments: { one: sample({ model: 'b' }), bad: sample({ start: 'reject' }) } });
   assert.is(ends(added).at(-1), 'null rolled-back');
   assert.equal([names(), app.status().status], [['one'], 'RUNNING']);
+});
+
+Changes('goes back to the configuration before, and back again', async () => {
+  const rollback = async (method: 'GET' | 'POST', query = ''): Promise<Response> =>
+    fetch(`${origin}/api/configuration/rollback${query}`, { method, headers: { authorization: `Bearer ${token}` } });
+  const modelOf = async (): Promise<unknown> => (await specOf('one'))['path'];
+  const back = async (query = ''): Promise<string | undefined> =>
+    /"state":"([a-z-]+)","text":"[^"]*"\}\n\n$/.exec(await (await rollback('POST', query)).text())?.[1];
+  await apply({ deployments: { one: sample({ model: 'b' }) } });
+  await apply({ deployments: { one: sample({ model: 'c' }), more: sample() } });
+  const planned = (await (await rollback('GET')).json()) as Plan;
+  assert.equal(
+    planned.changes.map(({ kind, deployment }) => [kind, deployment]),
+    [
+      ['change', 'one'],
+      ['remove', 'more'],
+    ],
+  );
+  assert.is(await back(`?plan_id=${planned.id}`), 'applied');
+  assert.equal([await modelOf(), names()], ['b', ['one']]);
+  assert.is((await failure(rollback('POST', `?plan_id=${planned.id}`)))[1].error, 'PlanChanged');
+  assert.is(await back(), 'applied');
+  assert.equal([await modelOf(), names()], ['c', ['one', 'more']]);
+  await back();
+  const ofProgram = sample({ model: join(folder, 'own') });
+  await app.registerDeployment('own', ofProgram, { deploy: true });
+  await apply({ deployments: { one: sample({ model: 'b' }), own: sample({ model: 'd' }) } });
+  assert.is((await specOf('own'))['path'], 'd');
+  assert.is(await back(), 'applied');
+  assert.is((await specOf('own'))['path'], join(folder, 'own'), 'the program had registered it');
 });
 
 Changes.run();

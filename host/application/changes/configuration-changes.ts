@@ -18,10 +18,18 @@ export interface ConfigurationChangesOptions {
   readonly log: Logger;
 }
 
+/** A configuration and the deployments that the application has with it. */
+interface Wanted {
+  readonly next: Config;
+  readonly wanted: ReadonlyMap<string, BoundDeployment>;
+}
+
 /** Plans and makes changes of the configuration while the application serves. */
 export class ConfigurationChanges {
   readonly #options: ConfigurationChangesOptions;
   #current: Config;
+  /** The configuration before the one that was applied last, and what the application changed for the latter. */
+  #previous: { readonly config: Config; readonly changes: readonly DeploymentChange[] } | undefined;
   #isRunning = false;
 
   constructor(options: ConfigurationChangesOptions) {
@@ -34,7 +42,10 @@ export class ConfigurationChanges {
     return this.#current;
   }
 
-  /** Returns what applying a configuration would do. Throws `ConfigError` or `ValidationError`. */
+  /**
+   * Returns what applying a configuration would do. Throws `ConfigError`, `ValidationError` or
+   * `NoPreviousConfiguration`.
+   */
   plan(given: GivenConfiguration): ChangePlan {
     return this.#plan(given).planned.plan;
   }
@@ -74,19 +85,41 @@ export class ConfigurationChanges {
   }
 
   #plan(given: GivenConfiguration): { readonly next: Config; readonly planned: Planned } {
-    const { deployments, endpoints, bindDeployment } = this.#options.services;
-    const next = reloadConfig(this.#options.config, given);
+    const { deployments, endpoints } = this.#options.services;
+    const registered = deployments.registered();
+    const { next, wanted } =
+      'previous' in given ? this.#before(registered) : this.#given(reloadConfig(this.#options.config, given));
+    return {
+      next,
+      planned: planChanges({ now: this.#current, next, wanted, registered, endpoints: endpoints.list() }),
+    };
+  }
+
+  #given(next: Config): Wanted {
+    const { bindDeployment } = this.#options.services;
     const wanted = new Map(
       Object.entries(next.deployments).map(([name, entry]): [string, BoundDeployment] => [
         name,
         bindDeployment(name, structuredClone(entry) as DeploymentOptionsInput),
       ]),
     );
-    const registered = deployments.registered();
-    return {
-      next,
-      planned: planChanges({ now: this.#current, next, wanted, registered, endpoints: endpoints.list() }),
-    };
+    return { next, wanted };
+  }
+
+  /** Takes the last changes back, also those of deployments that the program had registered. */
+  #before(registered: ReadonlyMap<string, BoundDeployment>): Wanted {
+    if (!this.#previous)
+      throw new AanaError(
+        'NoPreviousConfiguration',
+        'conflict',
+        'no configuration was applied since the start, so there is none to go back to',
+      );
+    const wanted = new Map(registered);
+    for (const change of this.#previous.changes) {
+      if (change.kind === 'add') wanted.delete(change.name);
+      else wanted.set(change.name, change.before);
+    }
+    return { next: this.#previous.config, wanted };
   }
 
   async #run(next: Config, changes: readonly DeploymentChange[], events: Events): Promise<void> {
@@ -109,6 +142,7 @@ export class ConfigurationChanges {
       done.push(change);
       events.push({ deployment: name, state: 'done', text: '' });
     }
+    this.#previous = { config: this.#current, changes };
     this.#current = next;
     events.push({ deployment: null, state: 'applied', text: '' });
     log.info('configuration applied', { changes: changes.map(({ kind, name }) => `${kind} ${name}`) });

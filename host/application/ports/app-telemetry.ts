@@ -10,6 +10,8 @@ import {
   metricsText,
   type RequestTotals,
   requestTotals,
+  type RouteWork,
+  routeWork,
 } from '../../telemetry/index.ts';
 import { observeApplication, watchLoad } from '../metrics/observe-application.ts';
 import { exportMetrics } from './metric-export.ts';
@@ -66,12 +68,14 @@ export class AppTelemetry {
     return metrics && ((format) => metricsText(metrics.read(), { 'service.name': this.#name }, format));
   }
 
+  /** Returns the requests of every route since the start. Undefined without metrics. */
+  readonly routeWork = (): RouteWork[] | undefined => this.#metrics && routeWork(this.#metrics);
+
   /** Returns how many attempts to deliver webhooks this host has made; 0 without metrics. */
-  readonly deliveryAttempts = (): number =>
-    (this.#metrics?.read(new Set(['aana.webhook.attempt.duration'])) ?? [])
-      .flatMap((metric) => (metric.kind === 'histogram' ? metric.points : []))
-      .flatMap(({ counts }) => counts)
-      .reduce((sum, count) => sum + count, 0);
+  readonly deliveryAttempts = (): number => this.#recorded('aana.webhook.attempt.duration');
+
+  /** Returns how many requests this host has answered; 0 without metrics. */
+  readonly requests = (): number => this.#recorded('http.server.request.duration');
 
   /** Measures the state of deployments from now on. */
   observe(deployments: DeploymentManager): void {
@@ -83,5 +87,12 @@ export class AppTelemetry {
     await Promise.all([this.#tracing?.close(), this.#endExport?.()]);
     this.#stopMeasuring?.();
     this.load?.stop();
+  }
+
+  /** Returns the number of values of a histogram. */
+  #recorded(name: string): number {
+    return (this.#metrics?.read(new Set([name])) ?? [])
+      .flatMap((metric) => (metric.kind === 'histogram' ? metric.points : []))
+      .reduce((sum, { counts }) => counts.reduce((all, count) => all + count, sum), 0);
   }
 }

@@ -7,12 +7,14 @@ import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 type Revisions = ReturnType<Operations['revisions']>;
 
 export interface LiveChangesOptions {
-  readonly services: Pick<Services, 'storage' | 'tasks' | 'apiKeys' | 'pulls'>;
+  readonly services: Pick<Services, 'storage' | 'tasks' | 'apiKeys' | 'pulls' | 'endpoints'>;
   readonly changes: Pick<ConfigurationChanges, 'current'>;
   readonly logs: Pick<LogRing, 'added'>;
   readonly traces: Pick<KeptTraces, 'added'> | undefined;
   /** Returns how many attempts to deliver webhooks this host has made. */
   readonly deliveryAttempts: () => number;
+  /** Returns how many requests this host has answered. */
+  readonly requests: () => number;
   /** Whether the start is over. */
   readonly isDeployed: () => boolean;
 }
@@ -34,7 +36,7 @@ export class LiveChanges {
   }
 
   read(): Revisions {
-    const { logs, traces, deliveryAttempts } = this.#options;
+    const { services, logs, traces, deliveryAttempts, requests } = this.#options;
     this.#listen();
     const stored = this.#stored;
     return {
@@ -44,6 +46,7 @@ export class LiveChanges {
       models: this.#pullChanges(),
       requests: traces?.added ?? 0,
       logs: logs.added,
+      endpoints: services.endpoints.version + requests(),
       configuration: this.#configurationChanges(),
     };
   }

@@ -1,5 +1,5 @@
-// Serves `plugins/` as `npm start` does, sends requests for a minute, and writes docs/dashboard.png, a picture of the
-// dashboard in Chromium. Start it with `npm run record:dashboard`.
+// Serves `plugins/` as `npm start` does, sends requests for a minute, and writes pictures of the dashboard in Chromium:
+// docs/dashboard.png and docs/dashboard-….png. Start it with `npm run record:dashboard`.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -13,7 +13,8 @@ import { findChromium, startBrowser } from '../../test/helpers/browser.ts';
 import { freePort } from '../../test/helpers/server.ts';
 
 const LOAD_MS = 60_000;
-const PICTURE = join(packageRoot, 'docs/dashboard.png');
+/** Widths in CSS pixels. */
+const [DESKTOP, PHONE] = [1200, 390];
 
 const program = findChromium();
 if (program === undefined) throw new Error('Chromium is missing');
@@ -56,18 +57,47 @@ const clip = (): FormData => {
   form.set('file', speech, 'speech.wav');
   return form;
 };
+const video = (): FormData => {
+  const form = new FormData();
+  form.set('body', JSON.stringify({ video: { content: 'video' } }));
+  form.set('video', speech, 'speech.wav');
+  return form;
+};
 const headers = { 'content-type': 'application/json' };
 const load = Promise.all([
   send(() => fetch(`${url}/v1/chat/completions`, { method: 'POST', body: chat, headers }), 100),
   send(() => fetch(`${url}/v1/audio/transcriptions`, { method: 'POST', body: clip() }), 3000),
+  send(() => fetch(`${url}/video/summarize`, { method: 'POST', body: video() }), 5000),
   send(() => fetch(`${url}/v1/models`), 200),
 ]);
 
 await using browser = await startBrowser(program);
 const page = await browser.open(address);
-await page.emulate({ scheme: 'light', width: 1200 });
+await page.emulate({ scheme: 'light', width: DESKTOP });
 await load;
-await writeFile(PICTURE, await page.screenshot());
-process.stderr.write(`${PICTURE}\n`);
+
+/** Writes a picture of what the page shows. */
+async function record(name: string): Promise<void> {
+  await delay(1000);
+  const file = join(packageRoot, `docs/${name}.png`);
+  await writeFile(file, await page.screenshot());
+  process.stderr.write(`${file}\n`);
+}
+await record('dashboard');
+await page.emulate({ scheme: 'dark', width: DESKTOP });
+await page.evaluate(`location.hash = '#/deployments'`);
+await page.until(`document.querySelector('.device')`);
+await record('dashboard-deployments');
+await page.emulate({ scheme: 'light', width: DESKTOP });
+await page.evaluate(`location.hash = '#/requests'`);
+const request = `[...document.querySelectorAll('tbody a')].find((link) => link.innerText.includes('/video/summarize'))`;
+await page.until(request);
+await page.evaluate(`${request}.click()`);
+await page.until(`document.querySelectorAll('.waterfall .bar').length > 3`);
+await record('dashboard-request');
+await page.emulate({ scheme: 'light', width: PHONE });
+await page.evaluate(`location.hash = '#/deployments'`);
+await page.until(`document.querySelector('.device')`);
+await record('dashboard-phone');
 server.kill('SIGTERM');
 await once(server, 'exit');

@@ -65,17 +65,21 @@ export function addApplicationCommands(
     });
   add('apply', 'apply a configuration file to the running application without losing a request; print the plan first')
     .argument('[file]', 'configuration file (default: that of --config, or aana.config.json in the working directory)')
+    .option('--previous', 'go back to the configuration before the last one that was applied since the start')
     .option('--dry-run', 'only print what would change')
     .option('-y, --yes', 'do not ask')
     .action(async (given: string | undefined, options: Options) => {
       const file = given ?? (options['config'] as string | undefined);
       const isSure = options['yes'] === true;
-      const wanted = { dryRun: options['dryRun'] === true, ...(!isSure && { confirm: confirmAtTerminal }) };
+      const previous = options['previous'] === true;
+      if (previous && given !== undefined) throw new InvalidArgumentError('Give a file or --previous, not both.');
+      const wanted = { previous, dryRun: options['dryRun'] === true, ...(!isSure && { confirm: confirmAtTerminal }) };
       state.exitCode = await applyConfiguration(runningApplication(options), file, wanted);
     });
   add('logs', 'print the latest log lines of the application')
     .option('-f, --follow', 'print new lines until the application ends')
     .option('--deployment <name>', 'print only lines of this deployment')
+    .option('--replica <name>', 'print only lines of this replica, such as asr_deployment#1')
     .addOption(new Option('--level <level>', 'print only lines of this level or above').choices(LEVELS))
     .addOption(new Option('--area <area>', 'print only lines of this area').choices(LOG_AREAS))
     .option('-n, --lines <number>', 'number of latest lines', countOf, 100)
@@ -85,6 +89,7 @@ export function addApplicationCommands(
         lines: options['lines'] as number,
         follow: options['follow'] === true,
         deployment: options['deployment'] as string | undefined,
+        replica: options['replica'] as string | undefined,
         level: options['level'] as LogLevel | undefined,
         area: options['area'] as LogArea | undefined,
         format: log.format,

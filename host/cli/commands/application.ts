@@ -84,6 +84,7 @@ export interface LogsOptions {
   readonly lines: number;
   readonly follow: boolean;
   readonly deployment: string | undefined;
+  readonly replica?: string | undefined;
   readonly level?: LogLevel | undefined;
   readonly area?: LogArea | undefined;
   readonly format: 'text' | 'json';

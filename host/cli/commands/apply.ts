@@ -7,6 +7,8 @@ import { AanaError } from '../../core/errors.ts';
 import type { ApplicationCommand } from './application.ts';
 
 export interface ApplyOptions {
+  /** Whether the configuration before the last one is applied, in place of a file. */
+  readonly previous?: boolean | undefined;
   /** Whether the plan is only printed. */
   readonly dryRun: boolean;
   /** Asks before a plan is applied. Default: it is applied without a question. */
@@ -14,18 +16,18 @@ export interface ApplyOptions {
 }
 
 /**
- * The command `apply`. Prints what the configuration in `file` would change in the running application, and applies it.
+ * The command `apply`. Prints what the configuration in `file`, or the one before, would change in the running application, and applies it.
  * Returns 0 if the application has the configuration, or with `dryRun` can have it, else 1.
  */
 export async function applyConfiguration(
   { runtimeDir, host, port, out }: ApplicationCommand,
   file: string = CONFIG_FILE,
-  { dryRun, confirm = async () => true }: ApplyOptions,
+  { dryRun, confirm = async () => true, previous = false }: ApplyOptions,
 ): Promise<number> {
   const path = resolve(file);
-  const given = { file: path, content: await textOf(path) };
+  const given = previous ? { previous: true as const } : { file: path, content: await textOf(path) };
   await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
-  const plan = await connection.call('configuration.plan', given);
+  const plan = await connection.call('configuration.plan', { given });
   out.write(planText(plan));
   if (plan.refused.length > 0) return 1;
   if (plan.changes.length === 0 || dryRun) return 0;
@@ -34,7 +36,7 @@ export async function applyConfiguration(
     return 1;
   }
   let isApplied = false;
-  for await (const batch of connection.stream('configuration.apply', { ...given, plan_id: plan.id }))
+  for await (const batch of connection.stream('configuration.apply', { given, plan_id: plan.id }))
     for (const { deployment, state, text } of batch) {
       isApplied = state === 'applied';
       out.write(

@@ -10,6 +10,7 @@ const replica = {
   state: 'ready',
   pid: 4040,
   device: 'GPU 0',
+  shares: [],
   ongoing: 1,
   restarts: 0,
   memory_bytes: 412 * 2 ** 20,
@@ -24,10 +25,18 @@ const application: ApplicationReport = {
   phase: 'RUNNING',
   message: '',
   deployments: [],
+  devices: [],
 };
 
 Text('is a table for each deployment', () => {
-  const asr = { name: 'asr_deployment', status: 'RUNNING', message: '', queued: 0, replicas: [replica] };
+  const asr = {
+    name: 'asr_deployment',
+    status: 'RUNNING',
+    message: '',
+    queued: 0,
+    updating: null,
+    replicas: [replica],
+  };
   assert.is(
     statusText({ ...application, deployments: [asr] }),
     `app at http://127.0.0.1:8000: RUNNING
@@ -52,6 +61,7 @@ Text('shows waiting calls, sleeping deployments and reasons of failures within 8
         status: 'UNHEALTHY',
         message: why,
         queued: 3,
+        updating: null,
         replicas: [
           {
             ...replica,
@@ -65,7 +75,7 @@ Text('shows waiting calls, sleeping deployments and reasons of failures within 8
           },
         ],
       },
-      { name: 'sleeping', status: 'RUNNING', message: '', queued: 0, replicas: [] },
+      { name: 'sleeping', status: 'RUNNING', message: '', queued: 0, updating: null, replicas: [] },
     ],
   });
   assert.match(text, /^app at \S+: UNHEALTHY\n {2}RUNNING, aana-host/);

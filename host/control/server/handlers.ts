@@ -66,12 +66,14 @@ export interface HeldAudio extends AudioReference, AsyncDisposable {
   readonly duration: number;
 }
 
-/** A configuration file as a text. */
-export interface GivenConfiguration {
-  /** Path of the file, for errors and for relative paths in it. Default: the file of the application. */
-  readonly file?: string | undefined;
-  readonly content: string;
-}
+/** A configuration file as a text, or the configuration that the application had before it was changed last. */
+export type GivenConfiguration =
+  | {
+      /** Path of the file, for errors and for relative paths in it. Default: the file of the application. */
+      readonly file?: string | undefined;
+      readonly content: string;
+    }
+  | { readonly previous: true };
 
 /** The parts of an application that other processes of its user can use. */
 export interface ControlledApplication {
@@ -95,6 +97,7 @@ export interface ControlledApplication {
   dashboardUrl(): string | undefined;
   /** Returns the deployments that load the file of a model. */
   usersOfFile(file: string): string[];
+  endpoints(): ControlValue<'endpoints.list'>;
   plugins(): PluginStatus[];
   reloadPlugins(name?: string): Promise<readonly ControlValue<'plugins.reload'>[number][]>;
   describe(): readonly DeploymentMethods[];
@@ -103,7 +106,7 @@ export interface ControlledApplication {
   scaleDeployment(name: string, replicas: number): Promise<void>;
   loadDeployment(name: string): Promise<void>;
   unloadDeployment(name: string, options: { readonly graceMs?: number | undefined }): Promise<void>;
-  /** Throws `ConfigError` or `ValidationError`. */
+  /** Throws `ConfigError`, `ValidationError` or `NoPreviousConfiguration`. */
   planChanges(given: GivenConfiguration): ChangePlan;
   /** Throws like `planChanges`, and `ChangesRefused`, `PlanChanged`, `ChangesRunning` or `NotReady`. */
   applyChanges(
@@ -140,6 +143,7 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
     'application.diagnosis': () => app.diagnosis(),
     'profile.cpu': ({ seconds }, { signal }) => app.profiler.cpu(seconds, signal),
     'profile.heap': (_args, { signal }) => app.profiler.heap(signal),
+    'endpoints.list': async () => app.endpoints(),
     'plugins.list': async () => app.plugins(),
     'plugins.reload': async ({ name }) => [...(await app.reloadPlugins(name))],
     'deployments.describe': async ({ deployment }) => {
@@ -159,8 +163,8 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       return null;
     },
     ...workHandlers(app),
-    'configuration.plan': async (given) => app.planChanges(given),
-    'configuration.apply': ({ plan_id: planId, ...given }, { signal }) => app.applyChanges(given, planId, signal),
+    'configuration.plan': async ({ given }) => app.planChanges(given),
+    'configuration.apply': ({ plan_id: planId, given }, { signal }) => app.applyChanges(given, planId, signal),
     'deployments.call': async ({ deployment, method, args, retry }, context) =>
       app.handle(deployment, retry).call(method, args, callOptionsOf(context)),
     'deployments.stream': ({ deployment, method, args, retry }, context) =>

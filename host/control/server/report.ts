@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import type { ReplicaSetStatus, ReplicaStatus } from '../../replicas/index.ts';
 import type { DeploymentReport, ReplicaReport } from '../protocol.ts';
 
-type SetStatus = Pick<ReplicaSetStatus, 'status' | 'message' | 'queued' | 'replicas'>;
+type SetStatus = Pick<ReplicaSetStatus, 'status' | 'message' | 'queued' | 'replicas' | 'updating'>;
 
 /** Returns facts about the deployments of an application in the form that commands print. */
 export function deploymentReports(deployments: Readonly<Record<string, SetStatus>>): Promise<DeploymentReport[]> {
-  const report = async ([name, { status, message, queued, replicas }]: [
+  const report = async ([name, { status, message, queued, replicas, updating }]: [
     string,
     SetStatus,
   ]): Promise<DeploymentReport> => ({
@@ -14,6 +14,7 @@ export function deploymentReports(deployments: Readonly<Record<string, SetStatus
     status,
     message,
     queued,
+    updating: updating ?? null,
     replicas: await Promise.all(replicas.map(replicaReport)),
   });
   return Promise.all(Object.entries(deployments).map(report));
@@ -24,6 +25,7 @@ async function replicaReport({
   state,
   pid,
   device,
+  shares,
   ongoing,
   restarts,
   failure,
@@ -34,6 +36,7 @@ async function replicaReport({
     state,
     pid: pid ?? null,
     device,
+    shares,
     ongoing,
     restarts,
     memory_bytes: pid === undefined ? null : await residentBytes(pid),

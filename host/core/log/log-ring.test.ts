@@ -38,6 +38,9 @@ Ring('returns records of an area, and of a level or above', async () => {
   assert.equal(await messages(ring.read({ lines: 10, follow: false, area: 'http' })), ['of http', 'bad']);
   assert.equal(await messages(ring.read({ lines: 10, follow: false, level: 'warn' })), ['bad', 'worse']);
   assert.equal(await messages(ring.read({ lines: 1, follow: false, level: 'warn', area: 'http' })), ['bad']);
+  ring.add(record('of a replica', { area: 'http', deployment: 'asr', replica: 'asr#1' }));
+  ring.add(record('of another', { area: 'http', deployment: 'asr', replica: 'asr#2' }));
+  assert.equal(await messages(ring.read({ lines: 10, follow: false, replica: 'asr#1' })), ['of a replica']);
 });
 
 Ring('passes new records and the end to followers', async () => {

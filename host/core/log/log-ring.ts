@@ -15,6 +15,8 @@ export interface ReadLogOptions {
   readonly follow: boolean;
   /** Only records with this deployment in their fields. */
   readonly deployment?: string | undefined;
+  /** Only records with this replica in their fields. */
+  readonly replica?: string | undefined;
   /** Only records with this area in their fields. */
   readonly area?: string | undefined;
   /** Only records of this level or above. */
@@ -85,10 +87,11 @@ export class LogRing {
     level = 'debug',
     ...wanted
   }: ReadLogOptions): AsyncGenerator<LogRecord, void, undefined> {
-    const { deployment, area } = wanted;
+    const { deployment, replica, area } = wanted;
     const isWanted = (record: LogRecord): boolean =>
       LOG_LEVELS[record.level] >= LOG_LEVELS[level] &&
       (deployment === undefined || record.fields['deployment'] === deployment) &&
+      (replica === undefined || record.fields['replica'] === replica) &&
       (area === undefined || record.fields['area'] === area);
     let next = this.#first + this.#records.length;
     const last = lines === 0 ? [] : this.#records.filter(isWanted).slice(-lines);

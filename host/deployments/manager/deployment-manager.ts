@@ -13,7 +13,7 @@ import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
 import type { DeploymentPlaces, PlannedDeployment } from '../placement/deployment-places.ts';
 import { DeploymentStarter, type DeploymentStarterOptions, type Report } from './deployment-starter.ts';
 import { type DeploymentDescription, describeDeployment, describeMethods } from '../class/describe.ts';
-import { DevicePlan } from '../placement/device-plan.ts';
+import { DevicePlan, type DeviceState } from '../placement/device-plan.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
 import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.ts';
 import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
@@ -341,6 +341,11 @@ export class DeploymentManager {
     return Object.fromEntries(
       [...this.#deployments.values()].map((deployment) => [deployment.name, deployment.status()]),
     );
+  }
+
+  /** Returns the devices of the machine. Empty before the first deployment starts. */
+  devices(): DeviceState[] {
+    return this.#plan?.devices() ?? [];
   }
 
   /** Returns the deployments whose replicas load the file, or are about to load it. */

@@ -1,5 +1,6 @@
 import { AanaError } from '../../core/errors.ts';
 import {
+  deviceName,
   type DeviceUse,
   type Placement,
   placementEnvironment,
@@ -136,6 +137,10 @@ export class DeploymentPlaces {
     const place: Place = {
       env: placementEnvironment(machine, placement),
       device: placementText(placement),
+      shares: () =>
+        this.#ledger.partsOf(placement).map(({ device, share, cpus, memoryBytes }) => {
+          return { device: deviceName(device), share, cpus, memory_bytes: memoryBytes };
+        }),
       onLoaded: (isLoaded) => this.#ledger.noteLoaded(placement, isLoaded),
       onMemory: (memory) => this.#onMemory(placement, memory),
       release: () => this.#release(placement),

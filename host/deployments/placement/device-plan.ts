@@ -1,8 +1,22 @@
 import { raceAbort } from '../../core/abort.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import { type Machine, PlacementLedger } from '../../devices/index.ts';
+import { deviceName, type Machine, PlacementLedger } from '../../devices/index.ts';
 import { DeploymentPlaces, type PlannedDeployment } from './deployment-places.ts';
 import { firstReplicas } from '../class/deployment-options.ts';
+
+/** A device of the machine, and what other programs use of it. */
+export interface DeviceState {
+  /** Name for people: `CPU`, `GPU 0`. */
+  readonly name: string;
+  /** Name of the product; empty for the processors. */
+  readonly model: string;
+  /** Number of processors; null for a GPU, or when it is unknown. */
+  readonly cpus: number | null;
+  /** Its whole memory; null when it is unknown. */
+  readonly memory_bytes: number | null;
+  /** Memory that other programs use, as of the last look. */
+  readonly other_bytes: number;
+}
 
 /** The placement of all deployments on the devices of one machine. */
 export class DevicePlan {
@@ -21,6 +35,28 @@ export class DevicePlan {
 
   get machine(): Machine {
     return this.#ledger.machine;
+  }
+
+  /** Returns the devices with the memory that other programs use: all GPUs, and the processors with the main memory. */
+  devices(): DeviceState[] {
+    this.#lookAtMain();
+    const { machine, foreignMainBytes } = this.#ledger;
+    const loads = this.#ledger.loads();
+    const gpus = machine.gpus.map(({ name, memoryBytes }, gpu) => ({
+      name: deviceName(gpu),
+      model: name,
+      cpus: null,
+      memory_bytes: memoryBytes || null,
+      other_bytes: loads[gpu]?.foreignBytes ?? 0,
+    }));
+    const main = {
+      name: deviceName('main'),
+      model: '',
+      cpus: machine.cpus ?? null,
+      memory_bytes: machine.memoryBytes || null,
+      other_bytes: foreignMainBytes,
+    };
+    return [...gpus, main];
   }
 
   /** Updates how much of the devices other programs leave free. Rejects only with the signal's reason. */

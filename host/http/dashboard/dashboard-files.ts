@@ -12,9 +12,13 @@ const SOURCES = join(packageRoot, 'host/http/dashboard/page');
 const MODULES = [
   'main',
   'api',
+  'apply',
   'events',
   'format',
+  'key-dialog',
   'chart',
+  'devices',
+  'dialog',
   'parts',
   'router',
   'session',

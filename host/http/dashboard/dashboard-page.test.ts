@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Browser, findChromium, type Page, startBrowser } from '../../test/helpers/browser.ts';
+import { until } from '../../test/helpers/server.ts';
 import { npmPackages } from '../../test/helpers/installed-packages.ts';
 import { skip } from '../../test/skip.ts';
 import { Receiver } from '../../webhooks/fixtures/receiver.ts';
@@ -18,12 +19,16 @@ let page: Page;
 
 Dashboard.before(async () => {
   receiver = await Receiver.start();
-  at = await startDashboardApp({
-    api_service: { enabled: true },
-    alerts: { interval_s: 0.5, rules: { disk: { threshold: 0.000_001, for_s: 0 } } },
-    webhook: { allow_private_urls: true },
-    task_queue: { max_retries: 1 },
-  });
+  at = await startDashboardApp(
+    {
+      api_service: { enabled: true },
+      alerts: { interval_s: 0.5, rules: { disk: { threshold: 0.000_001, for_s: 0 } } },
+      webhook: { allow_private_urls: true },
+      task_queue: { max_retries: 1 },
+      devices: { gpus: [{ name: 'NVIDIA A100', memory_bytes: 80_000_000_000 }], cpus: 4 },
+    },
+    { hasPlugin: true },
+  );
   browser = await startBrowser(program!);
   page = await browser.open(at.app.dashboardUrl!);
 });
@@ -43,21 +48,39 @@ async function go(title: string): Promise<void> {
   await page.until(
     `[...document.querySelectorAll('nav a')].some((link) => link.innerText === ${JSON.stringify(title)})`,
   );
+  const before = await page.evaluate('location.hash');
   await page.evaluate(
     `[...document.querySelectorAll('nav a')].find((link) => link.innerText === ${JSON.stringify(title)}).click()`,
   );
   await page.until(`document.querySelector('h1').innerText === ${JSON.stringify(title)}`);
-  await page.until(`document.activeElement === document.querySelector('h1')`);
+  if (before !== (await page.evaluate('location.hash')))
+    await page.until(`document.activeElement === document.querySelector('h1')`);
 }
 
 /** Clicks the button with this text: in the row that has `inRow`, else anywhere in the page. */
 async function press(text: string, inRow?: string): Promise<void> {
   const rows = `[...document.querySelectorAll('tr')].filter((row) => row.innerText.includes(${JSON.stringify(inRow)}))`;
-  const within = inRow === undefined ? `[document.querySelector('main')]` : rows;
+  return pressOf(inRow === undefined ? `[document.querySelector('main')]` : rows, text);
+}
+
+const pressIn = (selector: string, text: string): Promise<void> =>
+  pressOf(`[...document.querySelectorAll(${JSON.stringify(selector)})]`, text);
+
+async function pressOf(within: string, text: string): Promise<void> {
   const buttons = `${within}.flatMap((part) => [...part.querySelectorAll('button')])`;
   const find = `${buttons}.find((one) => one.innerText === ${JSON.stringify(text)} && !one.disabled)`;
   await page.until(find);
   await page.evaluate(`${find}.focus(), ${find}.click()`);
+}
+
+/** Chooses a word in the list with this label. An empty word means all. */
+async function choose(label: string, word: string): Promise<void> {
+  await page.evaluate(`(() => {
+    const found = [...document.querySelectorAll('label')].find((one) => one.innerText.startsWith(${JSON.stringify(label)}));
+    const list = found.querySelector('select');
+    list.value = ${JSON.stringify(word)};
+    list.dispatchEvent(new Event('change', { bubbles: true }));
+  })()`);
 }
 
 async function defer(path: string, apiKey: string): Promise<string> {
@@ -82,16 +105,21 @@ Dashboard('opens by its address, hides the token, and shows live figures', async
   await load;
 });
 
-Dashboard('shows the replicas of a deployment and scales it', async () => {
+Dashboard('shows the devices and the replicas of a deployment, and scales it', async () => {
   await go('Deployments');
   const replicas = `document.querySelectorAll('tbody tr').length`;
   await page.until(`${replicas} === 1`);
+  const devices = `[...document.querySelectorAll('.device .title')].map((one) => one.innerText).join()`;
+  assert.is(await page.evaluate(devices), 'GPU 0,CPU');
+  assert.match(await textOf('.device'), /Share\s+25 % of 100 %\s+sentiment#1 25 %/);
+  assert.match(await textOf('tbody'), '25 % of GPU 0');
   await page.fill('input[type=number]', '2');
   await press('Scale');
   await page.until(`${replicas} === 2`);
   await page.fill('input[type=number]', '5000');
   await press('Scale');
   await page.until(`document.querySelector('.problem').innerText !== ''`);
+  assert.match(await textOf('.device'), /50 % of 100 %\s+sentiment#1 25 %\s+sentiment#2 25 %/);
   await page.fill('input[type=number]', '1');
   await press('Scale');
   await page.until(`${replicas} === 1`);
@@ -196,6 +224,47 @@ Dashboard('shows what happened in a request that failed', async () => {
   await shows('http.response.status_code');
 });
 
+Dashboard('makes an API key, shows it once, and changes it, all with the keyboard', async () => {
+  await go('API keys');
+  await shows('rate_limits.default');
+  const focused = `document.activeElement?.closest('label, button')?.innerText.trim()`;
+  await page.press('Tab');
+  assert.is(await page.evaluate(focused), 'Create a key');
+  await page.press('Enter');
+  await page.until(`${focused} === 'User'`);
+  for (let times = 0; times < 20; times += 1) {
+    await page.press('Tab');
+    assert.ok(
+      await page.evaluate(`document.activeElement === document.body || document.activeElement.closest('dialog')`),
+    );
+  }
+  await page.press('Escape');
+  await page.until(`document.querySelector('dialog') === null`);
+  assert.is(await page.evaluate(focused), 'Create a key');
+  await page.press('Enter');
+  await page.until(`${focused} === 'User'`);
+  await page.press('Enter');
+  await page.until(`document.querySelector('dialog .problem').innerText !== ''`);
+  await page.type('eve');
+  await page.press('Tab');
+  await page.type('key-of-eve');
+  await page.press('Enter');
+  await page.until(`document.querySelector('dialog .secret')`);
+  const apiKey = await textOf('dialog .secret');
+  const status = async (): Promise<number> =>
+    (await fetch(`${at.app.url}/tasks`, { headers: { 'x-api-key': apiKey } })).status;
+  assert.is(await status(), 200);
+  await page.press('Escape');
+  await page.until(`document.querySelector('dialog') === null`);
+  assert.not.match(String(await page.evaluate('document.body.innerText')), apiKey);
+  await press('Change', 'key-of-eve');
+  await page.until(`${focused} === 'Scopes'`);
+  await page.type('webhooks');
+  await page.press('Enter');
+  await page.until(`[...document.querySelectorAll('tbody td')].some((one) => one.innerText === 'webhooks')`);
+  assert.is(await status(), 403);
+});
+
 Dashboard('lists and revokes API keys, and asks first', async () => {
   const { apiKey, record } = await at.app.apiKeys!.create({ user_id: 'bob' });
   await go('API keys');
@@ -205,9 +274,68 @@ Dashboard('lists and revokes API keys, and asks first', async () => {
   await page.until(`!document.querySelector('main').innerText.includes('${record.key_id}')`);
 });
 
-Dashboard('has the other pages: endpoints, configuration and logs', async () => {
+Dashboard('shows endpoints with their requests, what a plugin may do, and reloads it', async () => {
+  const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
+  const headers = { 'content-type': 'application/json', 'x-api-key': apiKey };
+  for (const path of ['/sample/hello', '/sample/hello', '/broken'])
+    await fetch(`${at.app.url}${path}`, { method: 'POST', body: '{}', headers });
   await go('Endpoints');
-  await shows('The application has no plugins.');
+  const cells = (of: string): string =>
+    `[...[...document.querySelectorAll('tr')].find((row) => row.innerText.includes('${of}')).cells].map((one) => one.innerText)`;
+  await page.until(`document.querySelectorAll('tbody').length >= 2`);
+  await page.until(`${cells('/sample/hello')}[3] === '2'`);
+  assert.equal(((await page.evaluate(cells('/broken'))) as string[]).slice(1, 3), ['the program', '–']);
+  assert.match(((await page.evaluate(cells('/broken'))) as string[]).join(' '), / \d+ 0 \d+ /);
+  assert.match(await textOf('.rights'), 'not granted: api.example.org');
+  const version = await page.evaluate(cells('sample 1.2.3'));
+  assert.match(String(version), 'running');
+  await press('Reload', 'sample 1.2.3');
+  await until(async () => {
+    const { records } = (await (await at.ask('/api/logs?lines=50')).json()) as { records: { message: string }[] };
+    return records.some(({ message }) => message === 'plugins reloaded by an admin');
+  });
+});
+
+Dashboard('applies a configuration after its plan, follows it, and goes back', async () => {
+  await go('Configuration');
+  await press('Apply a configuration');
+  const enter = async (text: string): Promise<void> => {
+    await page.until(`document.activeElement?.closest('dialog')`);
+    await page.fill('textarea', text);
+    await pressIn('dialog', 'Show the plan');
+  };
+  await enter('{');
+  await page.until(`document.querySelector('dialog .problem')?.innerText.startsWith('This is not JSON')`);
+  await enter('{"port": 1234}');
+  await page.until(`document.querySelector('dialog').innerText.includes('port: it is read at the start')`);
+  await pressIn('dialog', 'Back');
+  const sentimentWith = (change: object): string =>
+    JSON.stringify({
+      deployments: { sentiment: { type: 'SentimentDeployment', ray_actor_options: { num_gpus: 0.25 }, ...change } },
+    });
+  await enter(sentimentWith({ user_config: { broken: 'config' } }));
+  await page.until(`document.querySelector('dialog .plan')?.innerText.includes('sentiment')`);
+  await pressIn('dialog', 'Apply');
+  await page.until(`document.querySelector('dialog .badge')?.innerText === 'taken back'`);
+  await page.until(`document.querySelector('dialog').innerText.includes('the list of words is empty')`);
+  await page.press('Escape');
+  await page.until(`document.querySelector('dialog') === null`);
+  await press('Apply a configuration');
+  await enter(sentimentWith({ num_replicas: 2 }));
+  await page.until(`document.querySelector('dialog .plan')?.innerText.includes('changed in place')`);
+  await pressIn('dialog', 'Apply');
+  await page.until(`document.querySelector('dialog .badge')?.innerText === 'applied'`);
+  await page.press('Escape');
+  await shows('deployments');
+  await press('Go back to the one before');
+  await pressIn('dialog', 'Show the plan');
+  await pressIn('dialog', 'Apply');
+  await page.until(`document.querySelector('dialog .badge')?.innerText === 'applied'`);
+  await page.press('Escape');
+  await page.until(`document.querySelector('dialog') === null`);
+});
+
+Dashboard('has the other pages: configuration and logs', async () => {
   await go('Configuration');
   await shows('api_service.enabled');
   assert.not.match(await textOf('main'), 'openai.enabled'); // a default
@@ -216,12 +344,18 @@ Dashboard('has the other pages: endpoints, configuration and logs', async () => 
   await go('Logs');
   await shows('deployment scaled by an admin');
   const lines = `document.querySelectorAll('.log li').length`;
-  await page.evaluate(`(() => {
-    const level = document.querySelectorAll('select')[1];
-    level.value = 'error';
-    level.dispatchEvent(new Event('change', { bubbles: true }));
-  })()`);
+  await choose('Level', 'error');
   await page.until(`${lines} < 100`);
+  await choose('Level', '');
+  await choose('Deployment', 'sentiment');
+  await choose('Replica', 'sentiment#1');
+  await page.until(
+    `${lines} > 0 && [...document.querySelectorAll('.log li')].every((one) => one.innerText.includes('sentiment#1'))`,
+  );
+  await page.click('.levels summary');
+  await choose('webhooks', 'debug');
+  await page.until(`document.querySelector('.levels summary').innerText.includes('webhooks debug')`);
+  await choose('webhooks', '');
 });
 
 Dashboard('shares its token with other tabs, and asks for it where there is none', async () => {

@@ -2,6 +2,8 @@ import { request } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LogFields, Logger } from '../../core/log/logger.ts';
+import { SentimentDeployment } from '../../deployments/fixtures/sentiment-deployment.ts';
+import { until } from '../../test/helpers/server.ts';
 import { type DashboardApp, startDashboardApp } from './fixtures/dashboard-app.ts';
 
 const Dashboard = suite('the server of the dashboard');
@@ -93,6 +95,48 @@ Dashboard('tells the state of the application, also as events', async () => {
   let text = '';
   while (!/id: 2\nevent: state\ndata: \{.*\}\n\n$/.test(text)) text += (await reader.read()).value;
   leaving.abort();
+});
+
+Dashboard('tells the devices of the machine, and what each replica has of them', async () => {
+  const gpus = [
+    { name: 'fake A', memory_bytes: 80_000 },
+    { name: 'fake B', memory_bytes: 40_000 },
+  ];
+  await using shared = await startDashboardApp({ devices: { gpus, cpus: 4 } });
+  const half = { num_gpus: 0.5, num_cpus: 1, memory_bytes: 20_000 };
+  const deployment = SentimentDeployment.options({ num_replicas: 2, ray_actor_options: half });
+  await shared.app.registerDeployment('half', deployment, { deploy: true });
+  const [, { application }] = await json(shared.ask('/api/application'));
+  const { devices, deployments } = application as {
+    devices: { name: string; model: string; memory_bytes: number; other_bytes: number }[];
+    deployments: { name: string; updating: unknown; replicas: { name: string; shares: object[] }[] }[];
+  };
+  assert.equal(
+    devices.map(({ name, model, memory_bytes: bytes }) => [name, model, name === 'CPU' || bytes]),
+    [
+      ['GPU 0', 'fake A', 80_000],
+      ['GPU 1', 'fake B', 40_000],
+      ['CPU', '', true],
+    ],
+  );
+  assert.ok(devices[2]!.memory_bytes > devices[2]!.other_bytes);
+  const found = deployments.find(({ name }) => name === 'half')!;
+  assert.is(found.updating, null);
+  assert.equal(
+    found.replicas.map(({ name, shares }) => [name, shares]),
+    [0, 1].map((gpu) => [
+      `half#${gpu + 1}`,
+      [
+        { device: `GPU ${gpu}`, share: 0.5, cpus: 0, memory_bytes: 20_000 },
+        { device: 'CPU', share: 0, cpus: 1, memory_bytes: 0 },
+      ],
+    ]),
+  );
+  await until(async () => {
+    const [, { records }] = await json(shared.ask('/api/logs?replica=half%232'));
+    const of = (records as { fields: { replica: string } }[]).map(({ fields }) => fields.replica);
+    return of.length > 0 && of.every((replica) => replica === 'half#2');
+  });
 });
 
 Dashboard('makes one state for 50 streams, and tells what has changed', async () => {

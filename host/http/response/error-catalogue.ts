@@ -411,6 +411,11 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one('ChangesRefused', 'conflict', 'A running application cannot apply the configuration.', { data: 'refused' }),
   one('ChangesRunning', 'conflict', 'Another configuration is being applied.'),
   one('PlanChanged', 'conflict', 'The application has changed since the plan was made.'),
+  one(
+    'NoPreviousConfiguration',
+    'conflict',
+    'No configuration was applied since the start, so there is none to go back to.',
+  ),
   one('DeploymentRunning', 'conflict', 'The deployment already runs.'),
   one('DeploymentTypeChanged', 'conflict', 'The class of a deployment cannot change.'),
   one('DeploymentTypeError', 'bad-request', 'A handle was requested with a class that the deployment does not have.'),

@@ -1,4 +1,6 @@
 import type { Router } from '@koa/router';
+import type { Context } from 'koa';
+import type { GivenConfiguration } from '../../control/index.ts';
 import { CHANGE_ROUTES } from '../../openapi/index.ts';
 import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
@@ -21,15 +23,24 @@ export function changeRoutes(
     ctx.set('cache-control', 'no-store');
     return application.planChanges({ content: JSON.stringify(configuration) });
   });
-  serveRoute(router, CHANGE_ROUTES.apply, async ({ ctx, query }) => {
-    const configuration = await inputOf(ctx, CHANGE_ROUTES.apply.body);
+  const sendChanges = async (ctx: Context, given: GivenConfiguration, planId: string | undefined): Promise<void> => {
     const signal = abortOnClose(ctx);
-    const events = application.applyChanges({ content: JSON.stringify(configuration) }, query.plan_id, signal);
-    log.info('configuration applied by an admin', { key: callerOf(ctx).keyId });
+    const events = application.applyChanges(given, planId, signal);
+    const what = 'previous' in given ? 'configuration before applied by an admin' : 'configuration applied by an admin';
+    log.info(what, { key: callerOf(ctx).keyId });
     await sendEvents(ctx, numberedEvents('change', events), {
       signal,
       keepAliveMs: limits.stream_keep_alive_s * 1000,
       onFailure: (error) => log.warn('the stream of changes ended', { error }),
     });
+  };
+  serveRoute(router, CHANGE_ROUTES.apply, async ({ ctx, query }) => {
+    const configuration = await inputOf(ctx, CHANGE_ROUTES.apply.body);
+    await sendChanges(ctx, { content: JSON.stringify(configuration) }, query.plan_id);
   });
+  serveRoute(router, CHANGE_ROUTES.planRollback, ({ ctx }) => {
+    ctx.set('cache-control', 'no-store');
+    return application.planChanges({ previous: true });
+  });
+  serveRoute(router, CHANGE_ROUTES.rollback, ({ ctx, query }) => sendChanges(ctx, { previous: true }, query.plan_id));
 }

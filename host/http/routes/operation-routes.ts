@@ -22,6 +22,7 @@ export interface Operations {
     | 'report'
     | 'alerts'
     | 'plugins'
+    | 'endpoints'
     | 'reloadPlugins'
     | 'scaleDeployment'
     | 'loadDeployment'
@@ -112,6 +113,10 @@ export function operationRoutes(
   serveRoute(router, OPERATION_ROUTES.configuration, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
     return { values: configuration() };
+  });
+  serveRoute(router, OPERATION_ROUTES.endpoints, ({ ctx }) => {
+    ctx.set('cache-control', 'no-store');
+    return application.endpoints();
   });
   serveRoute(router, OPERATION_ROUTES.scale, async ({ ctx, params: { deployment } }) => {
     const { replicas } = await inputOf(ctx, OPERATION_ROUTES.scale.body);

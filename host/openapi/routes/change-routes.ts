@@ -8,6 +8,10 @@ const Configuration = z
     'A whole configuration, as in `aana.config.json`. Relative paths start from the folder of the file of the host.',
   );
 
+const PLAN_QUERY = z.object({
+  plan_id: z.string().max(100).optional().describe('The id of the plan that was shown. Default: any plan.'),
+});
+
 /** The routes with which admins change the configuration of the running application. */
 export const CHANGE_ROUTES = {
   plan: {
@@ -27,10 +31,28 @@ export const CHANGE_ROUTES = {
     summary:
       'Apply a configuration without losing a request, as server-sent events named `change`. After a failure everything is as before. It goes on when the client leaves',
     tag: 'admin',
-    query: z.object({
-      plan_id: z.string().max(100).optional().describe('The id of the plan that was shown. Default: any plan.'),
-    }),
+    query: PLAN_QUERY,
     body: Configuration,
+    answers: { 200: { description: 'What is done.', schema: ApplyEvent, type: 'text/event-stream' } },
+    fails: [409, 422, 500, 503],
+  },
+  planRollback: {
+    id: 'plan_rollback',
+    method: 'get',
+    path: '/api/configuration/rollback',
+    summary: 'What going back to the configuration before the last one would do',
+    tag: 'admin',
+    answers: answers('The plan. Nothing is changed.', ChangePlan),
+    fails: [409, 500],
+  },
+  rollback: {
+    id: 'roll_back_configuration',
+    method: 'post',
+    path: '/api/configuration/rollback',
+    summary:
+      'Go back to the configuration before the last one that was applied since the start, as server-sent events named `change`',
+    tag: 'admin',
+    query: PLAN_QUERY,
     answers: { 200: { description: 'What is done.', schema: ApplyEvent, type: 'text/event-stream' } },
     fails: [409, 422, 500, 503],
   },

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { AlertReport, AlertsReport } from '../../alerts/index.ts';
 import {
   ApplicationReport,
+  EndpointReport,
   LogArea,
   LogLevel,
   LogLevelChange,
@@ -36,6 +37,7 @@ const Revisions = z
     models: z.int().describe('Pulls of models.'),
     requests: z.int().describe('Failed and slow requests that are kept.'),
     logs: z.int(),
+    endpoints: z.int().describe('Endpoints that are served, and their requests.'),
     configuration: z.int(),
   })
   .describe('Numbers that differ from those before when something has changed. Ask again for what you show.');
@@ -111,6 +113,7 @@ export const OPERATION_ROUTES = {
     query: z.object({
       lines: z.int().min(1).max(2000).default(200),
       deployment: z.string().max(200).optional().describe('Only lines of this deployment.'),
+      replica: z.string().max(200).optional().describe('Only lines of this replica, such as `asr_deployment#1`.'),
       level: LogLevel.optional().describe('Only lines of this level or above.'),
       area: LogArea.optional().describe('Only lines of this area of the host.'),
     }),
@@ -211,6 +214,15 @@ export const OPERATION_ROUTES = {
     }),
     answers: answers('Its replicas have ended.', Named),
     fails: [404, 409, 422, 500, 503],
+  },
+  endpoints: {
+    id: 'list_endpoints',
+    method: 'get',
+    path: '/api/endpoints',
+    summary: 'Endpoints of the program and of plugins, with their requests since the start',
+    tag: 'admin',
+    answers: answers('The endpoints, and other routes that had requests.', EndpointReport),
+    fails: [500],
   },
   reloadPlugins: {
     id: 'reload_plugins',

@@ -41,6 +41,9 @@ export interface LoadedPlugin {
   /** Runs an endpoint. Returns its result as JSON. */
   run(invocation: PluginInvocation): Promise<string>;
   readonly limits: NamedLimits;
+  readonly rights: RightsOfPlugin;
+  /** Bytes that the memories and tables of its instances have. */
+  readonly memoryBytes: number;
   counters(): InvocationCounters;
   /** The number of threads that are ready for invocations. */
   readonly threads: number;
@@ -51,12 +54,20 @@ export interface LoadedPlugin {
 
 /** Maximum number of threads for helpers. Each thread has one instance. */
 const maxHelperThreads = 4;
+/** Bytes of a page of WebAssembly. */
+const WASM_PAGE_BYTES = 65_536;
 
 /** Rights that a plugin requests or has. */
 export interface PluginRights {
   readonly capabilities: readonly Capability[];
   readonly deployments: readonly string[];
   readonly hosts: readonly string[];
+}
+
+/** What a plugin asks for, and what the operator grants it. */
+export interface RightsOfPlugin {
+  readonly asks: PluginRights;
+  readonly gets: PluginRights;
 }
 
 /** The threads of one version of a plugin. */
@@ -130,7 +141,7 @@ export class PluginHost {
       component: manifest.component,
       digest: translated.digest,
       imports: translated.imports,
-      asks: { capabilities: manifest.capabilities, deployments: manifest.deployments, hosts: manifest.hosts },
+      asks: asksOf(manifest),
       gets: rightsOf(granted),
       limits: this.#named(granted.limits),
     };
@@ -213,6 +224,10 @@ export class PluginHost {
         digest: component.digest,
         endpoints,
         limits: this.#named(granted.limits),
+        rights: { asks: asksOf(manifest), gets: rightsOf(granted) },
+        get memoryBytes() {
+          return Atomics.load(shared.pages, 0) * WASM_PAGE_BYTES;
+        },
         run: (invocation) => runtime.run(invocation),
         counters: () => ({ ...runtime.counters(), cpuMs: runtime.counters().cpuMs + helpers.counters().cpuMs }),
         get threads() {
@@ -274,6 +289,10 @@ export class PluginHost {
 }
 
 /** Returns the grants that have an effect: no deployments without a capability that calls them. */
+function asksOf({ capabilities, deployments, hosts }: PluginManifest): PluginRights {
+  return { capabilities, deployments, hosts };
+}
+
 function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
   const callsDeployments = [...capabilities].some((name) => capabilityDefinitions[name].callsDeployments);
   return {

@@ -176,6 +176,8 @@ export class PluginSet {
           cpu_ms: Math.round(counters.cpuMs),
         },
         draining: entry.draining.size,
+        memory_bytes: current?.memoryBytes ?? null,
+        rights: current?.rights ?? null,
       };
     });
   }

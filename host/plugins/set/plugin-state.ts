@@ -1,5 +1,12 @@
 import type { NamedLimits } from '../rights/limits.ts';
 
+/** Rights by their names. In deployments and hosts, `*` stands for all. */
+export interface PluginRightNames {
+  readonly capabilities: readonly string[];
+  readonly deployments: readonly string[];
+  readonly hosts: readonly string[];
+}
+
 /** The state of a plugin, for operators. */
 export interface PluginState {
   readonly name: string;
@@ -18,6 +25,10 @@ export interface PluginState {
     readonly cpu_ms: number;
   };
   readonly draining: number;
+  /** Memory of the instances of the serving version; null if no version serves. */
+  readonly memory_bytes: number | null;
+  /** What the serving version asks for, and what the operator grants; null if no version serves. */
+  readonly rights: { readonly asks: PluginRightNames; readonly gets: PluginRightNames } | null;
 }
 
 export interface ReloadOutcome {

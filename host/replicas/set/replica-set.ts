@@ -257,7 +257,7 @@ export class ReplicaSet {
     const kept = isStopped ? this.#fleet.members : this.#fleet.kept;
     return replicaStatus({
       members: this.#fleet.members,
-      deviceOf: (member) => this.#fleet.placeOf(member)?.device ?? '',
+      placeOf: (member) => this.#fleet.placeOf(member),
       kept,
       phase: isStopped ? 'stopped' : this.#isStarted ? 'started' : 'starting',
       queued: this.#pool.queued,

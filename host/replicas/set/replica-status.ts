@@ -2,6 +2,7 @@ import type { LoadProgress, Member } from './fleet.ts';
 import type { SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaState } from '../process/replica-state.ts';
+import type { DeviceShare, Place } from './replica-version.ts';
 import type { UpdateState } from '../update/update-state.ts';
 
 export interface ReplicaStatus {
@@ -10,6 +11,8 @@ export interface ReplicaStatus {
   readonly pid: number | undefined;
   /** Name of its device, for people: `CPU`, `GPU 0`; empty when it has no place. */
   readonly device: string;
+  /** What it has of each of its devices. */
+  readonly shares: readonly DeviceShare[];
   /** Number of calls on it. */
   readonly ongoing: number;
   /** Steps of the engine at the last health check. */
@@ -39,7 +42,7 @@ export interface ReplicaSetStatus {
 
 interface StatusFacts {
   readonly members: readonly Member[];
-  readonly deviceOf: (member: Member) => string;
+  readonly placeOf: (member: Member) => Place | undefined;
   /** Members that are not ending. */
   readonly kept: readonly Member[];
   readonly phase: 'starting' | 'started' | 'stopped';
@@ -58,11 +61,13 @@ export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
   const replicas = facts.members.map((member) => {
     const { loading, slot } = member;
     const { name, replica, restarts, failure } = slot;
+    const place = facts.placeOf(member);
     return {
       name,
       state: replica?.state ?? ('exited' as const),
       pid: replica?.pid,
-      device: facts.deviceOf(member),
+      device: place?.device ?? '',
+      shares: place?.shares?.() ?? [],
       ongoing: replica?.ongoing ?? 0,
       steps: replica?.steps ?? 0,
       memory: replica?.memory,

@@ -2,12 +2,26 @@ import type { AanaError } from '../../core/errors.ts';
 import type { AutoscalerOptions } from './autoscaler.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 
+/** What a replica has of one device. */
+export interface DeviceShare {
+  /** Name for people: `CPU`, `GPU 0`. */
+  readonly device: string;
+  /** Share of a GPU, from 0 to 1; 0 of the processors. */
+  readonly share: number;
+  /** Reserved processors; 0 of a GPU. */
+  readonly cpus: number;
+  /** Bytes reserved for it or used by it. */
+  readonly memory_bytes: number;
+}
+
 /** A slot's place on the machine's devices, kept over all restarts of its process. */
 export interface Place {
   /** Additional environment variables of the process. */
   readonly env: Readonly<Record<string, string>>;
   /** Name for people: `CPU`, `GPU 0`. */
   readonly device?: string | undefined;
+  /** Returns what the replica has of each of its devices now. */
+  shares?(): readonly DeviceShare[];
   /** Called with true when the replica has loaded, and with false when it has exited. */
   onLoaded?(isLoaded: boolean): void;
   /** Called with the measured memory of the replica. */

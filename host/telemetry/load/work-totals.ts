@@ -1,7 +1,8 @@
 import type { HistogramPoint, MetricData } from '../metric-data.ts';
 import type { Metrics } from '../metrics.ts';
 
-const REQUESTS = 'http.server.request.duration';
+/** Name of the metric of requests. */
+export const REQUESTS = 'http.server.request.duration';
 const TOKENS = 'aana.engine.tokens.generated';
 const NAMES: ReadonlySet<string> = new Set([REQUESTS, TOKENS]);
 
@@ -18,7 +19,7 @@ export interface WorkTotals {
 
 export function workTotals(metrics: Pick<Metrics, 'read'>): WorkTotals {
   const read = metrics.read(NAMES);
-  const requests = pointsOf(read);
+  const requests = requestsOf(read);
   const counted = read.find(({ name }) => name === TOKENS);
   return {
     boundaries: requests[0]?.boundaries ?? [],
@@ -38,12 +39,13 @@ export function requestTotals(metrics: Pick<Metrics, 'read'>): RequestTotals {
   return { total: totalOf(durations), failed };
 }
 
-function pointsOf(read: readonly MetricData[]): readonly HistogramPoint[] {
+/** Returns the series of the requests. */
+export function requestsOf(read: readonly MetricData[]): readonly HistogramPoint[] {
   const found = read.find(({ name }) => name === REQUESTS);
   return found?.kind === 'histogram' ? found.points : [];
 }
 
-const addEach = (some: readonly number[], more: readonly number[]): readonly number[] =>
+export const addEach = (some: readonly number[], more: readonly number[]): readonly number[] =>
   more.map((count, bucket) => count + (some[bucket] ?? 0));
 
 export function totalOf(counts: readonly number[]): number {

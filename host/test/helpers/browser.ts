@@ -193,6 +193,11 @@ export class Page {
     await this.#send('Input.insertText', { text });
   }
 
+  /** Types a text into what has the focus. */
+  async type(text: string): Promise<void> {
+    await this.#send('Input.insertText', { text });
+  }
+
   /** Presses a key, as a person does: `Tab`, `Shift+Tab`, `Enter`, `Escape`. */
   async press(name: string): Promise<void> {
     const key = name.replace('Shift+', '');

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addConfigOptions } from '../../config-options.ts';
 import { portOf, runningApplication } from '../application-commands.ts';
+import { listEndpoints } from './endpoints.ts';
 import { changeTasks, listTasks, showTask, TASK_STATUSES, type TaskSearch } from './tasks.ts';
 import {
   changeWebhook,
@@ -14,7 +15,7 @@ import {
 type Options = Readonly<Record<string, unknown>>;
 type MakeCommand = (parent: Command, name: string, description: string) => Command;
 
-/** Adds the commands for the tasks and webhooks of all users of the running application. */
+/** Adds the commands for the endpoints, tasks and webhooks of all users of the running application. */
 export function addWorkCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
   const add = (name: string, description: string): Command =>
     addConfigOptions(command(root, name, description), 'common')
@@ -22,6 +23,9 @@ export function addWorkCommands(root: Command, command: MakeCommand, state: { ex
       .option('--listen <address>', 'socket of the application, if several run')
       .option('--json', 'print JSON');
   const run = async (work: Promise<number>): Promise<void> => void (state.exitCode = await work);
+  add('endpoints', 'list the endpoints of the running application with their requests since the start').action(
+    (options: Options) => run(listEndpoints(runningApplication(options), options['json'] === true)),
+  );
   addTasks(add, command, run);
   addWebhooks(add, command, run);
 }

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { ADMIN_TASK_ROUTES, AnyAttempt, AnyTask, AnyWebhook } from '../../../openapi/routes/admin-routes.ts';
+import type { CHANGE_ROUTES } from '../../../openapi/routes/change-routes.ts';
 import type { KEY_ROUTES } from '../../../openapi/routes/key-routes.ts';
 import type { ModelReport, PullEvent } from '../../../openapi/routes/model-routes.ts';
 import type { ApplicationState, OPERATION_ROUTES } from '../../../openapi/routes/operation-routes.ts';
@@ -17,11 +18,16 @@ export type DeploymentState = ApplicationState['application']['deployments'][num
 export type PluginState = ApplicationState['plugins'][number];
 export type Alert = ApplicationState['alerts'][number];
 export type LoadSample = NonNullable<ApplicationState['load']>;
+export type EndpointState = Body<typeof OPERATION_ROUTES.endpoints>['endpoints'][number];
+export type RouteWork = NonNullable<EndpointState['work']>;
 export type LogRecord = Body<typeof OPERATION_ROUTES.logs>['records'][number];
+export type LogLevels = Body<typeof OPERATION_ROUTES.logLevels>;
 export type ApiKey = Body<typeof KEY_ROUTES.list>['keys'][number];
 export type TaskCounts = Body<typeof ADMIN_TASK_ROUTES.count>;
 export type Trace = Body<typeof TRACE_ROUTES.get>['traces'][number];
 type Traces = Body<typeof TRACE_ROUTES.list>['traces'];
+export type ChangePlan = Body<typeof CHANGE_ROUTES.plan>;
+export type ApplyEvent = Body<typeof CHANGE_ROUTES.apply>;
 export type ConfigValue = Body<typeof OPERATION_ROUTES.configuration>['values'][number];
 type Reloaded = Body<typeof OPERATION_ROUTES.reloadPlugins>['plugins'];
 
@@ -53,6 +59,21 @@ export interface TaskFilter {
   readonly per_page: number;
 }
 
+export interface KeyRights {
+  /** Null is everything that the user may do. */
+  readonly scopes: readonly string[] | null;
+  readonly expired_at: string | null;
+  readonly is_admin: boolean;
+}
+
+export interface LogFilter {
+  readonly lines: number;
+  readonly deployment?: string | undefined;
+  readonly replica?: string | undefined;
+  readonly area?: string | undefined;
+  readonly level?: string | undefined;
+}
+
 export interface DeliveryFilter {
   readonly status?: string | undefined;
   readonly page: number;
@@ -75,8 +96,44 @@ export class Api {
     return this.#send('GET', '/api/configuration');
   }
 
-  logs(query: { readonly lines: number; readonly deployment?: string | undefined }): Promise<{ records: LogRecord[] }> {
+  planConfiguration(configuration: object): Promise<ChangePlan> {
+    return this.#send('POST', '/api/configuration/plan', configuration);
+  }
+
+  /** Resolves when the application has ended the change. The last event says how. */
+  async applyConfiguration(configuration: object, planId: string, tell: (event: ApplyEvent) => void): Promise<void> {
+    const path = `/api/configuration/apply${queryOf({ plan_id: planId })}`;
+    for await (const event of eventsOf<ApplyEvent>(await this.#fetch('POST', path, configuration))) tell(event);
+  }
+
+  planRollback(): Promise<ChangePlan> {
+    return this.#send('GET', '/api/configuration/rollback');
+  }
+
+  /** Like {@link applyConfiguration}, with the configuration before. */
+  async rollBack(planId: string, tell: (event: ApplyEvent) => void): Promise<void> {
+    const path = `/api/configuration/rollback${queryOf({ plan_id: planId })}`;
+    for await (const event of eventsOf<ApplyEvent>(await this.#fetch('POST', path))) tell(event);
+  }
+
+  endpoints(): Promise<Body<typeof OPERATION_ROUTES.endpoints>> {
+    return this.#send('GET', '/api/endpoints');
+  }
+
+  logs(query: LogFilter): Promise<{ records: LogRecord[] }> {
     return this.#send('GET', `/api/logs${queryOf(query)}`);
+  }
+
+  logLevels(): Promise<LogLevels> {
+    return this.#send('GET', '/api/logs/levels');
+  }
+
+  /** Changes levels until the next start. Null lets an area follow the common level. */
+  setLogLevels(change: {
+    readonly level?: string;
+    readonly levels?: Readonly<Record<string, string | null>>;
+  }): Promise<LogLevels> {
+    return this.#send('PUT', '/api/logs/levels', change);
   }
 
   scale(deployment: string, replicas: number): Promise<unknown> {
@@ -184,6 +241,14 @@ export class Api {
 
   keys(): Promise<{ keys: ApiKey[] }> {
     return this.#send('GET', '/api/keys');
+  }
+
+  createKey(key: KeyRights & { readonly user_id: string; readonly key_id?: string }): Promise<{ api_key: string }> {
+    return this.#send('POST', '/api/keys', key);
+  }
+
+  changeKey(id: string, changes: KeyRights): Promise<ApiKey> {
+    return this.#send('PUT', `/api/keys/${encodeURIComponent(id)}`, changes);
   }
 
   revokeKey(id: string): Promise<unknown> {

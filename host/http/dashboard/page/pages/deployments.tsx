@@ -1,16 +1,22 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DeploymentState } from '../api.ts';
-import { bytes, count } from '../format.ts';
-import { ActionButton, Section, StateBadge, Table } from '../parts.tsx';
+import { Devices } from '../devices.tsx';
+import { bytes, count, number } from '../format.ts';
+import { ActionButton, Badge, Section, StateBadge, Table } from '../parts.tsx';
 import { linkTo } from '../router.ts';
 import { useDashboard } from '../state.ts';
 
 export function DeploymentsPage(): JSX.Element {
-  const { deployments } = useDashboard().state.application;
+  const { deployments, devices } = useDashboard().state.application;
   if (deployments.length === 0) return <p class="empty">The application has no deployments.</p>;
   return (
     <>
+      {devices.length > 0 && (
+        <Section title="Devices">
+          <Devices devices={devices} deployments={deployments} />
+        </Section>
+      )}
       {deployments.map((deployment) => (
         <Deployment key={deployment.name} deployment={deployment} />
       ))}
@@ -19,13 +25,14 @@ export function DeploymentsPage(): JSX.Element {
 }
 
 function Deployment({ deployment }: { readonly deployment: DeploymentState }): JSX.Element {
-  const { name, status, message, queued, replicas } = deployment;
+  const { name, status, message, queued, updating, replicas } = deployment;
   return (
     <Section
       title={name}
       actions={
         <>
           <StateBadge state={status} />
+          {updating !== null && <Updating step={updating} />}
           <a href={linkTo('logs', { deployment: name })}>Logs</a>
         </>
       }
@@ -37,9 +44,16 @@ function Deployment({ deployment }: { readonly deployment: DeploymentState }): J
         keyOf={(replica) => replica.name}
         empty="It has no replicas."
         columns={[
-          { head: 'Replica', cell: (replica) => replica.name },
+          {
+            head: 'Replica',
+            cell: (replica) => (
+              <a href={linkTo('logs', { deployment: name, replica: replica.name })} title={`Log of ${replica.name}`}>
+                {replica.name}
+              </a>
+            ),
+          },
           { head: 'State', cell: ({ state }) => <StateBadge state={state} /> },
-          { head: 'Device', cell: ({ device }) => device },
+          { head: 'Device', cell: deviceText },
           { head: 'Calls', isNumber: true, cell: ({ ongoing }) => ongoing },
           {
             head: 'Memory',
@@ -57,6 +71,32 @@ function Deployment({ deployment }: { readonly deployment: DeploymentState }): J
         <Load name={name} status={status} />
       </div>
     </Section>
+  );
+}
+
+/** Returns the devices of a replica, with its shares of GPUs. */
+function deviceText({ device, shares }: DeploymentState['replicas'][number]): string {
+  const parts = shares.filter(({ share }) => share > 0 && share < 1);
+  return parts.length === 0 ? device : parts.map((one) => `${number(one.share * 100)} % of ${one.device}`).join(', ');
+}
+
+/** What each step of an update does, and how far the update is with it. */
+const STEPS: Readonly<Record<string, string>> = {
+  placing: 'looks for a place',
+  'making-room': 'an old replica ends first',
+  starting: 'a new replica loads',
+  settling: 'a new replica has loaded',
+  watching: 'a new replica takes calls',
+  retiring: 'old replicas finish their calls',
+  restoring: 'the new version failed; the old one returns',
+};
+
+function Updating({ step }: { readonly step: string }): JSX.Element {
+  return (
+    <span role="status">
+      <Badge tone={step === 'restoring' ? 'bad' : 'busy'}>updating</Badge>{' '}
+      <span class="quiet">{STEPS[step] ?? step}</span>
+    </span>
   );
 }
 

@@ -1,16 +1,88 @@
 import type { JSX } from 'preact';
-import type { PluginState } from '../api.ts';
+import type { EndpointState, PluginState, RouteWork } from '../api.ts';
 import { bytes, number, seconds } from '../format.ts';
-import { ActionButton, Section, StateBadge, Table } from '../parts.tsx';
-import { useDashboard } from '../state.ts';
+import { ActionButton, type Column, Problem, Section, StateBadge, Table } from '../parts.tsx';
+import { useDashboard, useLoaded } from '../state.ts';
 
-/** The plugins and their endpoints. */
+/** The endpoints with their requests, the plugins with what each may do, and other routes that had requests. */
 export function EndpointsPage(): JSX.Element {
+  const { api } = useDashboard();
+  const { value, error } = useLoaded('endpoints', '', () => api.endpoints());
+  return (
+    <>
+      <Problem text={error} />
+      {value && (
+        <Section title="Endpoints" actions={<span class="quiet">requests since the start</span>}>
+          <Table
+            label="Endpoints"
+            rows={value.endpoints}
+            keyOf={({ name }) => name}
+            empty="The application has no endpoints."
+            columns={[
+              { head: 'Endpoint', cell: (endpoint) => <Endpoint endpoint={endpoint} /> },
+              { head: 'From', cell: ({ plugin }) => plugin ?? 'the program' },
+              { head: 'Deployments', cell: ({ deployments }) => deployments.join(', ') || '–' },
+              ...workColumns<EndpointState>(({ work }) => work),
+            ]}
+          />
+        </Section>
+      )}
+      <Plugins />
+      {value && value.routes.length > 0 && (
+        <Section title="Other routes">
+          <Table
+            label="Other routes"
+            rows={value.routes}
+            keyOf={({ route }) => route}
+            empty=""
+            columns={[
+              { head: 'Route', cell: ({ route }) => <code>{route}</code> },
+              ...workColumns<{ readonly work: RouteWork }>(({ work }) => work),
+            ]}
+          />
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Endpoint({ endpoint: { path, summary } }: { readonly endpoint: EndpointState }): JSX.Element {
+  return (
+    <>
+      <code>{path}</code>
+      {summary !== '' && <span class="quiet">{summary}</span>}
+    </>
+  );
+}
+
+/** The columns of requests, refusals, failures and times. */
+function workColumns<Row>(workOf: (row: Row) => RouteWork | null): Column<Row>[] {
+  const column = (head: string, cell: (work: RouteWork) => string | JSX.Element): Column<Row> => ({
+    head,
+    isNumber: true,
+    cell: (row) => {
+      const work = workOf(row);
+      return work ? cell(work) : '–';
+    },
+  });
+  const time = (value: number | null): string => (value === null ? '–' : seconds(value));
+  return [
+    column('Requests', ({ requests }) => number(requests)),
+    column('Refused', ({ refused }) => number(refused)),
+    column('Failed', ({ failed }) => (failed > 0 ? <span class="problem">{number(failed)}</span> : '0')),
+    column('Median', ({ latency_p50_s: value }) => time(value)),
+    column('95 %', ({ latency_p95_s: value }) => time(value)),
+  ];
+}
+
+function Plugins(): JSX.Element {
   const { state, api } = useDashboard();
   return (
     <Section
       title="Plugins"
-      actions={<ActionButton label="Reload all" run={() => reload(() => api.reloadPlugins())} />}
+      actions={
+        state.plugins.length > 0 && <ActionButton label="Reload all" run={() => reload(() => api.reloadPlugins())} />
+      }
     >
       <Table
         label="Plugins"
@@ -20,13 +92,13 @@ export function EndpointsPage(): JSX.Element {
         columns={[
           { head: 'Plugin', cell: ({ name, version }) => (version === null ? name : `${name} ${version}`) },
           { head: 'State', cell: (plugin) => <PluginBadge plugin={plugin} /> },
-          { head: 'Endpoints', cell: ({ endpoints }) => endpoints.map((path) => <code key={path}>{path}</code>) },
+          { head: 'May', cell: (plugin) => <Rights plugin={plugin} /> },
           { head: 'Running', isNumber: true, cell: ({ counters }) => counters.running },
           { head: 'Waiting', isNumber: true, cell: ({ counters }) => counters.queued },
           { head: 'Done', isNumber: true, cell: ({ counters }) => number(counters.done) },
           { head: 'Failed', isNumber: true, cell: ({ counters }) => failures(counters.failed) },
           { head: 'CPU', isNumber: true, cell: ({ counters }) => seconds(counters.cpu_ms / 1000) },
-          { head: 'Memory limit', isNumber: true, cell: ({ limits }) => memoryOf(limits) },
+          { head: 'Memory', isNumber: true, cell: memoryOf },
           {
             head: 'Action',
             cell: ({ name }) => <ActionButton label="Reload" run={() => reload(() => api.reloadPlugins(name))} />,
@@ -47,16 +119,39 @@ function PluginBadge({ plugin: { state, error, draining } }: { readonly plugin: 
   );
 }
 
+const KINDS = ['capabilities', 'deployments', 'hosts'] as const;
+
+/** What a plugin may do, and what it asks for in vain. */
+function Rights({ plugin: { rights } }: { readonly plugin: PluginState }): JSX.Element {
+  if (rights === null) return <>–</>;
+  const lines = KINDS.flatMap((kind) => {
+    const denied = rights.asks[kind].filter((name) => !rights.gets[kind].includes(name) && name !== '*');
+    return rights.gets[kind].length + denied.length === 0 ? [] : [{ kind, given: rights.gets[kind], denied }];
+  });
+  if (lines.length === 0) return <>nothing beside its answers</>;
+  return (
+    <ul class="rights">
+      {lines.map(({ kind, given, denied }) => (
+        <li key={kind}>
+          <span class="quiet">{kind}:</span> {given.map((name) => (name === '*' ? 'all' : name)).join(', ') || 'none'}
+          {denied.length > 0 && <span class="problem">; not granted: {denied.join(', ')}</span>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 const failures = (failed: Readonly<Record<string, number>>): JSX.Element => {
   const all = Object.entries(failed);
   const text = all.map(([name, times]) => `${name}: ${times}`).join('\n');
   return <span title={text}>{number(all.reduce((sum, [, times]) => sum + times, 0))}</span>;
 };
 
-const memoryOf = (limits: PluginState['limits']): string => {
+/** Returns the memory that the instances of a plugin have, and the limit of each. */
+function memoryOf({ memory_bytes: used, limits }: PluginState): string {
   const limit = limits?.['memory_bytes'];
-  return limit === undefined ? '–' : bytes(limit);
-};
+  return [used === null ? '–' : bytes(used), ...(limit === undefined ? [] : [`limit ${bytes(limit)}`])].join(', ');
+}
 
 /** Reloads plugins, and throws if one could not be loaded. */
 async function reload(

@@ -1,0 +1,41 @@
+import { callControl, type ControlValue } from '../../../control/index.ts';
+import { columnsText } from '../../columns.ts';
+import type { ApplicationCommand } from '../application.ts';
+
+type Report = ControlValue<'endpoints.list'>;
+type Work = Report['routes'][number]['work'];
+
+/** The command `endpoints`. Prints the endpoints of the application with their requests since the start. */
+export async function listEndpoints(
+  { runtimeDir, host, port, out }: ApplicationCommand,
+  asJson: boolean,
+): Promise<number> {
+  const report = await callControl(runtimeDir, 'endpoints.list', {}, { host, port });
+  out.write(asJson ? `${JSON.stringify(report, undefined, 2)}\n` : endpointsText(report));
+  return 0;
+}
+
+const TITLES = ['REQUESTS', 'REFUSED', 'FAILED', 'P50', 'P95'];
+
+function endpointsText({ endpoints, routes }: Report): string {
+  const own =
+    endpoints.length === 0
+      ? 'the application has no endpoints\n'
+      : columnsText([
+          ['ENDPOINT', 'PLUGIN', ...TITLES],
+          ...endpoints.map(({ path, plugin, work }) => [path, plugin ?? '-', ...cellsOf(work)]),
+        ]);
+  if (routes.length === 0) return own;
+  return `${own}\n${columnsText([['ROUTE', ...TITLES], ...routes.map(({ route, work }) => [route, ...cellsOf(work)])])}`;
+}
+
+function cellsOf(work: Work | null): string[] {
+  if (work === null) return TITLES.map(() => '-');
+  const { requests, refused, failed, latency_p50_s: half, latency_p95_s: most } = work;
+  return [...[requests, refused, failed].map(String), timeText(half), timeText(most)];
+}
+
+function timeText(seconds: number | null): string {
+  if (seconds === null) return '-';
+  return seconds < 1 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
+}
