@@ -363,6 +363,12 @@ Dashboard('shares its token with other tabs, and asks for it where there is none
   await second.until(`document.querySelector('h1')?.innerText === 'Overview'`);
   const streams = (tab: Page): string[] => tab.requests.filter((url) => url.endsWith('/events'));
   assert.equal([streams(page), streams(second)], [[], []], 'the stream belongs to the worker that tabs share');
+  await page.until('document.hidden');
+  await page.evaluate(`location.hash = '#/tasks'`);
+  await page.until(`document.querySelector('h1').innerText === 'Tasks'`);
+  assert.is(await page.evaluate(`document.querySelector('table')`), null, 'a tab that nobody sees asks for nothing');
+  await page.show();
+  await page.until(`document.querySelector('table') !== null`);
 
   await using other = await startBrowser(program!);
   const locked = await other.open(`${at.origin}/`);
@@ -381,6 +387,7 @@ Dashboard('can be used with a keyboard and a screen reader, in the dark and on a
   const folder = await npmPackages('axe-core', { 'axe-core': '4.14.1' });
   if (folder === undefined) return skip('the accessibility of the dashboard', 'npm cannot install axe-core');
   const axe = await readFile(join(folder, 'node_modules/axe-core/axe.min.js'), 'utf8');
+  await page.show();
   await page.evaluate(`${axe}; undefined`);
   for (const scheme of ['light', 'dark'] as const)
     for (const width of [1200, 390]) {
@@ -398,14 +405,40 @@ Dashboard('can be used with a keyboard and a screen reader, in the dark and on a
         'Logs',
       ]) {
         await go(title);
-        const found = await page.evaluate(
-          `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
-        );
-        assert.equal(found, [], `${title}, ${scheme}, ${width}`);
-        assert.is(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, `${title} ${width}`);
+        await accessible(`${title}, ${scheme}, ${width}`);
       }
     }
+  for (const [title, link] of [
+    ['Tasks', 'tbody a'],
+    ['Webhooks', 'tbody a'],
+    ['Requests', 'tbody a'],
+  ] as const) {
+    await go(title);
+    await page.until(`document.querySelector('${link}')`);
+    await page.evaluate(`document.querySelector('${link}').click()`);
+    await page.until(`document.querySelector('h2')`);
+    await accessible(`one of ${title}`);
+  }
+  for (const [title, button] of [
+    ['API keys', 'Create a key'],
+    ['Configuration', 'Apply a configuration'],
+  ] as const) {
+    await go(title);
+    await press(button);
+    await page.until(`document.querySelector('dialog[open]')`);
+    await accessible(button);
+    await page.press('Escape');
+  }
 });
+
+/** Asserts that axe finds nothing, and that the page is not wider than the window. */
+async function accessible(where: string): Promise<void> {
+  const found = await page.evaluate(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+  );
+  assert.equal(found, [], where);
+  assert.is(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, where);
+}
 
 Dashboard('says that the application is away, without complaints before', async () => {
   const expected = /status of (401|404|422)/; // the refused number of replicas and the unknown model

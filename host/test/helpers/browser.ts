@@ -193,6 +193,12 @@ export class Page {
     await this.#send('Input.insertText', { text });
   }
 
+  /** Shows the tab, which other tabs may hide. */
+  async show(): Promise<void> {
+    await this.#send('Page.bringToFront');
+    await this.until('!document.hidden');
+  }
+
   /** Types a text into what has the focus. */
   async type(text: string): Promise<void> {
     await this.#send('Input.insertText', { text });

@@ -7,6 +7,8 @@ import { packageRoot } from '../../../core/package-root.ts';
 import { type DashboardApp, startDashboardApp } from '../../../http/dashboard/fixtures/dashboard-app.ts';
 import { Receiver } from '../../../webhooks/fixtures/receiver.ts';
 import type { ApplicationCommand } from '../application.ts';
+import { applyConfiguration } from '../apply.ts';
+import { listEndpoints } from './endpoints.ts';
 import { changeTasks, listTasks, showTask } from './tasks.ts';
 import { changeWebhook, listDeliveries, listWebhooks, replayDeliveries } from './webhooks.ts';
 
@@ -95,6 +97,35 @@ Work('webhooks are listed, and their deliveries are listed and replayed', async 
   );
 });
 
+Work('endpoints are listed with their requests, and other routes that had some', async () => {
+  interface Report {
+    readonly endpoints: readonly {
+      readonly path: string;
+      readonly plugin: unknown;
+      readonly work: { readonly requests: number; readonly failed: number };
+    }[];
+  }
+  const { endpoints } = JSON.parse(await printed((to) => listEndpoints(to, true))) as Report;
+  assert.equal(
+    endpoints.map(({ path, plugin }) => [path, plugin]),
+    [
+      ['/held', null],
+      ['/broken', null],
+    ],
+  );
+  const { requests, failed } = endpoints[1]!.work;
+  await post('/broken');
+  const text = await printed((to) => listEndpoints(to, false));
+  assert.match(text, /^ENDPOINT +PLUGIN +REQUESTS +REFUSED +FAILED +P50 +P95\n/);
+  assert.match(text, new RegExp(`^/broken +- +${requests + 1} +0 +${failed + 1} +[\\d.]+ m?s +[\\d.]+ m?s$`, 'm'));
+  assert.match(text, /^\/webhooks +\d/m);
+});
+
+Work('a configuration cannot be taken back before one was applied', async () => {
+  const back = printed((to) => applyConfiguration(to, undefined, { dryRun: true, previous: true }));
+  assert.match(await reasonOf(back), 'no configuration was applied since the start');
+});
+
 Work('the program takes them with their flags', () => {
   const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
     spawnSync(
@@ -110,12 +141,16 @@ Work('the program takes them with their flags', () => {
     ['webhooks', 'deliveries', MISSING, '--status', 'failed'],
     ['webhooks', 'replay', MISSING, MISSING],
     ['webhooks', 'enable', MISSING],
+    ['endpoints', '--json'],
+    ['logs', '--replica', 'asr#1'],
+    ['apply', '--previous', '--yes'],
   ])
     assert.match(run(...args).stderr, /no aana-host application of this user is running/, args.join(' '));
   for (const args of [
     ['tasks', '--status', 'odd'],
     ['tasks', '-n', '0'],
     ['webhooks', 'replay', MISSING],
+    ['apply', 'x.json', '--previous'],
   ])
     assert.is(run(...args).status, 2, args.join(' '));
 });

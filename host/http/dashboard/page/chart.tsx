@@ -85,9 +85,10 @@ function options(
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
+    padding: [8, 20, 0, 0],
     scales: { y: { range: (_, __, high) => [0, Math.max(high * 1.1, max, 1e-9)] } },
     axes: [
-      { ...axis, space: 90, size: 28, values: (_, ticks) => ticks.map(clockTime) },
+      { ...axis, space: 80, size: 26, values: (_, ticks) => ticks.map(clockTime) },
       { ...axis, size: 64, values: (_, ticks) => ticks.map(format) },
     ],
     series: [
@@ -108,5 +109,6 @@ function clockTime(secondsSince1970: number): string {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
+    hourCycle: 'h23',
   });
 }

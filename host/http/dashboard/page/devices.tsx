@@ -73,6 +73,8 @@ function DeviceCard({
             return { label: replica, value: share, text: `${number(share * 100)} %`, color };
           })}
         />
+      ) : users.every(({ cpus }) => cpus === 0) ? (
+        <p class="quiet">{device.cpus === null ? '' : `${number(device.cpus)} processors, none reserved`}</p>
       ) : (
         <Bar
           title="Reserved processors"

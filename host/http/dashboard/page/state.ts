@@ -107,6 +107,17 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
+/** Returns whether somebody sees the tab. */
+export function useSeen(): boolean {
+  const [isSeen, setSeen] = useState(!document.hidden);
+  useEffect(() => {
+    const onChange = (): void => setSeen(!document.hidden);
+    document.addEventListener('visibilitychange', onChange);
+    return () => document.removeEventListener('visibilitychange', onChange);
+  }, []);
+  return isSeen;
+}
+
 /** What the stream tells changes of. */
 export type Topic = keyof ApplicationState['changes'];
 

@@ -29,7 +29,9 @@ export function Waterfall({ trace }: { readonly trace: Trace }): JSX.Element {
               <tr key={span.span_id}>
                 <td style={{ paddingLeft: `${0.75 + (depths.get(span.span_id) ?? 0)}rem` }}>
                   <details>
-                    <summary>{span.name}</summary>
+                    <summary>
+                      {span.name} <span class="quiet">{whatOf(span)}</span>
+                    </summary>
                     <Facts span={span} />
                   </details>
                 </td>
@@ -45,6 +47,17 @@ export function Waterfall({ trace }: { readonly trace: Trace }): JSX.Element {
       {dropped > 0 && <p class="quiet">{count(dropped, 'further span')} not kept</p>}
     </>
   );
+}
+
+/** The attributes that say what a span is about, in words of people. */
+const ABOUT = ['aana.operation', 'aana.deployment', 'aana.method', 'aana.plugin', 'aana.plugin.endpoint'];
+
+/** Returns what a span is about, as far as its name does not say it. */
+function whatOf({ name, attributes }: Span): string {
+  return ABOUT.flatMap((key) => attributes[key] ?? [])
+    .map(String)
+    .filter((word) => !name.includes(word))
+    .join(' ');
 }
 
 function Facts({ span }: { readonly span: Span }): JSX.Element {

@@ -5,7 +5,7 @@ import type { SentEvent } from '../events.ts';
 import { number, time } from '../format.ts';
 import { ActionButton, Facts, Problem, Section, StateBadge, Table } from '../parts.tsx';
 import { linkTo } from '../router.ts';
-import { useDashboard, useLoaded } from '../state.ts';
+import { useDashboard, useLoaded, useSeen } from '../state.ts';
 
 /** Most events that are shown. The latest ones count. */
 const MOST_EVENTS = 500;
@@ -109,8 +109,10 @@ function Events({
   readonly onEvent: () => void;
 }): JSX.Element {
   const { api } = useDashboard();
+  const isSeen = useSeen();
   const [events, setEvents] = useState<readonly SentEvent[]>([]);
   useEffect(() => {
+    if (!isSeen) return; // a browser has few connections to a server
     const end = new AbortController();
     let last = events.at(-1)?.id ?? '0';
     const follow = async (): Promise<void> => {
@@ -126,7 +128,7 @@ function Events({
     const start = (): Promise<void> => follow().catch(again); // the stream ends without an error when the task has ended
     void start();
     return () => end.abort();
-  }, [id, hasEnded]);
+  }, [id, hasEnded, isSeen]);
   return (
     <Section title="Events" actions={!hasEnded && <span class="quiet">live</span>}>
       <ol class="log" aria-label="Events, the newest first" tabIndex={0}>
