@@ -124,8 +124,9 @@ Dashboard('tells the devices of the machine, and what each replica has of them',
   assert.is(found.updating, null);
   assert.equal(
     found.replicas.map(({ name, shares }) => [name, shares]),
-    [0, 1].map((gpu) => [
-      `half#${gpu + 1}`,
+    // The emptier GPU comes first, and `sentiment` has a quarter of the other one.
+    [1, 0].map((gpu, index) => [
+      `half#${index + 1}`,
       [
         { device: `GPU ${gpu}`, share: 0.5, cpus: 0, memory_bytes: 20_000 },
         { device: 'CPU', share: 0, cpus: 1, memory_bytes: 0 },
