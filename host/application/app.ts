@@ -176,7 +176,7 @@ export class AanaApp implements AsyncDisposable {
     });
     const live = new LiveChanges({
       ...{ services: this.#services, changes, logs, traces },
-      ...{ deliveryAttempts: telemetry.deliveryAttempts, requests: telemetry.requests },
+      ...{ deliveryAttempts: telemetry.deliveryAttempts, requests: telemetry.answeredRequests },
       isDeployed: () => this.#lifecycle.phase === 'deployed',
     });
     this.#face = httpFace({

@@ -41,7 +41,8 @@ export type ListedWebhook = z.infer<typeof ListedWebhook>;
 const ListedDelivery = z.looseObject({
   id: z.string(),
   event: z.string(),
-  task_id: z.string(),
+  /** Null for an event of an alert. */
+  task_id: z.string().nullable(),
   status: z.string(),
   created_at: z.string(),
   next_attempt_at: z.nullable(z.string()),

@@ -75,7 +75,7 @@ export class AppTelemetry {
   readonly deliveryAttempts = (): number => this.#recorded('aana.webhook.attempt.duration');
 
   /** Returns how many requests this host has answered; 0 without metrics. */
-  readonly requests = (): number => this.#recorded('http.server.request.duration');
+  readonly answeredRequests = (): number => this.#recorded('http.server.request.duration');
 
   /** Measures the state of deployments from now on. */
   observe(deployments: DeploymentManager): void {

@@ -72,7 +72,7 @@ function deliveriesText(deliveries: readonly ListedDelivery[]): string {
   return columnsText([
     ['DELIVERY', 'STATUS', 'EVENT', 'TASK', 'ATTEMPTS', 'NEXT', 'LAST ERROR'],
     ...deliveries.map(({ id, status, event, task_id: task, attempts, next_attempt_at: next }) => {
-      return [id, status, event, task, String(attempts.length), next ?? '-', attempts.at(-1)?.error ?? ''];
+      return [id, status, event, task ?? '-', String(attempts.length), next ?? '-', attempts.at(-1)?.error ?? ''];
     }),
   ]);
 }

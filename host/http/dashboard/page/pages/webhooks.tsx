@@ -121,11 +121,12 @@ function Deliveries({ id }: { readonly id: string }): JSX.Element {
               { head: 'Event', cell: ({ event }) => event },
               {
                 head: 'Task',
-                cell: ({ task_id: task }) => (
-                  <a class="id" href={linkTo('tasks', { task })}>
-                    {task}
-                  </a>
-                ),
+                cell: ({ task_id: task }) =>
+                  task !== null && (
+                    <a class="id" href={linkTo('tasks', { task })}>
+                      {task}
+                    </a>
+                  ),
               },
               { head: 'Status', cell: (delivery) => <StateBadge state={delivery.status} /> },
               { head: 'Attempts', isNumber: true, cell: ({ attempts }) => attempts.length },
