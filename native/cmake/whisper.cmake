@@ -70,6 +70,10 @@ struct EncodedAudio {
 EncodedAudio * NewEncodedAudio(whisper_context * ctx, whisper_state * state) {
     const auto & hparams = ctx->model.hparams;
     auto * audio = new EncodedAudio;
+    if (state->kv_cross.buffer) {
+        std::swap(audio->cache, state->kv_cross);
+        return audio;
+    }
     if (!whisper_kv_cache_init(audio->cache, state->backends[0], ctx->itype, hparams.n_text_state, hparams.n_text_layer, GGML_PAD(hparams.n_audio_ctx, 256))) {
         delete audio;
         return nullptr;

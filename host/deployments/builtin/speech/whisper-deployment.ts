@@ -113,7 +113,7 @@ const schema = z.strictObject({
     .max(64)
     .default(8)
     .describe(
-      'Windows of speech that one computation decodes together. More of them take less time for each, and more memory: 19 MB for each window with `base`, 250 MB with `large-v3`.',
+      'Most windows of speech that one computation decodes together. On a processor, their `beam_size` hypotheses are at most 20 together. More windows take less time for each, and more memory: 19 MB for each with `base`, 250 MB with `large-v3`.',
     ),
 });
 /** Configuration of a Whisper deployment. */

@@ -24,6 +24,19 @@ constexpr double kPartSeconds = static_cast<double>(kWindow) / kSampleRate;
 // A rest of a window that is shorter is not decoded.
 constexpr double kLeastPart = 0.1;
 
+// Lends the state the memory into which it encodes.
+class LentAudio {
+ public:
+  LentAudio(whisper_state* state, EncodedAudio* audio) : state_(state), audio_(audio) { SwapEncodedAudio(state_, audio_); }
+  ~LentAudio() { SwapEncodedAudio(state_, audio_); }
+  LentAudio(const LentAudio&) = delete;
+  LentAudio& operator=(const LentAudio&) = delete;
+
+ private:
+  whisper_state* state_;
+  EncodedAudio* audio_;
+};
+
 std::vector<int32_t> TextTokens(const std::vector<TokenSegment>& segments) {
   std::vector<int32_t> tokens;
   for (const auto& segment : segments) {
@@ -45,6 +58,8 @@ bool KnownLanguage(const WhisperModel& model, const std::string& asked, Language
   language = {whisper_lang_str(id), 1};
   return true;
 }
+
+size_t RowsOf(const WhisperParams& params) { return static_cast<size_t>(std::max({1, params.beam_size, params.temperatures.size() > 1 ? params.best_of : 1})); }
 
 // A window that is being transcribed, part by part: a part is what the text of one decoding covers.
 struct Transcriber::Running {
@@ -126,10 +141,10 @@ void Transcriber::BeginPart(Running& running) {
       return running.job.cancelled->load(std::memory_order_relaxed);
     });
     const int offset = static_cast<int>(std::lround(running.begin * kFramesPerSecond));
+    const LentAudio lent(state_.get(), running.audio.get());
     const bool is_encoded = whisper_encode_with_state(model_.context(), state_.get(), offset, threads_) == 0;
     if (*running.job.cancelled) return;
     if (!is_encoded) throw WhisperError("whisper.cpp could not encode the audio");
-    SwapEncodedAudio(state_.get(), running.audio.get());
   }
   if (running.job.language.code.empty()) {
     const auto languages = DetectLanguages(running);
@@ -193,6 +208,12 @@ DecodingTask Transcriber::TaskFor(const Running& running) const {
   task.no_speech_threshold = static_cast<double>(params.no_speech_threshold);
   task.compression_ratio_threshold = static_cast<double>(params.compression_ratio_threshold);
   return task;
+}
+
+size_t Transcriber::rows() const {
+  size_t rows = 0;
+  for (const auto& running : running_) rows += RowsOf(*running->job.params);
+  return rows;
 }
 
 void Transcriber::Step() {
@@ -307,6 +328,8 @@ Transcriber::Place Transcriber::End(Place place, std::exception_ptr failure) {
   const auto next = running_.erase(place);
   if (running->audio) free_audio_.push_back(std::move(running->audio));
   running->decoder.reset();
+  // The next window begins at once with the memory of this one. Without further windows, that of the others is given back.
+  if (running_.empty() && free_audio_.size() > 1) free_audio_.resize(1);
   running->job.on_end(failure, std::move(running->job.previous));
   return next;
 }

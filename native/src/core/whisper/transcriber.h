@@ -26,6 +26,9 @@ namespace aana {
 // one. Throws WhisperError for a name that whisper.cpp does not know.
 bool KnownLanguage(const WhisperModel& model, const std::string& asked, Language& language);
 
+// The most hypotheses of a window that are decoded at the same time.
+size_t RowsOf(const WhisperParams& params);
+
 // A window to transcribe. What it points to must live until `on_end` was called.
 struct TranscriptionJob {
   const SpeechWindow* window;
@@ -59,6 +62,8 @@ class Transcriber {
   void Step();
   // The number of windows that are being decoded.
   size_t size() const { return running_.size(); }
+  // The most rows of a step.
+  size_t rows() const;
 
  private:
   struct Running;

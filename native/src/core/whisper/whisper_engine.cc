@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "core/thread_name.h"
@@ -18,6 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 // The part of an audio after which an analysis without windows ends, so that other requests get their turn.
 constexpr int64_t kTurnSamples = 120 * kSampleRate;
+// The most rows of a step of the decoder on a processor, if several windows share it. The kernels read each weight once for 16 rows, so more rows take memory
+// and save no time.
+constexpr size_t kMostRows = 20;
 // Progress is reported after each percent.
 constexpr double kProgressStep = 0.01;
 
@@ -116,13 +120,13 @@ void WhisperEngine::RunThread() {
   Transcriber transcriber(*model_, options_.threads, pulse_, [this] { EndOverdueIfDue(); });
   std::unique_lock lock(mutex_);
   while (true) {
-    auto work = TakeWork(transcriber.size());
+    auto work = TakeWork(transcriber);
     while (!work && transcriber.size() == 0) {
       if (stopping_) return;
       const auto deadline = next_deadline_.load();
       if (deadline == Clock::time_point::max()) wake_.wait(lock);
       else wake_.wait_until(lock, deadline);
-      work = TakeWork(0);
+      work = TakeWork(transcriber);
     }
     lock.unlock();
     if (!work) {
@@ -151,13 +155,13 @@ void WhisperEngine::RunAnalysis(Request& request, std::unique_ptr<VoiceDetector>
   wake_.notify_all();  // work that waited for this can continue
 }
 
-std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(size_t n_running) {
+std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(const Transcriber& transcriber) {
   EndOverdue();
-  if (stopping_ || n_running >= static_cast<size_t>(std::max(1, options_.batch_size))) return std::nullopt;
+  if (stopping_ || transcriber.size() >= static_cast<size_t>(std::max(1, options_.batch_size))) return std::nullopt;
   const auto rank = [&](const RequestPtr& request) { return std::pair(turns_.Rank(request->terms.tenant), -static_cast<int64_t>(request->terms.priority)); };
   auto chosen = turn_.end();
   for (auto it = turn_.begin(); it != turn_.end(); ++it) {
-    if (HasWork(**it, n_running) && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
+    if (HasWork(**it, transcriber) && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
   }
   if (chosen == turn_.end()) return std::nullopt;
   auto request = *chosen;
@@ -177,11 +181,15 @@ std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(size_t n_running) {
   return Work{std::move(request), nullptr};
 }
 
-bool WhisperEngine::HasWork(const Request& request, size_t n_running) const {
-  if (n_running > 0) {
+bool WhisperEngine::HasWork(const Request& request, const Transcriber& transcriber) const {
+  if (transcriber.size() > 0) {
+    const auto rows = RowsOf(request.params);
+    const auto most_rows = options_.use_gpu ? std::numeric_limits<size_t>::max() : kMostRows;
+    if (transcriber.rows() + rows > most_rows) return false;
     // The first text of a request does not wait until further windows of the request were encoded. One place stays free for another request.
     if (request.n_running > 0 && !request.has_text) return false;
-    if (request.n_running > 0 && n_running + 1 >= static_cast<size_t>(options_.batch_size)) return false;
+    const bool is_last_place = transcriber.size() + 1 >= static_cast<size_t>(options_.batch_size) || transcriber.rows() + 2 * rows > most_rows;
+    if (request.n_running > 0 && is_last_place) return false;
   }
   if (request.CanTranscribe()) return true;
   // No thread has to wait for a window, but a request that is cancelled early was not analysed to its end.

@@ -93,15 +93,15 @@ class WhisperEngine {
 
   void Submit(RequestPtr request);
   void RunThread();
-  // Takes work for a thread that decodes `n_running` windows. With the lock held.
-  std::optional<Work> TakeWork(size_t n_running);
+  // Takes work for a thread with these windows. With the lock held.
+  std::optional<Work> TakeWork(const Transcriber& transcriber);
   void EndOverdue();               // with the lock held
   void EndOverdueIfDue();
   // Analyses the audio until a window is known, but not for long.
   void Analyse(Request& request, VoiceDetector& detector);
   void RunAnalysis(Request& request, std::unique_ptr<VoiceDetector>& detector);
   TranscriptionJob JobFor(const RequestPtr& request, const WindowPtr& window);
-  bool HasWork(const Request& request, size_t n_running) const;  // with the lock held
+  bool HasWork(const Request& request, const Transcriber& transcriber) const;  // with the lock held
   void Flush(Request& request);                              // with the lock held
   void End(Request& request, TranscriptionOutcome outcome);  // with the lock held
 

@@ -88,7 +88,7 @@ int Decoder::max_nodes() const { return 256 + 256 * static_cast<int>(weights_.la
 
 void Decoder::Reserve(size_t n_cells) {
   if (n_cells <= capacity_) return;
-  const size_t capacity = RoundUp(std::max(n_cells, capacity_ * 3 / 2), kCellBlock);
+  const size_t capacity = RoundUp(std::max(n_cells, capacity_ * 5 / 4), kCellBlock);
   const auto n_layers = weights_.layers.size();
   std::unique_ptr<ggml_context, Deleter<ggml_free>> context(ggml_init({ggml_tensor_overhead() * 2 * n_layers, nullptr, true}));
   std::vector<ggml_tensor*> keys, values;

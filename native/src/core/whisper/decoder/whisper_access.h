@@ -55,10 +55,10 @@ std::vector<ggml_backend_t> NewBackends(whisper_context* context);
 // The keys and values of one window of audio for all layers of the decoder: [values, positions * layers] of halves, one layer after another, where
 // positions are padded to a multiple of 256.
 struct EncodedAudio;
-// Returns null without memory.
+// Returns what the state was made with, once, because no state keeps encoded audio; then new memory. Returns null without memory.
 EncodedAudio* NewEncodedAudio(whisper_context* context, whisper_state* state);
 void FreeEncodedAudio(EncodedAudio* audio);
-// Exchanges what `state` encoded last with `audio`.
+// Exchanges the memory into which `state` encodes with `audio`.
 void SwapEncodedAudio(whisper_state* state, EncodedAudio* audio);
 // Makes `state` encode so many positions of 20 ms from now on.
 void SetAudioPositions(whisper_state* state, int n_positions);
