@@ -5,7 +5,7 @@ import type { LiveResult } from '../../schemas/index.ts';
 import type { Clip } from '../asr/clips.ts';
 
 /** Audio of one message, in seconds. */
-const MESSAGE_S = 0.1;
+export const MESSAGE_S = 0.1;
 
 type LiveMessage = LiveResult | { readonly type: 'end' } | { readonly type: 'error'; readonly message: string };
 

@@ -25,14 +25,19 @@ export interface LiveEngine {
 const RATE = 16_000;
 /** New audio that a pass waits for. */
 const STEP_S = 0.5;
-const STEP = STEP_S * RATE;
-/** Most new audio of one pass. */
+/** Pauses are looked for after each part of this length. */
+const PART = 0.1 * RATE;
+/** Most audio that is taken at once. */
 const LONGEST_STEP_S = 5;
 /** Audio that may wait for the engine before the sender is slowed down. */
 const WAITING_S = 10;
 /** Silence that confirms the words before it. */
-const PAUSE_S = 0.8;
+const PAUSE_S = 0.5;
+/** Silence after which a pass hears the words before it, which are probably complete. */
+const QUIET_S = 0.3;
 const LONG_PAUSE_S = 2;
+/** Speech after a likely word that makes a second pass over the word unnecessary. */
+const SETTLED_S = 1;
 /** Audio that is heard before and after speech, because its edges are found late. */
 const MARGIN_S = 0.4;
 /** A pass over less audio hears nothing. */
@@ -41,6 +46,12 @@ const SHORTEST_PASS_S = 0.3;
 const FRAMES_AFTER = 256;
 const FRAMES_PER_SECOND = 50;
 const MOST_FRAMES = 1500;
+/**
+ * Most tokens of a pass, so that one that repeats itself ends soon. Nobody speaks English that fast. Other languages have
+ * more tokens for a word.
+ */
+const LEAST_TOKENS = 16;
+const TOKENS_PER_SECOND = { en: 10, other: 25 } as const;
 
 /** Parameters of a stream. `known` is the language if it needs no detection. */
 type StreamParams<Params> = Params & { readonly known: string | undefined };
@@ -56,11 +67,7 @@ export async function* transcribeLive(
   signal: AbortSignal,
 ): AsyncGenerator<LiveResult, void, undefined> {
   const stream = new LiveStream(params, engine, { pauseS: PAUSE_S, dropS: LONG_PAUSE_S, prefixS: MARGIN_S });
-  for await (const samples of arriving(audio, signal)) {
-    yield* withoutTurns(stream.add(samples));
-    signal.throwIfAborted();
-  }
-  yield* withoutTurns(stream.end());
+  yield* withoutTurns(heard(stream, audio, signal));
 }
 
 /**
@@ -74,10 +81,18 @@ export async function* transcribeTurns(
   signal: AbortSignal,
 ): AsyncGenerator<LiveTurnResult, void, undefined> {
   const stream = new LiveStream(params, engine, { pauseS: silenceS, dropS: silenceS, prefixS, threshold });
+  yield* heard(stream, audio, signal);
+}
+
+async function* heard(
+  stream: LiveStream,
+  audio: AsyncIterable<unknown>,
+  signal: AbortSignal,
+): AsyncGenerator<LiveTurnResult> {
   for await (const samples of arriving(audio, signal))
-    for (let at = 0; at < samples.length; at += STEP) {
-      // A pause ends a turn even if the audio after it has arrived already.
-      yield* stream.add(samples.subarray(at, at + STEP), { isNewest: at + STEP >= samples.length });
+    for (let at = 0; at < samples.length; at += PART) {
+      // A pause is found even if the audio after it has arrived already.
+      yield* stream.add(samples.subarray(at, at + PART), { isNewest: at + PART >= samples.length });
       signal.throwIfAborted();
     }
   yield* stream.end();
@@ -87,13 +102,13 @@ async function* withoutTurns(results: AsyncIterable<LiveTurnResult>): AsyncGener
   for await (const result of results) if ('text' in result) yield result;
 }
 
-/** Yields the audio in pieces that are worth a pass. */
+/** Yields the audio that has arrived. */
 async function* arriving(audio: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<Float32Array> {
   const intake = new AudioIntake(WAITING_S * RATE);
   void intake.follow(decoded(audio)); // `read` throws what it meets
   try {
     for (;;) {
-      const samples = await intake.read(STEP, LONGEST_STEP_S * RATE, signal);
+      const samples = await intake.read(PART, LONGEST_STEP_S * RATE, signal);
       if (!samples) return;
       yield samples;
     }
@@ -151,7 +166,8 @@ class LiveStream {
     const isPause = pauseS >= leastS;
     if (speech) {
       yield* this.#begin(speech.start);
-      if (isPause || isNewest) yield* this.#hear(speech, isPause);
+      const isQuiet = isPause || (isNewest && pauseS >= QUIET_S);
+      if (isQuiet || (isNewest && this.#window.end - this.#heardUntil >= STEP_S)) yield* this.#hear(speech, isQuiet);
     }
     if (isPause) {
       yield* this.#final(this.#agreement.confirm());
@@ -202,7 +218,7 @@ class LiveStream {
     if (samples.length < SHORTEST_PASS_S * RATE) return;
     const result = await this.#engine.transcribe(samples, this.#nativeParams(samples.length / RATE));
     if (!this.#isLanguageKnown && result.language !== '') this.#info = infoOf(result);
-    yield* this.#final(this.#agreement.hear(withoutLoops(wordsOf(result, from))));
+    yield* this.#final(this.#agreement.hear(withoutLoops(wordsOf(result, from)), to - SETTLED_S));
   }
 
   *#trim(): Generator<LiveResult> {
@@ -255,12 +271,15 @@ class LiveStream {
   #nativeParams(seconds: number): WhisperNativeParams {
     const { task, beam_size: beamSize, initial_prompt: initialPrompt } = this.#params;
     const frames = Math.ceil(Math.min(seconds, WINDOW_LENGTHS.longestS + LONGEST_STEP_S) * FRAMES_PER_SECOND);
+    const language = this.#info.language !== '' && this.#isLanguageKnown ? this.#info.language : 'auto';
+    const tokensPerSecond = TOKENS_PER_SECOND[language === 'en' ? 'en' : 'other'];
     return {
-      language: this.#info.language !== '' && this.#isLanguageKnown ? this.#info.language : 'auto',
+      language,
       translate: task === 'translate',
       beamSize,
       bestOf: 1,
       temperatures: [0],
+      maxNewTokens: LEAST_TOKENS + Math.ceil(seconds * tokensPerSecond),
       ...(initialPrompt != null && { initialPrompt }),
       audioContext: Math.min(MOST_FRAMES, frames + FRAMES_AFTER),
       withoutTimestamps: false,

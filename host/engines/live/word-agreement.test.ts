@@ -23,6 +23,16 @@ Agreement('confirms the words on which two passes in a row agree, and none after
   assert.is(textOf(agreement.pending), 'Americans');
 });
 
+Agreement('confirms likely words that were heard with enough speech after them, up to the first other word', () => {
+  const agreement = new WordAgreement();
+  assert.is(textOf(agreement.hear(heard('And so my fellow'), 1.4)), 'And so my');
+  const [unsure, next] = heard('country can', 2);
+  assert.ok(unsure && next);
+  const words = [...heard('And so my fellow'), { ...unsure, probability: 0.5 }, next];
+  assert.is(textOf(agreement.hear(words, 10)), 'fellow');
+  assert.is(textOf(agreement.hear(words, 10)), 'country can');
+});
+
 Agreement('takes the spelling of the later pass, and compares without case and punctuation', () => {
   const agreement = new WordAgreement();
   agreement.hear(heard('ask not'));

@@ -34,11 +34,14 @@ export class WordAgreement {
     return this.#confirmed;
   }
 
-  /** Takes the words of a pass over the whole window. Returns the words that are confirmed by it. */
-  hear(words: readonly HeardWord[]): HeardWord[] {
+  /**
+   * Takes the words of a pass over the whole window. Returns the words that are confirmed by it. Likely words that end
+   * before `settledUntil` need no second pass, because they were heard with enough speech after them.
+   */
+  hear(words: readonly HeardWord[], settledUntil = -Infinity): HeardWord[] {
     const heard = words.slice(this.#begin(words));
     let agreed = 0;
-    while (agreed < heard.length && isSame(heard[agreed], this.#pending[agreed])) agreed += 1;
+    while (isSame(heard[agreed], this.#pending[agreed]) || isSettled(heard[agreed], settledUntil)) agreed += 1;
     this.#pending = heard;
     return this.confirm(agreed);
   }
@@ -84,6 +87,12 @@ export class WordAgreement {
 
 /** Weight of times beside differing words, per second. */
 const SECONDS_PER_EDIT = 2;
+
+/** Probability of a word that needs no second pass. */
+const SETTLED_PROBABILITY = 0.8;
+
+const isSettled = (word: HeardWord | undefined, until: number): boolean =>
+  word !== undefined && word.end <= until && word.probability >= SETTLED_PROBABILITY;
 
 const middle = ({ start, end }: HeardWord): number => (start + end) / 2;
 const middleOr = (word: HeardWord | undefined, otherwise: number): number => (word ? middle(word) : otherwise);
