@@ -76,6 +76,10 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   };
   /** Jinja template that replaces the model's own. */
   readonly chatTemplate?: string;
+  /**
+   * GGUF file of the encoder of images that the model was trained with. Default: messages have no images.
+   */
+  readonly projectorPath?: string;
   /** Files of LoRA adapters. Requests name them by their place in this list. */
   readonly adapters?: readonly string[];
 }
@@ -91,4 +95,6 @@ export interface LlamaModelInfo {
   readonly hasChatTemplate: boolean;
   /** Whether requests can have the `overflow` `shift`. */
   readonly canShift: boolean;
+  /** Whether messages can have images. */
+  readonly readsImages: boolean;
 }

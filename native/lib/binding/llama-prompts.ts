@@ -1,6 +1,19 @@
+/** The pixels of an image. */
+export interface LlamaImage {
+  /** At most 32 768 pixels, like the height. */
+  readonly width: number;
+  readonly height: number;
+  /** RGB, row by row, without padding: three times `width` times `height` bytes. Copied. */
+  readonly pixels: Uint8Array;
+  /** The SHA-256 of the pixels. Images with the same digest and size are taken for the same image. */
+  readonly digest: Uint8Array;
+}
+
 export interface LlamaMessage {
   readonly role: string;
   readonly content: string;
+  /** The content as texts and images, in the place of `content`, which is then empty. Only of the user's messages. */
+  readonly parts?: readonly (string | LlamaImage)[];
   /** Reasoning of the assistant. */
   readonly reasoning?: string;
   readonly name?: string;

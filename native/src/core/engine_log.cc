@@ -2,6 +2,7 @@
 
 #include <ggml.h>
 #include <llama.h>
+#include <mtmd.h>
 #include <whisper.h>
 
 #include <memory>
@@ -89,6 +90,7 @@ void InitEngines() {
   std::call_once(once, [] {
     ggml_log_set(OnLibraryLog, nullptr);
     llama_log_set(OnLibraryLog, nullptr);
+    mtmd_log_set(OnLibraryLog, nullptr);
     whisper_log_set(OnLibraryLog, nullptr);
     llama_backend_init();
   });

@@ -249,6 +249,7 @@ int32_t llama_decode(llama_context* context, llama_batch batch) {
   return n_done == n ? 0 : 2;
 }
 void llama_synchronize(llama_context*) {}
+void llama_set_causal_attn(llama_context*, bool) {}
 float* llama_get_logits_ith(llama_context* context, int32_t index) {
   const auto found = context->logits.find(index);
   return found == context->logits.end() ? nullptr : found->second.data();

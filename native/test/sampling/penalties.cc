@@ -43,6 +43,17 @@ void TestPenalties() {
     const std::vector<float> expected = {0, 0, 0, 0, -2.0F, -0.5F};
     Expect(logits == expected, "logits");
   });
+  Test("the tokens of images are neither penalised nor continued", [] {
+    TokenCounts counts;
+    counts.AddPrompt(std::vector<TokenId>{-7, 1, -2'147'483'647});
+    std::vector<float> logits = {4, 4};
+    Penalize(logits, counts, {.repetition = 2.0F});
+    Expect(logits == std::vector<float>{4, 2}, "logits after a penalty");
+    std::vector<size_t> lengths;
+    const std::vector<TokenId> history = {1, 0, -5, -6, 1, 0};
+    PenalizeRepeats(logits, history, {.multiplier = 0.5F, .base = 2.0F, .allowed_length = 1}, {}, lengths);
+    Expect(logits == std::vector<float>{4, 2}, "logits after DRY");
+  });
   Test("DRY counts no repetition over a breaker, and lowers no breaker", [] {
     std::vector<size_t> lengths;
     const std::vector<TokenId> history = {1, 2, 3, 4, 0, 1, 2, 3};

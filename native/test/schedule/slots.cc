@@ -166,6 +166,32 @@ double MeanPasses(size_t n_slots, size_t n_running) {
   return n_passes / static_cast<double>(n_steps);
 }
 
+// Ten tokens, an image of 20 tokens whose numbers begin at `number`, and ten tokens. The last `n_other` of the image have other numbers.
+std::unique_ptr<Sequence> PromptWithImage(int64_t id, llama_token number, size_t n_other = 0) {
+  llama::PromptImage image;
+  image.first = 10;
+  image.n_cells = 20;
+  image.n_positions = 5;
+  auto tokens = Joined(Joined(Numbers(0, 10), Numbers(number, 20)), Numbers(50, 10));
+  for (size_t i = 0; i < n_other; i++) tokens[29 - i] -= 1000;
+  return std::make_unique<Sequence>(llama::ReadRequest{.id = id,
+                                                       .tokens = std::move(tokens),
+                                                       .sampling = {},
+                                                       .rules = {},
+                                                       .shown_tokens = {},
+                                                       .terms = {},
+                                                       .adapter = {},
+                                                       .arrived_at = {},
+                                                       .images = {image}});
+}
+
+// Decodes `n` tokens of the image that comes next. The memory counts positions.
+void DecodeImage(Fixture& of, Slot& slot, size_t n) {
+  Expect(slot.next_image() != nullptr, "the next token is no image");
+  of.slots.Append(slot, slot.sequence->history().data() + slot.decoded.size(), n);
+  of.memory.held[slot.sequence_id] += 5;
+}
+
 }  // namespace
 
 void TestSlots() {
@@ -429,6 +455,42 @@ void TestSlots() {
     of.slots.EndWaits();
     Expect(!second.awaits, "it still waits");
     ExpectReused(second, 20);
+  });
+  Test("of an image the slots share all tokens or none", [] {
+    // Tokens 10 to 29 are an image that takes 5 positions.
+    Fixture of;
+    auto& first = of.Admit(PromptWithImage(1, -100));
+    Decode(of.slots, of.memory, first, 10);
+    DecodeImage(of, first, 20);
+    Decode(of.slots, of.memory, first, 10);
+    Expect(first.next_position() == 25, "the image has other positions");
+    auto& same = of.Admit(PromptWithImage(2, -100));
+    ExpectReused(same, 39);
+    Expect(of.memory.held[same.sequence_id] == 24 && same.images.size() == 1, "the positions are not those of the first");
+    // Another image whose first tokens have the same numbers.
+    auto other = PromptWithImage(3, -100, 7);
+    ExpectReused(of.Admit(std::move(other)), 10);
+    of.slots.Truncate(same, 35);
+    Expect(same.decoded.size() == 35 && of.memory.held[same.sequence_id] == 20, "it was cut at another place");
+    of.slots.Truncate(same, 20);
+    Expect(same.decoded.size() == 10 && same.images.empty() && of.memory.held[same.sequence_id] == 10, "a part of the image is left");
+  });
+  Test("a part of an image is computed again when its sequence goes, or its decode fails", [] {
+    Fixture of;
+    auto& slot = of.Admit(PromptWithImage(1, -100));
+    Decode(of.slots, of.memory, slot, 10);
+    DecodeImage(of, slot, 8);
+    Expect(slot.next_image() && slot.images.size() == 1, "the image is not the next");
+    of.slots.RollBack(slot);
+    Expect(slot.decoded.size() == 10 && slot.images.empty(), "a part is left after a failed decode");
+    DecodeImage(of, slot, 8);
+    of.slots.Release(slot);
+    Expect(slot.decoded.size() == 10 && of.memory.held[slot.sequence_id] == 10, "a part is left in a free slot");
+  });
+  Test("a prompt on disk gives what comes before the first image", [] {
+    Fixture of;
+    const auto sequence = PromptWithImage(1, -100);
+    Expect(Slots::Takable(*sequence).size() == 10, "tokens of the image");
   });
   Test("a slot whose decode cannot be taken back is forgotten", [] {
     Fixture of(SequenceMemory::Sharing::kWhole);

@@ -1,6 +1,8 @@
 #include "binding/llama/dialog_values.h"
 
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,6 +26,37 @@ llama::ToolCall ToCall(Napi::Env env, Napi::Value value) {
   return {OptionalString(call, "id"), String(call, "name"), String(call, "arguments")};
 }
 
+// The most pixels of a side, of which the product fits into 32 bits.
+constexpr int32_t kMostPixels = 32768;
+
+llama::Image ToImage(Napi::Env env, Napi::Value value) {
+  const auto object = ToObject(env, value, "an image");
+  const auto bytes = [&](const char* key, size_t n_bytes) {
+    const auto given = object.Get(key);
+    if (!given.IsTypedArray() || given.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
+      throw Napi::TypeError::New(env, std::string(key) + " of an image is not a Uint8Array");
+    }
+    const auto array = given.As<Napi::Uint8Array>();
+    if (array.ElementLength() != n_bytes) {
+      throw Napi::RangeError::New(env, std::string(key) + " of an image has " + std::to_string(array.ElementLength()) + " bytes, not " + std::to_string(n_bytes));
+    }
+    return array;
+  };
+  llama::Image image;
+  image.width = static_cast<uint32_t>(Int(object, "width", 1, kMostPixels));
+  image.height = static_cast<uint32_t>(Int(object, "height", 1, kMostPixels));
+  const auto pixels = bytes("pixels", size_t{3} * image.width * image.height);
+  image.pixels = std::make_shared<const std::vector<uint8_t>>(pixels.Data(), pixels.Data() + pixels.ElementLength());
+  const auto digest = bytes("digest", sizeof(image.digest));
+  std::memcpy(image.digest.data(), digest.Data(), sizeof(image.digest));
+  return image;
+}
+
+llama::ContentPart ToPart(Napi::Env env, Napi::Value value) {
+  if (value.IsString()) return {value.As<Napi::String>().Utf8Value()};
+  return {{}, ToImage(env, value)};
+}
+
 llama::ChatMessage ToMessage(Napi::Env env, Napi::Value value) {
   const auto message = ToObject(env, value, "a message");
   return {
@@ -33,6 +66,7 @@ llama::ChatMessage ToMessage(Napi::Env env, Napi::Value value) {
       .name = OptionalString(message, "name"),
       .tool_call_id = OptionalString(message, "toolCallId"),
       .tool_calls = OptionalList<llama::ToolCall>(message, "toolCalls", [&](const Napi::Value& item) { return ToCall(env, item); }),
+      .parts = OptionalList<llama::ContentPart>(message, "parts", [&](const Napi::Value& item) { return ToPart(env, item); }),
   };
 }
 

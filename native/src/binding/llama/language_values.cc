@@ -163,6 +163,7 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   }
   if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
   options.adapters = OptionalList<std::string>(object, "adapters", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
+  if (!object.Get("projectorPath").IsUndefined()) options.projector_path = String(object, "projectorPath");
   if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");
   return options;
 }
@@ -199,6 +200,7 @@ Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat
   object.Set("vocabularySize", model.n_vocab);
   object.Set("hasChatTemplate", has_chat_template);
   object.Set("canShift", model.can_shift);
+  object.Set("readsImages", model.reads_images);
   return object;
 }
 

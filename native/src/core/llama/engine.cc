@@ -14,6 +14,9 @@ namespace {
 // Of the time of a load with a draft model, which is much smaller.
 constexpr float kModelPart = 0.9F;
 
+// Tokens of a pass over the weights, where the model reads an image in one pass.
+constexpr int32_t kImageUbatchTokens = 2048;
+
 }  // namespace
 
 Engine::Engine(LoadOptions options, std::function<void()> wake)
@@ -38,16 +41,20 @@ void Engine::Run() {
   NameThread("aana-llama");
   const auto work = [this] {
     if (!Load()) return;
-    prompts_.Start(*tokenizer_, *rule_finder_, context_->n_context());
+    if (projector_) images_.Start(*projector_);
+    prompts_.Start(*tokenizer_, *rule_finder_, {context_->n_context(), context_->n_ubatch()});
     outbox_.PostPhase(Phase::kReady);
     DecodeLoop loop(*model_, *context_, *adapters_, draft_model_.get(), prompt_store_.get(), options_, inbox_, outbox_, counters_);
     loop.Run();
     prompts_.Join();
+    images_.Join();
     loop.EndAll();
   };
   RunEngine(outbox_, work, [this] {
     prompts_.Abandon();
     prompts_.Join();
+    images_.Abandon();
+    images_.Join();
     prompt_store_.reset();
     // These point into the model.
     rule_finder_.reset();
@@ -55,6 +62,7 @@ void Engine::Run() {
     draft_model_.reset();
     context_.reset();
     adapters_.reset();
+    projector_.reset();
     model_.reset();
   });
 }
@@ -71,14 +79,21 @@ bool Engine::Load() {
     if (inbox_.IsStopping()) return;
     RequireTextModel(*model_, options_.model_path);
     adapters_ = std::make_unique<Adapters>(*model_, options_.adapters);
-    context_ = std::make_unique<Context>(*model_, options_, IsAbandoned, this);
+    auto options = options_;
+    if (!options.projector_path.empty()) {
+      projector_ = std::make_unique<Projector>(options, *model_, [this](float) { return !inbox_.IsStopping(); });
+      if (projector_->NeedsWholeImages()) options.n_ubatch = kImageUbatchTokens;
+    }
+    if (inbox_.IsStopping()) return;
+    context_ = std::make_unique<Context>(*model_, options, IsAbandoned, this);
     if (has_draft_model) draft_model_ = std::make_unique<DraftModel>(options_, *model_, PartOf(progress, part, 1.0F), IsAbandoned, this);
     if (inbox_.IsStopping()) return;
     if (!options_.prompt_cache.folder.empty()) prompt_store_ = std::make_unique<PromptStore>(*model_, *context_, options_);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
-    tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_);
+    tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_, projector_.get());
     rule_finder_ = std::make_unique<RuleFinder>(*model_);
     info_ = Describe(*model_, *context_);
+    info_.reads_images = projector_ != nullptr;
   };
   return LoadReporting(outbox_, options_.model_path, [this] { return inbox_.IsStopping(); }, load);
 }

@@ -18,12 +18,14 @@
 #include "core/llama/prompt_cache/prompt_store.h"
 #include "core/llama/prompt/prompt_reader.h"
 #include "core/llama/prompt/prompt_tokenizer.h"
+#include "core/llama/vision/image_encoder.h"
+#include "core/llama/vision/projector.h"
 #include "core/pulse.h"
 
 namespace aana::llama {
 
-// One model, the thread that decodes with it for many requests at the same time, and the thread that reads their prompts. The first loads the
-// model, decodes until it is stopped and frees the model. Both tell everything through the outbox.
+// One model, the thread that decodes with it for many requests at the same time, the thread that reads their prompts, and the one that encodes their
+// images. The first loads the model, decodes until it is stopped and frees the model. All tell everything through the outbox.
 class Engine {
  public:
   using Options = LoadOptions;
@@ -46,12 +48,13 @@ class Engine {
   void Submit(Request request) { prompts_.Post(std::move(request)); }
   void Submit(CountRequest request) { prompts_.Post(std::move(request)); }
   void Cancel(RequestId id) {
-    if (!prompts_.Cancel(id)) inbox_.Post(llama::Cancel{id});
+    if (!prompts_.Cancel(id) && !images_.Cancel(id)) inbox_.Post(llama::Cancel{id});
   }
   void Acknowledge(RequestId id, int64_t n_events) { inbox_.Post(llama::Acknowledge{id, n_events}); }
   // Ends all requests, then frees the model; kClosed follows.
   void Stop() {
     prompts_.Stop();
+    images_.Stop();
     inbox_.Stop();
   }
   // Waits for the thread after Stop, kFailed or kClosed. Requests whose end was not delivered by then get none.
@@ -83,6 +86,7 @@ class Engine {
   // Written before kReady.
   ModelInfo info_;
   std::unique_ptr<Model> model_;
+  std::unique_ptr<Projector> projector_;  // null without one
   std::unique_ptr<Adapters> adapters_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<DraftModel> draft_model_;  // null without one
@@ -91,7 +95,8 @@ class Engine {
   std::unique_ptr<PromptTokenizer> tokenizer_;
   std::unique_ptr<RuleFinder> rule_finder_;
   ChatAnswers answers_;
-  PromptReader prompts_{inbox_, outbox_, answers_};
+  ImageEncoder images_{inbox_, outbox_};
+  PromptReader prompts_{inbox_, outbox_, answers_, images_};
   std::thread thread_;  // last: it uses all the others
 };
 

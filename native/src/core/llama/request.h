@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/llama/prompt/prompt.h"
 #include "core/llama/sampling/params.h"
 #include "core/llama/sampling/token_rules.h"
+#include "core/llama/vision/prompt_image.h"
 #include "core/request_terms.h"
 
 namespace aana::llama {
@@ -67,6 +69,8 @@ struct ReadRequest {
   RequestTerms terms;
   AdapterUse adapter;
   std::chrono::steady_clock::time_point arrived_at;
+  std::vector<PromptImage> images = {};  // in the order of their places
+  std::shared_ptr<const ImagePrompt> image_prompt = {};  // until the images are encoded
 };
 
 }  // namespace aana::llama

@@ -26,6 +26,22 @@ constexpr auto kFetchTimeout = std::chrono::seconds(10);
 
 using Clock = std::chrono::steady_clock;
 
+// Lets the cells of an image attend to each other where the model wants it, while an object of this class lives.
+class WholeImage {
+ public:
+  WholeImage(llama_context* context, const PromptImage* image) : context_(image && !image->is_causal ? context : nullptr) {
+    if (context_) llama_set_causal_attn(context_, false);
+  }
+  ~WholeImage() {
+    if (context_) llama_set_causal_attn(context_, true);
+  }
+  WholeImage(const WholeImage&) = delete;
+  WholeImage& operator=(const WholeImage&) = delete;
+
+ private:
+  llama_context* const context_;
+};
+
 // Null when none has this id.
 std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& parked, RequestId id) {
   const auto found = std::ranges::find_if(parked, [&](const auto& sequence) { return sequence->id() == id; });
@@ -210,8 +226,8 @@ void DecodeLoop::EndFetches() {
 }
 
 void DecodeLoop::SavePrompt(const Slot& slot) {
-  // What saw tokens that are gone is of no use to other prompts.
-  if (!prompt_store_ || slot.n_exact < slot.decoded.size()) return;
+  // What saw tokens that are gone is of no use to other prompts, and images have no tokens by which a file could be found.
+  if (!prompt_store_ || slot.n_exact < slot.decoded.size() || !slot.images.empty()) return;
   prompt_store_->Save(slot.adapter, slot.cache_key, slot.decoded, [&](uint64_t max_bytes) { return memory_.Save(slot.sequence_id, max_bytes); });
 }
 
@@ -324,7 +340,7 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
   batch_.Clear();
   for (const auto& share : plan) {
     const auto& slot = slots_[share.slot];
-    const auto position = static_cast<llama_pos>(slot.decoded.size());
+    const auto position = slot.next_position();
     if (share.is_idle) {
       batch_.Add(kIdleToken, position, slot.sequence_id, false);
       continue;
@@ -336,10 +352,19 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
       for (const auto token : slot.draft) batch_.Add(token, ++next, slot.sequence_id, true);
       continue;
     }
+    const auto& sequence = *slot.sequence;
+    if (const auto* image = slot.next_image()) {
+      const size_t first = slot.decoded.size();
+      const bool is_sampled = share.n_tokens == n_prompt_left && !sequence.HasNextToken();
+      const auto numbers = std::span(sequence.history()).subspan(first, static_cast<size_t>(share.n_tokens));
+      const auto index = batch_.AddImage(*image, first - image->first, numbers, PositionAfter(slot.images, image->first), slot.sequence_id, is_sampled);
+      if (is_sampled) outputs.push_back({share.slot, index});
+      continue;
+    }
     for (int32_t i = 0; i < share.n_tokens; i++) {
-      const bool is_sampled = i + 1 == n_prompt_left && !slot.sequence->HasNextToken();
-      const auto at = static_cast<size_t>(position + i);
-      const int32_t index = batch_.Add(slot.sequence->history()[at], position + i, slot.sequence_id, slot.sequence->WantsLogits(at));
+      const bool is_sampled = i + 1 == n_prompt_left && !sequence.HasNextToken();
+      const auto at = slot.decoded.size() + static_cast<size_t>(i);
+      const int32_t index = batch_.Add(sequence.history()[at], position + i, slot.sequence_id, sequence.WantsLogits(at));
       if (is_sampled) outputs.push_back({share.slot, index});
     }
   }
@@ -350,6 +375,7 @@ int32_t DecodeLoop::Decode(const AdapterUse& adapter) {
   const ScopedLogDemotion demotion(inbox_.is_abandoned());
   try {
     adapters_.Apply(context_.get(), adapter);
+    const WholeImage whole_image(context_.get(), batch_.image());
     const int32_t result = llama_decode(context_.get(), batch_.get());
     llama_synchronize(context_.get());  // or a GPU would still compute when the step's time is taken
     return result;
@@ -389,7 +415,7 @@ void DecodeLoop::NoteWork(const std::vector<Share>& plan, std::chrono::duration<
 }
 
 void DecodeLoop::NoteDecoded(const StepPlan& plan) {
-  const auto* tokens = batch_.get().token;
+  const auto* tokens = batch_.tokens();
   const double overhead = planner_.Overhead(plan, batch_);
   for (const auto& share : plan.shares) {
     auto& slot = slots_[share.slot];

@@ -11,7 +11,7 @@ namespace aana::llama {
 namespace {
 
 StepKind KindOf(const Slot& slot) {
-  return {slot.sequence->adapter(), slot.sequence->is_reproducible() ? std::optional(slot.index) : std::nullopt};
+  return {slot.sequence->adapter(), slot.sequence->is_reproducible() || slot.next_image() ? std::optional(slot.index) : std::nullopt};
 }
 
 // Scores that the reader does not take would heap up.
@@ -35,6 +35,7 @@ StepPlan StepPlanner::Next() {
   if (!kind) return {};
   if (kind->alone) {
     const auto& slot = slots_[*kind->alone];
+    if (const auto* image = slot.next_image()) return {kind->adapter, {{slot.index, ImageTokens(slot, *image)}}};
     return {kind->adapter, {{slot.index, static_cast<int32_t>(slot.sequence->MostInStep(slot.decoded.size()))}}};
   }
   std::vector<Demand> demands;
@@ -44,11 +45,18 @@ StepPlan StepPlanner::Next() {
     if (IsHeldBack(*slot.sequence)) continue;
     if (slot.sequence->IsPromptScored()) scored.push_back(demands.size());
     demands.push_back({slot.index, slot.sequence->number, slot.n_prompt_left(), slot.sequence->IsPaused()});
+    demands.back().n_most = static_cast<int32_t>(std::min<size_t>(slot.sequence->TokensBeforeImage(slot.decoded.size()), INT32_MAX));
   }
   for (const auto index : scored) {
     demands[index].n_most = std::max(1, Context::kMostScored / static_cast<int32_t>(scored.size()));
   }
   return {kind->adapter, scheduler_.Plan(demands)};
+}
+
+int32_t StepPlanner::ImageTokens(const Slot& slot, const PromptImage& image) const {
+  const auto n_left = static_cast<int32_t>(image.end() - slot.decoded.size());
+  const auto is_decoding = [](const Slot& other) { return other.sequence && !other.IsWaiting() && !other.sequence->IsPaused() && other.n_prompt_left() == 0; };
+  return image.is_causal ? std::min(n_left, scheduler_.PrefillTokens(std::ranges::any_of(slots_, is_decoding))) : n_left;
 }
 
 void StepPlanner::Complete(StepPlan& plan) {
@@ -94,8 +102,8 @@ void StepPlanner::Guess(const std::vector<Share>& plan) {
   for (const auto& share : plan) {
     auto& slot = slots_[share.slot];
     slot.draft.clear();
-    // Guessed tokens would change the pass of a reproducible sequence.
-    if (slot.n_prompt_left() > 0 || slot.sequence->is_reproducible()) continue;
+    // Guessed tokens would change the pass of a reproducible sequence, and a model that guesses cannot read images.
+    if (slot.n_prompt_left() > 0 || slot.sequence->is_reproducible() || !slot.sequence->images().empty()) continue;
     demands.push_back({slot.index, slot.sequence->history(), slot.sequence->next_token(), slot.sequence->cache_key(), 0, {}});
   }
   for (auto& demand : demands) {
@@ -118,6 +126,8 @@ void StepPlanner::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan
   std::vector<Filler> fillers;
   for (const auto& slot : slots_) {
     if (takes_part[slot.index] || static_cast<int32_t>(slot.decoded.size()) >= context_.n_context()) continue;
+    // Taking back an idle token would take back the part of an image before it.
+    if (slot.sequence && slot.next_image() && slot.next_image()->first < slot.decoded.size()) continue;
     const bool is_idle = !has_prompt(slot);
     if (!is_idle || model_.CanRollBack()) fillers.push_back({slot.index, is_idle});
   }

@@ -46,6 +46,8 @@ class StepPlanner {
  private:
   // Which sequences the step computes; empty when none can go on.
   std::optional<StepKind> NextKind();
+  // How many tokens of an image the next step of its sequence computes.
+  int32_t ImageTokens(const Slot& slot, const PromptImage& image) const;
   void Speculate(std::vector<Share>& plan);
   void Guess(const std::vector<Share>& plan);
   // Sorts the plan by slot.

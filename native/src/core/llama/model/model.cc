@@ -15,8 +15,6 @@
 namespace aana::llama {
 namespace {
 
-constexpr int32_t kUbatchTokens = 512;
-
 // The state of a load. llama.cpp reports its progress for the first time when it begins to read the weights.
 struct Load {
   const LoadProgress& progress;
@@ -222,7 +220,7 @@ llama_context_params PlannedContext(const LoadOptions& options) {
   auto params = ContextParams(options, nullptr, nullptr);
   // 0 lets llama.cpp take the length that the model was trained with, for each sequence.
   params.n_ctx = options.n_context <= 0 ? 0 : static_cast<uint32_t>(std::min<int64_t>(Cells(options, options.n_context), UINT32_MAX));
-  params.n_batch = params.n_ubatch = static_cast<uint32_t>(kUbatchTokens);
+  params.n_batch = params.n_ubatch = static_cast<uint32_t>(options.n_ubatch);
   params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
   params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
   params.type_k = options.key_type;
@@ -235,7 +233,7 @@ llama_context_params PlannedContext(const LoadOptions& options) {
 Context::Context(const Model& model, const LoadOptions& options, ggml_abort_callback abort, void* abort_data)
     : n_context_(ContextTokens(model, options)),
       n_cells_(Cells(options, n_context_)),
-      n_batch_(std::max(kUbatchTokens, options.n_prefill_per_step + Outputs(options))),
+      n_batch_(std::max(options.n_ubatch, options.n_prefill_per_step + Outputs(options))),
       is_unified_(IsUnified(options)),
       has_streams_(!is_unified_ || !model.CanRollBack()) {
   if (options.flash_attention == FlashAttention::kOff && ggml_is_quantized(options.value_type)) {
@@ -244,7 +242,7 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_cells_);
   params.n_batch = static_cast<uint32_t>(n_batch_);
-  params.n_ubatch = static_cast<uint32_t>(kUbatchTokens);
+  params.n_ubatch = static_cast<uint32_t>(options.n_ubatch);
   params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
   // Without this the logits' buffer has room for a whole batch.
   params.n_outputs_max = static_cast<uint32_t>(Outputs(options));

@@ -69,6 +69,8 @@ struct LoadOptions : ModelOptions {
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
   bool shares_prefixes_among_tenants = true;
   PromptCacheOptions prompt_cache;
+  int32_t n_ubatch = 512;             // tokens of a pass over the weights at most
+  std::string projector_path;         // of the encoder of images; empty: the model reads no images
   std::vector<std::string> adapters;  // files of LoRA adapters
   std::string chat_template;          // empty: the model's own
   // Choosing the tokens of a step is divided among up to `n_threads` threads that have at least so much work each. Less is for tests.
@@ -85,6 +87,7 @@ struct ModelInfo {
   int32_t n_context = 0;  // per sequence
   int32_t n_vocab = 0;
   bool can_shift = false;
+  bool reads_images = false;
 };
 
 // Gets 0 to 1; false ends the load.

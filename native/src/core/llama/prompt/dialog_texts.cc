@@ -1,5 +1,8 @@
 #include "core/llama/prompt/dialog_texts.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "core/llama/prompt/json_strings.h"
 
 namespace aana::llama {
@@ -11,6 +14,9 @@ void ForEachText(AnyDialog& dialog, Plain plain, Json json) {
   plain(dialog.prefix);
   for (auto& message : dialog.messages) {
     for (auto* text : {&message.content, &message.reasoning, &message.name, &message.tool_call_id}) plain(*text);
+    for (auto& part : message.parts) {
+      if (!part.image) plain(part.text);
+    }
     for (auto& call : message.tool_calls) {
       plain(call.id);
       plain(call.name);
@@ -34,6 +40,11 @@ std::vector<std::string_view> TextsOf(const Dialog& dialog) {
   };
   ForEachText(dialog, add, add);
   return texts;
+}
+
+bool HasImages(const Prompt& prompt) {
+  const auto* dialog = std::get_if<Dialog>(&prompt);
+  return dialog && std::ranges::any_of(dialog->messages, [](const ChatMessage& message) { return !message.parts.empty(); });
 }
 
 Dialog WithTexts(Dialog dialog, const std::function<std::string(std::string_view)>& change) {

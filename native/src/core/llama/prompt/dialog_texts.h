@@ -15,4 +15,7 @@ std::vector<std::string_view> TextsOf(const Dialog& dialog);
 // Returns the dialog with each of these texts changed; in JSON, each string. Throws std::invalid_argument when something that shall be JSON is not.
 Dialog WithTexts(Dialog dialog, const std::function<std::string(std::string_view)>& change);
 
+// Whether the prompt is a dialog with images.
+bool HasImages(const Prompt& prompt);
+
 }  // namespace aana::llama

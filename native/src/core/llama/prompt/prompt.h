@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/llama/vision/image.h"
+
 namespace aana::llama {
 
 // A call of a tool by the assistant.
@@ -16,6 +18,12 @@ struct ToolCall {
   std::string arguments;  // JSON
 };
 
+// A text or an image in a message.
+struct ContentPart {
+  std::string text;
+  std::optional<Image> image = {};
+};
+
 struct ChatMessage {
   std::string role;
   std::string content;
@@ -23,6 +31,7 @@ struct ChatMessage {
   std::string name = {};
   std::string tool_call_id = {};  // of the call that a message of the role `tool` answers
   std::vector<ToolCall> tool_calls = {};
+  std::vector<ContentPart> parts = {};  // the content of a message with images, in the place of `content`
 };
 
 // Names of the rules for the arguments of a tool.
@@ -71,11 +80,12 @@ struct TokenPrompt {
 // A text, whose control tokens are read as such, a dialog, or tokens.
 using Prompt = std::variant<std::string, Dialog, TokenPrompt>;
 
-// A stretch of a prompt's text.
+// A stretch of a prompt's text, or an image.
 struct PromptPart {
-  std::string text;
+  std::string text = {};
   // The text of a control token is read as that token.
   bool has_control_tokens = false;
+  std::optional<size_t> image = {};  // its number among the images of the prompt
 
   bool operator==(const PromptPart&) const = default;
 };

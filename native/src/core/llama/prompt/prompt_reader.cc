@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/llama/tools/call_grammar.h"
+#include "core/llama/prompt/dialog_texts.h"
 #include "core/llama/prompt/overflow.h"
 #include "core/llama/sampling/sampling_error.h"
 #include "core/thread_name.h"
@@ -57,6 +58,24 @@ void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokeniz
   sampling.grammar = std::move(grammar);
 }
 
+// What a request with images cannot have. Throws SamplingError or std::invalid_argument.
+void CheckImages(const Request& request, const std::vector<PromptImage>& images, int32_t n_pass) {
+  if (request.overflow != Overflow::kError) {
+    throw SamplingError(Fault::kCaller, "a prompt with images cannot be shortened, because an image has no middle to leave out; leave out overflow");
+  }
+  if (request.sampling.n_prompt_logprobs >= 0) {
+    throw SamplingError(Fault::kCaller, "the tokens of images have no log-probabilities; leave out prompt_logprobs");
+  }
+  if (request.sampling.is_reproducible) {
+    throw SamplingError(Fault::kCaller, "an answer to a prompt with images cannot be reproducible, because images are computed in other passes; leave out reproducible");
+  }
+  for (const auto& image : images) {
+    if (image.is_causal || image.n_cells <= static_cast<size_t>(n_pass)) continue;
+    throw std::invalid_argument("an image has " + std::to_string(image.n_cells) + " tokens, and the engine computes at most " + std::to_string(n_pass) +
+                                " tokens of an image in one pass");
+  }
+}
+
 // What becomes of a request for a completion whose prompt has these tokens.
 Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped dropped, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
   const auto n_prompt = static_cast<int32_t>(prompt.tokens.size());
@@ -85,6 +104,8 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
                    .adapter = request.adapter,
                    .arrived_at = request.arrived_at};
   read.dropped = dropped;
+  read.images = std::move(prompt.images);
+  read.image_prompt = std::move(prompt.image_prompt);
   if (prompt.format) read.shown_tokens = tokenizer.ControlTokens(prompt.format->shown_tokens);
   if (request.overflow == Overflow::kShift) read.n_kept = KeptTokens(tokenizer, request.prompt, read.tokens, n_context);
   return read;
@@ -92,7 +113,9 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
 
 CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer) {
   const auto* text = std::get_if<std::string>(&request.prompt);
-  auto tokens = text && !request.has_outer_tokens ? tokenizer.ReadInner(*text) : tokenizer.Read(request.prompt, kNoLimit).tokens;
+  auto read = text && !request.has_outer_tokens ? PromptTokenizer::Tokens{tokenizer.ReadInner(*text)} : tokenizer.Read(request.prompt, kNoLimit);
+  if (request.tells_tokens && !read.images.empty()) throw std::invalid_argument("the tokens of images have no numbers");
+  auto& tokens = read.tokens;
   CountEvent event{.n_tokens = static_cast<int32_t>(tokens.size())};
   if (!request.tells_tokens) return event;
   for (const auto token : tokens) {
@@ -104,7 +127,8 @@ CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer) 
   return event;
 }
 
-Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, ChatAnswers& answers, int32_t n_context) {
+Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, ChatAnswers& answers, PromptReader::Room room) {
+  const auto n_context = room.n_context;
   const auto id = IdOf(job);
   const auto refused = [&](ErrorCode code, Fault fault, std::string message) {
     return Event{id, ErrorEvent{code, fault, std::move(message), 0, n_context}};
@@ -119,9 +143,11 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
     }
     auto& request = std::get<Request>(job);
     Dropped dropped;
-    auto tokens = request.overflow == Overflow::kTruncateMiddle
+    const bool is_shortened = request.overflow == Overflow::kTruncateMiddle && !HasImages(request.prompt);
+    auto tokens = is_shortened
                       ? ReadShortened(tokenizer, request.prompt, RoomForPrompt(n_context, request.sampling.max_tokens), dropped)
                       : tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
+    if (!tokens.images.empty()) CheckImages(request, tokens.images, room.n_pass);
     if (tokens.format) answers.Begin(id, tokens.format->syntax);
     return Admit(std::move(request), std::move(tokens), dropped, tokenizer, rules, n_context);
   } catch (const TemplateError& error) {
@@ -144,8 +170,8 @@ PromptReader::~PromptReader() {
   Join();
 }
 
-void PromptReader::Start(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
-  thread_ = std::thread([this, &tokenizer, &rules, n_context] { Run(tokenizer, rules, n_context); });
+void PromptReader::Start(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room) {
+  thread_ = std::thread([this, &tokenizer, &rules, room] { Run(tokenizer, rules, room); });
 }
 
 void PromptReader::Post(Job job) {
@@ -183,9 +209,9 @@ void PromptReader::Abandon() {
   changed_.notify_one();
 }
 
-void PromptReader::Run(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
+void PromptReader::Run(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room) {
   NameThread("aana-prompts");
-  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, rules, answers_, n_context));
+  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, rules, answers_, room));
 }
 
 std::optional<PromptReader::Job> PromptReader::TakeNext() {
@@ -214,7 +240,9 @@ void PromptReader::Finish(Result result) {
   } else if (auto* event = std::get_if<Event>(&result)) {
     outbox_.Post({std::move(*event)});
   } else {
-    inbox_.Post(std::move(std::get<ReadRequest>(result)));
+    auto& request = std::get<ReadRequest>(result);
+    if (request.images.empty()) inbox_.Post(std::move(request));
+    else images_.Post(std::move(request));
   }
 }
 

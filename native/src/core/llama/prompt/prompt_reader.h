@@ -17,26 +17,33 @@
 #include "core/llama/outbox.h"
 #include "core/llama/prompt/prompt_tokenizer.h"
 #include "core/llama/request.h"
+#include "core/llama/vision/image_encoder.h"
 #include "core/tenant_turns.h"
 
 namespace aana::llama {
 
 // Reads the prompts of requests on a thread of its own, so that a long prompt holds up neither the sequences that are decoded nor the caller.
 // Tenants take turns; of a tenant's prompts the one of the highest priority goes first, of those the oldest. A request whose prompt was read
-// goes to the inbox; one that cannot be served ends here.
+// goes to the inbox, or first to the encoder of its images; one that cannot be served ends here.
 class PromptReader {
  public:
   using Job = std::variant<Request, CountRequest>;
 
+  struct Room {
+    int32_t n_context = 0;  // tokens that fit into a sequence
+    int32_t n_pass = 0;     // tokens of an image that is read in one pass
+  };
+
   // All must outlive this.
-  PromptReader(Inbox& inbox, Outbox& outbox, ChatAnswers& answers) : inbox_(inbox), outbox_(outbox), answers_(answers) {}
+  PromptReader(Inbox& inbox, Outbox& outbox, ChatAnswers& answers, ImageEncoder& images)
+      : inbox_(inbox), outbox_(outbox), answers_(answers), images_(images) {}
   // Drops what is left, and waits.
   ~PromptReader();
   PromptReader(const PromptReader&) = delete;
   PromptReader& operator=(const PromptReader&) = delete;
 
-  // Begins to read. `tokenizer` and `rules` are used until Join returns; `n_context` tokens fit into a sequence.
-  void Start(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context);
+  // Begins to read. `tokenizer` and `rules` are used until Join returns; `room` is that of a sequence.
+  void Start(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room);
 
   // Any thread.
   void Post(Job job);
@@ -55,7 +62,7 @@ class PromptReader {
     uint64_t number = 0;
   };
 
-  void Run(const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context);
+  void Run(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room);
   // Empty when the thread shall end.
   std::optional<Job> TakeNext();
   // Posts what became of the job that TakeNext gave last.
@@ -64,6 +71,7 @@ class PromptReader {
   Inbox& inbox_;
   Outbox& outbox_;
   ChatAnswers& answers_;
+  ImageEncoder& images_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Waiting> waiting_;

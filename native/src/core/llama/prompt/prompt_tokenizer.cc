@@ -1,6 +1,8 @@
 #include "core/llama/prompt/prompt_tokenizer.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,11 +22,26 @@ std::vector<PromptPart> FirstBytes(const std::vector<PromptPart>& parts, size_t 
   for (const auto& part : parts) {
     size_t n_taken = std::min(n_bytes, part.text.size());
     while (n_taken > 0 && n_taken < part.text.size() && (static_cast<unsigned char>(part.text[n_taken]) & 0xC0) == 0x80) n_taken--;
+    if (part.image) continue;
     if (n_taken == 0) break;
     first.push_back({part.text.substr(0, n_taken), part.has_control_tokens});
     n_bytes -= n_taken;
   }
   return first;
+}
+
+// Takes the images out of a dialog. A text of `mark` says where each was.
+template <class Mark>
+std::vector<Image> TakeImages(Dialog& dialog, Mark mark) {
+  std::vector<Image> images;
+  for (auto& message : dialog.messages) {
+    for (auto& part : message.parts) {
+      if (!part.image) continue;
+      part.text = mark(images.size());
+      images.push_back(*part.image);
+    }
+  }
+  return images;
 }
 
 size_t BytesOf(const std::vector<PromptPart>& parts) {
@@ -35,8 +52,8 @@ size_t BytesOf(const std::vector<PromptPart>& parts) {
 
 }  // namespace
 
-PromptTokenizer::PromptTokenizer(const Model& model, const ChatTemplate& chat_template)
-    : model_(model), chat_template_(chat_template), control_texts_(model.vocab()) {}
+PromptTokenizer::PromptTokenizer(const Model& model, const ChatTemplate& chat_template, const Projector* projector)
+    : model_(model), chat_template_(chat_template), control_texts_(model.vocab()), projector_(projector) {}
 
 PromptTokenizer::Tokens PromptTokenizer::Read(const Prompt& prompt, size_t n_most) const {
   if (const auto* given = std::get_if<TokenPrompt>(&prompt)) {
@@ -47,13 +64,20 @@ PromptTokenizer::Tokens PromptTokenizer::Read(const Prompt& prompt, size_t n_mos
     }
     return {given->tokens, true};
   }
-  const auto [parts, format] = PartsOf(prompt);
-  if (BytesOf(parts) / kBytesPerToken > n_most) {
-    auto tokens = model_.Tokenize(FirstBytes(parts, n_most * kBytesPerToken));
+  auto parts = PartsOf(prompt);
+  if (BytesOf(parts.parts) / kBytesPerToken > n_most) {
+    auto tokens = model_.Tokenize(FirstBytes(parts.parts, n_most * kBytesPerToken));
     // The cut may make one token into several.
     if (tokens.size() > n_most + kBytesPerToken) return {std::move(tokens), false};
   }
-  return {model_.Tokenize(parts), true, format};
+  if (!parts.images.empty()) return ReadImages(std::move(parts));
+  return {model_.Tokenize(parts.parts), true, std::move(parts.format)};
+}
+
+PromptTokenizer::Tokens PromptTokenizer::ReadImages(Parts parts) const {
+  const auto prompt = std::make_shared<const ImagePrompt>(std::move(parts.parts), std::move(parts.images));
+  auto [tokens, images] = projector_->Read(*prompt);
+  return {std::move(tokens), true, std::move(parts.format), std::move(images), prompt};
 }
 
 std::vector<llama_token> PromptTokenizer::ControlTokens(const std::vector<std::string>& texts) const {
@@ -65,12 +89,46 @@ std::vector<llama_token> PromptTokenizer::ControlTokens(const std::vector<std::s
 }
 
 PromptTokenizer::Parts PromptTokenizer::PartsOf(const Prompt& prompt) const {
-  if (const auto* text = std::get_if<std::string>(&prompt)) return {{{*text, true}}, nullptr};
+  if (const auto* text = std::get_if<std::string>(&prompt)) return {{{*text, true}}, nullptr, {}};
   const auto& dialog = std::get<Dialog>(prompt);
-  const auto mark = ControlTexts::ChooseMark(TextsOf(dialog));
-  const auto marked = WithTexts(dialog, [&](std::string_view text) { return control_texts_.Mark(text, mark); });
+  auto texts = TextsOf(dialog);
+  const auto mark = ControlTexts::ChooseMark(texts);
+  auto marked = WithTexts(dialog, [&](std::string_view text) { return control_texts_.Mark(text, mark); });
+  texts.push_back(mark);
+  std::string image_mark;
+  auto images = TakeImages(marked, [&](size_t number) {
+    if (image_mark.empty()) image_mark = ControlTexts::ChooseMark(texts);
+    return image_mark + std::to_string(number) + image_mark;
+  });
+  if (!images.empty() && !projector_) throw std::invalid_argument("the model reads no images, because it has no vision projector");
   auto [text, format] = chat_template_.Apply(dialog, marked);
-  return {control_texts_.Split(text, mark), std::move(format)};
+  if (images.empty()) return {control_texts_.Split(text, mark), std::move(format), {}};
+  return {Split(text, mark, image_mark, images.size()), std::move(format), std::move(images)};
+}
+
+std::vector<PromptPart> PromptTokenizer::Split(std::string_view text, std::string_view mark, std::string_view image_mark, size_t n_images) const {
+  std::vector<PromptPart> parts;
+  std::vector<size_t> n_uses(n_images);
+  const auto add = [&](std::string_view piece) {
+    for (auto& part : control_texts_.Split(piece, mark)) parts.push_back(std::move(part));
+  };
+  size_t at = 0;
+  for (size_t found = text.find(image_mark); found != std::string_view::npos; found = text.find(image_mark, at)) {
+    add(text.substr(at, found - at));
+    const size_t begin = found + image_mark.size();
+    size_t number = n_images;
+    const auto digits = std::from_chars(text.data() + begin, text.data() + text.size(), number);
+    const auto end = static_cast<size_t>(digits.ptr - text.data());
+    if (digits.ec != std::errc() || number >= n_images || text.substr(end, image_mark.size()) != image_mark) {
+      throw TemplateError("its chat template changes the places of images");
+    }
+    n_uses[number]++;
+    parts.push_back({.image = number});
+    at = end + image_mark.size();
+  }
+  add(text.substr(at));
+  if (std::ranges::count(n_uses, 1) != static_cast<std::ptrdiff_t>(n_images)) throw TemplateError("its chat template leaves out an image, or writes it twice");
+  return parts;
 }
 
 }  // namespace aana::llama

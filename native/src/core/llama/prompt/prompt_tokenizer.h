@@ -6,20 +6,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/llama/model/model.h"
 #include "core/llama/prompt/chat_template.h"
 #include "core/llama/prompt/control_texts.h"
 #include "core/llama/prompt/prompt.h"
+#include "core/llama/vision/projector.h"
 
 namespace aana::llama {
 
 // Turns prompts into tokens. Any thread.
 class PromptTokenizer {
  public:
-  // Both must outlive this.
-  PromptTokenizer(const Model& model, const ChatTemplate& chat_template);
+  // All must outlive this. `projector` may be null.
+  PromptTokenizer(const Model& model, const ChatTemplate& chat_template, const Projector* projector);
 
   struct Tokens {
     std::vector<llama_token> tokens;
@@ -27,9 +29,11 @@ class PromptTokenizer {
     bool is_complete = true;
     // Of a dialog's answer; null: the answer is a text and nothing else.
     std::shared_ptr<const ChatFormat> format = nullptr;
+    std::vector<PromptImage> images = {};  // in the order of their places, not encoded
+    std::shared_ptr<const ImagePrompt> image_prompt = nullptr;  // of a prompt with images
   };
-  // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the text cannot be read or a token
-  // is none of the model's.
+  // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the text or an image cannot be read or a
+  // token is none of the model's.
   Tokens Read(const Prompt& prompt, size_t n_most) const;
   // The tokens of a text, without those that the model wants around texts. Throws like Read.
   std::vector<llama_token> ReadInner(const std::string& text) const { return model_.TokenizeInner(PartsOf(text).parts); }
@@ -42,12 +46,17 @@ class PromptTokenizer {
   struct Parts {
     std::vector<PromptPart> parts;
     std::shared_ptr<const ChatFormat> format;
+    std::vector<Image> images;
   };
   Parts PartsOf(const Prompt& prompt) const;
+  // Divides the text of a dialog at `image_mark`, which stands on both sides of the number of an image.
+  std::vector<PromptPart> Split(std::string_view text, std::string_view mark, std::string_view image_mark, size_t n_images) const;
+  Tokens ReadImages(Parts parts) const;
 
   const Model& model_;
   const ChatTemplate& chat_template_;
   const ControlTexts control_texts_;
+  const Projector* const projector_;
 };
 
 }  // namespace aana::llama

@@ -71,7 +71,7 @@ void PenalizeRepeats(std::span<float> logits, std::span<const TokenId> history, 
   std::unordered_map<TokenId, size_t> length_by_token;
   for (size_t at = 1; at < n_recent; at++) {
     const size_t length = std::min(lengths[at], longest);
-    if (length < allowed) continue;
+    if (length < allowed || recent[n_recent - at] < 0) continue;  // the tokens of images are never chosen
     auto& known = length_by_token[recent[n_recent - at]];  // the token that came after this repetition
     known = std::max(known, length);
   }

@@ -3,7 +3,9 @@
 namespace aana::llama {
 
 void TokenCounts::AddPrompt(std::span<const TokenId> prompt) {
-  for (const auto token : prompt) Find(token);
+  for (const auto token : prompt) {
+    if (token >= 0) Find(token);  // not the tokens of images
+  }
 }
 
 TokenCounts::Entry& TokenCounts::Find(TokenId token) {

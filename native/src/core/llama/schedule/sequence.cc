@@ -1,6 +1,7 @@
 #include "core/llama/schedule/sequence.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "core/llama/sampling/logprobs.h"
@@ -31,6 +32,7 @@ Sequence::Sequence(ReadRequest request, std::string cache_key)
       rules_(std::move(request.rules)),
       shown_tokens_(std::move(request.shown_tokens)),
       history_(std::move(request.tokens)),
+      images_(std::move(request.images)),
       n_prompt_(static_cast<int32_t>(history_.size())),
       n_prompt_held_(history_.size()),
       n_kept_(request.n_kept),
@@ -38,6 +40,16 @@ Sequence::Sequence(ReadRequest request, std::string cache_key)
       stop_matcher_(sampling_.stop),
       arrived_at_(request.arrived_at) {
   if (sampling_.n_prompt_logprobs >= 0) prompt_scores_.emplace(static_cast<size_t>(sampling_.n_prompt_logprobs));
+}
+
+const PromptImage* Sequence::ImageAt(size_t position) const {
+  const auto found = std::ranges::find_if(images_, [&](const PromptImage& image) { return image.first <= position && position < image.end(); });
+  return found == images_.end() ? nullptr : &*found;
+}
+
+size_t Sequence::TokensBeforeImage(size_t position) const {
+  const auto next = std::ranges::find_if(images_, [&](const PromptImage& image) { return image.first >= position; });
+  return next == images_.end() ? SIZE_MAX : next->first - position;
 }
 
 size_t Sequence::MostReused() const {

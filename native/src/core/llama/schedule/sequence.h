@@ -18,6 +18,7 @@
 #include "core/llama/speculation/guess_length.h"
 #include "core/llama/text/stop_matcher.h"
 #include "core/llama/text/utf8_stream.h"
+#include "core/llama/vision/prompt_image.h"
 
 namespace aana::llama {
 
@@ -34,6 +35,12 @@ class Sequence {
   std::chrono::steady_clock::time_point arrived_at() const { return arrived_at_; }
   // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one, without the tokens that Shift took out.
   const std::vector<llama_token>& history() const { return history_; }
+  // In the order of their places in the history. A sequence with images is never shifted.
+  const std::vector<PromptImage>& images() const { return images_; }
+  // Returns the image that the history has at this position; null where it has a token.
+  const PromptImage* ImageAt(size_t position) const;
+  // Returns how many tokens lie between this position and the next image.
+  size_t TokensBeforeImage(size_t position) const;
   int32_t n_prompt() const { return n_prompt_; }
   int32_t n_completion() const { return n_completion_; }
   // Whether next_token() is there: the prompt was read to its end once.
@@ -134,6 +141,7 @@ class Sequence {
   TokenRules rules_;
   std::vector<llama_token> shown_tokens_;  // control tokens that are part of the text
   std::vector<llama_token> history_;
+  std::vector<PromptImage> images_;
   int32_t n_prompt_;
   size_t n_prompt_held_;          // tokens of the prompt that are left in the history
   std::optional<size_t> n_kept_;  // tokens of the history that no shift takes out

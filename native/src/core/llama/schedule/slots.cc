@@ -18,6 +18,16 @@ constexpr size_t kCopiedPerComputed = 16;
 // spares a pass, or idle tokens, for each.
 constexpr size_t kMostMoved = 512;
 
+// Whether a part of an image was decoded last.
+bool EndsInImage(const Slot& slot) { return !slot.images.empty() && slot.images.back().end() > slot.decoded.size(); }
+
+// Gives a slot the first `n` tokens that another one has.
+void TakeTokens(const Slot& from, size_t n, Slot& to) {
+  to.decoded.assign(from.decoded.begin(), from.decoded.begin() + static_cast<std::ptrdiff_t>(n));
+  to.images = from.images;
+  std::erase_if(to.images, [n](const ImageCells& image) { return image.end() > n; });
+}
+
 // Whether the sequence may use what the slot decoded. Keys and values of another adapter are of no use.
 bool Matches(const Slot& slot, const Sequence& sequence) {
   return slot.cache_key == sequence.cache_key() && slot.adapter == sequence.adapter();
@@ -26,7 +36,7 @@ bool Matches(const Slot& slot, const Sequence& sequence) {
 // Tokens that the sequence may use of its beginning, which has `n_common` tokens in common with others. The first `n_fixed` of those are computed in
 // whole chunks, as a reproducible sequence needs it.
 size_t Usable(const Sequence& sequence, size_t n_common, size_t n_fixed) {
-  const size_t n = std::min(n_common, sequence.MostReused());
+  const size_t n = WholeImages(sequence.images(), std::min(n_common, sequence.MostReused()));
   return sequence.is_reproducible() ? WholeChunks(std::min(n, n_fixed)) : n;
 }
 
@@ -106,10 +116,10 @@ bool Slots::Copy(const Slot& from, Slot& to) {
   // What lies behind `n_exact` is of no use to a later sequence.
   const size_t n = std::min(from.decoded.size(), from.n_exact);
   if (n > 0) {
-    if (ledger_.n_free() < n || !memory_.Share(from.sequence_id, to.sequence_id, n)) return false;
+    if (ledger_.n_free() < n || !memory_.Share(from.sequence_id, to.sequence_id, static_cast<size_t>(PositionAfter(from.images, n)))) return false;
     ledger_.Append(to.index, n);
   }
-  to.decoded.assign(from.decoded.begin(), from.decoded.begin() + static_cast<std::ptrdiff_t>(n));
+  TakeTokens(from, n, to);
   to.n_fixed = WholeChunks(std::min(from.n_fixed, n));
   to.adapter = from.adapter;
   to.cache_key = from.cache_key;
@@ -174,10 +184,11 @@ void Slots::Begin(Slot& slot) {
   const bool is_copy = memory_.sharing() != SequenceMemory::Sharing::kCells;
   if (source.n_tokens > slot.decoded.size() && (!is_copy || ledger_.n_free() >= source.n_tokens)) {
     Forget(slot);
-    if (memory_.Share(source.slot->sequence_id, slot.sequence_id, source.n_tokens)) {
+    const auto n_positions = static_cast<size_t>(PositionAfter(source.slot->images, source.n_tokens));
+    if (memory_.Share(source.slot->sequence_id, slot.sequence_id, n_positions)) {
       if (is_copy) ledger_.Append(slot.index, source.n_tokens);
       else ledger_.Share(source.slot->index, slot.index, source.n_tokens);
-      slot.decoded.assign(source.slot->decoded.begin(), source.slot->decoded.begin() + static_cast<std::ptrdiff_t>(source.n_tokens));
+      TakeTokens(*source.slot, source.n_tokens, slot);
       slot.n_fixed = WholeChunks(std::min(source.slot->n_fixed, source.n_tokens));
     }
   }
@@ -197,7 +208,7 @@ void Slots::EndWaits() {
 
 std::span<const llama_token> Slots::Takable(const Sequence& sequence) {
   // A saved prompt does not tell in which chunks it was computed.
-  return std::span(sequence.history()).first(sequence.is_reproducible() ? 0 : sequence.MostReused());
+  return std::span(sequence.history()).first(sequence.is_reproducible() ? 0 : std::min(sequence.MostReused(), sequence.TokensBeforeImage(0)));
 }
 
 size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state) {
@@ -220,21 +231,28 @@ std::unique_ptr<Sequence> Slots::Release(Slot& slot) {
   slot.used_at = ++clock_;
   slot.awaits.reset();
   slot.awaits_disk_until.reset();
+  if (EndsInImage(slot)) Truncate(slot, slot.decoded.size());
   return std::move(slot.sequence);
 }
 
 void Slots::Append(Slot& slot, const llama_token* tokens, size_t n) {
   const bool is_fixed = slot.sequence->is_reproducible() && slot.n_fixed == slot.decoded.size() && n == kFixedChunk;
   if (is_fixed) slot.n_fixed += n;
+  const size_t n_before = slot.decoded.size();
   slot.decoded.insert(slot.decoded.end(), tokens, tokens + n);
+  for (const auto& image : slot.sequence->images()) {
+    if (n_before <= image.first && image.first < slot.decoded.size()) slot.images.push_back(image);
+  }
   ledger_.Append(slot.index, n);
 }
 
 void Slots::Truncate(Slot& slot, size_t n) {
+  n = WholeImages(slot.images, n);
   slot.decoded.resize(n);
+  std::erase_if(slot.images, [n](const ImageCells& image) { return image.end() > n; });
   if (n <= slot.n_exact) slot.n_exact = SIZE_MAX;
   slot.n_fixed = WholeChunks(std::min(slot.n_fixed, n));
-  if (!memory_.Truncate(slot.sequence_id, n)) return Forget(slot);
+  if (!memory_.Truncate(slot.sequence_id, static_cast<size_t>(slot.next_position()))) return Forget(slot);
   ledger_.Truncate(slot.index, n);
 }
 
@@ -256,6 +274,7 @@ void Slots::RollBack(Slot& slot) { Truncate(slot, slot.decoded.size()); }
 
 void Slots::Forget(Slot& slot) {
   slot.decoded.clear();
+  slot.images.clear();
   slot.n_exact = SIZE_MAX;
   slot.n_fixed = 0;
   memory_.Clear(slot.sequence_id);
@@ -266,6 +285,7 @@ void Slots::ForgetAll() {
   memory_.ClearAll();
   for (auto& slot : slots_) {
     slot.decoded.clear();
+    slot.images.clear();
     slot.n_exact = SIZE_MAX;
     slot.n_fixed = 0;
     ledger_.Truncate(slot.index, 0);

@@ -14,6 +14,7 @@
 #include "core/llama/schedule/cell_ledger.h"
 #include "core/llama/schedule/sequence.h"
 #include "core/llama/schedule/sequence_memory.h"
+#include "core/llama/vision/prompt_image.h"
 #include "core/request_terms.h"
 
 namespace aana::llama {
@@ -30,6 +31,7 @@ struct Slot {
   size_t index = 0;
   llama_seq_id sequence_id = 0;        // the context's name of it
   std::vector<llama_token> decoded;    // tokens whose keys and values the context holds, from position 0
+  std::vector<ImageCells> images;      // among these tokens; the last one may not be there to its end while it is computed
   size_t n_exact = SIZE_MAX;           // tokens at the beginning of `decoded` that were computed as such; the others saw tokens that are gone
   size_t n_fixed = 0;                  // of the first ones of these, computed in whole chunks for reproducible sequences
   AdapterUse adapter;                  // with which `decoded` was computed
@@ -43,6 +45,10 @@ struct Slot {
 
   // Its sequence takes no part in steps yet.
   bool IsWaiting() const { return awaits || awaits_disk_until; }
+  // Where the context has the token behind those that were decoded.
+  llama_pos next_position() const { return PositionAfter(images, decoded.size()); }
+  // The image of its sequence that is computed next; null where that is a token.
+  const PromptImage* next_image() const { return n_prompt_left() > 0 ? sequence->ImageAt(decoded.size()) : nullptr; }
   // Tokens that must be decoded before its sequence goes on; 0: the next one is sequence->next_token().
   int32_t n_prompt_left() const {
     const size_t n_history = sequence->history().size();
@@ -72,12 +78,12 @@ class Slots {
   std::unique_ptr<Sequence> Release(Slot& slot);
   // Adds tokens that were decoded for the slot.
   void Append(Slot& slot, const llama_token* tokens, size_t n);
-  // Keeps the first `n` tokens of what was decoded for the slot. A slot of a context that cannot do that is forgotten.
+  // Keeps the first `n` tokens of what was decoded for the slot, without a part of an image. A slot of a context that cannot do that is forgotten.
   void Truncate(Slot& slot, size_t n);
   // Takes `n` tokens from the token `first` on out of what was decoded for the slot. What lay behind them is moved, or computed again where the
   // context cannot move it or another slot uses it.
   void Shift(Slot& slot, size_t first, size_t n);
-  // Takes back what a decode that failed or was abandoned left behind `decoded`. A slot of a context that cannot do that is forgotten.
+  // Takes back what a decode that failed or was abandoned left behind `decoded`, and a part of an image. A slot of a context that cannot do that is forgotten.
   void RollBack(Slot& slot);
   // Forgets what a slot decoded.
   void Forget(Slot& slot);
