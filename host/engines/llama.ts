@@ -14,6 +14,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type {
+  ChatDialog,
   ChatOutputWithDetails,
   GeneratedText,
   GeneratedTexts,
@@ -25,6 +26,7 @@ import type {
 import { withCalls } from './chat/chat-chunks.ts';
 import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
+import { type Images, readImages, requireNoImages } from './chat/images.ts';
 import type { ChatArgs, CountTokensArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
 import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
@@ -60,6 +62,7 @@ interface LlamaSpec {
   readonly n_prefill: number;
   readonly type_k: LlamaLoadOptions['keyType'];
   readonly type_v: LlamaLoadOptions['valueType'];
+  readonly mmproj_path?: string;
   readonly chat_template?: string;
   readonly default_sampling_params: SamplingParams;
   readonly adapters?: readonly LlamaAdapter[];
@@ -75,7 +78,7 @@ interface LlamaAdapter {
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
-export async function start(spec: LlamaSpec, { log, progress }: StartContext): Promise<Implementation> {
+export async function start(spec: LlamaSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
   const requests = new LlamaRequests(spec.model_name, endProcess);
   const native = openNative(log);
   const gpus = new GpuMemoryWatch(native, spec.n_gpu_layers !== 0);
@@ -110,13 +113,14 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       prefillTokensPerStep: spec.n_prefill,
       keyType: spec.type_k,
       valueType: spec.type_v,
+      ...(spec.mmproj_path !== undefined && { projectorPath: spec.mmproj_path }),
       ...(spec.chat_template !== undefined && { chatTemplate: spec.chat_template }),
       ...(spec.adapters && { adapters: spec.adapters.map(({ path }) => path) }),
     },
     requests.onEvents,
     (fraction) => progress(fraction, `loading ${spec.model_name}`),
   );
-  const llama = new Llama(engine, requests, spec);
+  const llama = new Llama(engine, requests, spec, artifactPath);
   const metrics = new LlamaMetrics(() => engine.counts, requests.waits);
   return {
     info: {
@@ -132,7 +136,8 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
       generate_stream: (args, context) => llama.pieces(args as unknown as GenerateArgs, context),
       generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
       count_tokens: (args, context) => llama.countTokens(args as unknown as CountTokensArgs, context),
-      tokenize: (args, context) => tokenize(engine, requests, args as unknown as TokenizeArgs, context),
+      tokenize: (args, context) =>
+        tokenize(engine, requests, args as unknown as TokenizeArgs, context, llama.readImages),
       detokenize: (args, context) => detokenize(engine, requests, args as { tokens: number[] }, context),
     },
     warmUp: async () =>
@@ -153,13 +158,27 @@ export async function start(spec: LlamaSpec, { log, progress }: StartContext): P
 class Llama {
   readonly #engine: NativeLlamaEngine;
   readonly #requests: LlamaRequests;
+  readonly #artifactPath: StartContext['artifactPath'];
   #spec: LlamaSpec;
 
-  constructor(engine: NativeLlamaEngine, requests: LlamaRequests, spec: LlamaSpec) {
+  constructor(
+    engine: NativeLlamaEngine,
+    requests: LlamaRequests,
+    spec: LlamaSpec,
+    artifactPath: StartContext['artifactPath'],
+  ) {
     this.#engine = engine;
     this.#requests = requests;
     this.#spec = spec;
+    this.#artifactPath = artifactPath;
   }
+
+  /** Reads the images of a dialog. Rejects with `ImagesNotSupported` if the model reads none. */
+  readonly readImages = async (dialog: ChatDialog): Promise<Images> => {
+    if (!this.#engine.info.readsImages)
+      requireNoImages(dialog, this.#spec.model_name, 'set model_kwargs.mmproj to its vision projector');
+    return readImages(dialog, this.#artifactPath);
+  };
 
   /** Changes the sampling defaults for later answers. Everything else belongs to the loaded model and cannot change. */
   reconfigure(next: LlamaSpec): void {
@@ -241,7 +260,8 @@ class Llama {
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const names = activeTools(options).map((tool) => tool.function.name);
-    const run = this.#run(chatPrompt(dialog, begin, options), sampling, { adapter, overflow }, context, format);
+    const images = await this.readImages(dialog);
+    const run = this.#run(chatPrompt(dialog, begin, options, images), sampling, { adapter, overflow }, context, format);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
     const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
       if (piece.text === '') return [piece];
@@ -257,7 +277,7 @@ class Llama {
     { dialog, text = '', assistant_prefix: prefix, ...options }: CountTokensArgs,
     context: CallContext,
   ): Promise<{ tokens: number; max_tokens: number }> {
-    const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options) : { text };
+    const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await this.readImages(dialog)) : { text };
     const { tokens } = await this.#requests.count(this.#engine, prompt, context);
     return { tokens, max_tokens: this.#engine.info.contextTokens };
   }

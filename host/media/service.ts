@@ -5,6 +5,7 @@ import { cancelledError } from '../core/errors.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
 import { noTelemetry } from '../core/telemetry.ts';
 import { DecodedAudio } from './decoded-audio.ts';
+import { sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
 import { diskFullError, isDiskFull, pageError, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
@@ -88,7 +89,7 @@ export class MediaService {
   }
 
   /** Opens a scope, which the caller has to dispose. */
-  openScope(rules: Partial<Pick<MediaOptions, 'allowPaths'>> = {}): MediaScope {
+  openScope(rules: Partial<Pick<MediaOptions, 'allowPaths' | 'maxBytes'>> = {}): MediaScope {
     return new MediaScope({ ...this.#options, ...rules }, this.#shared, () => this.#makeFolder());
   }
 
@@ -205,7 +206,16 @@ export class MediaScope {
             this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends),
           ),
         );
-      return { info, pixels };
+      const forModel: ImageMedia['forModel'] = async (more) => {
+        const size = sizeForModel(info, source);
+        const values = await pixels(size, more);
+        return writePixels(values, size, { root: this.#options.tempDir, file: await this.#newPath() }).catch(
+          (error: unknown) => {
+            throw isDiskFull(error) ? diskFullError(this.#options.tempDir, error) : error;
+          },
+        );
+      };
+      return { info, pixels, forModel };
     });
   }
 

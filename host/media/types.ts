@@ -2,6 +2,7 @@ import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { Artifact } from '../schemas/artifact.ts';
 import type { AudioReference } from '../schemas/asr.ts';
+import type { ImageReference } from '../schemas/image.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
 export interface MediaOptions {
@@ -93,6 +94,8 @@ export interface ImageMedia {
   readonly info: ImageInfo;
   /** Returns red, green and blue of each pixel of the scaled image, row by row from the top. */
   pixels(size: { readonly width: number; readonly height: number }, options?: MediaWorkOptions): Promise<Uint8Array>;
+  /** Returns the image as an argument of `chat`, scaled down if it is very large. Its file is in the scope. */
+  forModel(options?: MediaWorkOptions): Promise<ImageReference>;
 }
 
 /** How channels become audio: mixed into one, or each separately. */

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { absent } from './fields.ts';
+import { ImageReference } from './image.ts';
 
 /** Levels of arrays and objects in a JSON Schema and in the arguments of a call. Deeper ones are refused. */
 const MAX_DEPTH = 32;
@@ -70,20 +71,47 @@ export const ChatMessage = z.strictObject({
 });
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
-export const ChatDialog = z.strictObject({ messages: z.array(ChatMessage).check(z.minLength(1)) });
+/** Images of all messages of a dialog. */
+const MAX_IMAGES = 64;
+
+/** A text or an image in a message. */
+export const ContentPart = z.discriminatedUnion(
+  'type',
+  [
+    z.strictObject({ type: z.literal('text'), text: z.string() }),
+    z.strictObject({ type: z.literal('image'), image: ImageReference }),
+  ],
+  { error: ({ input }) => `must be "text" or "image": models take no content of the type ${typeOf(input)}.` },
+);
+export type ContentPart = z.infer<typeof ContentPart>;
+
+/** Returns what a part of an unknown type gives as its type. */
+function typeOf(part: unknown): string {
+  const type = typeof part === 'object' && part !== null && 'type' in part ? part.type : undefined;
+  return (JSON.stringify(type) ?? 'undefined').slice(0, 100);
+}
+
+/** A message of a dialog. Its content is a list only if it has an image, which only messages of the user can have. */
+export const DialogMessage = z.extend(ChatMessage, {
+  content: z.union([z.string(), z.array(ContentPart)]),
+});
+export type DialogMessage = z.infer<typeof DialogMessage>;
+
+export const ChatDialog = z.strictObject({ messages: z.array(DialogMessage).check(z.minLength(1)) });
 export type ChatDialog = z.infer<typeof ChatDialog>;
 
-const ContentPart = z.strictObject({
-  type: z.literal('text', {
-    error: ({ input }) => `must be "text": text models take no content of the type ${JSON.stringify(input)}.`,
-  }),
-  text: z.string(),
-});
+/** Returns the texts of a content. Images are left out. */
+export function textOfContent(content: DialogMessage['content']): string {
+  if (typeof content === 'string') return content;
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
 
 const MessageInput = z
   .strictObject({
     content: absent(z.union([z.string(), z.array(ContentPart)])).check(
-      z.describe('A text or a list of texts. A message with tool calls may have none.'),
+      z.describe(
+        'A text, or a list of texts and images. A message with tool calls may have none. Only messages of the user have images.',
+      ),
     ),
     role: Role,
     name: absent(Name),
@@ -100,15 +128,19 @@ const MessageInput = z
     if (calls?.length && role !== 'assistant') refuse('tool_calls', 'only messages of the assistant have tool calls.');
     if (typeof reasoning === 'string' && role !== 'assistant')
       refuse('reasoning_content', 'only messages of the assistant have reasoning.');
+    if (hasImage(content) && role !== 'user') refuse('content', 'only messages of the user have images.');
     if (typeof callId === 'string' && role !== 'tool')
       refuse('tool_call_id', 'only messages of the role tool answer a tool call.');
   });
 
-/** Returns the message with its content as one text. */
-function withText(message: z.output<typeof MessageInput>): z.input<typeof ChatMessage> {
+const hasImage = (content: z.output<typeof MessageInput>['content']): content is ContentPart[] =>
+  Array.isArray(content) && content.some((part) => part?.type === 'image');
+
+/** Returns the message with its content as one text, unless it has an image. */
+function withText(message: z.output<typeof MessageInput>): z.input<typeof DialogMessage> {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId } = message;
   return {
-    content: Array.isArray(content) ? content.map(({ text }) => text).join('\n') : (content ?? ''),
+    content: hasImage(content) ? content : textOfContent(content ?? ''),
     role,
     ...(typeof name === 'string' && { name }),
     ...(typeof reasoning === 'string' && { reasoning_content: reasoning }),
@@ -117,9 +149,19 @@ function withText(message: z.output<typeof MessageInput>): z.input<typeof ChatMe
   };
 }
 
-/** A dialog as a caller may write it: contents may be lists of texts or missing. Checking makes a {@link ChatDialog}. */
+/** Returns the number of images in a message, which may be one that was refused. */
+const imagesIn = (message: Partial<DialogMessage> | undefined): number =>
+  Array.isArray(message?.content) ? message.content.filter((part) => part?.type === 'image').length : 0;
+
+/** A dialog as a caller may write it: contents may be lists or missing. Checking makes a {@link ChatDialog}. */
 export const ChatDialogInput = z.strictObject({
-  messages: z.array(z.pipe(z.pipe(MessageInput, z.transform(withText)), ChatMessage)).check(z.minLength(1)),
+  messages: z.array(z.pipe(z.pipe(MessageInput, z.transform(withText)), DialogMessage)).check(
+    z.minLength(1),
+    z.refine(
+      (messages) => messages.reduce((sum, message) => sum + imagesIn(message), 0) <= MAX_IMAGES,
+      `have more than ${MAX_IMAGES} images.`,
+    ),
+  ),
 });
 export type ChatDialogInput = z.input<typeof ChatDialogInput>;
 

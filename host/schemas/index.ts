@@ -4,6 +4,7 @@ export * from './asr.ts';
 export * from './chat.ts';
 export * from './dialog.ts';
 export * from './diarization.ts';
+export * from './image.ts';
 export * from './live.ts';
 export * from './media.ts';
 export { hasScores, TokenScores } from './token-scores.ts';

@@ -2,7 +2,14 @@ import * as z from 'zod';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
-import { KV_TYPES, type KvTypeName, llamaMemory, type LlamaMemorySettings, sumOfNeeds } from './memory-need.ts';
+import {
+  KV_TYPES,
+  type KvTypeName,
+  llamaMemory,
+  type LlamaMemorySettings,
+  projectorMemory,
+  sumOfNeeds,
+} from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
 import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { modelName } from './model-name.ts';
@@ -86,6 +93,13 @@ const ModelKwargs = z
       max_num_seqs: 'write n_seq_max',
       tensor_parallel_size: 'write ray_actor_options.num_gpus and split_mode',
     }),
+    mmproj: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'Vision projector of the model, with which dialogs can have images: a path, `owner/repo/file.gguf` of the hub, or the id of an imported file. Default: images are refused.',
+      ),
     chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
   })
   .refine(({ flash_attn: flash, kv_type: type, type_v: values = type }) => flash !== 'off' || !values.startsWith('q'), {
@@ -140,6 +154,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     count_tokens: countTokensMethod,
     ...tokenMethods,
   },
+  takesImages: ({ model_kwargs: { mmproj } }) => mmproj !== undefined,
   threads: ({ model_kwargs: { n_threads: threads } }) => threads,
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
@@ -162,6 +177,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       n_prefill: kwargs.n_prefill,
       type_k: kwargs.type_k ?? kwargs.kv_type,
       type_v: kwargs.type_v ?? kwargs.kv_type,
+      ...(kwargs.mmproj !== undefined && { mmproj_path: await pullModel(kwargs.mmproj, context) }),
       chat_template: kwargs.chat_template,
       default_sampling_params: config.default_sampling_params,
       ...(adapters.length > 0 && { adapters }),
@@ -181,10 +197,12 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       ...settings,
       adapters: adapters.map(({ path }) => path),
     });
+    const projector = spec['mmproj_path'];
+    const both = projector === undefined ? need : sumOfNeeds(need, await projectorMemory(String(projector)));
     const draft = spec['draft_model_path'];
-    if (draft === undefined) return need;
+    if (draft === undefined) return both;
     // The engine puts all layers of a draft model on the GPU, or none.
-    return sumOfNeeds(need, await llamaMemory(String(draft), { ...settings, gpuLayers: settings.gpuLayers && -1 }));
+    return sumOfNeeds(both, await llamaMemory(String(draft), { ...settings, gpuLayers: settings.gpuLayers && -1 }));
   },
   reconfigurable: ['default_sampling_params'],
   affinity: promptBeginning,

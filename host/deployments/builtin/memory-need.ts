@@ -90,6 +90,12 @@ export async function llamaMemory(
   };
 }
 
+/** Returns the memory of a vision projector, which lies on one device with all of its layers. */
+export const projectorMemory = async (path: string): Promise<MemoryNeed> => ({
+  weightsBytes: (await stat(path)).size,
+  contextBytes: 0,
+});
+
 /** Returns the memory of two models that are divided among the GPUs in the same way. */
 export const sumOfNeeds = (one: MemoryNeed, other: MemoryNeed): MemoryNeed => ({
   ...one,

@@ -101,6 +101,8 @@ export const OpenAITextGenerationDeployment = defineDeployment({
   methods: { ...textGenerationMethods, ...tokenPromptMethods, count_tokens: countTokensMethod, ...tokenMethods },
   // It computes nothing, so it takes no processors from other deployments.
   threads: () => 0,
+  // The server says itself what its model takes.
+  takesImages: () => true,
   prepare: async (config, { env, network }) => ({
     ...config,
     ...(config.api_key_env !== undefined && { api_key: env[config.api_key_env] }),

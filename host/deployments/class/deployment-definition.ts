@@ -62,6 +62,8 @@ export interface DeploymentDefinition<
     config: z.core.output<Schema>,
     machine: { readonly cpus: number; readonly numGpus: number },
   ): number | undefined;
+  /** Returns whether the dialogs of `chat` can have images. Default: no. */
+  takesImages?(config: z.core.output<Schema>): boolean;
   /** Fetches model files and returns the start parameters of replicas. */
   prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
   /**

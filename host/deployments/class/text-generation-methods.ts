@@ -11,6 +11,7 @@ import {
   ResponseFormat,
   SamplingParams,
   TextChunk,
+  textOfContent,
 } from '../../schemas/index.ts';
 import { method, streamingMethod } from './method.ts';
 
@@ -133,6 +134,6 @@ export function promptBeginning(
   if (Array.isArray(prompt)) return begin + prompt.slice(0, AFFINITY_CHARACTERS / 4).join(' ');
   if (dialog === undefined) return undefined;
   const { messages } = dialog as ChatDialog;
-  const text = messages.map(({ role, content }) => `${role}: ${content}`).join('\n');
+  const text = messages.map(({ role, content }) => `${role}: ${textOfContent(content)}`).join('\n');
   return begin + text.slice(0, AFFINITY_CHARACTERS);
 }

@@ -1,7 +1,8 @@
 import type * as z from 'zod/mini';
 import type { LlamaDialog, LlamaMessage } from '../../../native/lib/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { ChatDialog, ChatMessage, chatOptions, ToolDefinition } from '../../schemas/index.ts';
+import type { ChatDialog, chatOptions, DialogMessage, ToolDefinition } from '../../schemas/index.ts';
+import type { Images } from './images.ts';
 import { toolRules } from './tool-rules.ts';
 
 /** The checked options of a chat. */
@@ -11,16 +12,21 @@ const NO_PARAMETERS = { type: 'object', properties: {} };
 
 /**
  * Returns the prompt of a dialog. Throws `ValidationError` when `tool_choice` does not fit `tools`, and `InvalidPrompt`
- * when a tool must be called whose parameters no grammar can express.
+ * when a tool must be called whose parameters no grammar can express. `images` has those of the dialog.
  */
-export function chatPrompt(dialog: ChatDialog, prefix: string, options: ChatOptions): LlamaDialog {
+export function chatPrompt(
+  dialog: ChatDialog,
+  prefix: string,
+  options: ChatOptions,
+  images: Images = new Map(),
+): LlamaDialog {
   const {
     parallel_tool_calls: parallel,
     chat_template_kwargs: templateArguments,
     reasoning_format: reasoning,
   } = options;
   return {
-    messages: dialog.messages.map(toMessage),
+    messages: dialog.messages.map((message) => toMessage(message, images)),
     prefix,
     ...toolsOf(options),
     ...(typeof parallel === 'boolean' && { parallelToolCalls: parallel }),
@@ -67,11 +73,13 @@ function toolsOf(options: ChatOptions): Pick<LlamaDialog, 'tools' | 'toolRequire
 const invalidChoice = (why: string): AanaError =>
   new AanaError('ValidationError', 'invalid-input', `tool_choice ${why}`);
 
-function toMessage(message: ChatMessage): LlamaMessage {
+function toMessage(message: DialogMessage, images: Images): LlamaMessage {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: toolCallId } = message;
   return {
     role,
-    content,
+    ...(typeof content === 'string'
+      ? { content }
+      : { content: '', parts: content.map((part) => (part.type === 'text' ? part.text : images.get(part.image)!)) }),
     ...(name !== undefined && { name }),
     ...(reasoning !== undefined && { reasoning }),
     ...(toolCallId !== undefined && { toolCallId }),

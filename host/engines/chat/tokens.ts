@@ -1,6 +1,8 @@
 import type { LlamaPrompt, NativeLlamaEngine } from '../../../native/lib/index.ts';
 import type { CallContext } from '../../rpc/index.ts';
+import type { ChatDialog } from '../../schemas/index.ts';
 import { chatPrompt } from './chat-prompt.ts';
+import type { Images } from './images.ts';
 import type { CountTokensArgs } from './text-arguments.ts';
 import type { LlamaRequests } from '../llama-requests.ts';
 
@@ -21,8 +23,9 @@ export async function tokenize(
   requests: LlamaRequests,
   { text = '', dialog, assistant_prefix: prefix, add_special_tokens: outer, ...options }: TokenizeArgs,
   context: CallContext,
+  readImages: (dialog: ChatDialog) => Promise<Images>,
 ): Promise<{ tokens: number[]; texts: string[]; max_tokens: number }> {
-  const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options) : { text };
+  const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await readImages(dialog)) : { text };
   const { ids, bytes, lengths } = await requests.count(engine, prompt, context, {
     tellsTokens: true,
     outerTokens: outer !== false,

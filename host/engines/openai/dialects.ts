@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import type { ChatDialog, SamplingParams, StructuredOutputs } from '../../schemas/index.ts';
+import type { SamplingParams, StructuredOutputs } from '../../schemas/index.ts';
 import { structuredBody } from './structured.ts';
 
 /** The servers whose extensions of OpenAI's API are known. `openai` has none. */
@@ -159,16 +159,6 @@ function forLlamaServer(body: Readonly<Record<string, unknown>>, contextTokens: 
     ...('dry_multiplier' in body && { dry_penalty_last_n: (dryTokens ?? -1) === -1 ? contextTokens : dryTokens }),
     // The only name that its routes for texts and for dialogs both take. With 0 it would score no token at all.
     ...(typeof logprobs === 'number' && { n_probs: Math.max(1, logprobs) }),
-  };
-}
-
-/** Returns the messages of a request. With a prefix the answer goes on with it, which vLLM and llama-server can do. */
-export function dialogBody({ messages }: ChatDialog, prefix: string | null | undefined): Record<string, unknown> {
-  if (prefix == null || prefix === '') return { messages };
-  return {
-    messages: [...messages, { role: 'assistant', content: prefix }],
-    add_generation_prompt: false,
-    continue_final_message: true,
   };
 }
 

@@ -27,8 +27,9 @@ import type {
 import type { TokenizeArgs } from '../chat/tokens.ts';
 import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from '../chat/whole-answers.ts';
 import { AnswerReader } from './answer.ts';
+import { dialogBody } from './dialog-body.ts';
+import { type Dialect, samplingBody, takesN } from './dialects.ts';
 import { AnswerFormatError } from './format-error.ts';
-import { type Dialect, dialogBody, samplingBody, takesN } from './dialects.ts';
 import { OpenAiServer } from './server.ts';
 import { findServer, type FoundServer } from './server-facts.ts';
 import { ServerTokens } from './tokens.ts';
@@ -55,7 +56,7 @@ type Pieces = AsyncGenerator<TextChunk, GenerationDetails | undefined>;
 
 const WAIT_BETWEEN_TRIES_MS = 1000;
 
-export async function start(spec: OpenAiSpec, { log, progress }: StartContext): Promise<Implementation> {
+export async function start(spec: OpenAiSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
   const options = {
     baseUrl: spec.base_url,
     apiKey: apiKeyOf(spec),
@@ -69,8 +70,8 @@ export async function start(spec: OpenAiSpec, { log, progress }: StartContext): 
   const probe = new OpenAiServer({ ...options, model: spec.model ?? 'the model', maxRetries: 0, timeoutMs: 10_000 });
   const found = await waitForServer(spec, probe, progress);
   const server = new OpenAiServer({ ...options, model: found.model, maxRetries: spec.max_retries });
-  const tokens = new ServerTokens(server, found);
-  const remote = new RemoteModel(server, found, tokens, spec);
+  const tokens = new ServerTokens(server, found, artifactPath);
+  const remote = new RemoteModel(server, found, tokens, spec, artifactPath);
   return {
     info: { model: found.model, server: found.dialect, address: server.address, contextTokens: found.contextTokens },
     // The host has checked the arguments against the schemas of the deployment's methods.
@@ -124,13 +125,21 @@ class RemoteModel {
   readonly #server: OpenAiServer;
   readonly #found: FoundServer;
   readonly #tokens: ServerTokens;
+  readonly #artifactPath: StartContext['artifactPath'];
   #spec: OpenAiSpec;
 
-  constructor(server: OpenAiServer, found: FoundServer, tokens: ServerTokens, spec: OpenAiSpec) {
+  constructor(
+    server: OpenAiServer,
+    found: FoundServer,
+    tokens: ServerTokens,
+    spec: OpenAiSpec,
+    artifactPath: StartContext['artifactPath'],
+  ) {
     this.#server = server;
     this.#found = found;
     this.#tokens = tokens;
     this.#spec = spec;
+    this.#artifactPath = artifactPath;
   }
 
   /** Changes the sampling defaults for later answers. The host makes new replicas for any other change. */
@@ -215,7 +224,11 @@ class RemoteModel {
     if (isPrefixed) for (let index = 0; index < count; index += 1) yield numbered({ text: prefix }, index);
     return yield* this.#run(
       'chat/completions',
-      { ...options, ...dialogBody(dialog, prefix), ...(format && { response_format: named(format) }) },
+      {
+        ...options,
+        ...(await dialogBody(dialog, prefix, this.#artifactPath)),
+        ...(format && { response_format: named(format) }),
+      },
       sampling,
       adapter,
       context,

@@ -1,12 +1,14 @@
 import * as z from 'zod/mini';
 import { boundedMap } from '../../core/async/bounded-map.ts';
 import { AanaError } from '../../core/errors.ts';
+import type { StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { ScoredToken, TextChunk } from '../../schemas/index.ts';
 import { activeTools } from '../chat/chat-prompt.ts';
+import { requireNoImages } from '../chat/images.ts';
 import type { CountTokensArgs } from '../chat/text-arguments.ts';
 import type { TokenizeArgs } from '../chat/tokens.ts';
-import { dialogBody } from './dialects.ts';
+import { dialogBody } from './dialog-body.ts';
 import { AnswerFormatError } from './format-error.ts';
 import type { OpenAiServer } from './server.ts';
 import type { FoundServer } from './server-facts.ts';
@@ -38,9 +40,12 @@ export class ServerTokens {
   /** Texts of tokens of vLLM, which are asked for one by one. */
   readonly #texts = new Map<number, string>();
 
-  constructor(server: OpenAiServer, found: FoundServer) {
+  readonly #artifactPath: StartContext['artifactPath'];
+
+  constructor(server: OpenAiServer, found: FoundServer, artifactPath: StartContext['artifactPath']) {
     this.#server = server;
     this.#found = found;
+    this.#artifactPath = artifactPath;
   }
 
   async count(args: CountTokensArgs, context: CallContext): Promise<{ tokens: number; max_tokens: number }> {
@@ -115,7 +120,7 @@ export class ServerTokens {
     options: Readonly<Record<string, unknown>>,
     context: CallContext,
   ): Promise<z.infer<typeof Counted>> {
-    const prompt = args.dialog ? chatBody(args) : { prompt: args.text ?? '' };
+    const prompt = args.dialog ? await this.#chatBody(args) : { prompt: args.text ?? '' };
     const body = { model: this.#found.model, ...prompt, ...options };
     return this.#parsed(Counted, await this.#server.json('POST', '/tokenize', body, context));
   }
@@ -126,8 +131,10 @@ export class ServerTokens {
     options: Readonly<Record<string, unknown>>,
     context: CallContext,
   ): Promise<Value> {
+    if (args.dialog) requireNoImages(args.dialog, this.#server.address, 'llama-server tells the tokens of texts only');
     const content = args.dialog
-      ? this.#parsed(Prompt, await this.#server.json('POST', '/apply-template', chatBody(args), context)).prompt
+      ? this.#parsed(Prompt, await this.#server.json('POST', '/apply-template', await this.#chatBody(args), context))
+          .prompt
       : (args.text ?? '');
     const body = { content, parse_special: true, ...options };
     return this.#parsed(schema, await this.#server.json('POST', '/tokenize', body, context));
@@ -146,20 +153,20 @@ export class ServerTokens {
     return this.#parsed(Prompt, await this.#server.json('POST', '/detokenize', body, context)).prompt;
   }
 
+  /** Returns a dialog and its tools as both servers take them. */
+  async #chatBody(args: CountTokensArgs): Promise<Record<string, unknown>> {
+    const { dialog, assistant_prefix: prefix, text: _, ...options } = args;
+    const tools = activeTools(options);
+    return {
+      ...(dialog && (await dialogBody(dialog, prefix, this.#artifactPath))),
+      ...(tools.length > 0 && { tools }),
+      ...(options.chat_template_kwargs && { chat_template_kwargs: options.chat_template_kwargs }),
+    };
+  }
+
   #parsed<Value>(schema: z.ZodMiniType<Value>, value: unknown): Value {
     const { success, data } = schema.safeParse(value);
     if (success) return data;
     throw this.#server.invalidAnswer(new AnswerFormatError('the tokens have an unknown form'));
   }
-}
-
-/** Returns a dialog and its tools as both servers take them. */
-function chatBody(args: CountTokensArgs): Record<string, unknown> {
-  const { dialog, assistant_prefix: prefix, text: _, ...options } = args;
-  const tools = activeTools(options);
-  return {
-    ...(dialog && dialogBody(dialog, prefix)),
-    ...(tools.length > 0 && { tools }),
-    ...(options.chat_template_kwargs && { chat_template_kwargs: options.chat_template_kwargs }),
-  };
 }

@@ -228,6 +228,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('PromptTooLongException', 'bad-request', 'The prompt has more tokens than the model accepts.', {
     data: 'prompt_len, max_len',
   }),
+  one('ImagesNotSupported', 'bad-request', 'The dialog has an image, and the model takes none.', {
+    data: 'model_name',
+  }),
   one('EmptyPrompt', 'bad-request', 'The prompt is empty, and the model cannot start without one.', {
     data: 'model_name',
   }),
