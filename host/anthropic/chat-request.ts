@@ -1,4 +1,4 @@
-import { type ChatRequest, invalidValue, unsupported } from '../openai/index.ts';
+import { invalidValue, type PromptedRequest, unsupported } from '../openai/index.ts';
 import { chatMessages } from './dialog.ts';
 import type { CountTokensRequest, MessagesRequest } from './message-fields.ts';
 import { chatTools } from './tools.ts';
@@ -7,7 +7,7 @@ import { chatTools } from './tools.ts';
  * Returns a request as a chat request, which has all that decides the prompt. Throws `InvalidParameter` and
  * `UnsupportedParameter`.
  */
-export function promptRequest(request: CountTokensRequest): ChatRequest {
+export function promptRequest(request: CountTokensRequest): PromptedRequest {
   const { model, system, messages, thinking, thread, output_config: output } = request;
   if (thread != null) throw unsupported('thread', 'the server keeps no dialogs: send the whole dialog');
   const last = messages.at(-1);
@@ -33,7 +33,7 @@ export function promptRequest(request: CountTokensRequest): ChatRequest {
 }
 
 /** Returns a request as a chat request. Throws like {@link promptRequest}. */
-export function chatRequest(request: MessagesRequest): ChatRequest {
+export function chatRequest(request: MessagesRequest): PromptedRequest {
   const { max_tokens, stop_sequences, temperature, top_p, top_k } = request;
   return {
     ...promptRequest(request),

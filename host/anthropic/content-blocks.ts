@@ -12,13 +12,27 @@ const ToolUseBlock = z.object({
   input: z.record(z.string(), z.unknown()),
 });
 
+const ImageBlock = z.object({
+  type: z.literal('image'),
+  source: z.discriminatedUnion('type', [
+    z.object({
+      type: z.literal('base64'),
+      media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
+      data: z.string(),
+    }),
+    z.object({ type: z.literal('url'), url: z.string() }),
+  ]),
+});
+
 /** Blocks that no model of this server reads. They are refused with their place in the request. */
-const UnreadBlock = z.object({ type: z.enum(['image', 'document', 'search_result']) });
+const UnreadBlock = z.object({ type: z.enum(['document', 'search_result']) });
 
 const ToolResultBlock = z.object({
   type: z.literal('tool_result'),
   tool_use_id: z.string(),
-  content: z.optional(z.union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, UnreadBlock]))])),
+  content: z.optional(
+    z.union([z.string(), z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock, UnreadBlock]))]),
+  ),
 });
 
 const ThinkingBlock = z.object({ type: z.literal('thinking'), thinking: z.string() });
@@ -33,6 +47,7 @@ export const ContentBlock = z.discriminatedUnion('type', [
   ToolResultBlock,
   ThinkingBlock,
   RedactedThinkingBlock,
+  ImageBlock,
   UnreadBlock,
 ]);
 export type ContentBlock = z.output<typeof ContentBlock>;

@@ -8,6 +8,7 @@ const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], MessageParam['role'
   tool_use: 'assistant',
   thinking: 'assistant',
   redacted_thinking: 'assistant',
+  image: 'user',
   tool_result: 'user',
 };
 
@@ -28,12 +29,12 @@ export function chatMessages(
     for (const [at, { type }] of blocks.entries())
       if ((ROLE_OF[type] ?? role) !== role)
         throw invalidValue(`${path}[${at}].type`, `a message of the ${role} has no ${type}`);
-    const texts = blocks.filter((block, at) => isText(block, `${path}[${at}]`));
-    if (role === 'assistant') return [assistantMessage(blocks, texts, toolNames)];
+    const parts = blocks.flatMap((block, at) => partOf(block, `${path}[${at}]`));
+    if (role === 'assistant') return [assistantMessage(blocks, parts, toolNames)];
     const results = blocks.flatMap((block, at) =>
       block.type === 'tool_result' ? [toolMessage(block, toolNames, `${path}[${at}]`)] : [],
     );
-    return [...results, ...(texts.length > 0 || results.length === 0 ? [{ role, content: [...texts] }] : [])];
+    return [...results, ...(parts.length > 0 || results.length === 0 ? [{ role, content: parts }] : [])];
   });
   const isInstructed = system != null && system.length > 0;
   return [...(isInstructed ? [{ role: 'system' as const, content: asContent(system) }] : []), ...dialog];
@@ -41,7 +42,7 @@ export function chatMessages(
 
 function assistantMessage(
   blocks: readonly ContentBlock[],
-  texts: readonly TextBlock[],
+  texts: readonly MessagePart[],
   toolNames: Map<string, string>,
 ): RequestMessage {
   const calls = blocks.filter((block) => block.type === 'tool_use');
@@ -75,6 +76,17 @@ function toolMessage(
 
 const asContent = (content: string | readonly TextBlock[]): string | TextBlock[] =>
   typeof content === 'string' ? content : [...content];
+
+type MessagePart = Exclude<RequestMessage['content'], string | null | undefined>[number];
+
+/** Returns a block that is a text or an image as a part of a message, and no part for others. Throws like `isText`. */
+function partOf(block: ContentBlock, path: string): MessagePart[] {
+  if (block.type !== 'image') return isText(block, path) ? [block] : [];
+  const { source } = block;
+  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
+  const key = source.type === 'url' ? 'source.url' : 'source.data';
+  return [{ type: 'image_url', image_url: { url }, origin: { part: path, key, type: block.type } }];
+}
 
 /** Whether a block is a text. Throws `UnsupportedParameter` for one that models cannot read. */
 function isText(block: ContentBlock, path: string): block is TextBlock {

@@ -43,7 +43,8 @@ A request is translated to the same call of the deployment as a request of \`/v1
 | \`tool_use\`, \`tool_result\` | the call and its result, in the chat template of the model; \`is_error\` has no effect |
 | \`thinking\` | reasoning of an earlier answer, if the chat template has a place for it |
 | \`redacted_thinking\` | nothing |
-| \`image\`, \`document\`, \`search_result\` | refused (400), because the models read text |
+| \`image\` | the image, \`base64\` or \`url\`, if the model has a [vision projector](deployments.md#images); otherwise refused (400). The [limits](openai-compatibility.md#audio-files-and-images-in-dialogs) are those of OpenAI's API. In the result of a tool it is refused. |
+| \`document\`, \`search_result\` | refused (400), because the models do not read them |
 
 Messages of the role \`system\` may be among the others. A last message of the assistant is the beginning of the answer. Reasoning is answered as a block \`thinking\` with an empty \`signature\`.
 

@@ -47,6 +47,19 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
         const media = await services.openMedia();
         return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
       },
+      imageInput: config.openai.image_input,
+      imageScope: async () => {
+        const media = await services.openMedia();
+        const scope = media.openScope({ maxBytes: config.openai.image_input.max_bytes });
+        return {
+          open: async (source, signal) => {
+            const [address, files] =
+              'url' in source ? [source, new Map()] : [{ content: 'file' }, new Map([['file', source]])];
+            return (await scope.openImage(address, { files, signal })).forModel({ signal });
+          },
+          [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
+        };
+      },
       responsesOf: (userId) => services.responses.of(userId),
       backgroundOf: (userId) => services.background.of(userId),
       filesOf: (userId) => services.files.of(userId),

@@ -161,6 +161,9 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'openai.aliases', kind: 'json', env: 'AANA_OPENAI_ALIASES' },
   { key: 'openai.audio_input.deployment', kind: 'text', env: 'AANA_OPENAI_AUDIO_INPUT_DEPLOYMENT' },
   { key: 'openai.audio_input.max_bytes', kind: 'number', env: 'AANA_OPENAI_AUDIO_INPUT_MAX_BYTES' },
+  { key: 'openai.image_input.max_images', kind: 'number', env: 'AANA_OPENAI_IMAGE_INPUT_MAX_IMAGES' },
+  { key: 'openai.image_input.max_bytes', kind: 'number', env: 'AANA_OPENAI_IMAGE_INPUT_MAX_BYTES' },
+  { key: 'openai.image_input.fetch', kind: 'boolean', env: 'AANA_OPENAI_IMAGE_INPUT_FETCH' },
   { key: 'openai.responses.store', kind: 'boolean', env: 'AANA_OPENAI_RESPONSES_STORE' },
   { key: 'openai.responses.retention', kind: 'number', env: 'AANA_OPENAI_RESPONSES_RETENTION' },
   {

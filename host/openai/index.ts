@@ -34,7 +34,7 @@ export {
 export { batchUsageOf, NO_USAGE } from './batches/batch-usage.ts';
 export { capabilitiesOf, type Capability } from './capabilities.ts';
 export { ChatCompletion } from './chat/chat-answer.ts';
-export { chatArguments } from './chat/chat-call.ts';
+export { chatArguments, type PromptedRequest } from './chat/chat-call.ts';
 export { answerChat, chatRun } from './chat/chat-run.ts';
 export {
   OriginalChatChunk,
@@ -57,6 +57,7 @@ export { ExpiresAfter, FILE_FIELDS, FileRequest } from './files/file-fields.ts';
 export { type FilePart, filesOfInput, filesOfMessages, textOfFile } from './files/file-input.ts';
 export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
 export { formReader } from './form-input.ts';
+export { type ImagePart, ImageParts, inlineImage, type OpenImages, refuseImages } from './images/image-part.ts';
 export { checkCursor, listPage } from './list-page.ts';
 export {
   deploymentFor,

@@ -11,6 +11,7 @@ function model(name: string, methods: readonly string[], more: Partial<ServedMod
     modelId: undefined,
     methods: new Set(methods),
     adapters: [],
+    takesImages: false,
     maxTokens: undefined,
     state: 'RUNNING',
     ...more,

@@ -13,6 +13,8 @@ export interface ServedModel {
   readonly methods: ReadonlySet<string>;
   /** LoRA adapters that requests can name. */
   readonly adapters: readonly string[];
+  /** Whether dialogs can have images. */
+  readonly takesImages: boolean;
   /** Most tokens of an answer as the operator has set it; undefined if it is not set. */
   readonly maxTokens: number | undefined;
   /** State of the deployment, such as `RUNNING`. */

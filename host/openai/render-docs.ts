@@ -224,7 +224,7 @@ const page = new WebSocket('ws://127.0.0.1:8000/v1/realtime', ['realtime', \`ope
 
 ## Audio, files and images in dialogs
 
-Language models here read text. With \`openai.audio_input.deployment\`, the name of a deployment of speech to text, a message of the user can have audio: \`input_audio\` in \`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \`file_data\` such as \`data:audio/wav;base64,…\`. The audio becomes its transcript, as a text in the same place, before the model sees the dialog. A stored response has the transcript and not the audio.
+Language models here read text, and images if they have a vision projector. With \`openai.audio_input.deployment\`, the name of a deployment of speech to text, a message of the user can have audio: \`input_audio\` in \`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \`file_data\` such as \`data:audio/wav;base64,…\`. The audio becomes its transcript, as a text in the same place, before the model sees the dialog. A stored response has the transcript and not the audio.
 
 \`\`\`ts
 import { readFileSync } from 'node:fs';
@@ -238,7 +238,31 @@ const spoken = await client.chat.completions.create({ model: 'llm_deployment', m
 - A key for single models needs the scope of this deployment, too.
 - Without the setting, audio is refused (400). \`/v1/responses/input_tokens\` and \`/v1/messages\` take no audio.
 - A stored file of the user is read as text: \`{"type": "file", "file": {"file_id"}}\` in \`/v1/chat/completions\`, and \`{"type": "input_file", "file_id"}\` in \`/v1/responses\` and \`/v1/responses/input_tokens\`. It becomes a text in the same place, and a stored response has the text. The file must be text in UTF-8, such as Markdown, JSON or source code, whatever its name and purpose say; PDFs and others are refused (400). Files of a request may have \`limits.max_json_bytes\` together. A key with scopes needs \`/v1/files/*\`, too. Requests of a batch take no files.
-- Images are refused (400, \`unsupported_parameter\`), and \`param\` names the part. The server never opens the address of an image or a file.
+- The server never opens the address of a file.
+
+A model takes images if its deployment names a [vision projector](deployments.md#images): \`image_url\` in \`/v1/chat/completions\`, \`input_image\` in \`/v1/responses\`, and \`image\` in \`/v1/messages\`, in messages of the user. Other models refuse them (400, \`unsupported_parameter\`, with the part in \`param\`), and nothing is opened. \`OpenAITextGenerationDeployment\` passes images on to its server.
+
+\`\`\`ts
+const picture = readFileSync('picture.png').toString('base64');
+const seen = await client.chat.completions.create({
+  model: 'llm_deployment',
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is in this picture?' },
+        { type: 'image_url', image_url: { url: \`data:image/png;base64,\${picture}\` } },
+      ],
+    },
+  ],
+});
+\`\`\`
+
+- The image is a data URL with base64, or an http or https address, which the server fetches unless \`openai.image_input.fetch\` is off. It follows at most \`media.max_redirects\` redirects, and refuses private addresses unless \`media.allow_private_urls\` is set.
+- PNG, JPEG, GIF (its first picture), WebP and BMP are decoded by ffmpeg, whatever the name and the type of the file say. SVG is refused.
+- A request may have \`openai.image_input.max_images\` images, and \`openai.image_input.max_bytes\` of them in addition to \`limits.max_json_bytes\`. A fetched image may have as many bytes. Images of more than 64 megapixels (413), and those whose longer side is more than 200 times the shorter one (400), are refused. An image of more than 4 megapixels is scaled down before the model gets it.
+- \`detail\` is accepted and has no effect: the projector decides how many tokens an image has. \`usage\` counts them among the tokens of the prompt.
+- A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images of stored files (\`file_id\`), images in responses in the background and in batches, \`/v1/responses/input_tokens\`, and \`overflow\`, \`truncation\`, \`prompt_logprobs\` and \`reproducible\` beside an image are refused (400).
 
 ## Batches
 

@@ -34,6 +34,7 @@ function servedModel(name: string, { definition, options }: BoundDeployment, sta
     modelId: modelId === undefined ? undefined : modelName(modelId),
     methods: new Set(Object.keys(definition.methods)),
     adapters: isObject(adapters) ? Object.keys(adapters) : [],
+    takesImages: definition.takesImages?.(options.user_config) === true,
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
   };
 }

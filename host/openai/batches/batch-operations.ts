@@ -4,6 +4,7 @@ import { COMPLETION_FIELDS } from '../completions/completion-fields.ts';
 import { answerCompletion } from '../completions/completion-run.ts';
 import { fillOf } from '../completions/fill.ts';
 import type { Capability } from '../capabilities.ts';
+import { refuseImages } from '../images/image-part.ts';
 import { readRequest, type RequestFields, unsupported } from '../fields.ts';
 import { type ModelDirectory } from '../model-directory.ts';
 import { RESPONSE_FIELDS } from '../responses/response-fields.ts';
@@ -53,7 +54,7 @@ function operation<Fields extends RequestFields>(
 /** The requests of each path. */
 export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> = {
   '/v1/chat/completions': operation('chat', CHAT_FIELDS, (request, { models }, context) =>
-    answerChat(models, request, context),
+    answerChat(models, request, context, refuseImages),
   ),
   '/v1/completions': operation('completions', COMPLETION_FIELDS, async (request, { models, strict }, context) =>
     answerCompletion(models, request, context, await fillOf(models, request, strict, context)),
@@ -62,6 +63,6 @@ export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> =
     answerEmbeddings(models, request, context),
   ),
   '/v1/responses': operation('chat', RESPONSE_FIELDS, (request, { models, dialogs }, context) =>
-    answerResponse(models, request, dialogs, context),
+    answerResponse(models, request, dialogs, context, refuseImages),
   ),
 };

@@ -2,14 +2,25 @@ import type { ResolvedModel } from '../model-directory.ts';
 import { invalidValue } from '../fields.ts';
 import { formOf, samplingOf } from '../text/sampling-fields.ts';
 import type { ChatRequest } from './chat-fields.ts';
-import { dialogOf } from './messages.ts';
+import { ImageParts } from '../images/image-part.ts';
+import { dialogOf, type RequestMessage } from './messages.ts';
 import { toolArguments } from './tools.ts';
 
 /** More tokens than any context holds: the answer may fill the rest of the context. */
 const REST_OF_CONTEXT = 2 ** 31 - 1;
 
-/** Returns the arguments of `chat` and `chat_stream` for a request. Throws errors that name the wrong parameter. */
-export function chatArguments(request: ChatRequest, { model, adapter }: ResolvedModel): Record<string, unknown> {
+/** A chat request, whose messages may come from another API. */
+export type PromptedRequest = Omit<ChatRequest, 'messages'> & { messages: RequestMessage[] };
+
+/**
+ * Returns the arguments of `chat` and `chat_stream` for a request. Its images, which `images` takes, are not opened yet.
+ * Throws errors that name the wrong parameter.
+ */
+export function chatArguments(
+  request: PromptedRequest,
+  { model, adapter }: ResolvedModel,
+  images: ImageParts = new ImageParts(model, 'images are not opened for this request'),
+): Record<string, unknown> {
   const { response_format: format, logprobs, top_logprobs: top, n } = request;
   const { chat_template_kwargs: given, reasoning_effort: effort, overflow } = request;
   if (top != null && logprobs !== true) throw invalidValue('top_logprobs', 'it needs logprobs to be true');
@@ -27,7 +38,7 @@ export function chatArguments(request: ChatRequest, { model, adapter }: Resolved
     ...given,
   };
   return {
-    ...dialogAndPrefix(request),
+    ...dialogAndPrefix(request, images),
     sampling_params: sampling,
     ...(format != null && { response_format: format }),
     ...(adapter !== undefined && { adapter }),
@@ -39,8 +50,8 @@ export function chatArguments(request: ChatRequest, { model, adapter }: Resolved
 }
 
 /** Returns the dialog. The last message is the beginning of the answer if the request continues it. */
-function dialogAndPrefix(request: ChatRequest): Record<string, unknown> {
-  const { messages } = dialogOf(request.messages);
+function dialogAndPrefix(request: PromptedRequest, images: ImageParts): Record<string, unknown> {
+  const { messages } = dialogOf(request.messages, images);
   const last = messages.at(-1);
   if (request.continue_final_message !== true) {
     if (request.add_generation_prompt === false)

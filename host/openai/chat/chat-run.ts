@@ -4,6 +4,7 @@ import { type ModelDirectory, resolveModel } from '../model-directory.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
 import { type ChatCompletion, chatCompletion } from './chat-answer.ts';
+import { ImageParts, type ImagePart, type OpenImages } from '../images/image-part.ts';
 import { chatArguments } from './chat-call.ts';
 import type { ChatRequest } from './chat-fields.ts';
 
@@ -13,6 +14,8 @@ export interface ChatRun {
   readonly name: string;
   /** The arguments of `chat` and `chat_stream`. */
   readonly args: Record<string, unknown>;
+  /** The images in the arguments, which must be opened before the call. */
+  readonly images: readonly ImagePart[];
   /** The text with which the answer begins because the request says so. */
   readonly prefix: string;
   readonly head: AnswerHead;
@@ -21,9 +24,10 @@ export interface ChatRun {
 /** Returns the call for a request. Throws errors that name the wrong parameter. */
 export function chatRun(models: ModelDirectory, request: ChatRequest): ChatRun {
   const resolved = resolveModel(models, request.model, 'chat');
-  const args = chatArguments(request, resolved);
+  const images = new ImageParts(resolved.model);
+  const args = chatArguments(request, resolved, images);
   const prefix = typeof args['assistant_prefix'] === 'string' ? args['assistant_prefix'] : '';
-  return { name: resolved.model.name, args, prefix, head: newHead('chatcmpl-', request.model) };
+  return { name: resolved.model.name, args, images: images.parts, prefix, head: newHead('chatcmpl-', request.model) };
 }
 
 /** Answers a request as a whole. */
@@ -31,8 +35,10 @@ export async function answerChat(
   models: ModelDirectory,
   request: ChatRequest,
   context: RunContext,
+  openImages: OpenImages,
 ): Promise<z.input<typeof ChatCompletion>> {
-  const { name, args, prefix, head } = chatRun(models, request);
+  const { name, args, images, prefix, head } = chatRun(models, request);
+  await using _opened = await openImages(images, context);
   const output = await models.call(name, 'chat', { ...args, details: true }, context);
   return chatCompletion(head, output as ChatOutputWithDetails, prefix);
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { ChatDialogInput } from '../../schemas/index.ts';
-import { unsupported } from '../fields.ts';
+import { invalidValue, unsupported } from '../fields.ts';
+import type { ImageOrigin, ImageParts } from '../images/image-part.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
@@ -16,7 +17,8 @@ const Audio = z.object({
 });
 const File = z.object({ type: z.literal('file'), file: z.record(z.string(), z.unknown()) });
 const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Audio, File]);
-type Part = z.output<typeof Part>;
+/** `origin` tells where an image of another API is in its request. */
+type Part = z.output<typeof Part> & { readonly origin?: ImageOrigin };
 
 const Call = z.object({
   id: z.string(),
@@ -37,23 +39,34 @@ export const RequestMessage = z.object({
   tool_calls: optional(z.array(Call)),
   tool_call_id: optional(z.string()),
 });
-export type RequestMessage = z.output<typeof RequestMessage>;
+export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & {
+  content?: string | Part[] | null | undefined;
+};
 
-/** Returns the dialog for a deployment. Throws `UnsupportedParameter` for content that is not text. */
-export function dialogOf(messages: readonly RequestMessage[]): ChatDialogInput {
-  return { messages: messages.map(messageOf) };
+/** A dialog whose images are not opened yet. */
+type Dialog = { messages: Message[] };
+type Content = string | (TextPart | ReturnType<ImageParts['take']>)[] | null;
+type Message = Omit<ChatDialogInput['messages'][number], 'content'> & { content: Content };
+type TextPart = { readonly type: 'text'; readonly text: string };
+
+/**
+ * Returns the dialog for a deployment. Throws `UnsupportedParameter` for content that is neither text nor an image that
+ * `images` takes.
+ */
+export function dialogOf(messages: readonly RequestMessage[], images: ImageParts): Dialog {
+  return { messages: messages.map((message, index) => messageOf(message, index, images)) };
 }
 
 const ROLES = { developer: 'system', function: 'tool' } as const;
 
-function messageOf(message: RequestMessage, index: number): ChatDialogInput['messages'][number] {
+function messageOf(message: RequestMessage, index: number, images: ImageParts): Message {
   const { role: given, content, refusal, name, reasoning_content: reasoning, tool_calls: calls } = message;
   const { tool_call_id: callId } = message;
   const role = given === 'developer' || given === 'function' ? ROLES[given] : given;
-  const text = typeof content === 'string' ? content : content?.map((part, n) => textOf(part, index, n)).join('\n');
+  const parts = typeof content === 'string' ? content : contentOf(content ?? undefined, role, index, images);
   return {
     role,
-    content: text ?? refusal ?? (calls?.length ? '' : null),
+    content: parts ?? refusal ?? (calls?.length ? '' : null),
     ...(name != null && { name }),
     ...(role === 'assistant' && reasoning != null && { reasoning_content: reasoning }),
     ...(calls?.length && { tool_calls: calls }),
@@ -61,11 +74,23 @@ function messageOf(message: RequestMessage, index: number): ChatDialogInput['mes
   };
 }
 
-function textOf(part: Part, message: number, index: number): string {
-  if (part.type === 'text') return part.text;
-  if (part.type === 'refusal') return part.refusal;
-  throw unsupported(
-    `messages[${message}].content[${index}].type`,
-    `the model takes no content of the type ${part.type}`,
-  );
+/** Returns one text, or the texts and images of a content that has an image. */
+function contentOf(
+  content: readonly Part[] | undefined,
+  role: Message['role'],
+  message: number,
+  images: ImageParts,
+): Exclude<Content, null> | undefined {
+  const parts = content?.map((part, n) => {
+    const path = `messages[${message}].content[${n}]`;
+    if (part.type === 'text') return { type: 'text' as const, text: part.text };
+    if (part.type === 'refusal') return { type: 'text' as const, text: part.refusal };
+    if (part.type !== 'image_url')
+      throw unsupported(`${path}.type`, `the model takes no content of the type ${part.type}`);
+    const origin = part.origin ?? { part: path, key: 'image_url.url', type: part.type };
+    if (role !== 'user') throw invalidValue(`${origin.part}.type`, 'only messages of the user have images');
+    return images.take(part.image_url.url, origin);
+  });
+  if (parts?.some(({ type }) => type === 'image')) return parts;
+  return parts?.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

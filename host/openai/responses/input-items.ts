@@ -10,9 +10,13 @@ const shared = {
   status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
 };
 
-/** Content that no language model of this server takes. It is read so that the error can name it. */
-const Image = z.object({ type: z.literal('input_image') });
-/** Audio becomes its transcript, and a stored file its text, before a model sees it. Others are refused, like images. */
+const Image = z.object({
+  type: z.literal('input_image'),
+  image_url: optional(z.string()),
+  file_id: optional(z.string()),
+  detail: optional(z.enum(['auto', 'low', 'high', 'original'])),
+});
+/** Audio becomes its transcript, and a stored file its text, before a model sees it. Others are refused. */
 const File = z.object({
   type: z.literal('input_file'),
   file_data: optional(z.string()),

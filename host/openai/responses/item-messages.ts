@@ -1,35 +1,44 @@
-import type { ChatRequest } from '../chat/chat-fields.ts';
+import type { RequestMessage } from '../chat/messages.ts';
 import { invalidValue } from '../fields.ts';
 import type { Item, Part } from './items.ts';
 
-type Message = ChatRequest['messages'][number];
+type Message = RequestMessage;
+
+/** The items of a dialog: those of the responses that a request continues, and its own. */
+export interface GivenItems {
+  readonly history: readonly Item[];
+  readonly input: readonly Item[];
+}
 
 /**
  * Returns the messages of a dialog. Reasoning, a text and calls of functions that follow each other are one message of
  * the assistant, as in chat completions. Throws `InvalidParameter` for the output of a call that the dialog does not
  * have.
  */
-export function messagesOf(instructions: string | null | undefined, items: readonly Item[]): Message[] {
+export function messagesOf(instructions: string | null | undefined, { history, input }: GivenItems): Message[] {
+  const items = [...history, ...input];
   if (items.length === 0) throw invalidValue('input', 'it has no items');
   const messages: Message[] = [];
   const calls = new Set<string>();
   if (instructions != null) messages.push({ role: 'developer', content: instructions });
-  for (const item of items) {
+  for (const [index, item] of items.entries()) {
     if (item.type === 'function_call') calls.add(item.call_id);
     if (item.type === 'function_call_output' && !calls.has(item.call_id))
       throw invalidValue('input', `there is no function_call with the call_id ${JSON.stringify(item.call_id)}`);
     const last = messages.at(-1);
-    const next = messageOf(item);
+    const at = index - history.length;
+    const next = messageOf(item, at < 0 ? 'previous_response_id' : `input[${at}].content`);
     if (last && continues(last, next)) join(last, next);
     else messages.push(next);
   }
   return messages.map((message) => (isBare(message) ? { ...message, content: '' } : message));
 }
 
-function messageOf(item: Item): Message {
+/** `path` is the place of the content in the request. */
+function messageOf(item: Item, path: string): Message {
   switch (item.type) {
     case 'message':
-      return { role: item.role, content: item.content.map(textPart) };
+      return { role: item.role, content: item.content.map((part, n) => partOf(part, path, n)) };
     case 'reasoning':
       return { role: 'assistant', reasoning_content: item.content.map(({ text }) => text).join('\n') };
     case 'function_call': {
@@ -38,13 +47,28 @@ function messageOf(item: Item): Message {
     }
     case 'function_call_output': {
       const { call_id: id, output } = item;
-      return { role: 'tool', tool_call_id: id, content: typeof output === 'string' ? output : output.map(textPart) };
+      return {
+        role: 'tool',
+        tool_call_id: id,
+        content: typeof output === 'string' ? output : output.map((part, n) => partOf(part, path, n)),
+      };
     }
   }
 }
 
-function textPart(part: Part) {
-  return part.type === 'refusal' ? part : { type: 'text' as const, text: part.text };
+function partOf(
+  part: Part,
+  path: string,
+  index: number,
+): Exclude<Message['content'], string | null | undefined>[number] {
+  if (part.type === 'refusal') return part;
+  if (part.type !== 'input_image') return { type: 'text', text: part.text };
+  const origin = {
+    part: path === 'previous_response_id' ? path : `${path}[${index}]`,
+    key: 'image_url',
+    type: part.type,
+  };
+  return { type: 'image_url', image_url: { url: part.image_url, detail: part.detail }, origin };
 }
 
 /** Whether two messages are one: the answers of a model are reasoning, then a text, then calls. */

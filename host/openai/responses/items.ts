@@ -18,7 +18,14 @@ const ReasoningText = z.object({ type: z.literal('reasoning_text'), text: z.stri
 export const OutputPart = z.discriminatedUnion('type', [OutputText, ReasoningText]);
 export type OutputPart = z.output<typeof OutputPart>;
 
-const Part = z.discriminatedUnion('type', [InputText, OutputText, Refusal]);
+/** An image as the client gave it. It is opened again when the dialog goes on. */
+const InputImage = z.object({
+  type: z.literal('input_image'),
+  image_url: z.string(),
+  detail: z.enum(['auto', 'low', 'high', 'original']),
+});
+
+const Part = z.discriminatedUnion('type', [InputText, OutputText, Refusal, InputImage]);
 export type Part = z.output<typeof Part>;
 
 export const MessageItem = z.object({

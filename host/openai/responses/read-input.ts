@@ -66,7 +66,17 @@ async function itemOf(item: InputItem, param: string, find: FindItem): Promise<I
 function partsOf(parts: readonly InputPart[], param: string): Part[] {
   return parts.map((part, index) => {
     if (part.type === 'input_text' || part.type === 'refusal') return part;
+    if (part.type === 'input_image') return imagePart(part, `${param}[${index}]`);
     if (part.type === 'output_text') return { ...part, annotations: [], logprobs: [] };
     throw unsupported(`${param}[${index}].type`, `the model takes no content of the type ${part.type}`);
   });
+}
+
+function imagePart(
+  { type, image_url: url, file_id: file, detail }: Extract<InputPart, { readonly type: 'input_image' }>,
+  param: string,
+): Part {
+  if (file != null) throw unsupported(`${param}.file_id`, 'images of stored files are not opened; give an image_url');
+  if (url == null) throw invalidValue(`${param}.image_url`, 'it is required');
+  return { type, image_url: url, detail: detail ?? 'auto' };
 }

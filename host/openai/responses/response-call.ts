@@ -1,9 +1,9 @@
-import { chatArguments } from '../chat/chat-call.ts';
+import { chatArguments, type PromptedRequest } from '../chat/chat-call.ts';
 import type { ChatRequest } from '../chat/chat-fields.ts';
 import { invalidValue } from '../fields.ts';
 import type { ResolvedModel } from '../model-directory.ts';
-import { messagesOf } from './item-messages.ts';
-import type { Item } from './items.ts';
+import { type ImageParts, REFUSED_IMAGES } from '../images/image-part.ts';
+import { type GivenItems, messagesOf } from './item-messages.ts';
 import { INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
 
 /** The parameters that cause errors of deployments, by the names of these errors. */
@@ -15,8 +15,9 @@ export const RESPONSE_BLAME = { PromptTooLongException: 'input' } as const;
  */
 export function responseArguments(
   request: Omit<ResponseRequest, 'input'>,
-  items: readonly Item[],
+  items: GivenItems,
   resolved: ResolvedModel,
+  images?: ImageParts,
 ): Record<string, unknown> {
   const { max_output_tokens: maxTokens, include, top_logprobs: top, ...rest } = request;
   const hasLogprobs = include?.includes(INCLUDE_LOGPROBS) === true;
@@ -29,16 +30,21 @@ export function responseArguments(
       ...(hasLogprobs && { logprobs: true, top_logprobs: top }),
     },
     resolved,
+    images,
   );
 }
 
 /** Returns the arguments of `tokenize` for a request whose dialog has these items. */
 export function inputTokensArguments(
   request: InputTokensRequest,
-  items: readonly Item[],
+  items: GivenItems,
   resolved: ResolvedModel,
 ): Record<string, unknown> {
-  const { dialog, tools, chat_template_kwargs } = chatArguments({ ...request, ...promptOf(request, items) }, resolved);
+  const { dialog, tools, chat_template_kwargs } = chatArguments(
+    { ...request, ...promptOf(request, items) },
+    resolved,
+    REFUSED_IMAGES,
+  );
   return {
     dialog,
     ...(tools !== undefined && { tools }),
@@ -46,7 +52,7 @@ export function inputTokensArguments(
   };
 }
 
-function promptOf(request: Omit<InputTokensRequest, 'input'>, items: readonly Item[]) {
+function promptOf(request: Omit<InputTokensRequest, 'input'>, items: GivenItems) {
   const { instructions, reasoning, text, truncation, overflow } = request;
   return {
     messages: messagesOf(instructions, items),
@@ -55,7 +61,7 @@ function promptOf(request: Omit<InputTokensRequest, 'input'>, items: readonly It
     reasoning_effort: reasoning?.effort,
     response_format: formatOf(text?.format),
     overflow: overflow ?? (truncation === 'auto' ? ('truncate_middle' as const) : undefined),
-  } satisfies Partial<ChatRequest>;
+  } satisfies Partial<PromptedRequest>;
 }
 
 function toolChoiceOf(choice: ResponseRequest['tool_choice']): ChatRequest['tool_choice'] {

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { ChatOutputWithDetails } from '../../schemas/index.ts';
 import { blaming } from '../blame.ts';
+import { type ImagePart, ImageParts, type OpenImages } from '../images/image-part.ts';
 import { type ModelDirectory, resolveModel } from '../model-directory.ts';
 import type { RunContext } from '../run-context.ts';
 import type { Item } from './items.ts';
@@ -24,6 +25,8 @@ export interface ResponseRun {
   readonly name: string;
   /** The arguments of `chat` and `chat_stream`. */
   readonly args: Record<string, unknown>;
+  /** The images in the arguments, which must be opened before the call. */
+  readonly images: readonly ImagePart[];
   /** The response before it has an output. */
   readonly begun: z.output<typeof ModelResponse>;
   readonly input: readonly Item[];
@@ -48,8 +51,13 @@ export async function responseRun(
 ): Promise<ResponseRun> {
   const resolved = resolveModel(models, request.model, 'chat');
   const { input, history } = await readItems(request, dialogs);
-  const args = responseArguments(request, [...history, ...input], resolved);
-  return { name: resolved.model.name, args, begun: newResponse(request, dialogs.store.isStoring), input };
+  const images = new ImageParts(
+    resolved.model,
+    request.background === true ? 'a response that is made in the background takes no images' : undefined,
+  );
+  const args = responseArguments(request, { history, input }, resolved, images);
+  const begun = newResponse(request, dialogs.store.isStoring);
+  return { name: resolved.model.name, args, images: images.parts, begun, input };
 }
 
 /** A request for a response whose input has been read and is stored. */
@@ -65,7 +73,7 @@ export async function storedRun(
   const resolved = resolveModel(models, request.model, 'chat');
   const { previous_response_id: previous } = request;
   const history = previous == null ? [] : await readHistory(store, previous, maxBytes);
-  return { name: resolved.model.name, args: responseArguments(request, [...history, ...input], resolved) };
+  return { name: resolved.model.name, args: responseArguments(request, { history, input }, resolved) };
 }
 
 /** Answers a request as a whole, and stores the response if the request wants it. */
@@ -74,9 +82,11 @@ export async function answerResponse(
   request: ResponseRequest,
   dialogs: Dialogs,
   context: RunContext,
+  openImages: OpenImages,
 ): Promise<z.output<typeof ModelResponse>> {
-  const { name, args, begun, input } = await responseRun(models, request, dialogs);
+  const { name, args, images, begun, input } = await responseRun(models, request, dialogs);
   return blaming(RESPONSE_BLAME, async () => {
+    await using _opened = await openImages(images, context);
     const output = await models.call(name, 'chat', { ...args, details: true }, context);
     const response = wholeResponse(begun, output as ChatOutputWithDetails);
     if (response.store) await dialogs.store.save(response, input);

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { dialogOf, RequestMessage } from '../chat/messages.ts';
+import { REFUSED_IMAGES } from '../images/image-part.ts';
 import { toolArguments, toolFields } from '../chat/tools.ts';
 import { invalidValue, type RequestFields } from '../fields.ts';
 
@@ -54,7 +55,7 @@ export function tokenizeArguments(request: TokenizeRequest): Record<string, unkn
     throw invalidValue('prompt', 'exactly one of prompt, content and messages must be given');
   if (messages == null) return { text: prompt ?? content, ...(outer != null && { add_special_tokens: outer }) };
   return {
-    dialog: dialogOf(messages),
+    dialog: dialogOf(messages, REFUSED_IMAGES),
     ...toolArguments({ tools }),
     ...(template != null && { chat_template_kwargs: template }),
   };

@@ -44,6 +44,27 @@ export const OpenAiConfig = z.strictObject({
     })
     .prefault({})
     .describe('Audio in dialogs.'),
+  image_input: z
+    .strictObject({
+      max_images: z
+        .int()
+        .min(0)
+        .max(64)
+        .default(16)
+        .describe('Most images in one dialog of `/v1/chat/completions`, `/v1/responses` and `/v1/messages`.'),
+      max_bytes: positiveBytes(
+        20 * MIB,
+        'Most bytes of one image file that is fetched, and of all image files inside of one request. Requests to models that take images may be larger than `limits.max_json_bytes` by the base64 of them.',
+      ),
+      fetch: z
+        .boolean()
+        .default(true)
+        .describe(
+          'Whether images are fetched from their addresses. Private addresses are refused unless `media.allow_private_urls` is set.',
+        ),
+    })
+    .prefault({})
+    .describe('Images in dialogs, for models that take them.'),
   responses: z
     .strictObject({
       store: z

@@ -10,12 +10,14 @@ import {
   promptRequest,
 } from '../../../anthropic/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
-import { chatArguments, newHead, resolveModel, unsupported } from '../../../openai/index.ts';
+import { chatArguments, ImageParts, newHead, resolveModel, unsupported } from '../../../openai/index.ts';
 import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
+import { refuseLargeText } from '../openai/audio/audio-input.ts';
+import { imageOpener, imageRoom } from '../openai/images/image-input.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../openai/openai-request.ts';
 import { serveRoute } from '../serve-route.ts';
 
@@ -30,22 +32,27 @@ const MESSAGE_EVENTS: EventFormat = {
 /** Adds `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
 export function messageRoutes(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
+  const openImages = imageOpener(options);
   serveRoute(router, ANTHROPIC_ROUTES.messages, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
-    const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options);
+    const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, imageRoom(models, options));
+    refuseLargeText(ctx, request, options, imageRoom(models, options));
     const resolved = resolveModel(models, request.model, 'chat');
     const { name } = resolved.model;
-    const args = chatArguments(chatRequest(request), resolved);
+    const images = new ImageParts(resolved.model);
+    const args = chatArguments(chatRequest(request), resolved, images);
     const prefix = typeof args['assistant_prefix'] === 'string' ? args['assistant_prefix'] : '';
     const answer = { head: newHead('msg_', request.model), prefix, maxTokens: request.max_tokens };
     return withinTime(ctx, options, async (context) => {
       if (request.stream !== true) {
+        await using _opened = await openImages(images.parts, context);
         const output = await models.call(name, 'chat', { ...args, details: true }, context);
         return messageOf(output as ChatOutputWithDetails, answer);
       }
       const events = new MessageEvents(answer);
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
+        await using _opened = await openImages(images.parts, context);
         const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
           TextChunk[],
           GenerationDetails | undefined
@@ -58,12 +65,17 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
   });
   serveRoute(router, ANTHROPIC_ROUTES.countTokens, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
-    const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options);
+    const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options, imageRoom(models, options));
+    refuseLargeText(ctx, request, options, imageRoom(models, options));
     const resolved = resolveModel(models, request.model, 'chat');
     const { name, methods } = resolved.model;
     if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
-    const args = countArguments(chatArguments(promptRequest(request), resolved));
-    const output = await withinTime(ctx, options, (context) => models.call(name, 'count_tokens', args, context));
+    const images = new ImageParts(resolved.model);
+    const args = countArguments(chatArguments(promptRequest(request), resolved, images));
+    const output = await withinTime(ctx, options, async (context) => {
+      await using _opened = await openImages(images.parts, context);
+      return await models.call(name, 'count_tokens', args, context);
+    });
     return { input_tokens: (output as { readonly tokens: number }).tokens };
   });
 }

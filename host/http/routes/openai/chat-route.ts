@@ -15,29 +15,32 @@ import { serveRoute } from '../serve-route.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
 import { sendEvents } from './event-stream.ts';
 import { readFiles } from './files/file-input.ts';
+import { imageOpener, imageRoom } from './images/image-input.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/chat/completions`. */
 export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
+  const openImages = imageOpener(options);
   serveRoute(router, OPENAI_ROUTES.chat, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
-    const given = await readJsonRequest(ctx, CHAT_FIELDS, options, audioRoom(options));
+    const given = await readJsonRequest(ctx, CHAT_FIELDS, options, audioRoom(options) + imageRoom(models, options));
     const { dialog, files } = filesOfMessages(given.messages);
     const { dialog: messages, audio } = audioOfMessages(dialog);
     const request = { ...given, messages };
-    refuseLargeText(ctx, request, options);
+    refuseLargeText(ctx, request, options, imageRoom(models, options));
     await readFiles(ctx, files, options);
     return withinTime(ctx, options, async (context) => {
       const listen = (): Promise<void> => hear(ctx, { audio, check: () => chatRun(models, request) }, options, context);
       if (request.stream !== true) {
         await listen();
-        return answerChat(models, request, context);
+        return answerChat(models, request, context, openImages);
       }
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
         await listen();
-        const { name, args, prefix, head } = chatRun(models, request);
+        const { name, args, images, prefix, head } = chatRun(models, request);
+        await using _opened = await openImages(images, context);
         const chunks = new ChatChunks({
           head,
           prefix,

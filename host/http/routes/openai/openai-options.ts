@@ -4,7 +4,7 @@ import type { UserBackground } from '../../../background/index.ts';
 import type { UserBatches } from '../../../batches/index.ts';
 import type { UserFiles, UserUploads } from '../../../files/index.ts';
 import type { ModelDirectory, ResponseStore } from '../../../openai/index.ts';
-import type { AudioReference } from '../../../schemas/index.ts';
+import type { AudioReference, ImageReference } from '../../../schemas/index.ts';
 
 /** Settings of the routes below `/v1`. */
 export interface OpenAiRoutesOptions {
@@ -21,6 +21,10 @@ export interface OpenAiRoutesOptions {
   readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
   readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
+  /** Images in dialogs: their most number and bytes in a request, and whether they are fetched from addresses. */
+  readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
+  /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
+  readonly imageScope: () => Promise<ImageScope>;
   /** Returns the stored responses of a user, or those of all callers if API keys are off (null). */
   readonly responsesOf: (userId: string | null) => ResponseStore;
   /** Returns the responses of a user that tasks make, or those of all callers if API keys are off (null). */
@@ -37,4 +41,10 @@ export interface OpenAiRoutesOptions {
 export interface OpenedAudio extends AudioReference, AsyncDisposable {
   /** Seconds. */
   readonly duration: number;
+}
+
+/** The images of one request. Disposing it removes their files. */
+export interface ImageScope extends AsyncDisposable {
+  /** Decodes an image, as an argument of `chat`. */
+  open(source: { readonly url: string } | UploadedFile, signal: AbortSignal): Promise<ImageReference>;
 }

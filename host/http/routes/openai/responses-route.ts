@@ -32,11 +32,13 @@ import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
 import { type EventFormat, namedEvent, sendEvents } from './event-stream.ts';
 import { readFiles } from './files/file-input.ts';
+import { imageOpener, imageRoom } from './images/image-input.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */
 export function responsesRoute(router: Router, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
+  const openImages = imageOpener(options);
   const dialogsOf = (ctx: Context): Dialogs => ({
     store: openai.responsesOf(callerOf(ctx).userId),
     maxBytes: limits.max_json_bytes,
@@ -44,11 +46,11 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
 
   serveRoute(router, OPENAI_ROUTES.createResponse, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
-    const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, audioRoom(options));
+    const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, audioRoom(options) + imageRoom(models, options));
     const { dialog: withoutFiles, files } = filesOfInput(given.input);
     const { dialog, audio } = audioOfInput(withoutFiles);
     const request = { ...given, input: dialog };
-    refuseLargeText(ctx, request, options);
+    refuseLargeText(ctx, request, options, imageRoom(models, options));
     await readFiles(ctx, files, options);
     const dialogs = dialogsOf(ctx);
     return withinTime(ctx, options, async (context) => {
@@ -60,7 +62,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
       }
       if (request.stream !== true) {
         await listen();
-        return answerResponse(models, request, dialogs, context);
+        return answerResponse(models, request, dialogs, context, openImages);
       }
       const unheard = await run();
       return blaming(RESPONSE_BLAME, async () => {
@@ -69,7 +71,8 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
         const format = eventsOf(writer);
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, log, format }, async (send) => {
           await listen();
-          const { name, args, input } = audio.length === 0 ? unheard : await run();
+          const { name, args, images, input } = audio.length === 0 ? unheard : await run();
+          await using _opened = await openImages(images, context);
           const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
             TextChunk[],
             GenerationDetails | undefined
@@ -93,7 +96,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
     await readFiles(ctx, files, options);
     const resolved = resolveModel(models, request.model, 'tokenize');
     const { input, history } = await readItems(request, dialogsOf(ctx));
-    const args = inputTokensArguments(request, [...history, ...input], resolved);
+    const args = inputTokensArguments(request, { history, input }, resolved);
     const output = await withinTime(ctx, options, (context) =>
       models.call(resolved.model.name, 'tokenize', args, context),
     );

@@ -1,0 +1,87 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  blaming,
+  type ImagePart,
+  inlineImage,
+  invalidValue,
+  type ModelDirectory,
+  type OpenImages,
+  unsupported,
+} from '../../../../openai/index.ts';
+import { fromFormidable } from '../../../request/form/form-failures.ts';
+import { makeUploadDir } from '../../../request/form/uploads.ts';
+import { tooLarge } from '../../../request/too-large.ts';
+import type { OpenAiHttpOptions } from '../openai-request.ts';
+import type { ImageScope } from '../openai-options.ts';
+
+/** Returns the bytes that images may add to the JSON of a request; 0 if no model takes images. */
+export function imageRoom(models: ModelDirectory, { openai: { imageInput } }: OpenAiHttpOptions): number {
+  return models.list().some(({ takesImages }) => takesImages) ? Math.ceil(imageInput.max_bytes / 3) * 4 : 0;
+}
+
+/** Returns the function that opens the images of requests. Its errors name the part of the request. */
+export function imageOpener(options: OpenAiHttpOptions): OpenImages {
+  return async (images, { signal }) => {
+    if (images.length === 0) return { [Symbol.asyncDispose]: async () => {} };
+    const inline = checkedImages(images, options);
+    const scope = await options.openai.imageScope();
+    try {
+      // One after the other, because each takes memory and a process.
+      for (const [index, { param, url, place }] of images.entries()) {
+        const bytes = inline[index];
+        place.image = await blaming(blameOf(param), () =>
+          bytes ? openBytes(bytes, scope, options, signal) : scope.open({ url }, signal),
+        );
+      }
+      return scope;
+    } catch (error) {
+      await scope[Symbol.asyncDispose]();
+      throw error;
+    }
+  };
+}
+
+/** Returns the bytes of the images that are in the request; undefined for those that are fetched. */
+function checkedImages(
+  images: readonly ImagePart[],
+  { openai: { imageInput } }: OpenAiHttpOptions,
+): (Buffer | undefined)[] {
+  const excess = images[imageInput.max_images];
+  if (excess) throw invalidValue(excess.param, `a request may have ${imageInput.max_images} images`);
+  const inline = images.map(inlineImage);
+  if (inline.reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0) > imageInput.max_bytes)
+    throw tooLarge('the images in the request are too large', imageInput.max_bytes, 'openai.image_input.max_bytes');
+  const fetched = images.find((_, index) => inline[index] === undefined);
+  if (fetched && !imageInput.fetch)
+    throw unsupported(fetched.param, 'images are not fetched here; send the image as a data URL');
+  return inline;
+}
+
+const blameOf = (param: string) => ({
+  ImageReadingException: param,
+  ImageTooLargeException: param,
+  MediaTooLargeException: param,
+  DownloadException: param,
+  PrivateAddressException: param,
+});
+
+async function openBytes(
+  bytes: Buffer,
+  scope: ImageScope,
+  { limits, tempDir }: OpenAiHttpOptions,
+  signal: AbortSignal,
+): ReturnType<ImageScope['open']> {
+  const [, folder] = await makeUploadDir({ tempDir }).catch((error: unknown) => {
+    throw fromFormidable(error, limits);
+  });
+  try {
+    const path = join(folder, 'image');
+    await writeFile(path, bytes).catch((error: unknown) => {
+      throw fromFormidable(error, limits);
+    });
+    return await scope.open({ path, bytes: bytes.length }, signal);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
+  }
+}
