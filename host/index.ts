@@ -106,7 +106,7 @@ export {
 export type { HostEndpointContext, HostEndpointResult } from './endpoints/index.ts';
 export type { AppMiddleware, AppStatus, RouterLike } from './http/index.ts';
 export type { OpenApiParams } from './openapi/index.ts';
-export type { MediaSource, OpenAudioOptions } from './media/index.ts';
+export type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from './media/index.ts';
 export { ModelStore, type ResolvedModel } from './models/index.ts';
 export { InferenceException } from './replicas/index.ts';
 export type { AppliedMigration, MigrationSource, Repositories, Storage } from './storage/index.ts';

@@ -50,7 +50,7 @@ import {
 } from '../deployments/index.ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from '../http/index.ts';
-import type { MediaSource, OpenAudioOptions } from '../media/index.ts';
+import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../media/index.ts';
 import type { ModelStore } from '../models/index.ts';
 import type { ProgressStream, ReportProgress } from '../packages/index.ts';
 import { isReplica } from '../replicas/index.ts';
@@ -437,6 +437,14 @@ export class AanaApp implements AsyncDisposable {
    */
   async openAudio(source: MediaSource, options: OpenAudioOptions = {}): Promise<HeldAudio> {
     return (await this.#services.openMedia()).openAudio(source, options);
+  }
+
+  /**
+   * Decodes the image of a file, a URL or an uploaded part for `chat`, in the same way as {@link AanaApp.openAudio}: PNG,
+   * JPEG, GIF, WebP or BMP. Throws `ImageReadingException`, too.
+   */
+  async openImage(source: MediaSource, options: OpenImageOptions = {}): Promise<HeldImage> {
+    return (await this.#services.openMedia()).openImage(source, options);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { artifactOf } from '../artifacts/index.ts';
-import type { ImageReference } from '../schemas/index.ts';
+import type { Artifact, ImageReference } from '../schemas/index.ts';
 import { imageReadingError } from './errors.ts';
 import type { ImageInfo, MediaSource } from './types.ts';
 
@@ -36,4 +36,27 @@ export async function writePixels(
 ): Promise<ImageReference> {
   await writeFile(file, pixels, { flag: 'wx', mode: 0o600 });
   return { pixels: await artifactOf(root, file, createHash('sha256').update(pixels).digest('hex')), ...size };
+}
+
+/** A decoded image, as an argument of `chat`. Disposing it removes its file. */
+export interface HeldImage extends ImageReference, AsyncDisposable {}
+
+/** A decoded image as a part of a dialog, in this process and as JSON. Disposing it removes its file. */
+export class DecodedImage implements HeldImage {
+  readonly pixels: Artifact;
+  readonly width: number;
+  readonly height: number;
+  readonly #remove: () => Promise<void>;
+
+  constructor({ pixels, width, height }: ImageReference, remove: () => Promise<void>) {
+    this.pixels = pixels;
+    this.width = width;
+    this.height = height;
+    this.#remove = remove;
+  }
+
+  /** Removes the file. May be called twice. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#remove();
+  }
 }

@@ -5,7 +5,7 @@ import { cancelledError } from '../core/errors.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
 import { noTelemetry } from '../core/telemetry.ts';
 import { DecodedAudio } from './decoded-audio.ts';
-import { sizeForModel, writePixels } from './decoded-image.ts';
+import { DecodedImage, sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
 import { diskFullError, isDiskFull, pageError, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
@@ -57,6 +57,8 @@ export interface OpenAudioOptions {
   readonly allowPaths?: readonly string[] | undefined;
 }
 
+export type OpenImageOptions = Omit<OpenAudioOptions, 'channels'>;
+
 /**
  * Interval between searches for stale folders. The folders of processes that this one cannot see become stale only
  * after some time, so one search is not enough.
@@ -106,6 +108,24 @@ export class MediaService {
       const media = await scope.open(source, { files, signal });
       const { reference, duration } = await media.extractAudio(channels, { signal });
       return new DecodedAudio(reference, duration, () => scope[Symbol.asyncDispose]());
+    } catch (error) {
+      await scope[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * Decodes one image for `chat`, which may outlive a request, under the rules for sources of clients. Throws the errors
+   * of {@link MediaScope.openImage}.
+   */
+  async openImage(
+    source: MediaSource,
+    { signal, files = new Map(), allowPaths }: OpenImageOptions = {},
+  ): Promise<DecodedImage> {
+    const scope = this.openScope(allowPaths && { allowPaths });
+    try {
+      const image = await scope.openImage(source, { files, signal });
+      return new DecodedImage(await image.forModel({ signal }), () => scope[Symbol.asyncDispose]());
     } catch (error) {
       await scope[Symbol.asyncDispose]();
       throw error;

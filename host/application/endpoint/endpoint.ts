@@ -3,7 +3,7 @@ import type { HeldAudio } from '../../control/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../../deployments/index.ts';
 import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/index.ts';
-import type { MediaSource, OpenAudioOptions } from '../../media/index.ts';
+import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../../media/index.ts';
 
 /** The parts of the application that an endpoint uses. */
 export interface EndpointApplication {
@@ -14,6 +14,7 @@ export interface EndpointApplication {
     options?: HandleOptionsInput,
   ): HandleOf<D>;
   openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio>;
+  openImage(source: MediaSource, options?: OpenImageOptions): Promise<HeldImage>;
 }
 
 let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
@@ -77,6 +78,11 @@ export abstract class Endpoint<
   /** Like `AanaApp.openAudio`. Available from `initialize` on; in `run` pass the `context` as options. */
   protected async openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio> {
     return this.#attached('audio can be opened').openAudio(source, options);
+  }
+
+  /** Like `AanaApp.openImage`. Available from `initialize` on; in `run` pass the `context` as options. */
+  protected async openImage(source: MediaSource, options?: OpenImageOptions): Promise<HeldImage> {
+    return this.#attached('images can be opened').openImage(source, options);
   }
 
   #attached(what: string): EndpointApplication {
