@@ -1,15 +1,18 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { componentize } from 'componentize-qjs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../core/abort.ts';
 import type { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
-import { PluginHost } from './plugin-host.ts';
+import { type LoadedPlugin, PluginHost } from './plugin-host.ts';
 
 const fixture = join(packageRoot, 'host', 'plugins', 'fixtures', 'conformance');
 
@@ -60,6 +63,27 @@ const describing = (endpoints: string): string =>
   `export const endpoint = { describe: () => ${endpoints}, run: () => 'null' };`;
 const info =
   "{ name: 'a', path: '/a', summary: '', description: '', inputSchema: '{}', outputSchema: '{}', streaming: false }";
+
+Loading('a version that has ended is no longer in memory, also while its successors serve', async ({ host }) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  await buildPlugin(fixture, { log: silentLogger });
+  let current = await host.load(fixture);
+  const ended: WeakRef<LoadedPlugin>[] = [];
+  for (let version = 0; version < 3; version += 1) {
+    const next = await host.load(fixture, { replaces: current });
+    await current.drain();
+    ended.push(new WeakRef(current));
+    current = next;
+  }
+  const left = (): number => ended.filter((version) => version.deref() !== undefined).length;
+  for (let round = 0; round < 50 && left() > 0; round += 1) {
+    await delay(10); // a WeakRef holds its object until the turn ends
+    collect();
+  }
+  assert.is(left(), 0);
+  assert.ok(current.endpoints.length > 0);
+});
 
 Loading('a second load of a component translates nothing', async ({ dir, host }) => {
   await buildPlugin(fixture, { log: silentLogger });

@@ -159,16 +159,15 @@ export class PluginHost {
     const { manifest, granted, translated } = await this.#read(source);
     const { name, version } = manifest;
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
-    const isTaken = (): boolean =>
-      this.#loaded.has(name) && (replaces === undefined || this.#loaded.get(name) !== this.#runningOf.get(replaces));
-    if (isTaken()) throw pluginLoadError(name, 'is loaded already');
+    // A closure here must not name `replaces`, because each version would then keep its predecessor in memory.
+    if (this.#isTaken(name, replaces)) throw pluginLoadError(name, 'is loaded already');
     const { ports, log } = this.#options;
     const mode = this.#mode;
     checkUses(manifest, translated.uses, granted);
     const component = await translated.compile(granted.limits.memoryBytes);
     const inSources = await readPositions(manifest.component, translated.digest);
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
-    if (isTaken()) throw pluginLoadError(name, 'is loaded already');
+    if (this.#isTaken(name, replaces)) throw pluginLoadError(name, 'is loaded already');
     const shared = {
       name,
       component,
@@ -250,6 +249,11 @@ export class PluginHost {
     await plugin.close();
     const running = replaced && this.#runningOf.get(replaced);
     if (running && replaced.name === plugin.name) this.#loaded.set(replaced.name, running);
+  }
+
+  /** Returns whether another plugin than `replaces` has the name. */
+  #isTaken(name: string, replaces: LoadedPlugin | undefined): boolean {
+    return this.#loaded.has(name) && (!replaces || this.#loaded.get(name) !== this.#runningOf.get(replaces));
   }
 
   #telemetry(plugin: string): PluginTelemetry {
