@@ -22,6 +22,11 @@ export function addConfigOptions(command: Command, which: 'all' | 'common'): Com
     '--config <file>',
     'configuration file (default: aana.config.json in the working directory, if there is one)',
   );
+  command.option(
+    '--env-file <file>',
+    'file of lines NAME=value with variables that the environment has not (default: .env in the working directory, if there is one)',
+  );
+  command.option('--no-env-file', 'do not read .env');
   const descriptions = new Map(configKeys().map(([key, schema]) => [key, schema.description ?? '']));
   for (const { setting, option } of flags()) {
     if (which === 'common' && !COMMON.includes(setting.key)) continue;
@@ -63,6 +68,8 @@ function loadOptionsOf(options: Readonly<Record<string, unknown>>): LoadOptions 
   });
   return {
     file: options['config'] as string | undefined,
+    // True is the default of `--no-env-file`.
+    envFile: options['envFile'] === true ? undefined : (options['envFile'] as string | false | undefined),
     flags: Object.fromEntries(values) as NonNullable<LoadOptions['flags']>,
   };
 }

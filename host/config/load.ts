@@ -3,9 +3,10 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { deepFreeze } from '../core/deep-freeze.ts';
 import { loadOptionsOf, noteOrigins } from './describe.ts';
+import { type Environment, withEnvFile } from './env-file.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { loadDefaults } from './process-defaults.ts';
-import { flagName, GROUP_VARIABLES, SETTINGS } from './settings.ts';
+import { flagName, FOLDER_VARIABLES, GROUP_VARIABLES, SETTINGS } from './settings.ts';
 import { configError, getAt, jsonFault, isTree, parseSetting, setAt, type Tree } from './values.ts';
 import { SERVICE_MANAGER_VARIABLES } from './service-manager.ts';
 
@@ -15,8 +16,13 @@ export const CONFIG_FILE = 'aana.config.json';
 export interface LoadOptions {
   /** Folder of `aana.config.json` and of relative paths in flags and variables. Default: the working directory. */
   readonly cwd?: string;
-  /** Environment variables. Default: those of the process. */
+  /** Environment variables. Default: those of the process and of `envFile`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * A file of lines `NAME=value` with variables that the process has not; false is none. Default without `env`: `.env`
+   * in `cwd`, if there is one.
+   */
+  readonly envFile?: string | false | undefined;
   /** The file of `--config`. It must exist. */
   readonly file?: string | undefined;
   /** The text of the file, which is then not read. */
@@ -35,14 +41,17 @@ export interface LoadOptions {
 export function loadConfig(given: LoadOptions = {}): Config {
   const options = { ...loadDefaults(), ...given };
   const cwd = options.cwd ?? process.cwd();
-  const env = options.env ?? process.env;
+  const envFile = options.envFile ?? (options.env === undefined ? undefined : false);
+  const environment = withEnvFile(options.env ?? process.env, cwd, envFile);
+  const env = environment.variables;
   const sources = new Map<string, string>();
   const tree: Tree = structuredClone(options.base ?? {}) as Tree;
 
   const file = options.file === undefined ? join(cwd, CONFIG_FILE) : resolve(cwd, options.file);
   if (options.content !== undefined) mergeFile(tree, parseConfigFile(options.content, file), file, sources);
   else if (options.file !== undefined || existsSync(file)) mergeFile(tree, readConfigFile(file), file, sources);
-  mergeEnvironment(tree, env, cwd, sources);
+  mergeFolders(tree, environment, cwd, sources);
+  mergeEnvironment(tree, environment, cwd, sources);
   mergeFlags(tree, options.flags ?? {}, cwd, sources);
 
   if (getAt(tree, 'app') != null) tree['deployments'] ??= {}; // the application registers its own
@@ -60,7 +69,7 @@ export function loadConfig(given: LoadOptions = {}): Config {
 
 /**
  * Returns the configuration that a start of the program of `config` would have with another text of its file: the
- * environment, the flags and the values of the program are the same. Throws like {@link loadConfig}.
+ * environment, the flags and the values of the program are the same; the file of variables is read again. Throws like {@link loadConfig}.
  */
 export function reloadConfig(
   config: Config,
@@ -145,14 +154,14 @@ function fromFolder(value: unknown, folder: string): unknown {
 
 function mergeEnvironment(
   tree: Tree,
-  env: Readonly<Record<string, string | undefined>>,
+  { variables: env, sourceOf }: Environment,
   cwd: string,
   sources: Map<string, string>,
 ): void {
   for (const { key, env: name } of GROUP_VARIABLES) {
     const text = env[name];
     if (text === undefined || text === '') continue;
-    const source = `environment variable ${name}`;
+    const source = sourceOf(name);
     const group = parseSetting(text, 'json', source, cwd);
     if (!isTree(group)) throw configError(`${source}: expected a JSON object`);
     sources.set(key, source);
@@ -167,9 +176,24 @@ function mergeEnvironment(
     const text = env[name];
     // An empty CUDA_VISIBLE_DEVICES means no GPU; any other empty variable counts as unset.
     if (text === undefined || (text === '' && key !== 'cuda_visible_devices')) continue;
-    const source = `environment variable ${name}`;
+    const source = sourceOf(name);
     sources.set(key, source);
     setAt(tree, key, parseSetting(text, kind, source, cwd));
+  }
+}
+
+/** Variables of the original SDK name folders that are arranged otherwise here. Variables of our own take precedence. */
+function mergeFolders(
+  tree: Tree,
+  { variables: env, sourceOf }: Environment,
+  cwd: string,
+  sources: Map<string, string>,
+): void {
+  for (const { key, env: name, within } of FOLDER_VARIABLES) {
+    const folder = env[name];
+    if (folder === undefined || folder === '') continue;
+    sources.set(key, sourceOf(name));
+    setAt(tree, key, resolve(cwd, folder, within ?? ''));
   }
 }
 

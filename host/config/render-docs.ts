@@ -48,12 +48,13 @@ export function renderConfigurationDocs(deployment: unknown): string {
 
 <!-- Generated from host/config/ by \`aana-host docs config > docs/configuration.md\`; do not edit. -->
 
-The configuration comes from four sources. Each one takes precedence over those before it, key by key:
+The configuration comes from five sources. Each one takes precedence over those before it, key by key:
 
 1. the defaults below;
 2. \`aana.config.json\` in the working directory, or the file given with \`--config\`;
-3. environment variables (an empty variable counts as unset; lists of paths are separated as in \`PATH\`; other lists are JSON or separated by commas; booleans are \`true\` or \`false\`);
-4. flags of \`aana-host serve\` (a flag for a list may be repeated).
+3. \`.env\` in the working directory, or the file given with \`--env-file\`: variables that the environment has not ([below](#variables-in-a-file)); \`--no-env-file\` reads none;
+4. environment variables (an empty variable counts as unset; lists of paths are separated as in \`PATH\`; other lists are JSON or separated by commas; booleans are \`true\` or \`false\`);
+5. flags of \`aana-host serve\` (a flag for a list may be repeated).
 
 A key that is not in this table is an error. Relative paths in the file start from its folder; relative paths of variables and
 flags start from the working directory.
@@ -67,6 +68,30 @@ Dots in a key stand for nested objects in the file. For example, \`media.allow_p
 \`\`\`json
 { "media": { "allow_paths": ["/srv/videos"] } }
 \`\`\`
+
+## Variables in a file
+
+A file \`.env\` in the working directory, or the one of \`--env-file\`, has variables, one in a line:
+
+\`\`\`sh
+# a comment
+AANA_PORT=8100
+HF_TOKEN="hf_…"
+DB_CONFIG='{"pool_size": 10}'
+\`\`\`
+
+A variable of the environment takes precedence, unless it is empty. The variables set keys of this page only: they are not added to the environment of the process or its children. A value in quotes may have several lines. A line that is none of this is an error with its number.
+A program's \`loadConfig()\` and \`new AanaApp()\` read the file, too, but not if they are given \`env\`. \`aana-host config\` shows which values come from it. Keep a file with secrets out of version control, and let only its owner read it.
+
+## Folders of the original SDK
+
+These variables have a meaning here, too. Those of the table above take precedence.
+
+| variable | stands for |
+| --- | --- |
+| \`TMP_DATA_DIR\` | \`data_dir\`; its folder \`tmp\` is \`media.temp_dir\`, and its folder \`models\` is \`cache_dir\` |
+| \`VIDEO_DIR\`, else \`AUDIO_DIR\`, else \`IMAGE_DIR\` | \`media.temp_dir\`, because all media of a request have one folder, which is deleted when the request ends |
+| \`MODEL_DIR\` | \`cache_dir\` |
 
 ## The database
 

@@ -281,6 +281,20 @@ export const GROUP_VARIABLES = [
   { key: 'cors', env: 'CORS' },
 ] as const;
 
+/**
+ * Variables of the original SDK that name folders, and the folder in them that a key stands for. Later ones take
+ * precedence over earlier ones, and the variables of our own settings over all.
+ */
+export const FOLDER_VARIABLES: readonly { readonly key: string; readonly env: string; readonly within?: string }[] = [
+  { key: 'data_dir', env: 'TMP_DATA_DIR' },
+  { key: 'media.temp_dir', env: 'TMP_DATA_DIR', within: 'tmp' },
+  { key: 'cache_dir', env: 'TMP_DATA_DIR', within: 'models' },
+  { key: 'media.temp_dir', env: 'IMAGE_DIR' },
+  { key: 'media.temp_dir', env: 'AUDIO_DIR' },
+  { key: 'media.temp_dir', env: 'VIDEO_DIR' },
+  { key: 'cache_dir', env: 'MODEL_DIR' },
+];
+
 /** Returns the name of the setting's flag, such as `--port`. */
 export function flagName(setting: Setting): string | undefined {
   return setting.flag?.split(' ')[0];

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { program } from '../../cli/program.ts';
-import { SETTINGS } from '../../config/settings.ts';
+import { FOLDER_VARIABLES, SETTINGS } from '../../config/settings.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 
@@ -82,9 +82,10 @@ function commandsOf(command: Command, path: readonly string[]): string[] {
 }
 
 const settings = (): string[] =>
-  SETTINGS.map(({ key, kind, env, alsoEnv, flag }) =>
-    [key, kind, env, alsoEnv, flag].filter((part) => part !== undefined).join(' '),
-  );
+  [
+    ...SETTINGS.map(({ key, kind, env, alsoEnv, flag }) => [key, kind, env, alsoEnv, flag]),
+    ...FOLDER_VARIABLES.map(({ key, env, within }) => [key, 'folder', env, within]),
+  ].map((parts) => parts.filter((part) => part !== undefined).join(' '));
 
 interface Parameter {
   readonly name: string;
