@@ -62,7 +62,11 @@ export const SESSION_TRANSCRIPTION_FIELDS = {
       'Text before the speech. Names and terms are written as they stand there.',
     ),
   }),
-  idle: { delay: { why: 'a word is sent when it is certain or two passes over the speech agree on it, or when the turn ends' } },
+  idle: {
+    delay: {
+      why: 'a word is sent when it is certain or two passes over the speech agree on it, or when the turn ends',
+    },
+  },
 } as const satisfies RequestFields;
 
 /** The member `session.audio.input.turn_detection`. */
