@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { silentLogger } from '../../core/log/logger.ts';
 import { packageRoot, packageVersion } from '../../core/package-root.ts';
 import { buildNative, buildSqlite, PREBUILT_PACKAGE, writePrebuiltPackage } from '../../native-build/index.ts';
+import { writeSbom } from './sbom.ts';
 
 const run = promisify(execFile);
 
@@ -14,10 +15,12 @@ export interface Release {
   readonly main: string;
   /** Tarball of the compiled addon and SQLite for this platform. */
   readonly prebuilt: string;
+  /** Bill of materials: CycloneDX in JSON. */
+  readonly sbom: string;
 }
 
 /**
- * Packs a release into `folder`: the package, and the compiled addon for this platform. The checkout's `package.json`
+ * Packs a release into `folder`: the package, the compiled addon for this platform, and a bill of materials. The checkout's `package.json`
  * does not name the prebuilt package, because a lock file cannot have a package that is published later.
  */
 export async function packRelease(folder: string, cacheDir: string): Promise<Release> {
@@ -37,7 +40,9 @@ export async function packRelease(folder: string, cacheDir: string): Promise<Rel
     const manifest = JSON.parse(await readFile(manifestPath, 'utf8')) as { optionalDependencies: object };
     const optionalDependencies = { [PREBUILT_PACKAGE]: packageVersion(), ...manifest.optionalDependencies };
     await writeFile(manifestPath, `${JSON.stringify({ ...manifest, optionalDependencies }, null, 2)}\n`);
-    return { main: await pack(join(work, 'package'), into), prebuilt };
+    const sbom = join(into, `aana-host-${packageVersion()}.cdx.json`);
+    await writeSbom(sbom);
+    return { main: await pack(join(work, 'package'), into), prebuilt, sbom };
   } finally {
     await rm(work, { recursive: true, force: true });
   }

@@ -18,13 +18,15 @@ const exec = promisify(execFile);
 const Package = suite('the package outside of the repository');
 
 let folder = '';
+let billOfMaterials = '';
 const run = (command: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> =>
   exec(command, args, { cwd: folder, timeout: 280_000 });
 
 Package.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-package-'));
   const { devDependencies } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8'));
-  const { main, prebuilt } = await packRelease(folder, loadConfig().cache_dir);
+  const { main, prebuilt, sbom } = await packRelease(folder, loadConfig().cache_dir);
+  billOfMaterials = sbom;
   await writeFile(join(folder, 'package.json'), '{"name":"user","private":true}');
   await run(
     'npm',
@@ -61,6 +63,45 @@ Package('has the files for run time and no tests', async () => {
     files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)),
     [],
   );
+});
+
+Package('has a bill of materials with every package of an installation and the sources of the addon', async () => {
+  const text = await readFile(billOfMaterials, 'utf8');
+  const bom = JSON.parse(text) as {
+    bomFormat: string;
+    specVersion: string;
+    components: { name: string; group?: string; version: string; purl: string }[];
+    dependencies: { ref: string; dependsOn?: string[] }[];
+  };
+  assert.equal([bom.bomFormat, bom.specVersion], ['CycloneDX', '1.6']);
+  const named = new Set(
+    bom.components.map(({ name, group, version }) => `${group ? `${group}/` : ''}${name}@${version}`),
+  );
+  const lock = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { name?: string; version: string; dev?: boolean; devOptional?: boolean }>;
+  };
+  const missing = Object.entries(lock.packages)
+    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
+    .map(([path, { name, version }]) => `${name ?? path.replace(/^.*node_modules\//, '')}@${version}`)
+    .filter((one) => !named.has(one));
+  assert.equal(missing, []);
+  for (const name of ['llama.cpp', 'whisper.cpp', 'SQLite'])
+    assert.ok(
+      bom.components.some((one) => one.name === name && one.purl.startsWith('pkg:npm/')),
+      name,
+    );
+  assert.ok(bom.dependencies.some(({ dependsOn }) => dependsOn?.some((ref) => ref.startsWith('native|llama.cpp'))));
+  assert.not.ok(text.includes(packageRoot), 'it has paths of this machine');
+});
+
+Package('npm has nothing to say against publishing both packages', async () => {
+  const tarballs = (await readdir(folder)).filter((file) => file.endsWith('.tgz'));
+  assert.is(tarballs.length, 2);
+  for (const name of tarballs) {
+    const { stderr } = await run('npm', 'publish', '--dry-run', '--ignore-scripts', join(folder, name));
+    const warnings = stderr.split('\n').filter((line) => /^npm (warn|error)/i.test(line) && !/logged in/.test(line));
+    assert.equal(warnings, []);
+  }
 });
 
 Package('needs no compiler for the addon and SQLite on a platform with a prebuilt package', async () => {

@@ -155,6 +155,8 @@ Guards('users take turns in the queue of a model', async () => {
   const keyOf = async (user_id: string): Promise<string> => (await at.app.apiKeys!.create({ user_id })).apiKey;
   const [ann, bob] = [await keyOf('ann'), await keyOf('bob')];
   const request = { ...HELLO, model: 'endless' };
+  // So long that the ends of answers arrive one after another.
+  const long = { ...ENDLESS, max_tokens: 200 };
   // It takes the only place of the engine.
   const running = await withKey(at, ann).chat.completions.create({ ...request, ...ENDLESS, stream: true });
   await running[Symbol.asyncIterator]().next();
@@ -168,7 +170,7 @@ Guards('users take turns in the queue of a model', async () => {
   ] as const) {
     const headers = { authorization: `Bearer ${key}` };
     // The answer has a status as soon as the request waits.
-    const waiting = await at.post('/v1/chat/completions', { ...request, stream: true }, headers);
+    const waiting = await at.post('/v1/chat/completions', { ...request, ...long, stream: true }, headers);
     assert.is(waiting.status, 200);
     works.push(async () => {
       const text = await waiting.text();

@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { packageRoot } from '../../core/package-root.ts';
+import { LLAMA_VERSION, SQLITE_SOURCE, WHISPER_PACKAGE_VERSION, WHISPER_VERSION } from '../../native-build/pins.ts';
+
+const GENERATOR = '@cyclonedx/cyclonedx-npm@6.0.1';
+
+/** A component of the bill of materials. Only the fields that are made here. Source: CycloneDX 1.6. */
+interface Component {
+  readonly type: 'library';
+  readonly 'bom-ref': string;
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly licenses: readonly [{ readonly license: { readonly id: string } }];
+  readonly purl: string;
+}
+
+interface Bom {
+  readonly components: readonly { readonly purl?: string }[];
+  readonly dependencies: readonly { readonly ref: string; readonly dependsOn?: readonly string[] }[];
+  readonly metadata: { readonly component: { readonly 'bom-ref': string } };
+}
+
+const component = (name: string, version: string, purl: string, license: string, description: string): Component => ({
+  type: 'library',
+  'bom-ref': `native|${name}@${version}`,
+  name,
+  version,
+  description,
+  licenses: [{ license: { id: license } }],
+  purl,
+});
+
+/** What is compiled or copied into the addon, which npm does not know. */
+const NATIVE: readonly Component[] = [
+  component(
+    'llama.cpp',
+    LLAMA_VERSION,
+    `pkg:npm/node-llama-cpp@${LLAMA_VERSION}`,
+    'MIT',
+    'llama.cpp with ggml and mtmd, as the npm package node-llama-cpp of this version has them',
+  ),
+  component(
+    'whisper.cpp',
+    WHISPER_VERSION,
+    `pkg:npm/%40fugood/whisper.node@${WHISPER_PACKAGE_VERSION}`,
+    'MIT',
+    'whisper.cpp, as the npm package @fugood/whisper.node has it',
+  ),
+  component(
+    'SQLite',
+    SQLITE_SOURCE.version,
+    `pkg:npm/sqlite3@${SQLITE_SOURCE.version}`,
+    'blessing',
+    'SQLite with its binding, as the npm package sqlite3 of this version has them',
+  ),
+];
+
+/**
+ * Writes the bill of materials of a release to `path`: CycloneDX 1.6 in JSON, with the packages that an installation
+ * gets according to `package-lock.json`, and the sources of the addon. Models are downloaded later and are not in it.
+ */
+export async function writeSbom(path: string): Promise<void> {
+  // npm reports a peer range of jco as an error, although the pinned version is the one that works.
+  const args = [
+    '--package-lock-only',
+    '--omit',
+    'dev',
+    '--ignore-npm-errors',
+    '--output-reproducible',
+    '--flatten-components',
+  ];
+  await promisify(execFile)(
+    'npx',
+    [
+      ...['--yes', `--package=${GENERATOR}`, '--', 'cyclonedx-npm', ...args],
+      ...['--spec-version', '1.6', '--output-format', 'JSON', '--output-file', path, join(packageRoot, 'package.json')],
+    ],
+    { maxBuffer: 1e8 },
+  );
+  const bom = JSON.parse(await readFile(path, 'utf8')) as Bom;
+  const root = bom.metadata.component['bom-ref'];
+  const natives = NATIVE.map((one) => one['bom-ref']);
+  const dependencies = bom.dependencies.map((one) =>
+    one.ref === root ? { ...one, dependsOn: [...(one.dependsOn ?? []), ...natives] } : one,
+  );
+  const whole = {
+    ...bom,
+    components: [...bom.components, ...NATIVE],
+    dependencies: [...dependencies, ...natives.map((ref) => ({ ref }))],
+  };
+  await writeFile(path, `${JSON.stringify(whole, null, 2)}\n`);
+}
