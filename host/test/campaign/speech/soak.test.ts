@@ -12,7 +12,8 @@ Soak('end, leave the replica as it was, and leave no memory behind', async () =>
   assert.equal(problems, []);
   assert.is(answered + left, 24);
   assert.ok(answered > 3 && left > 3, `${answered} were answered, ${left} were left`);
-  const [warm = 0, last = 0] = [residentBytes[4], residentBytes.at(-1)];
+  // Memory of windows is given back while there are none, so a single figure may be low.
+  const [warm, last = 0] = [Math.max(...residentBytes.slice(0, 5)), residentBytes.at(-1)];
   assert.ok(last - warm < 40e6, `${residentBytes}`);
 });
 
