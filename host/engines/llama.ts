@@ -14,7 +14,7 @@ import { AanaError } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type {
-  ChatDialog,
+  ImageChatDialog,
   ChatOutputWithDetails,
   GeneratedText,
   GeneratedTexts,
@@ -174,7 +174,7 @@ class Llama {
   }
 
   /** Reads the images of a dialog. Rejects with `ImagesNotSupported` if the model reads none. */
-  readonly readImages = async (dialog: ChatDialog): Promise<Images> => {
+  readonly readImages = async (dialog: ImageChatDialog): Promise<Images> => {
     if (!this.#engine.info.readsImages)
       requireNoImages(dialog, this.#spec.model_name, 'set model_kwargs.mmproj to its vision projector');
     return readImages(dialog, this.#artifactPath);

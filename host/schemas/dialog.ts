@@ -97,8 +97,18 @@ export const DialogMessage = z.extend(ChatMessage, {
 });
 export type DialogMessage = z.infer<typeof DialogMessage>;
 
-export const ChatDialog = z.strictObject({ messages: z.array(DialogMessage).check(z.minLength(1)) });
+/** A dialog of texts. */
+export const ChatDialog = z.strictObject({ messages: z.array(ChatMessage).check(z.minLength(1)) });
 export type ChatDialog = z.infer<typeof ChatDialog>;
+
+/** A dialog whose messages of the user may have images. */
+export const ImageChatDialog = z.strictObject({ messages: z.array(DialogMessage).check(z.minLength(1)) });
+export type ImageChatDialog = z.infer<typeof ImageChatDialog>;
+
+/** Returns whether a dialog has no image. */
+export function isTextDialog(dialog: ImageChatDialog): dialog is ChatDialog {
+  return dialog.messages.every(({ content }) => typeof content === 'string');
+}
 
 /** Returns the texts of a content. Images are left out. */
 export function textOfContent(content: DialogMessage['content']): string {
@@ -153,7 +163,7 @@ function withText(message: z.output<typeof MessageInput>): z.input<typeof Dialog
 const imagesIn = (message: Partial<DialogMessage> | undefined): number =>
   Array.isArray(message?.content) ? message.content.filter((part) => part?.type === 'image').length : 0;
 
-/** A dialog as a caller may write it: contents may be lists or missing. Checking makes a {@link ChatDialog}. */
+/** A dialog as a caller may write it: contents may be lists or missing. Checking makes an {@link ImageChatDialog}. */
 export const ChatDialogInput = z.strictObject({
   messages: z.array(z.pipe(z.pipe(MessageInput, z.transform(withText)), DialogMessage)).check(
     z.minLength(1),

@@ -109,6 +109,13 @@ Base('can have further methods', () => {
   ]);
 });
 
+Base('refuses images', async () => {
+  const pixels = { id: 'folder/pixels', bytes: 3, sha256: 'a'.repeat(64) };
+  const content = [{ type: 'image' as const, image: { width: 1, height: 1, pixels } }];
+  const { name, kind } = await failure(llm.chat({ dialog: { messages: [{ role: 'user' as const, content }] } }));
+  assert.equal([name, kind], ['ImagesNotSupported', 'bad-request']);
+});
+
 Base('takes contents in parts, and refuses tools', async () => {
   const parts = { messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'say it' }] }] };
   assert.is((await llm.chat({ dialog: parts })).message.content, PROMPT);

@@ -8,6 +8,7 @@ import {
   type GeneratedTexts,
   type GenerationDetails,
   hasScores,
+  isTextDialog,
   type TextChunk,
   TokenScores,
 } from '../../schemas/index.ts';
@@ -82,6 +83,8 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     requireOneAnswer({ sampling_params: sampling });
     if (options.tools?.length && options.tool_choice !== 'none')
       throw new AanaError('ValidationError', 'invalid-input', 'tools: this text model calls no tools');
+    if (!isTextDialog(dialog))
+      throw new AanaError('ImagesNotSupported', 'bad-request', 'dialog: this text model takes no images');
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
     // The class hears of a form in one place.

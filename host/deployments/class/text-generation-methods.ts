@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import {
-  type ChatDialog,
+  type ImageChatDialog,
   ChatDialogInput,
   chatOptions,
   ChatOutputWithDetails,
@@ -133,7 +133,7 @@ export function promptBeginning(
   if (typeof prompt === 'string') return begin + prompt.slice(0, AFFINITY_CHARACTERS);
   if (Array.isArray(prompt)) return begin + prompt.slice(0, AFFINITY_CHARACTERS / 4).join(' ');
   if (dialog === undefined) return undefined;
-  const { messages } = dialog as ChatDialog;
+  const { messages } = dialog as ImageChatDialog;
   const text = messages.map(({ role, content }) => `${role}: ${textOfContent(content)}`).join('\n');
   return begin + text.slice(0, AFFINITY_CHARACTERS);
 }

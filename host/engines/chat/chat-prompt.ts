@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini';
 import type { LlamaDialog, LlamaMessage } from '../../../native/lib/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { ChatDialog, chatOptions, DialogMessage, ToolDefinition } from '../../schemas/index.ts';
+import type { ImageChatDialog, chatOptions, DialogMessage, ToolDefinition } from '../../schemas/index.ts';
 import type { Images } from './images.ts';
 import { toolRules } from './tool-rules.ts';
 
@@ -15,7 +15,7 @@ const NO_PARAMETERS = { type: 'object', properties: {} };
  * when a tool must be called whose parameters no grammar can express. `images` has those of the dialog.
  */
 export function chatPrompt(
-  dialog: ChatDialog,
+  dialog: ImageChatDialog,
   prefix: string,
   options: ChatOptions,
   images: Images = new Map(),

@@ -3,20 +3,20 @@ import { readFile } from 'node:fs/promises';
 import type { LlamaImage } from '../../../native/lib/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { StartContext } from '../../replicas/process/implementation.ts';
-import type { ChatDialog, ImageReference } from '../../schemas/index.ts';
+import type { ImageChatDialog, ImageReference } from '../../schemas/index.ts';
 
 /** The pixels of the images of a dialog. */
 export type Images = ReadonlyMap<ImageReference, LlamaImage>;
 
 /** Returns the references to images in a dialog, in order. */
-export function imagesIn({ messages }: ChatDialog): ImageReference[] {
+export function imagesIn({ messages }: ImageChatDialog): ImageReference[] {
   return messages.flatMap(({ content }) =>
     typeof content === 'string' ? [] : content.flatMap((part) => (part.type === 'image' ? [part.image] : [])),
   );
 }
 
 /** Reads the images of a dialog, one after the other. Rejects with `ArtifactNotFound`. */
-export async function readImages(dialog: ChatDialog, artifactPath: StartContext['artifactPath']): Promise<Images> {
+export async function readImages(dialog: ImageChatDialog, artifactPath: StartContext['artifactPath']): Promise<Images> {
   const images = new Map<ImageReference, LlamaImage>();
   for (const reference of imagesIn(dialog)) {
     const { width, height, pixels: artifact } = reference;
@@ -31,7 +31,7 @@ export async function readImages(dialog: ChatDialog, artifactPath: StartContext[
 }
 
 /** Throws `ImagesNotSupported` if the dialog has an image. `what` says what the model lacks. */
-export function requireNoImages(dialog: ChatDialog, model: string, what: string): void {
+export function requireNoImages(dialog: ImageChatDialog, model: string, what: string): void {
   if (imagesIn(dialog).length === 0) return;
   throw new AanaError('ImagesNotSupported', 'bad-request', `${model} takes no images: ${what}`, {
     data: { model_name: model },

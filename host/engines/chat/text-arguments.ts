@@ -1,4 +1,4 @@
-import type { ChatDialog, Overflow, ResponseFormat, SamplingParams } from '../../schemas/index.ts';
+import type { ImageChatDialog, Overflow, ResponseFormat, SamplingParams } from '../../schemas/index.ts';
 import type { ChatOptions } from './chat-prompt.ts';
 
 // The arguments of the methods of a text model, as the host passes them on after it has checked them.
@@ -9,13 +9,13 @@ export interface WithDetails {
 
 /** The arguments of `count_tokens`, of which exactly one of `dialog` and `text` is given. */
 export interface CountTokensArgs extends ChatOptions {
-  readonly dialog?: ChatDialog;
+  readonly dialog?: ImageChatDialog;
   readonly text?: string;
   readonly assistant_prefix?: string | null;
 }
 
 export interface ChatArgs extends ChatOptions {
-  readonly dialog: ChatDialog;
+  readonly dialog: ImageChatDialog;
   readonly sampling_params?: SamplingParams | null;
   readonly assistant_prefix?: string | null;
   readonly adapter?: string | null;

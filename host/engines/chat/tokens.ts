@@ -1,6 +1,6 @@
 import type { LlamaPrompt, NativeLlamaEngine } from '../../../native/lib/index.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import type { ChatDialog } from '../../schemas/index.ts';
+import type { ImageChatDialog } from '../../schemas/index.ts';
 import { chatPrompt } from './chat-prompt.ts';
 import type { Images } from './images.ts';
 import type { CountTokensArgs } from './text-arguments.ts';
@@ -23,7 +23,7 @@ export async function tokenize(
   requests: LlamaRequests,
   { text = '', dialog, assistant_prefix: prefix, add_special_tokens: outer, ...options }: TokenizeArgs,
   context: CallContext,
-  readImages: (dialog: ChatDialog) => Promise<Images>,
+  readImages: (dialog: ImageChatDialog) => Promise<Images>,
 ): Promise<{ tokens: number[]; texts: string[]; max_tokens: number }> {
   const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await readImages(dialog)) : { text };
   const { ids, bytes, lengths } = await requests.count(engine, prompt, context, {

@@ -1,5 +1,5 @@
 import type { StartContext } from '../../replicas/process/implementation.ts';
-import type { ChatDialog, DialogMessage } from '../../schemas/index.ts';
+import type { ImageChatDialog, DialogMessage } from '../../schemas/index.ts';
 import { type Images, readImages } from '../chat/images.ts';
 import { pngOf } from './png.ts';
 
@@ -8,7 +8,7 @@ import { pngOf } from './png.ts';
  * llama-server can do.
  */
 export async function dialogBody(
-  dialog: ChatDialog,
+  dialog: ImageChatDialog,
   prefix: string | null | undefined,
   artifactPath: StartContext['artifactPath'],
 ): Promise<Record<string, unknown>> {

@@ -67,7 +67,7 @@ const video = { path: '/talk.mp4' };
 const sentence = 'The speaker lifts an object of fifteen kilograms by one meter.';
 const talk = (sentences: number): string =>
   Array.from({ length: sentences }, (_, at) => `${sentence.slice(0, -1)} ${at}.`).join(' ');
-const lastOf = (chat: Chat | undefined): string => String(chat?.dialog.messages.at(-1)?.content ?? '');
+const lastOf = (chat: Chat | undefined): string => chat?.dialog.messages.at(-1)?.content ?? '';
 const textOf = (written: readonly unknown[]): string =>
   written.map((chunk) => (chunk as { text: string }).text).join('');
 
