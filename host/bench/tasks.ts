@@ -2,15 +2,16 @@
 // one at a time on an idle queue, on SQLite and PostgreSQL, beside pg-boss on the same PostgreSQL. Queues run in
 // separate processes. The rounds take them in turn, and ratios are medians of pairs. `npm run bench:tasks -- [--rounds
 // N] [--tasks N] [--callers N] [--samples N]`
-import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { cpuSeconds, descendants } from '../test/helpers/server.ts';
+import { installForBench } from './packages/install-npm.ts';
 import { machineLoad, reportHead, round } from './report.ts';
 import { type FromQueue, type QueueArguments, type QueueJob, type QueueResult, WORKERS } from './tasks/protocol.ts';
 
@@ -75,30 +76,6 @@ async function told(child: ChildProcess): Promise<FromQueue> {
   }
 }
 
-/** Installs pg-boss once into the cache, because it is not a part of this package. Returns a file to import it from. */
-async function installPgBoss(cacheDir: string): Promise<string> {
-  const folder = join(cacheDir, 'bench', `pg-boss-${PG_BOSS}`);
-  const isThere = await access(join(folder, 'node_modules')).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere) {
-    const made = `${folder}.${process.pid}`;
-    await mkdir(made, { recursive: true });
-    await promisify(execFile)('npm', [
-      'install',
-      '--silent',
-      '--no-save',
-      '--ignore-scripts',
-      '--prefix',
-      made,
-      `pg-boss@${PG_BOSS}`,
-    ]);
-    await rename(made, folder);
-  }
-  return join(folder, 'index.js');
-}
-
 /** Returns the CPU time of the running processes of the PostgreSQL server, including those of the connections. */
 async function postgresCpuSeconds(): Promise<number> {
   const servers = (await descendants(process.pid)).filter(({ command }) => command.includes('postgres'));
@@ -148,7 +125,7 @@ try {
         await start('pg-boss', 'pg-boss-queue', {
           database: await postgres.create(),
           folder,
-          module: await installPgBoss(loadConfig().cache_dir),
+          module: await installForBench(loadConfig().cache_dir, [`pg-boss@${PG_BOSS}`]),
         }),
       );
     } catch (error) {
