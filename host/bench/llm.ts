@@ -32,7 +32,7 @@ const { values: flags, positionals } = parseArgs({
     only: { type: 'string' },
     size: { type: 'string', default: '1' },
     parity: { type: 'string', default: '0' },
-    margin: { type: 'string', default: '0.3' },
+    margin: { type: 'string', default: '0.4' },
     calm: { type: 'string', default: '0' },
     'model-kwargs': { type: 'string', default: '{}' },
   },
