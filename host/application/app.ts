@@ -176,7 +176,8 @@ export class AanaApp implements AsyncDisposable {
     });
     const live = new LiveChanges({
       ...{ services: this.#services, changes, logs, traces },
-      ...{ deliveryAttempts: telemetry.deliveryAttempts, requests: telemetry.answeredRequests },
+      deliveryAttempts: telemetry.deliveryAttempts,
+      requests: () => telemetry.requests?.().total ?? 0,
       isDeployed: () => this.#lifecycle.phase === 'deployed',
     });
     this.#face = httpFace({

@@ -116,7 +116,7 @@ export class Webhooks {
 
   /**
    * Changes a webhook; absent fields stay. A new URL and an enabled webhook begin without failures, and waiting
-   * deliveries are sent. A caller who may not receive events of alerts changes no webhook that receives them.
+   * deliveries are sent. Events of alerts are for admins, so only they change a webhook that receives some.
    */
   async update(
     id: string,

@@ -74,9 +74,6 @@ export class AppTelemetry {
   /** Returns how many attempts to deliver webhooks this host has made; 0 without metrics. */
   readonly deliveryAttempts = (): number => this.#recorded('aana.webhook.attempt.duration');
 
-  /** Returns how many requests this host has answered; 0 without metrics. */
-  readonly answeredRequests = (): number => this.#recorded('http.server.request.duration');
-
   /** Measures the state of deployments from now on. */
   observe(deployments: DeploymentManager): void {
     this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments);

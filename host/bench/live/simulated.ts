@@ -120,7 +120,7 @@ class SimulatedClock {
   /** Lets the time pass in which nothing is computed, until `stop`. */
   async run(): Promise<void> {
     while (!this.#isOver) {
-      await turn(); // who has something to compute begins
+      await turn(); // whatever has something to compute begins to do so
       if (this.#computing) await this.#computing;
       else if (this.#waiter) await this.#goTo(this.#waiter.time);
     }
