@@ -5,7 +5,7 @@ import { boundedJson } from './bounded-json.ts';
 
 const bounds = { maxDepth: 8, maxElements: 1000, maxChars: 10_000 };
 
-/** Arrays in arrays, as `JSON.parse` makes them of a text that `JSON.stringify` cannot write any more. */
+/** Arrays in arrays, as `JSON.parse` makes them of a text whose depth can overflow the stack. */
 const deep = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 
 const Bounded = suite('bounded JSON');
@@ -29,10 +29,9 @@ Bounded('equals the result of JSON.stringify for a small value', () => {
   }
 });
 
-Bounded('survives depth that overflows the stack of JSON.stringify', () => {
-  const value = deep(200_000);
-  assert.throws(() => JSON.stringify(value), RangeError);
-  assert.is(boundedJson({ value }, bounds), '{"value":[[[[[[["…"]]]]]]]}');
+// JSON.stringify throws for it, except in Node 26.
+Bounded('survives depth that overflows the stack', () => {
+  assert.is(boundedJson({ value: deep(200_000) }, bounds), '{"value":[[[[[[["…"]]]]]]]}');
 });
 
 Bounded('cuts long texts and many elements', () => {
