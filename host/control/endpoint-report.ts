@@ -3,7 +3,9 @@ import * as z from 'zod';
 /** The requests of one route since the start of the host. */
 const RouteWork = z.object({
   requests: z.int(),
-  refused: z.int().describe('Requests that were answered with a status of 400 to 499.'),
+  refused: z
+    .int()
+    .describe('Requests that were answered with a status of 400 to 498. A client that left (499) is not counted.'),
   failed: z.int().describe('Requests that were answered with a status of 500 or above.'),
   latency_p50_s: z.number().nullable().describe('Null without requests.'),
   latency_p95_s: z.number().nullable(),

@@ -17,10 +17,11 @@ Work('is counted by route and outcome, and not for paths without a route', () =>
   record('/a', 422, 0.5);
   record('/a', 503, 3, 3, 3, 3);
   record('/b/:id', 404, 5);
+  record('/b/:id', 499, 5); // the client left
   record(undefined, 404, 1);
   assert.equal(routeWork(metrics), [
     { route: '/a', requests: 8, refused: 1, failed: 4, latency_p50_s: 1, latency_p95_s: 3.8 },
-    { route: '/b/:id', requests: 1, refused: 1, failed: 0, latency_p50_s: 4, latency_p95_s: 4 },
+    { route: '/b/:id', requests: 2, refused: 1, failed: 0, latency_p50_s: 4, latency_p95_s: 4 },
   ]);
 });
 

@@ -7,7 +7,10 @@ export interface RouteWork {
   /** The path of an endpoint, or a template such as `/tasks/:task_id`. */
   readonly route: string;
   readonly requests: number;
-  /** Of these, requests that were answered with a status of 400 to 499, and of 500 or above. */
+  /**
+   * Of these, requests that were answered with a status of 400 to 498, and of 500 or above. A client that left (499) is
+   * neither refused nor failed.
+   */
   readonly refused: number;
   readonly failed: number;
   /** Durations in seconds; null without requests. */
@@ -33,7 +36,7 @@ export function routeWork(metrics: Pick<Metrics, 'read'>): RouteWork[] {
     return {
       route: String(route),
       requests: totalOf(counts),
-      refused: countOf(400, 499),
+      refused: countOf(400, 498),
       failed: countOf(500, 599),
       latency_p50_s: quantile(0.5, boundaries, counts),
       latency_p95_s: quantile(0.95, boundaries, counts),
