@@ -12,6 +12,7 @@ echo '== Containerfile'
 "$work/venv/bin/hadolint" Containerfile
 echo '== Prometheus'
 promtool check config prometheus/prometheus.yml
+(cd prometheus && promtool test rules aana-host.rules.test.yml)
 echo '== systemd'
 systemd-analyze verify systemd/aana-host.service
 systemd-analyze security --offline=true --threshold=20 --no-pager systemd/aana-host.service | tail -n 1

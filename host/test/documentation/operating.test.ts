@@ -1,4 +1,5 @@
 // Compares the files of examples/operating with what the server has: metrics, routes, settings and times.
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -6,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { loadConfig } from '../../config/index.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { packageRoot } from '../../core/package-root.ts';
+import { skip } from '../skip.ts';
 
 const folder = join(packageRoot, 'examples/operating');
 const read = (file: string): string => readFileSync(join(folder, file), 'utf8');
@@ -52,6 +54,22 @@ Operating('dashboards and alerts read only metrics that the server reports', () 
   });
   assert.equal(unknown, []);
   assert.equal(metricsOf('sum by (le) (rate(made_up_bucket{a="b"}[5m])) > 1'), ['made_up_bucket']);
+});
+
+Operating('each alert of Prometheus fires for its trouble after its time, and none for a healthy server', () => {
+  const { error, status, stderr } = spawnSync('promtool', ['test', 'rules', 'aana-host.rules.test.yml'], {
+    cwd: join(folder, 'prometheus'),
+    encoding: 'utf8',
+  });
+  if (error) return skip('promtool test rules', 'promtool is not installed (Debian: prometheus)');
+  assert.equal([status, stderr], [0, '']);
+  const names = (file: string, key: string): Set<string> =>
+    new Set([...read(file).matchAll(new RegExp(`${key}: (\\w+)`, 'g'))].map(([, name = '']) => name));
+  assert.equal(
+    names('prometheus/aana-host.rules.test.yml', 'alertname'),
+    names('prometheus/aana-host.rules.yml', 'alert'),
+    'a rule without a test',
+  );
 });
 
 Operating('probes ask routes that the server has', () => {
