@@ -1,11 +1,13 @@
 """Executes the steps of examples/operating/Containerfile without a container runtime, then runs the image.
 
-    npm run check:image -- [--copy PATH]... [--keep]
+    npm run check:image -- [--copy PATH]... [--cache PATH] [--keep] [--made PATH]
 
 Needs root, git, mmdebstrap and setpriv. Each stage is a Debian root made by mmdebstrap, with this machine's Node and npm
 in place of the base image. Then the server runs as the user of the image, on a read-only root and without capabilities,
 and must become healthy and ready, answer requests, keep its data over a restart, and end in good order. `--copy` names
-files of this machine that the steps need, such as certificates and settings of package managers.
+files of this machine that the steps need, such as certificates and settings of package managers. `--cache` names a cache
+folder whose models the server gets, where the hub cannot be reached. `--keep` keeps the roots and prints their folder,
+and `--made` runs the image of such a folder without executing the steps again.
 """
 
 import argparse
@@ -42,6 +44,8 @@ class Stage:
 
     def __init__(self, folder: Path, copied: list[str]) -> None:
         self.root = folder
+        #: The root has what the steps make.
+        self.is_made = folder.exists()
         self.workdir = '/'
         self.shell = ['/bin/sh', '-c']
         self.args: dict[str, str] = {}
@@ -51,6 +55,9 @@ class Stage:
         self.entrypoint: list[str] = []
         self.command: list[str] = []
         self.health: list[str] = []
+        self.copied = ['/etc/resolv.conf', '/etc/hosts', *copied]
+        if self.is_made:
+            return
         run('mmdebstrap', '--quiet', '--variant=minbase', 'bookworm', str(folder))
         node = Path(shutil.which('node') or 'node').resolve()
         npm = Path(shutil.which('npm') or 'npm').resolve().parents[1]
@@ -59,8 +66,6 @@ class Stage:
         shutil.copytree(npm, modules / 'npm', symlinks=True)
         for name in ('npm', 'npx'):
             (folder / 'usr/local/bin' / name).symlink_to(f'../lib/node_modules/npm/bin/{name}-cli.js')
-        self.copied = ['/etc/resolv.conf', '/etc/hosts', *copied]
-
     def copy_settings(self) -> None:
         """Copies this machine's files, also those that a step before has overwritten."""
         for path in self.copied:
@@ -78,6 +83,8 @@ class Stage:
 
     def step(self, script: str) -> None:
         """Executes a RUN in namespaces of its own, so that no process outlives it."""
+        if self.is_made:
+            return
         self.copy_settings()
         passed = {name: value for name, value in os.environ.items() if PASSED.match(name)}
         env = {**passed, 'HOME': '/root', **self.args, **self.env, 'DEBIAN_FRONTEND': 'noninteractive'}
@@ -97,6 +104,8 @@ def words(value: str) -> list[str]:
 
 def copy(stage: Stage, sources: list[Path], target: str) -> None:
     to = stage.inside(target)
+    if stage.is_made:
+        return
     for source in sources:
         if source.is_dir():
             shutil.copytree(source, to, symlinks=True, dirs_exist_ok=True)
@@ -108,8 +117,9 @@ def copy(stage: Stage, sources: list[Path], target: str) -> None:
 def build(work: Path, copied: list[str]) -> Stage:
     """Executes all stages. Returns the last one, which is the image."""
     context = work / 'context'
-    run('git', 'clone', '--quiet', '--no-local', str(REPOSITORY), str(context))
-    shutil.rmtree(context / '.git')  # examples/operating/Containerfile.dockerignore leaves it out
+    if not context.exists():
+        run('git', 'clone', '--quiet', '--no-local', str(REPOSITORY), str(context))
+        shutil.rmtree(context / '.git')  # examples/operating/Containerfile.dockerignore leaves it out
     stages: dict[str, Stage] = {}
     stage: Stage | None = None
     arguments: dict[str, str] = {}
@@ -212,6 +222,13 @@ class Container:
                 raise SystemExit(f'{path} did not answer 200 within {START_S} s')
             time.sleep(0.5)
 
+    def post(self, path: str, body: object) -> dict[str, object]:
+        request = urllib.request.Request(
+            f'http://127.0.0.1:{self.port}{path}', json.dumps(body).encode(), {'content-type': 'application/json'}
+        )
+        with urllib.request.urlopen(request, timeout=START_S) as answer:
+            return json.load(answer)
+
     def stop(self) -> int:
         os.kill(self.first(), signal.SIGTERM)
         return self.process.wait(timeout=120)
@@ -229,10 +246,15 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-def check(image: Stage, work: Path) -> None:
+def check(image: Stage, work: Path, cache: str | None) -> None:
     tools = [tool for tool in ('gcc', 'cc', 'g++', 'make', 'cmake', 'git') if (image.root / 'usr/bin' / tool).exists()]
     expect('the image has no compiler', tools == [], tools)
-    server = Container(image, work / 'volumes', free_port())
+    volumes = work / 'volumes'
+    shutil.rmtree(volumes, ignore_errors=True)
+    if cache:
+        shutil.copytree(Path(cache) / 'models', volumes / 'cache/models')
+        run('chown', '--recursive', image.user, str(volumes / 'cache'))
+    server = Container(image, volumes, free_port())
     server.wait('/livez')
     health = server.exec(*image.health)
     expect('the health check passes', health.returncode == 0, health.stderr)
@@ -244,8 +266,14 @@ def check(image: Stage, work: Path) -> None:
     expect('`aana-host status` answers inside', status.returncode == 0, status.stderr)
     with urllib.request.urlopen(f'http://127.0.0.1:{server.port}/openapi.json') as answer:
         expect('the OpenAPI document is served', 'paths' in json.load(answer))
+    with urllib.request.urlopen(f'http://127.0.0.1:{server.port}/v1/models') as answer:
+        models = [model['id'] for model in json.load(answer)['data']]
+    chat = {'model': 'llm_deployment', 'max_tokens': 8, 'messages': [{'role': 'user', 'content': 'Say hello.'}]}
+    if chat['model'] in models:
+        answered = server.post('/v1/chat/completions', chat)
+        expect('the language model answers', answered['usage']['completion_tokens'] > 0, answered['choices'][0]['message']['content'])
     expect('SIGTERM ends it with 0', server.stop() == 0)
-    again = Container(image, work / 'volumes', free_port())
+    again = Container(image, volumes, free_port())
     again.wait('/readyz')
     expect('it starts again on the same volumes', True)
     expect('SIGTERM ends it with 0', again.stop() == 0)
@@ -256,15 +284,17 @@ def check(image: Stage, work: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--copy', action='append', default=[], metavar='PATH')
-    parser.add_argument('--keep', action='store_true', help='keep the roots and print their folder')
+    parser.add_argument('--cache', metavar='PATH')
+    parser.add_argument('--keep', action='store_true')
+    parser.add_argument('--made', metavar='PATH')
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit('mmdebstrap, chroot and mount need root')
-    work = Path(tempfile.mkdtemp(prefix='aana-image-'))
+    work = Path(options.made or tempfile.mkdtemp(prefix='aana-image-'))
     try:
-        check(build(work, options.copy), work)
+        check(build(work, options.copy), work, options.cache)
     finally:
-        if options.keep:
+        if options.keep or options.made:
             print(work)
         else:
             shutil.rmtree(work)
