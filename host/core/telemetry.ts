@@ -1,5 +1,6 @@
 /**
  * Names of attributes and their values. Each has few different values, because every combination is a separate series.
+ * An object does not change after a report, because receivers recognise it.
  */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 

@@ -80,35 +80,24 @@ export class WorkTelemetry {
 
   /** Returns work that begins now. `parent` is the `traceparent` of the caller. */
   begin(attributes: Attributes, parent: string | undefined): Work {
-    return this.#open(attributes, parent, true);
+    return this.ofKind(attributes).begin(parent);
   }
 
   /** Returns work that waits. Its span begins now; without a call of `begin` it has no duration. */
   wait(attributes: Attributes, parent: string | undefined): WaitingWork {
-    return this.#open(attributes, parent, false);
+    return this.ofKind(attributes).wait(parent);
   }
 
-  #open(attributes: Attributes, parent: string | undefined, hasBegun: boolean): WaitingWork {
-    // Nothing is measured without telemetry, because reading the clock costs more than the rest.
-    if (this.#telemetry === noTelemetry)
-      return parent === undefined ? NO_WORK : { traceparent: parent, event: nothing, begin: noWait, end: nothing };
-    const span = this.#telemetry.span(this.#name, { parent, kind: this.#kind, attributes });
-    const cameAt = this.#clock.now();
-    let begunAt = hasBegun ? cameAt : undefined;
-    return {
-      traceparent: span.traceparent,
-      event: (name) => span.event(name),
-      begin: () => {
-        begunAt = this.#clock.now();
-        span.event('begun');
-        return (begunAt - cameAt) / 1000;
-      },
-      end: ({ error, outcome = error === undefined ? 'ok' : faultOf(error), attributes: more }: WorkEnd = {}) => {
-        const labels = withAttribute(attributes, 'aana.outcome', outcome);
-        if (begunAt !== undefined) this.#durations.record((this.#clock.now() - begunAt) / 1000, labels);
-        span.end({ error, attributes: more ? { ...labels, ...more } : labels });
-      },
-    };
+  /** Returns the kind of work that has these attributes. Who keeps it reports more cheaply. */
+  ofKind(attributes: Attributes): WorkKind {
+    return new WorkKind({
+      telemetry: this.#telemetry,
+      name: this.#name,
+      kind: this.#kind,
+      durations: this.#durations,
+      clock: this.#clock,
+      attributes,
+    });
   }
 
   /** Runs and reports `doing`, which gets its place in the trace. */
@@ -126,5 +115,65 @@ export class WorkTelemetry {
       work.end({ error });
       throw error;
     }
+  }
+}
+
+interface WorkKindOptions {
+  readonly telemetry: Telemetry;
+  readonly name: string;
+  readonly kind: SpanKind | undefined;
+  readonly durations: Histogram;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly attributes: Attributes;
+}
+
+/** Work with the same attributes. */
+export class WorkKind {
+  readonly #options: WorkKindOptions;
+  /** Of the last outcome. They are kept, because making them costs more than the reports. */
+  #labels: Attributes | undefined;
+
+  constructor(options: WorkKindOptions) {
+    this.#options = options;
+  }
+
+  /** As {@link WorkTelemetry.begin}. */
+  begin(parent: string | undefined): Work {
+    return this.#open(parent, true);
+  }
+
+  /** As {@link WorkTelemetry.wait}. */
+  wait(parent: string | undefined): WaitingWork {
+    return this.#open(parent, false);
+  }
+
+  #open(parent: string | undefined, hasBegun: boolean): WaitingWork {
+    const { telemetry, name, kind, attributes, clock } = this.#options;
+    // Nothing is measured without telemetry, because reading the clock costs more than the rest.
+    if (telemetry === noTelemetry)
+      return parent === undefined ? NO_WORK : { traceparent: parent, event: nothing, begin: noWait, end: nothing };
+    const span = telemetry.span(name, { parent, kind, attributes });
+    const cameAt = clock.now();
+    let begunAt = hasBegun ? cameAt : undefined;
+    return {
+      traceparent: span.traceparent,
+      event: (event) => span.event(event),
+      begin: () => {
+        begunAt = clock.now();
+        span.event('begun');
+        return (begunAt - cameAt) / 1000;
+      },
+      end: ({ error, outcome = error === undefined ? 'ok' : faultOf(error), attributes: more }: WorkEnd = {}) => {
+        const labels = this.#labelsOf(outcome);
+        if (begunAt !== undefined) this.#options.durations.record((clock.now() - begunAt) / 1000, labels);
+        span.end({ error, attributes: more ? Object.assign({}, labels, more) : labels });
+      },
+    };
+  }
+
+  #labelsOf(outcome: string): Attributes {
+    if (this.#labels?.['aana.outcome'] !== outcome)
+      this.#labels = withAttribute(this.#options.attributes, 'aana.outcome', outcome);
+    return this.#labels;
   }
 }

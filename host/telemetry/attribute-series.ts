@@ -25,9 +25,13 @@ interface Node<State> {
 
 const newNode = <State>(): Node<State> => ({ next: new Map(), series: undefined });
 
+/** Number of objects that are recognised. The busiest reports of an instrument use few. */
+const RECENT = 8;
+
 /**
- * Finds the state of a combination of attributes. It goes through a tree of maps, because a text of all attributes as
- * the key takes five times as long to make.
+ * Finds the state of a combination of attributes. An object that was given before is recognised, because frequent
+ * reports give the same few objects. Else it goes through a tree of maps, because a text of all attributes as the key
+ * takes five times as long to make.
  */
 export class AttributeSeries<State> {
   readonly #newState: () => State;
@@ -35,6 +39,10 @@ export class AttributeSeries<State> {
   /** By a text that does not depend on the order of the attributes. */
   readonly #series = new Map<string, Series<State>>();
   #overflow: Series<State> | undefined;
+  /** The objects that were given last, and their states at the same positions. */
+  readonly #recent: Attributes[] = [];
+  readonly #recentStates: State[] = [];
+  #oldest = 0;
 
   constructor(newState: () => State) {
     this.#newState = newState;
@@ -42,17 +50,27 @@ export class AttributeSeries<State> {
 
   /** Returns the state of the attributes, in any order. */
   of(attributes: Attributes): State {
+    const recent = this.#recent;
+    for (let at = 0; at < recent.length; at += 1) if (recent[at] === attributes) return this.#recentStates[at] as State;
+    const state = this.#find(attributes);
+    recent[this.#oldest] = attributes;
+    this.#recentStates[this.#oldest] = state;
+    this.#oldest = (this.#oldest + 1) % RECENT;
+    return state;
+  }
+
+  /** Returns all series in the order of their first reports. */
+  list(): Series<State>[] {
+    return [...this.#series.values(), ...(this.#overflow ? [this.#overflow] : [])];
+  }
+
+  #find(attributes: Attributes): State {
     let node: Node<State> | undefined = this.#root;
     for (const name in attributes) {
       node = node.next.get(name)?.get(attributes[name] as Value);
       if (!node) break;
     }
     return (node?.series ?? this.#add(attributes)).state;
-  }
-
-  /** Returns all series in the order of their first reports. */
-  list(): Series<State>[] {
-    return [...this.#series.values(), ...(this.#overflow ? [this.#overflow] : [])];
   }
 
   #add(attributes: Attributes): Series<State> {

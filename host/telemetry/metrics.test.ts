@@ -27,6 +27,23 @@ Added('of a counter are totals for each combination of attributes, in any order'
   });
 });
 
+Added('of one combination add up, whether they come with one object, with others, or between many more', () => {
+  const metrics = new Metrics();
+  const counter = metrics.counter('calls');
+  const objects = Array.from({ length: 50 }, (_, a) => ({ a }));
+  for (let round = 0; round < 3; round += 1)
+    for (const object of objects) {
+      counter.add(1, object);
+      counter.add(1, object);
+      counter.add(1, { ...object });
+    }
+  const [{ points } = { points: [] }] = metrics.read();
+  assert.equal(
+    points,
+    objects.map((attributes) => ({ attributes, value: 9 })),
+  );
+});
+
 Added('of a counter do not fall', () => {
   const metrics = new Metrics();
   const counter = metrics.counter('calls');

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { type Attributes, type Gauge, noTelemetry, type Telemetry, withAttribute } from '../../core/telemetry.ts';
+import { type Attributes, type Gauge, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
 import { tracestateOf } from './request-context.ts';
 
 /** Telemetry of one request. */
@@ -40,33 +40,27 @@ export function requestRecorder(telemetry: Telemetry, routeOf: (path: string) =>
     attributes: [...ALWAYS, 'http.route', 'http.response.status_code', 'error.type'],
     boundaries: BOUNDARIES,
   });
-  const active = new ActiveRequests(
-    telemetry.gauge('http.server.active_requests', {
-      unit: '{request}',
-      description: 'Requests that have no complete answer yet.',
-      attributes: ALWAYS,
-    }),
-  );
+  const active = telemetry.gauge('http.server.active_requests', {
+    unit: '{request}',
+    description: 'Requests that have no complete answer yet.',
+    attributes: ALWAYS,
+  });
+  const kinds = new RequestKinds(active);
   return (ctx, parent) => {
     const { method, path } = ctx;
-    const route = routeOf(path);
-    const isKnown = METHODS.has(method);
-    const always = { 'http.request.method': isKnown ? method : '_OTHER', 'url.scheme': ctx.protocol };
-    const attributes = route === undefined ? always : withAttribute(always, 'http.route', route);
-    const verb = isKnown ? method : 'HTTP';
-    const span = telemetry.span(route === undefined ? verb : `${verb} ${route}`, {
+    const kind = kinds.of(method, ctx.protocol, routeOf(path));
+    const span = telemetry.span(kind.spanName, {
       parent,
       tracestate: parent === undefined ? undefined : tracestateOf(ctx),
       kind: 'server',
-      attributes,
+      attributes: kind.attributes,
     });
-    active.change(always, 1);
+    kind.active.change(1);
     return {
       traceparent: span.traceparent,
       end: ({ status, ms, error }) => {
-        active.change(always, -1);
-        const answered = withAttribute(attributes, 'http.response.status_code', status);
-        durations.record(ms / 1000, status < 500 ? answered : withAttribute(answered, 'error.type', String(status)));
+        kind.active.change(-1);
+        durations.record(ms / 1000, kind.answered(status));
         const isCallersFault = status >= 400 && status <= 499;
         span.end({
           error: isCallersFault ? undefined : error,
@@ -77,19 +71,93 @@ export function requestRecorder(telemetry: Telemetry, routeOf: (path: string) =>
   };
 }
 
-/** Counts the requests of each method and scheme that are being answered. */
-class ActiveRequests {
+/** Finds the kind of a request. The kinds are kept, because making attributes costs more than adding up values. */
+class RequestKinds {
   readonly #gauge: Gauge;
-  readonly #counts = new Map<string, number>();
+  readonly #active: ActiveRequests[] = [];
+  readonly #byRoute = new Map<string | undefined, RequestKind[]>();
 
   constructor(gauge: Gauge) {
     this.#gauge = gauge;
   }
 
-  change(attributes: Attributes, by: 1 | -1): void {
-    const key = Object.values(attributes).join(' ');
-    const count = (this.#counts.get(key) ?? 0) + by;
-    this.#counts.set(key, count);
-    this.#gauge.set(count, attributes);
+  /** `protocol` can be any text where another application trusts its proxy, so only the two schemes are labels. */
+  of(method: string, protocol: string, route: string | undefined): RequestKind {
+    const label = METHODS.has(method) ? method : '_OTHER';
+    const scheme = protocol === 'https' ? 'https' : 'http';
+    const kinds = this.#byRoute.get(route);
+    const known = kinds && matching(kinds, label, scheme);
+    return known ?? this.#add(label, scheme, route);
+  }
+
+  #add(method: string, scheme: string, route: string | undefined): RequestKind {
+    let active = matching(this.#active, method, scheme);
+    if (!active) this.#active.push((active = new ActiveRequests(method, scheme, this.#gauge)));
+    const kind = new RequestKind(active, route);
+    this.#byRoute.set(route, [...(this.#byRoute.get(route) ?? []), kind]);
+    return kind;
+  }
+}
+
+function matching<T extends { readonly method: string; readonly scheme: string }>(
+  all: readonly T[],
+  method: string,
+  scheme: string,
+): T | undefined {
+  for (const one of all) if (one.method === method && one.scheme === scheme) return one;
+  return undefined;
+}
+
+/** Requests of one method, scheme and route. */
+class RequestKind {
+  readonly method: string;
+  readonly scheme: string;
+  readonly active: ActiveRequests;
+  readonly attributes: Attributes;
+  readonly spanName: string;
+  readonly #answered = new Map<number, Attributes>();
+
+  constructor(active: ActiveRequests, route: string | undefined) {
+    this.method = active.method;
+    this.scheme = active.scheme;
+    this.active = active;
+    this.attributes = route === undefined ? active.attributes : { ...active.attributes, 'http.route': route };
+    const verb = active.method === '_OTHER' ? 'HTTP' : active.method;
+    this.spanName = route === undefined ? verb : `${verb} ${route}`;
+  }
+
+  /** Returns the attributes of the requests that were answered with a status. */
+  answered(status: number): Attributes {
+    let attributes = this.#answered.get(status);
+    if (!attributes) {
+      attributes = {
+        ...this.attributes,
+        'http.response.status_code': status,
+        ...(status >= 500 && { 'error.type': String(status) }),
+      };
+      this.#answered.set(status, attributes);
+    }
+    return attributes;
+  }
+}
+
+/** Counts the requests of one method and scheme that are being answered. */
+class ActiveRequests {
+  readonly method: string;
+  readonly scheme: string;
+  readonly attributes: Attributes;
+  readonly #gauge: Gauge;
+  #count = 0;
+
+  constructor(method: string, scheme: string, gauge: Gauge) {
+    this.method = method;
+    this.scheme = scheme;
+    this.attributes = { 'http.request.method': method, 'url.scheme': scheme };
+    this.#gauge = gauge;
+  }
+
+  change(by: 1 | -1): void {
+    this.#count += by;
+    this.#gauge.set(this.#count, this.attributes);
   }
 }

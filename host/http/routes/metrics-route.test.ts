@@ -1,9 +1,12 @@
 // The metrics of the whole application over HTTP.
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Router } from '@koa/router';
+import Koa from 'koa';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaApp } from '../../application/app.ts';
@@ -71,6 +74,21 @@ Page('counts requests by route, whatever the paths are', async () => {
     'http_server_active_requests{http_request_method="POST",url_scheme="http"} 0',
     'http_server_active_requests{http_request_method="GET",url_scheme="http"} 1',
   ]);
+});
+
+Page('has no more schemes than two, also inside of an application that believes every header', async () => {
+  await using app = await served();
+  const outer = new Koa({ proxy: true }).use(app.middleware());
+  const server = createServer(outer.callback()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/echo`;
+  for (const protocol of ['https', 'gopher', 'a', 'b'])
+    await fetch(url, { headers: { 'x-forwarded-proto': protocol } }).then((answer) => answer.text());
+  server.closeAllConnections();
+  server.close();
+  const text = await (await page(app)).text();
+  const schemes = [...text.matchAll(/url_scheme="([^"]*)"/g)].map(([, scheme]) => scheme);
+  assert.equal([...new Set(schemes)].sort(), ['http', 'https']);
 });
 
 /** Sends requests for different paths on one connection, and waits for their answers. */

@@ -1,5 +1,5 @@
 import { type Attributes, type Gauge, type Histogram, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
-import { type Work, WorkTelemetry } from '../../core/work-telemetry.ts';
+import { type Work, type WorkKind, WorkTelemetry } from '../../core/work-telemetry.ts';
 import type { HostCall } from './protocol.ts';
 
 /** One invocation, from its acceptance on. */
@@ -10,6 +10,11 @@ export interface InvocationRecord {
   begin(): void;
   /** Called at the end, with the error and the milliseconds of computing. */
   end(result: { readonly error?: unknown; readonly cpuMs: number }): void;
+}
+
+interface InvocationKind {
+  readonly attributes: Attributes;
+  readonly work: WorkKind;
 }
 
 const nothing = (): void => {};
@@ -32,6 +37,9 @@ export class PluginTelemetry {
   readonly #waits: Histogram;
   readonly #computed: Histogram;
   readonly #open: Gauge;
+  /** By endpoint, and by operation. They are kept, because making attributes costs more than adding up values. */
+  readonly #invocationKinds = new Map<string, InvocationKind>();
+  readonly #callKinds = new Map<string, WorkKind>();
   #count = 0;
 
   constructor(plugin: string, telemetry: Telemetry) {
@@ -69,11 +77,8 @@ export class PluginTelemetry {
    */
   invocation(endpoint: string, parent: string | undefined): InvocationRecord {
     if (this.#isOff) return { traceparent: parent, begin: nothing, end: nothing };
-    const attributes = {
-      ...this.#plugin,
-      'aana.plugin.endpoint': endpoint.startsWith('helper:') ? 'helper' : endpoint,
-    };
-    const work = this.#invocations.begin(attributes, parent);
+    const { attributes, work: kind } = this.#invocationKind(endpoint.startsWith('helper:') ? 'helper' : endpoint);
+    const work = kind.begin(parent);
     const cameAt = performance.now();
     let hasBegun = false;
     this.#changeOpen(1);
@@ -93,9 +98,23 @@ export class PluginTelemetry {
 
   /** Begins the report of a call. Returns undefined for calls that are not reported. */
   call(operation: HostCall['operation'], parent: string | undefined): Work | undefined {
-    return this.#isOff || STEPS.has(operation)
-      ? undefined
-      : this.#calls.begin({ ...this.#plugin, 'aana.operation': operation }, parent);
+    if (this.#isOff || STEPS.has(operation)) return undefined;
+    let kind = this.#callKinds.get(operation);
+    if (!kind) {
+      kind = this.#calls.ofKind({ ...this.#plugin, 'aana.operation': operation });
+      this.#callKinds.set(operation, kind);
+    }
+    return kind.begin(parent);
+  }
+
+  #invocationKind(endpoint: string): InvocationKind {
+    let kind = this.#invocationKinds.get(endpoint);
+    if (!kind) {
+      const attributes = { ...this.#plugin, 'aana.plugin.endpoint': endpoint };
+      kind = { attributes, work: this.#invocations.ofKind(attributes) };
+      this.#invocationKinds.set(endpoint, kind);
+    }
+    return kind;
   }
 
   #changeOpen(change: number): void {

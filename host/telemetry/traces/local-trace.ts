@@ -14,11 +14,13 @@ export class LocalTrace {
   /** Set when the root has ended. Spans inside of it can end later. */
   root: SpanRecord | undefined;
   droppedSpans = 0;
-  /** The places of all spans so far. */
-  readonly places: string[] = [];
+  /** The ids of all spans so far. */
+  readonly spanIds: string[] = [];
   #open = 0;
+  /** Milliseconds since the epoch. */
+  readonly startedAt = Date.now();
   /** The clock of the system can jump, so all times of a trace are counted from its beginning. */
-  readonly #epoch = Date.now() - performance.now();
+  readonly #epoch = this.startedAt - performance.now();
 
   constructor(traceId: string, isSampled: boolean, tracestate: string | undefined) {
     this.traceId = traceId;
@@ -36,9 +38,9 @@ export class LocalTrace {
     return this.#open === 0 && this.root !== undefined;
   }
 
-  /** Notes a span that begins at a place. */
-  begin(place: string): void {
-    this.places.push(place);
+  /** Notes a span that begins. */
+  begin(spanId: string): void {
+    this.spanIds.push(spanId);
     this.#open += 1;
   }
 

@@ -39,7 +39,7 @@ export class RecordedSpan implements Span, SpanRecord {
     this.trace = trace;
     this.isRoot = isRoot;
     this.parentSpanId = parentSpanId;
-    this.startedAt = startedAt ?? trace.now();
+    this.startedAt = startedAt ?? (isRoot ? trace.startedAt : trace.now());
     this.traceparent = traceparentAt(trace.traceId, this.spanId, trace.isSampled);
     this.#first = attributes;
     this.#onEnd = onEnd;
