@@ -1,6 +1,6 @@
 // `npm run campaign:soak [-- minutes [seed]]`: mixed load on a real application, and the slope of the memory of its host
-// after forced collections. Prints each rest and the result as JSON. Ends with status 1 if the memory grows by a
-// megabyte an hour or more, or if something is left over.
+// after forced collections, with V8's machine code apart. Prints each rest and the result as JSON. Ends with status 1 if
+// the memory without machine code grows by a megabyte an hour or more, or if something is left over.
 import { testEnvironment } from '../../environment.ts';
 import { type Rest, soak } from './soak.ts';
 
@@ -10,9 +10,10 @@ const MOST_MEGABYTES_PER_HOUR = 1;
 
 const megabytes = (bytes: number): number => Math.round(bytes / 1e4) / 100;
 const print = (report: object): boolean => process.stdout.write(`${JSON.stringify(report)}\n`);
-const readable = ({ heapUsed, external, rss, childrenRss, ...rest }: Rest): object => ({
+const readable = ({ heapUsed, code, external, rss, childrenRss, ...rest }: Rest): object => ({
   ...rest,
   heapUsedMb: megabytes(heapUsed),
+  codeMb: megabytes(code),
   externalMb: megabytes(external),
   rssMb: megabytes(rss),
   childrenRssMb: megabytes(childrenRss),
@@ -20,7 +21,7 @@ const readable = ({ heapUsed, external, rss, childrenRss, ...rest }: Rest): obje
 
 Object.assign(process.env, await testEnvironment(process.env));
 const [minutes = 2, seed = Math.floor(Math.random() * 2 ** 31)] = process.argv.slice(2).map(Number);
-const { rests, requests, deliveries, heldPerHour, rssPerHour, problems } = await soak({
+const { rests, requests, deliveries, heldPerHour, codePerHour, rssPerHour, problems } = await soak({
   seconds: minutes * 60,
   every: Math.min(60, minutes * 6),
   warmUp: minutes * 10,
@@ -29,7 +30,7 @@ const { rests, requests, deliveries, heldPerHour, rssPerHour, problems } = await
   seed,
   tell: (rest) => print(readable(rest)),
 });
-const slopes = [heldPerHour, rssPerHour].map(({ slope, error }) => ({
+const slopes = [heldPerHour, codePerHour, rssPerHour].map(({ slope, error }) => ({
   megabytesPerHour: megabytes(slope),
   standardError: megabytes(error),
 }));
@@ -44,7 +45,8 @@ print({
   requests,
   deliveries,
   held: slopes[0],
-  rss: slopes[1],
+  code: slopes[1],
+  rss: slopes[2],
   last: rests.slice(-1).map(readable)[0],
   problems: [...problems, ...grows],
 });

@@ -46,8 +46,10 @@ export interface SoakReport {
   /** Number of requests by kind. */
   readonly requests: Readonly<Record<string, number>>;
   readonly deliveries: number;
-  /** Bytes per hour of what the heap holds, inside and outside of it, and of the whole process. */
+  /** Bytes per hour of what the heap holds, inside and outside of it, without machine code. */
   readonly heldPerHour: Slope;
+  readonly codePerHour: Slope;
+  /** Bytes per hour of the whole process. */
   readonly rssPerHour: Slope;
   readonly problems: readonly string[];
 }
@@ -115,7 +117,8 @@ class Soak {
       rests: this.#rests,
       requests: this.#requests,
       deliveries: this.#deliveries,
-      heldPerHour: perHour(({ heapUsed, external }) => heapUsed + external),
+      heldPerHour: perHour(({ heapUsed, code, external }) => heapUsed - code + external),
+      codePerHour: perHour(({ code }) => code),
       rssPerHour: perHour(({ rss }) => rss),
       problems: this.#problems,
     };
