@@ -118,9 +118,38 @@ Where a [rate limit](security.md#rate-limits) counts, answers have \`x-ratelimit
 
 An error in a stream is the last event, and no \`[DONE]\` follows; a response ends with the event \`response.failed\`. Every answer has \`x-request-id\`, which is in the log, too.
 
+## Custom tools
+
+The input of a custom tool is one text, not JSON: a command, a program or a patch. \`/v1/chat/completions\` and \`/v1/responses\` take custom tools beside functions, in \`tools\`, \`tool_choice\` and \`allowed_tools\`.
+
+\`\`\`ts
+const clock = {
+  type: 'custom' as const,
+  custom: {
+    name: 'set_alarm',
+    description: 'Sets an alarm at a time such as 07:30',
+    format: { type: 'grammar' as const, grammar: { syntax: 'regex' as const, definition: '([01][0-9]|2[0-3]):[0-5][0-9]' } },
+  },
+};
+const called = await client.chat.completions.create({
+  model: 'llm_deployment',
+  messages: [{ role: 'user', content: 'Wake me at half past seven.' }],
+  tools: [clock],
+  tool_choice: 'required',
+});
+const [alarm] = called.choices[0]!.message.tool_calls!;
+if (alarm?.type === 'custom') console.log(alarm.custom.input);
+\`\`\`
+
+- Every call obeys the grammar of its tool. A grammar that cannot be obeyed is refused (400), and \`param\` names its definition.
+- A \`regex\` matches the whole text. It has the syntax of JavaScript, without looks around, back references, word boundaries and flags.
+- A \`lark\` grammar has \`start\`, rules and terminals with texts, patterns, ranges, groups and repetitions, and \`%import common.…\`. No rule may contain itself, and \`%ignore\` is refused: write spaces where they are allowed.
+- A streamed call comes as \`{"index", "id", "type": "custom", "custom": {"name", "input"}}\`, then as \`{"index", "custom": {"input"}}\`. The helper \`chat.completions.stream()\` of the official client knows only functions; \`create({ stream: true })\` has the pieces. \`/v1/responses\` has the events \`response.custom_tool_call_input.delta\` and \`done\`.
+- The model sees a function with the one argument \`input\`.
+
 ## Responses
 
-\`POST /v1/responses\` gives the answer of a chat completion as a list of items: \`reasoning\`, \`message\` and \`function_call\`. A response is stored with the items that it was given, for the user of the API key, unless the request has \`"store": false\`. \`GET\` and \`DELETE /v1/responses/{id}\` and \`GET /v1/responses/{id}/input_items\` read and remove it; a key with scopes needs \`/v1/responses/*\` for them.
+\`POST /v1/responses\` gives the answer of a chat completion as a list of items: \`reasoning\`, \`message\`, \`function_call\` and \`custom_tool_call\`. A response is stored with the items that it was given, for the user of the API key, unless the request has \`"store": false\`. \`GET\` and \`DELETE /v1/responses/{id}\` and \`GET /v1/responses/{id}/input_items\` read and remove it; a key with scopes needs \`/v1/responses/*\` for them.
 
 \`\`\`ts
 const first = await client.responses.create({ model: 'llm_deployment', input: 'Who wrote Faust?' });

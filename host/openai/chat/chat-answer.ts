@@ -2,12 +2,8 @@ import * as z from 'zod';
 import type { ChatChoice, ChatOutputWithDetails, ChoiceDetails } from '../../schemas/index.ts';
 import { AnswerLogprobs, FinishReason, type LogprobsOf, logprobsOf, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, usageOf } from '../text/values.ts';
-
-const ToolCall = z.object({
-  id: z.string(),
-  type: z.literal('function'),
-  function: z.object({ name: z.string(), arguments: z.string() }),
-});
+import { ToolCall, toolCall } from './call-shapes.ts';
+import type { CustomNames } from './custom-calls.ts';
 
 const Message = z.object({
   role: z.literal('assistant'),
@@ -30,11 +26,18 @@ export const ChatCompletion = z.object({
 });
 export type ChatCompletion = z.input<typeof ChatCompletion>;
 
-/** Returns the answer. `prefix` is the beginning of the text that the request itself gave. */
+/** What an answer depends on beside the model's text. */
+export interface AnswerOptions {
+  /** The beginning of each text that the request itself gave. */
+  readonly prefix: string;
+  readonly customNames: CustomNames;
+}
+
+/** Returns the answer. */
 export function chatCompletion(
   head: AnswerHead,
   { message, details, choices }: ChatOutputWithDetails,
-  prefix: string,
+  options: AnswerOptions,
 ): ChatCompletion {
   const all: readonly ChatChoice[] = choices ?? [{ message, ...(details && { details }) }];
   return {
@@ -44,7 +47,7 @@ export function chatCompletion(
     model: head.model,
     choices: all.map((choice, index) => ({
       index,
-      message: messageOf(choice.message, prefix),
+      message: messageOf(choice.message, options),
       logprobs: logprobsOf(choice.details?.logprobs) satisfies LogprobsOf,
       finish_reason: finishReasonOf(choice),
     })),
@@ -54,7 +57,7 @@ export function chatCompletion(
 
 function messageOf(
   { content, reasoning_content: reasoning, tool_calls: calls }: ChatChoice['message'],
-  prefix: string,
+  { prefix, customNames }: AnswerOptions,
 ): z.input<typeof Message> {
   const text = content.startsWith(prefix) ? content.slice(prefix.length) : content;
   return {
@@ -62,7 +65,7 @@ function messageOf(
     content: text === '' && calls?.length ? null : text,
     refusal: null,
     ...(reasoning !== undefined && { reasoning_content: reasoning }),
-    ...(calls?.length && { tool_calls: calls }),
+    ...(calls?.length && { tool_calls: calls.map((call) => toolCall(call, customNames)) }),
   };
 }
 

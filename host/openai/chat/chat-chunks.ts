@@ -2,21 +2,14 @@ import * as z from 'zod';
 import type { GenerationDetails, TextChunk } from '../../schemas/index.ts';
 import { AnswerLogprobs, FinishReason, logprobsOf, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, usageOf } from '../text/values.ts';
+import { CallDelta, CallDeltas } from './call-shapes.ts';
+import type { AnswerOptions } from './chat-answer.ts';
 
 const Delta = z.object({
   role: z.literal('assistant').optional(),
   content: z.string().nullable().optional(),
   reasoning_content: z.string().optional(),
-  tool_calls: z
-    .array(
-      z.object({
-        index: z.int(),
-        id: z.string().optional(),
-        type: z.literal('function').optional(),
-        function: z.object({ name: z.string().optional(), arguments: z.string() }),
-      }),
-    )
-    .optional(),
+  tool_calls: z.array(CallDelta).optional(),
 });
 
 /** One event of a streamed answer of `POST /v1/chat/completions`. The text `[DONE]` follows the last one. */
@@ -38,13 +31,11 @@ export const ChatCompletionChunk = z.object({
 type Chunk = z.input<typeof ChatCompletionChunk>;
 type Delta = z.input<typeof Delta>;
 
-export interface ChatChunksOptions {
+export interface ChatChunksOptions extends AnswerOptions {
   readonly head: AnswerHead;
   /** Number of answers. */
   readonly count: number;
   readonly includeUsage: boolean;
-  /** The beginning of each text that the request itself gave. */
-  readonly prefix: string;
 }
 
 /** Translates the values of `chat_stream` into the events of OpenAI's API. */
@@ -54,7 +45,8 @@ export class ChatChunks {
   readonly #begun = new Set<number>();
   /** Answers whose text has begun. */
   readonly #written = new Set<number>();
-  readonly #callers = new Set<number>();
+  /** Calls of the answers that call tools. */
+  readonly #calls = new Map<number, CallDeltas>();
 
   constructor(options: ChatChunksOptions) {
     this.#options = options;
@@ -66,11 +58,11 @@ export class ChatChunks {
     const isFirst = text !== '' && !this.#written.has(index);
     if (isFirst) this.#written.add(index);
     const content = isFirst && text.startsWith(prefix) ? text.slice(prefix.length) : text;
-    if (calls?.length) this.#callers.add(index);
+    const pieces = calls?.length ? this.#callsOf(index).of(calls) : [];
     const delta: Delta = {
       ...(content !== '' && { content }),
       ...(reasoning !== undefined && { reasoning_content: reasoning }),
-      ...(calls?.length && { tool_calls: calls }),
+      ...(pieces.length > 0 && { tool_calls: pieces }),
     };
     const begin = this.#begin(index);
     const isEmpty = Object.keys(delta).length === 0 && logprobs === undefined;
@@ -82,11 +74,17 @@ export class ChatChunks {
     const { count, includeUsage } = this.#options;
     const ends = Array.from({ length: count }, (_, index) => {
       const known = details?.choices?.[index] ?? details;
-      const finish = known?.finish_reason ?? (this.#callers.has(index) ? 'tool_calls' : 'stop');
+      const finish = known?.finish_reason ?? (this.#calls.has(index) ? 'tool_calls' : 'stop');
       return [...this.#begin(index), this.#chunk(index, {}, { finish })];
     }).flat();
     if (!includeUsage || !details) return ends;
     return [...ends, { ...this.#head(), choices: [], usage: usageOf(details) }];
+  }
+
+  #callsOf(index: number): CallDeltas {
+    const calls = this.#calls.get(index) ?? new CallDeltas(this.#options.customNames);
+    this.#calls.set(index, calls);
+    return calls;
   }
 
   /** Returns the first event of an answer, which has its role; nothing if it was sent. */

@@ -3,21 +3,20 @@ import type { ChatOutputWithDetails } from '../../schemas/index.ts';
 import { type ModelDirectory, resolveModel } from '../model-directory.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
-import { type ChatCompletion, chatCompletion } from './chat-answer.ts';
+import { type AnswerOptions, type ChatCompletion, chatCompletion } from './chat-answer.ts';
 import { ImageParts, type ImagePart, type OpenImages } from '../images/image-part.ts';
 import { chatArguments } from './chat-call.ts';
 import type { ChatRequest } from './chat-fields.ts';
+import { customNames } from './tools.ts';
 
 /** A chat request as a call of a deployment. */
-export interface ChatRun {
+export interface ChatRun extends AnswerOptions {
   /** The deployment. */
   readonly name: string;
   /** The arguments of `chat` and `chat_stream`. */
   readonly args: Record<string, unknown>;
   /** The images in the arguments, which must be opened before the call. */
   readonly images: readonly ImagePart[];
-  /** The text with which the answer begins because the request says so. */
-  readonly prefix: string;
   readonly head: AnswerHead;
 }
 
@@ -27,7 +26,14 @@ export function chatRun(models: ModelDirectory, request: ChatRequest): ChatRun {
   const images = new ImageParts(resolved.model);
   const args = chatArguments(request, resolved, images);
   const prefix = typeof args['assistant_prefix'] === 'string' ? args['assistant_prefix'] : '';
-  return { name: resolved.model.name, args, images: images.parts, prefix, head: newHead('chatcmpl-', request.model) };
+  return {
+    name: resolved.model.name,
+    args,
+    images: images.parts,
+    prefix,
+    customNames: customNames(request.tools),
+    head: newHead('chatcmpl-', request.model),
+  };
 }
 
 /** Answers a request as a whole. */
@@ -37,8 +43,8 @@ export async function answerChat(
   context: RunContext,
   openImages: OpenImages,
 ): Promise<z.input<typeof ChatCompletion>> {
-  const { name, args, images, prefix, head } = chatRun(models, request);
+  const { name, args, images, head, ...options } = chatRun(models, request);
   await using _opened = await openImages(images, context);
   const output = await models.call(name, 'chat', { ...args, details: true }, context);
-  return chatCompletion(head, output as ChatOutputWithDetails, prefix);
+  return chatCompletion(head, output as ChatOutputWithDetails, options);
 }

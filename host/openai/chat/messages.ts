@@ -2,6 +2,8 @@ import * as z from 'zod';
 import type { ChatDialogInput } from '../../schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import type { ImageOrigin, ImageParts } from '../images/image-part.ts';
+import { functionCall, ToolCall } from './call-shapes.ts';
+import { withFunctionType } from './custom-tools.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
@@ -20,12 +22,6 @@ const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Audio, File]);
 /** `origin` tells where an image of another API is in its request. */
 type Part = z.output<typeof Part> & { readonly origin?: ImageOrigin };
 
-const Call = z.object({
-  id: z.string(),
-  type: z.literal('function').default('function'),
-  function: z.object({ name: z.string(), arguments: z.string() }),
-});
-
 /**
  * A message of a request. Keys that only answers have, such as `annotations`, are dropped, because clients send answers
  * back as they came.
@@ -36,7 +32,7 @@ export const RequestMessage = z.object({
   name: optional(z.string()),
   refusal: optional(z.string()),
   reasoning_content: optional(z.string()),
-  tool_calls: optional(z.array(Call)),
+  tool_calls: optional(z.array(z.preprocess(withFunctionType, ToolCall))),
   tool_call_id: optional(z.string()),
 });
 export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & {
@@ -69,7 +65,7 @@ function messageOf(message: RequestMessage, index: number, images: ImageParts): 
     content: parts ?? refusal ?? (calls?.length ? '' : null),
     ...(name != null && { name }),
     ...(role === 'assistant' && reasoning != null && { reasoning_content: reasoning }),
-    ...(calls?.length && { tool_calls: calls }),
+    ...(calls?.length && { tool_calls: calls.map(functionCall) }),
     ...(role === 'tool' && callId != null && { tool_call_id: callId }),
   };
 }

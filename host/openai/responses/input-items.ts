@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
-/** An id that a client may give to an item. Ids of this server are `msg_`, `rs_` or `fc_` and 32 hexadecimal digits. */
+/** An id that a client may give to an item. Ids of this server are `msg_`, `rs_`, `fc_` or `ctc_` and 32 hexadecimal digits. */
 const ItemId = z.string().regex(/^[\x21-\x7e]{1,256}$/, 'must have 1 to 256 characters of ASCII without spaces');
 
 const shared = {
@@ -61,6 +61,16 @@ const InputCallOutput = z.object({
   ...shared,
 });
 
+const InputCustomCall = z.object({
+  type: z.literal('custom_tool_call'),
+  call_id: z.string().min(1).max(256),
+  name: z.string(),
+  input: z.string(),
+  ...shared,
+});
+
+const InputCustomOutput = InputCallOutput.extend({ type: z.literal('custom_tool_call_output') });
+
 const InputReasoning = z.object({
   type: z.literal('reasoning'),
   summary: optional(z.array(z.object({ type: z.literal('summary_text'), text: z.string() }))),
@@ -82,8 +92,13 @@ function withType(item: unknown): unknown {
  */
 export const InputItem = z.preprocess(
   withType,
-  z.discriminatedUnion('type', [InputMessage, InputCall, InputCallOutput, InputReasoning, ItemReference], {
-    error: 'must be one of message, function_call, function_call_output, reasoning and item_reference',
-  }),
+  z.discriminatedUnion(
+    'type',
+    [InputMessage, InputCall, InputCallOutput, InputCustomCall, InputCustomOutput, InputReasoning, ItemReference],
+    {
+      error:
+        'must be one of message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning and item_reference',
+    },
+  ),
 );
 export type InputItem = z.output<typeof InputItem>;

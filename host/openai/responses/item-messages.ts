@@ -11,7 +11,7 @@ export interface GivenItems {
 }
 
 /**
- * Returns the messages of a dialog. Reasoning, a text and calls of functions that follow each other are one message of
+ * Returns the messages of a dialog. Reasoning, a text and calls of tools that follow each other are one message of
  * the assistant, as in chat completions. Throws `InvalidParameter` for the output of a call that the dialog does not
  * have.
  */
@@ -22,9 +22,9 @@ export function messagesOf(instructions: string | null | undefined, { history, i
   const calls = new Set<string>();
   if (instructions != null) messages.push({ role: 'developer', content: instructions });
   for (const [index, item] of items.entries()) {
-    if (item.type === 'function_call') calls.add(item.call_id);
-    if (item.type === 'function_call_output' && !calls.has(item.call_id))
-      throw invalidValue('input', `there is no function_call with the call_id ${JSON.stringify(item.call_id)}`);
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(`${item.type} ${item.call_id}`);
+    if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
+      requireCall(calls, item.type === 'function_call_output' ? 'function_call' : 'custom_tool_call', item.call_id);
     const last = messages.at(-1);
     const at = index - history.length;
     const next = messageOf(item, at < 0 ? 'previous_response_id' : `input[${at}].content`);
@@ -32,6 +32,11 @@ export function messagesOf(instructions: string | null | undefined, { history, i
     else messages.push(next);
   }
   return messages.map((message) => (isBare(message) ? { ...message, content: '' } : message));
+}
+
+function requireCall(calls: ReadonlySet<string>, type: string, id: string): void {
+  if (!calls.has(`${type} ${id}`))
+    throw invalidValue('input', `there is no ${type} with the call_id ${JSON.stringify(id)}`);
 }
 
 /** `path` is the place of the content in the request. */
@@ -45,7 +50,12 @@ function messageOf(item: Item, path: string): Message {
       const { call_id: id, name, arguments: text } = item;
       return { role: 'assistant', tool_calls: [{ id, type: 'function', function: { name, arguments: text } }] };
     }
-    case 'function_call_output': {
+    case 'custom_tool_call': {
+      const { call_id: id, name, input } = item;
+      return { role: 'assistant', tool_calls: [{ id, type: 'custom', custom: { name, input } }] };
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const { call_id: id, output } = item;
       return {
         role: 'tool',

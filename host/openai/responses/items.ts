@@ -61,10 +61,28 @@ const CallOutputItem = z.object({
   output: z.union([z.string(), z.array(Part)]),
 });
 
+export const CustomCallItem = z.object({
+  type: z.literal('custom_tool_call'),
+  id: z.string(),
+  status: Status,
+  call_id: z.string(),
+  name: z.string(),
+  input: z.string(),
+});
+
+const CustomOutputItem = CallOutputItem.extend({ type: z.literal('custom_tool_call_output') });
+
 /** An item of an answer. */
-export const OutputItem = z.discriminatedUnion('type', [MessageItem, ReasoningItem, CallItem]);
+export const OutputItem = z.discriminatedUnion('type', [MessageItem, ReasoningItem, CallItem, CustomCallItem]);
 export type OutputItem = z.output<typeof OutputItem>;
 
 /** An item of a dialog: of an answer, or of the input of a request with everything that the request left out. */
-export const Item = z.discriminatedUnion('type', [MessageItem, ReasoningItem, CallItem, CallOutputItem]);
+export const Item = z.discriminatedUnion('type', [
+  MessageItem,
+  ReasoningItem,
+  CallItem,
+  CallOutputItem,
+  CustomCallItem,
+  CustomOutputItem,
+]);
 export type Item = z.output<typeof Item>;

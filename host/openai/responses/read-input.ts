@@ -9,6 +9,8 @@ export const ID_PREFIXES = {
   reasoning: 'rs_',
   function_call: 'fc_',
   function_call_output: 'fco_',
+  custom_tool_call: 'ctc_',
+  custom_tool_call_output: 'ctco_',
 } as const satisfies Readonly<Record<Item['type'], string>>;
 
 /** Finds an item by its id, among those that the user has stored. */
@@ -43,7 +45,12 @@ async function itemOf(item: InputItem, param: string, find: FindItem): Promise<I
       const { call_id, name, arguments: text } = item;
       return { type: item.type, ...head, call_id, name, arguments: text };
     }
-    case 'function_call_output': {
+    case 'custom_tool_call': {
+      const { call_id, name, input } = item;
+      return { type: item.type, ...head, call_id, name, input };
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output': {
       const { call_id, output } = item;
       return {
         type: item.type,

@@ -3,7 +3,7 @@ import type { GenerationDetails } from '../../schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import { newHead, usageOf } from '../text/values.ts';
 import { Item, OutputItem } from './items.ts';
-import { FunctionTool, type ResponseRequest, TextFormat, ToolChoice } from './response-fields.ts';
+import { type ResponseRequest, ResponseTool, TextFormat, ToolChoice } from './response-fields.ts';
 
 const ResponseUsage = z.object({
   input_tokens: z.int(),
@@ -47,7 +47,7 @@ export const ModelResponse = z.object({
   temperature: z.number().nullable().describe('Null: the deployment has decided.'),
   text: z.object({ format: TextFormat }),
   tool_choice: ToolChoice,
-  tools: z.array(FunctionTool),
+  tools: z.array(ResponseTool),
   top_logprobs: z.int().nullable(),
   top_p: z.number().nullable(),
   truncation: z.enum(['auto', 'disabled']),

@@ -4,7 +4,7 @@ import { invalidValue } from '../fields.ts';
 import type { ResolvedModel } from '../model-directory.ts';
 import { type ImageParts, REFUSED_IMAGES } from '../images/image-part.ts';
 import { type GivenItems, messagesOf } from './item-messages.ts';
-import { INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
+import { chatTool, INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
 
 /** The parameters that cause errors of deployments, by the names of these errors. */
 export const RESPONSE_BLAME = { PromptTooLongException: 'input' } as const;
@@ -56,7 +56,7 @@ function promptOf(request: Omit<InputTokensRequest, 'input'>, items: GivenItems)
   const { instructions, reasoning, text, truncation, overflow } = request;
   return {
     messages: messagesOf(instructions, items),
-    tools: request.tools?.map(({ type, ...definition }) => ({ type, function: definition })),
+    tools: request.tools?.map(chatTool),
     tool_choice: toolChoiceOf(request.tool_choice),
     reasoning_effort: reasoning?.effort,
     response_format: formatOf(text?.format),
@@ -66,11 +66,12 @@ function promptOf(request: Omit<InputTokensRequest, 'input'>, items: GivenItems)
 
 function toolChoiceOf(choice: ResponseRequest['tool_choice']): ChatRequest['tool_choice'] {
   if (choice == null || typeof choice === 'string') return choice;
-  if (choice.type === 'function') return named(choice);
+  if (choice.type !== 'allowed_tools') return named(choice);
   return { type: choice.type, allowed_tools: { mode: choice.mode, tools: choice.tools.map(named) } };
 }
 
-const named = ({ type, name }: { readonly type: 'function'; readonly name: string }) => ({ type, function: { name } });
+const named = ({ type, name }: { readonly type: 'function' | 'custom'; readonly name: string }) =>
+  type === 'function' ? { type, function: { name } } : { type, custom: { name } };
 
 function formatOf(format: NonNullable<ResponseRequest['text']>['format']): ChatRequest['response_format'] {
   if (format?.type !== 'json_schema') return format;

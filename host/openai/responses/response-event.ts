@@ -31,6 +31,8 @@ export const ResponseEvent = z.discriminatedUnion('type', [
     name: z.string(),
     arguments: z.string(),
   }),
+  z.object({ type: z.literal('response.custom_tool_call_input.delta'), ...inItem, delta: z.string() }),
+  z.object({ type: z.literal('response.custom_tool_call_input.done'), ...inItem, input: z.string() }),
   z.object({ type: z.literal('response.output_item.done'), ...inOutput, item: OutputItem }),
   ofResponse('response.completed'),
   ofResponse('response.incomplete'),

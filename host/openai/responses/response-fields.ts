@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { chatOptions, Overflow, ToolDefinition } from '../../schemas/index.ts';
 import { ChatRequest } from '../chat/chat-fields.ts';
+import { customTool, FlatCustomTool } from '../chat/custom-tools.ts';
+import { TOOL_TYPES, toolList } from '../chat/tools.ts';
 import type { RequestFields } from '../fields.ts';
 import { COMMON_TEXT_IDLE } from '../text/idle-fields.ts';
 import { tokenFields } from '../text/sampling-fields.ts';
@@ -9,19 +11,24 @@ import { InputItem } from './input-items.ts';
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
 const { description, name, parameters, strict } = ToolDefinition.shape.function.shape;
-const functionType = z.literal('function', { error: 'this server has only tools of the type function' });
 
-export const FunctionTool = z.object({ type: functionType, name, description, parameters, strict });
+const FunctionTool = z.object({ type: z.literal('function'), name, description, parameters, strict });
+export const ResponseTool = z.discriminatedUnion('type', [FunctionTool, FlatCustomTool], TOOL_TYPES);
+export type ResponseTool = z.output<typeof ResponseTool>;
 
+const Named = z.object({ type: z.enum(['function', 'custom'], TOOL_TYPES), name: z.string() });
 export const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
-  z.object({ type: functionType, name: z.string() }),
-  z.object({
-    type: z.literal('allowed_tools'),
-    mode: z.enum(['auto', 'required']),
-    tools: z.array(z.object({ type: functionType, name: z.string() })),
-  }),
+  Named,
+  z.object({ type: z.literal('allowed_tools'), mode: z.enum(['auto', 'required']), tools: z.array(Named) }),
 ]);
+
+/** Returns a tool as one of a chat completion. */
+export function chatTool(tool: ResponseTool): NonNullable<ChatRequest['tools']>[number] {
+  if (tool.type === 'custom') return customTool(tool);
+  const { type, ...definition } = tool;
+  return { type, function: definition };
+}
 
 export const TextFormat = z.discriminatedUnion('type', [
   z.object({ type: z.literal('text') }),
@@ -59,13 +66,15 @@ const promptFields = {
   input: z
     .union([z.string(), z.array(InputItem).max(MAX_ITEMS)])
     .describe(
-      'A text, or items: messages with texts, stored files that are text (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `reasoning` and `item_reference`.',
+      'A text, or items: messages with texts, stored files that are text (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`.',
     ),
   instructions: optional(z.string()).describe('A system message for this response only.'),
   previous_response_id: optional(z.string()).describe('A stored response that this one continues.'),
-  tools: optional(z.array(FunctionTool)).describe('Functions that the model may call.'),
+  tools: optional(toolList(ResponseTool, chatTool, ['format', 'definition'])).describe(
+    'Functions and custom tools that the model may call, as in chat completions. Tools of the server are refused.',
+  ),
   tool_choice: optional(ToolChoice).describe(
-    '`none`, `auto`, `required`, one function, or `allowed_tools`: some of the tools.',
+    '`none`, `auto`, `required`, one function or custom tool, or `allowed_tools`: some of the tools.',
   ),
   parallel_tool_calls: chatOptions.parallel_tool_calls,
   reasoning: optional(z.object({ effort: ChatRequest.shape.reasoning_effort })).describe(

@@ -36,6 +36,7 @@ async function accumulated(events: readonly ResponseEvent[]): Promise<ModelRespo
 /** Returns what an item says, without its ids. */
 function gist(item: OutputItem): unknown[] {
   if (item.type === 'function_call') return [item.name, item.call_id, item.arguments, item.status];
+  if (item.type === 'custom_tool_call') return [item.name, item.call_id, item.input, item.status];
   return [item.type, item.content.map((part) => ('text' in part ? part.text : '')).join(''), item.status];
 }
 
@@ -90,6 +91,28 @@ Writer('of a whole answer give the same items', () => {
     details: detailsOf('tool_calls'),
   });
   assert.equal(output.map(gist), ITEMS);
+});
+
+Writer('have the inputs of custom tools', () => {
+  const request = { model: 'm', input: 'a', tools: [{ type: 'custom', name: 'shell' }] };
+  const writer = new ResponseWriter(newResponse(ResponseRequest.parse(request), true));
+  const events = [
+    ...[call(0, '', 'shell'), call(0, '{"input": "l'), call(0, 's"}'), call(1, '{}', 'other')].flatMap((chunk) =>
+      writer.of(chunk),
+    ),
+    ...writer.close(detailsOf('tool_calls')),
+  ];
+  for (const event of events) ResponseEvent.parse(event);
+  assert.equal(writer.response.output.map(gist), [
+    ['shell', 'call_shell', 'ls', 'completed'],
+    ['other', 'call_other', '{}', 'completed'],
+  ]);
+  assert.equal(
+    events.flatMap((event) => (event.type === 'response.custom_tool_call_input.delta' ? [event.delta] : [])),
+    ['l', 's'],
+  );
+  const done = events.find(({ type }) => type === 'response.custom_tool_call_input.done');
+  assert.is(done?.type === 'response.custom_tool_call_input.done' && done.input, 'ls');
 });
 
 Writer('end with a failed response after an error, which has what was written', async () => {

@@ -4,7 +4,8 @@ import { nowS } from '../text/values.ts';
 import type { ItemStatus } from './items.ts';
 import { type ModelResponse, responseUsageOf } from './response-answer.ts';
 import type { ResponseEvent } from './response-event.ts';
-import { type Unnumbered, WrittenCall, type WrittenItem, WrittenText } from './written-items.ts';
+import { WrittenCall } from './written-call.ts';
+import { type Unnumbered, type WrittenItem, WrittenText } from './written-items.ts';
 
 /** Why a response is not complete, by the reason for which the model ended. */
 const INCOMPLETE = { length: 'max_output_tokens', content_filter: 'content_filter' } as const;
@@ -111,10 +112,11 @@ export class ResponseWriter {
 
   #addCall(delta: ToolCallDelta): Unnumbered[] {
     const open = this.#open;
-    const { arguments: text } = delta.function;
-    if (open instanceof WrittenCall && open.callIndex === delta.index) return text === '' ? [] : [open.add(text)];
-    const item = new WrittenCall(delta, this.#items.length);
-    return [...this.#start(item), ...(text === '' ? [] : [item.add(text)])];
+    const { name, arguments: text } = delta.function;
+    if (open instanceof WrittenCall && open.callIndex === delta.index) return open.add(text);
+    const isCustom = this.#response.tools.some((tool) => tool.type === 'custom' && tool.name === name);
+    const item = new WrittenCall(delta, this.#items.length, isCustom);
+    return [...this.#start(item), ...item.add(text)];
   }
 
   /** Begins an item, which ends the one before it. */

@@ -1,4 +1,4 @@
-import type { TokenLogprob, ToolCallDelta } from '../../schemas/index.ts';
+import type { TokenLogprob } from '../../schemas/index.ts';
 import { prefixedId } from '../text/values.ts';
 import type { ItemStatus, OutputItem, OutputPart } from './items.ts';
 import { ID_PREFIXES } from './read-input.ts';
@@ -83,63 +83,5 @@ export class WrittenText implements WrittenItem {
     return this.#kind === 'reasoning'
       ? { type: 'reasoning', ...head, summary: [], content: parts.filter((part) => part.type === 'reasoning_text') }
       : { type: 'message', ...head, role: 'assistant', content: parts.filter((part) => part.type === 'output_text') };
-  }
-}
-
-/** A call of a function. */
-export class WrittenCall implements WrittenItem {
-  /** Its place among the calls of the answer. */
-  readonly callIndex: number;
-  readonly #id = prefixedId(ID_PREFIXES.function_call);
-  readonly #index: number;
-  readonly #callId: string;
-  readonly #name: string;
-  #arguments = '';
-  #status: ItemStatus = 'in_progress';
-
-  /** `index` is its place in the output. */
-  constructor({ index: callIndex, id, function: { name } }: ToolCallDelta, index: number) {
-    this.callIndex = callIndex;
-    this.#index = index;
-    this.#callId = id ?? prefixedId('call_');
-    this.#name = name ?? '';
-  }
-
-  get item(): OutputItem {
-    return {
-      type: 'function_call',
-      id: this.#id,
-      status: this.#status,
-      call_id: this.#callId,
-      name: this.#name,
-      arguments: this.#arguments,
-    };
-  }
-
-  begin(): Unnumbered[] {
-    return [{ type: 'response.output_item.added', output_index: this.#index, item: this.item }];
-  }
-
-  /** Adds a piece of the arguments. Returns the event. */
-  add(delta: string): Unnumbered {
-    this.#arguments += delta;
-    return { type: 'response.function_call_arguments.delta', ...this.#place, delta };
-  }
-
-  end(status: ItemStatus): Unnumbered[] {
-    this.#status = status;
-    return [
-      {
-        type: 'response.function_call_arguments.done',
-        ...this.#place,
-        name: this.#name,
-        arguments: this.#arguments,
-      },
-      { type: 'response.output_item.done', output_index: this.#index, item: this.item },
-    ];
-  }
-
-  get #place() {
-    return { item_id: this.#id, output_index: this.#index };
   }
 }

@@ -375,7 +375,7 @@ Chat('wrong parameters are refused with their names', async () => {
     [{ logit_bias: { x: 1 } }, 'logit_bias.x'],
     [{ tool_choice: 'required' }, 'tool_choice'],
     [{ tool_choice: { type: 'function', function: { name: 'f' } } }, 'tool_choice'],
-    [{ tools: [{ type: 'custom', custom: { name: 'f' } }] }, 'tools[0].type'],
+    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
     [{ response_format: { type: 'xml' } }, 'response_format.type'],
     [{ response_format: { type: 'json_object' }, guided_choice: ['a'] }, 'response_format'],
     [{ guided_choice: ['a'], guided_regex: 'b' }, 'guided_choice'],

@@ -39,11 +39,12 @@ export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
         await listen();
-        const { name, args, images, prefix, head } = chatRun(models, request);
+        const { name, args, images, prefix, customNames, head } = chatRun(models, request);
         await using _opened = await openImages(images, context);
         const chunks = new ChatChunks({
           head,
           prefix,
+          customNames,
           count: request.n ?? 1,
           includeUsage: request.stream_options?.include_usage === true,
         });

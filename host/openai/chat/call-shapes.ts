@@ -1,0 +1,68 @@
+import * as z from 'zod';
+import type { ChatChoice, ToolCallDelta } from '../../schemas/index.ts';
+import { customArguments, customInput, CustomInput, type CustomNames } from './custom-calls.ts';
+
+const FunctionCall = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
+const CustomCall = z.object({
+  id: z.string(),
+  type: z.literal('custom'),
+  custom: z.object({ name: z.string(), input: z.string() }),
+});
+
+/** A call of a function or of a custom tool. */
+export const ToolCall = z.discriminatedUnion('type', [FunctionCall, CustomCall], 'must be function or custom');
+export type ToolCall = z.output<typeof ToolCall>;
+
+/** A piece of a call. */
+export const CallDelta = z.object({
+  index: z.int(),
+  id: z.string().optional(),
+  type: z.enum(['function', 'custom']).optional(),
+  function: z.object({ name: z.string().optional(), arguments: z.string() }).optional(),
+  custom: z.object({ name: z.string().optional(), input: z.string() }).optional(),
+});
+export type CallDelta = z.output<typeof CallDelta>;
+
+type Call = NonNullable<ChatChoice['message']['tool_calls']>[number];
+
+/** Returns a call as the model knows it: a call of a function. */
+export function functionCall(call: ToolCall): Call {
+  if (call.type === 'function') return call;
+  const { id, custom } = call;
+  return { id, type: 'function', function: { name: custom.name, arguments: customArguments(custom.input) } };
+}
+
+/** Returns a call of the model, of a custom tool if its name is among `names`. */
+export function toolCall(call: Call, names: CustomNames): ToolCall {
+  const { id, function: called } = call;
+  if (!names.has(called.name)) return call;
+  return { id, type: 'custom', custom: { name: called.name, input: customInput(called.arguments) } };
+}
+
+/** Makes the pieces of the calls of one answer. */
+export class CallDeltas {
+  readonly #names: CustomNames;
+  /** Inputs of custom tools, by the index of the call. */
+  readonly #inputs = new Map<number, CustomInput>();
+
+  constructor(names: CustomNames) {
+    this.#names = names;
+  }
+
+  /** Returns the pieces. A piece of the model that adds nothing to the input of a custom tool is left out. */
+  of(calls: readonly ToolCallDelta[]): CallDelta[] {
+    return calls.flatMap((call): CallDelta[] => {
+      const { index, id, function: called } = call;
+      const begins = called.name !== undefined && this.#names.has(called.name);
+      if (begins) this.#inputs.set(index, new CustomInput());
+      const input = this.#inputs.get(index)?.read(called.arguments);
+      if (input === undefined) return [call];
+      if (begins) return [{ index, id, type: 'custom', custom: { name: called.name, input } }];
+      return input === '' ? [] : [{ index, custom: { input } }];
+    });
+  }
+}
