@@ -87,7 +87,7 @@ export function dashboardFiles(router: Router, title: string): void {
       .replaceAll('{{title}}', () => escaped(title))
       .replace('<!-- imports -->', () => `<script type="importmap">${IMPORT_MAP}</script>`);
   }, FAILURE_MS);
-  router.get('/', async (ctx) => serveHtml(ctx, POLICY, await page(), MAP_HASH));
+  router.get('/', async (ctx) => serveHtml(ctx, POLICY, await page(), `'self' 'sha256-${MAP_HASH}'`));
   assetRoutes(router, ASSETS);
 }
 

@@ -1,10 +1,15 @@
 // The page /chat in a real browser, with real models behind it.
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { rolldown } from 'rolldown';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../engines/fixtures/real-models.ts';
 import { type Browser, findChromium, type Page, startBrowser } from '../../test/helpers/browser.ts';
 import { speechPath } from '../../test/helpers/media/media.ts';
+import { npmPackages } from '../../test/helpers/installed-packages.ts';
 import { skip } from '../../test/skip.ts';
 import { startAudioApp } from '../routes/openai/fixtures/audio-app.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../routes/openai/fixtures/openai-app.ts';
@@ -34,14 +39,16 @@ async function choose(page: Page, model: string): Promise<void> {
   await page.evaluate(`document.querySelector('#model').value = ${JSON.stringify(model)}`);
 }
 
-/** Asserts that the page logged no complaint but for these, and sent requests only to its own origin. */
+/** Asserts that the page logged no complaint but for these, and requested only itself and the API. */
 function assertQuiet(page: Page, expected = /(?!)/): void {
   assert.equal(
     page.complaints.filter((text) => !expected.test(text)),
     [],
   );
   assert.equal(
-    page.requests.filter((url) => !url.startsWith(`${at.url}/`)),
+    page.requests.filter(
+      (url) => url !== `${at.url}/chat` && !url.startsWith(`${at.url}/v1/`) && !url.startsWith('data:'),
+    ),
     [],
   );
 }
@@ -127,12 +134,15 @@ Chat('asks for a key where one is needed, and keeps it in the tab alone', async 
 
 Chat('shows Markdown as elements and HTML as text', async () => {
   const page = await open();
+  const build = await rolldown({ input: fileURLToPath(new URL('./chat/markdown.js', import.meta.url)) });
+  const { output } = await build.generate({ format: 'iife', name: 'markdown' });
+  await page.evaluate(`${output[0].code}; undefined`);
   const html = async (text: string): Promise<unknown> =>
-    page.evaluate(`import('/chat/markdown.js').then(({ renderMarkdown }) => {
+    page.evaluate(`(() => {
       const box = document.createElement('div');
-      box.append(renderMarkdown(${JSON.stringify(text)}));
+      box.append(markdown.renderMarkdown(${JSON.stringify(text)}));
       return box.innerHTML;
-    })`);
+    })()`);
   const cases: [text: string, expected: string][] = [
     ['<img src=x onerror=alert(1)>', '<p>&lt;img src=x onerror=alert(1)&gt;</p>'],
     ['a **b** *c* `d*e*`\nf', '<p>a <strong>b</strong> <em>c</em> <code>d*e*</code><br>f</p>'],
@@ -146,6 +156,62 @@ Chat('shows Markdown as elements and HTML as text', async () => {
   ];
   for (const [text, expected] of cases) assert.is(await html(text), expected);
   assertQuiet(page);
+});
+
+Chat('is one document, whose policy allows its own script and style by their hashes', async () => {
+  const response = await fetch(`${at.url}/chat`);
+  const html = await response.text();
+  const policy = Object.fromEntries(
+    (response.headers.get('content-security-policy') ?? '').split('; ').map((one) => {
+      const [name = '', ...sources] = one.split(' ');
+      return [name, sources];
+    }),
+  );
+  const hashes = (tag: string): string[] =>
+    [...html.matchAll(new RegExp(`<${tag}[^>]*>([^]*?)</${tag}>`, 'g'))].map(
+      ([, text = '']) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`,
+    );
+  assert.equal([policy['script-src'], policy['style-src']], [hashes('script'), hashes('style')]);
+  assert.equal([hashes('script').length, hashes('style').length], [1, 1]);
+  assert.equal([policy['default-src'], policy['connect-src']], [["'none'"], ["'self'"]]);
+  assert.not.match(html, /\s(src|style|on\w+)=|href="(?!data:)|@import|url\(/);
+  for (const path of ['main.js', 'page.css', 'theme.css'])
+    assert.is((await fetch(`${at.url}/chat/${path}`)).status, 404);
+  const page = await open();
+  assert.equal(
+    page.requests.filter((url) => !url.startsWith('data:')),
+    ['chat', 'v1/models'].map((path) => `${at.url}/${path}`),
+  );
+  await page.evaluate(
+    `document.body.append(Object.assign(document.createElement('script'), { textContent: 'window.ran = 1' }))`,
+  );
+  assert.is(await page.evaluate('window.ran ?? null'), null);
+  assertQuiet(page, /Content Security Policy/);
+});
+
+Chat('can be used with a screen reader, in the dark and on a phone', async () => {
+  const folder = await npmPackages('axe-core', { 'axe-core': '4.14.1' });
+  if (folder === undefined) return skip('the accessibility of the page /chat', 'npm cannot install axe-core');
+  const page = await open();
+  await page.show();
+  await page.evaluate(`${await readFile(join(folder, 'node_modules/axe-core/axe.min.js'), 'utf8')}; undefined`);
+  await choose(page, 'tiny');
+  await page.fill('#prompt', 'Once');
+  await page.click('#send');
+  await page.until(`!document.querySelector('#request').hidden && document.querySelector('#stop').hidden`);
+  for (const scheme of ['light', 'dark'] as const)
+    for (const width of [1200, 390]) {
+      await page.emulate({ scheme, width });
+      for (const opened of [false, true]) {
+        if (opened) await page.click('#open-settings');
+        const found = await page.evaluate(
+          `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+        );
+        assert.equal(found, [], `${scheme}, ${width}`);
+        assert.is(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, String(width));
+        if (opened) await page.click('#close-settings');
+      }
+    }
 });
 
 Chat('transcribes a file that is dropped, and answers questions about it', async () => {

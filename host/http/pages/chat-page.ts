@@ -1,34 +1,63 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Router } from '@koa/router';
 import { packageRoot } from '../../core/package-root.ts';
 import { remembered } from '../../core/remembered.ts';
-import { type AssetFiles, assetRoutes, escaped, FAILURE_MS, serveHtml, THEME_FILE } from './static-page.ts';
+import { iconFile } from './docs-page.ts';
+import { escaped, FAILURE_MS, serveHtml, THEME_FILE } from './static-page.ts';
 
 const SOURCES = join(packageRoot, 'host/http/pages/chat');
-const SCRIPTS = ['main', 'answer-view', 'api', 'curl', 'dropped-files', 'elements', 'markdown', 'settings'];
-
-/** The files of the page by their paths. */
-const ASSETS: AssetFiles = {
-  '/chat/theme.css': { type: 'text/css; charset=utf-8', file: THEME_FILE },
-  '/chat/page.css': { type: 'text/css; charset=utf-8', file: join(SOURCES, 'page.css') },
-  ...Object.fromEntries(
-    SCRIPTS.map((name) => [
-      `/chat/${name}.js`,
-      { type: 'text/javascript; charset=utf-8', file: new URL(`./chat/${name}.js`, import.meta.url) },
-    ]),
-  ),
-};
+/** The compiled script of the page, beside this file. */
+const SCRIPT = fileURLToPath(new URL('./chat/main.js', import.meta.url));
 
 /** All paths that `chatPageRoutes` adds. */
-export const CHAT_PAGE_PATHS: readonly string[] = ['/chat', ...Object.keys(ASSETS)];
+export const CHAT_PAGE_PATHS: readonly string[] = ['/chat'];
+
+interface InlinePage {
+  readonly html: string;
+  /** The directives of its content security policy: the hashes of its script and its style, and nothing else. */
+  readonly scripts: string;
+  readonly styles: string;
+}
 
 /** Adds `/chat`, a page on which people talk to the models through `/v1/chat/completions`, and read the words of files. */
 export function chatPageRoutes(router: Router, title: string): void {
-  const page = remembered(async () => {
-    const html = await readFile(join(SOURCES, 'page.html'), 'utf8');
-    return html.replaceAll('{{title}}', () => escaped(title));
-  }, FAILURE_MS);
-  router.get('/chat', async (ctx) => serveHtml(ctx, "style-src 'self'", await page()));
-  assetRoutes(router, ASSETS);
+  const page = remembered(() => inlinePage(title), FAILURE_MS);
+  router.get('/chat', async (ctx) => {
+    const { html, scripts, styles } = await page();
+    serveHtml(ctx, `style-src ${styles}`, html, scripts);
+  });
 }
+
+/** Makes one document of the files of the page, which needs no other file. */
+async function inlinePage(title: string): Promise<InlinePage> {
+  const [html, theme, css, icon, script] = await Promise.all([
+    readFile(join(SOURCES, 'page.html'), 'utf8'),
+    readFile(THEME_FILE, 'utf8'),
+    readFile(join(SOURCES, 'page.css'), 'utf8'),
+    readFile(iconFile(), 'base64'),
+    bundled(SCRIPT),
+  ]);
+  const style = `\n${theme}\n${css}`;
+  return {
+    html: html
+      .replaceAll('{{title}}', () => escaped(title))
+      .replace('{{icon}}', () => `data:image/png;base64,${icon}`)
+      .replace('<!-- style -->', () => `<style>${style}</style>`)
+      .replace('<!-- script -->', () => `<script type="module">${script}</script>`),
+    scripts: hashOf(script),
+    styles: hashOf(style),
+  };
+}
+
+/** Returns a module with all that it imports, as a text that can stand in an HTML document. */
+async function bundled(file: string): Promise<string> {
+  const { rolldown } = await import('rolldown'); // only when somebody opens the page
+  await using build = await rolldown({ input: file, platform: 'browser', logLevel: 'silent' });
+  const { output } = await build.generate({ format: 'es', minify: true, comments: false });
+  return output[0].code.replaceAll(/<(?=\/script|!--)/gi, String.raw`\x3c`);
+}
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

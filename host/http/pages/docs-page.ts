@@ -3,10 +3,11 @@ import { dirname, join } from 'node:path';
 import type { Router } from '@koa/router';
 import { asset, type AssetFiles, assetRoutes, serveAsset, servePage } from './static-page.ts';
 
+const ICON = 'favicon-32x32.png';
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
+  [ICON]: 'image/png',
 };
 
 /** All paths that `docsRoutes` adds. */
@@ -15,6 +16,11 @@ export const DOCS_PATHS: readonly string[] = [
   '/docs/init.js',
   ...Object.keys(ASSETS).map((name) => `/docs/${name}`),
 ];
+
+const assetFolder = (): string => dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** Returns the path of the icon of all pages. */
+export const iconFile = (): string => join(assetFolder(), ICON);
 
 const NOTHING_TO_LOG_IN_TO = '() => ({ wrapComponents: { authorizeBtn: () => () => null } })';
 
@@ -33,14 +39,14 @@ const init = (hasKeys: boolean): string => `window.ui = SwaggerUIBundle({
  * with requests.
  */
 export function docsRoutes(router: Router, title: string, hasKeys: boolean): void {
-  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const folder = assetFolder();
   router.get('/docs', (ctx) =>
     servePage(ctx, {
       title,
       policy: "style-src 'self' 'unsafe-inline'",
       styles: ['docs/swagger-ui.css'],
       scripts: ['docs/swagger-ui-bundle.js', 'docs/init.js'],
-      icon: 'docs/favicon-32x32.png',
+      icon: `docs/${ICON}`,
       id: 'swagger-ui',
     }),
   );

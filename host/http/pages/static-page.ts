@@ -18,7 +18,7 @@ export interface StaticPage {
   readonly id: string;
 }
 
-/** Everything comes from this server, nothing is inline, and no other page may show the page in a frame. */
+/** Everything comes from this server, inline is only what a directive names, and no other page may show the page in a frame. */
 const POLICY =
   "default-src 'none'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -43,11 +43,10 @@ ${scripts.map((src) => `<script src="${src}"></script>\n`).join('')}</body>
 }
 
 /**
- * Sends a page with the policy of all pages and more directives. `inlineScript` is the SHA-256 of a script in the page,
- * in Base64.
+ * Sends a page with the policy of all pages and more directives. `scripts` has the sources of scripts: files of this
+ * server, or the hashes of scripts in the page.
  */
-export function serveHtml(ctx: Context, policy: string, html: string, inlineScript?: string): void {
-  const scripts = inlineScript === undefined ? "'self'" : `'self' 'sha256-${inlineScript}'`;
+export function serveHtml(ctx: Context, policy: string, html: string, scripts = "'self'"): void {
   ctx.set('content-security-policy', `${POLICY}; script-src ${scripts}; ${policy}`);
   ctx.type = 'text/html; charset=utf-8';
   ctx.body = html;
