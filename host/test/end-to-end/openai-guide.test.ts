@@ -33,7 +33,12 @@ const NPM = {
   openai: '6.49.0',
   zod: '4.6.7',
 };
+const TYPESCRIPT = { openai: NPM.openai, tsx: '4.23.15' };
 const PYTHON_VERSION = '3.54.0';
+
+const TSC = join(packageRoot, 'node_modules/typescript/bin/tsc');
+/** Whether this Node runs TypeScript as it is. */
+const canStripTypes = 'typescript' in process.features && Boolean(process.features.typescript);
 
 const Guide = suite('clients of the guide to OpenAI’s API');
 let at: OpenAiApp;
@@ -75,7 +80,7 @@ const printed = (output: string, expected: RegExp): void => assert.ok(expected.t
 
 /** What each program prints, with a small model: any text where the model chooses the words. */
 const OUTPUTS: Readonly<Record<string, RegExp>> = {
-  'hello.mjs': /^\S/,
+  'hello.mts': /^\S/,
   'hello.py': /^\S/,
   'background.mjs': /^(completed|incomplete) \S/,
   'batch.mjs': /^rivers \S[^]*\nlakes \S/,
@@ -88,11 +93,12 @@ const OUTPUTS: Readonly<Record<string, RegExp>> = {
 };
 
 Guide('has all programs that the test knows, and no others', () => {
-  const files = blocks.filter(({ language }) => language === 'js' || language === 'python').map(({ about }) => about);
-  assert.equal(files.filter((about) => /\.(mjs|py)$/.test(about)).sort(), Object.keys(OUTPUTS).sort());
+  const files = blocks.filter(({ language }) => ['js', 'ts', 'python'].includes(language)).map(({ about }) => about);
+  assert.equal(files.filter((about) => /\.(mjs|mts|py)$/.test(about)).sort(), Object.keys(OUTPUTS).sort());
 });
 
 const packages = cannotRun === undefined ? await npmPackages('test-openai-clients', NPM) : undefined;
+const typed = cannotRun === undefined ? await npmPackages('test-openai-typescript', TYPESCRIPT) : undefined;
 const pythonPath =
   cannotRun === undefined
     ? await pythonPackages(`test-openai-${PYTHON_VERSION}`, `openai==${PYTHON_VERSION}`)
@@ -105,14 +111,20 @@ for (const { about, text, page } of blocks) {
     if (about.endsWith('.py')) {
       if (!pythonPath) return skip(about, 'pip cannot install its packages');
       printed(await outputOf(about, text, 'python3', { PYTHONPATH: join(pythonPath, 'lib') }), expected);
-    } else {
-      if (!packages) return skip(about, 'npm cannot install its packages');
-      symlinkSync(join(packages, 'node_modules'), join(folder, 'node_modules'));
-      try {
-        printed(await outputOf(about, text, process.execPath), expected);
-      } finally {
-        rmSync(join(folder, 'node_modules'));
-      }
+      return;
+    }
+    const installed = about.endsWith('.mts') ? typed : packages;
+    if (!installed) return skip(about, 'npm cannot install its packages');
+    symlinkSync(join(installed, 'node_modules'), join(folder, 'node_modules'));
+    try {
+      if (!about.endsWith('.mts') || canStripTypes) printed(await outputOf(about, text, process.execPath), expected);
+      if (!about.endsWith('.mts')) return;
+      printed(await outputOf(about, text, join(installed, 'node_modules/.bin/tsx')), expected);
+      await run(process.execPath, [TSC, '--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', about], {
+        cwd: folder,
+      });
+    } finally {
+      rmSync(join(folder, 'node_modules'));
     }
   });
 }
