@@ -99,20 +99,22 @@ function retryAfterS(error: unknown): number {
  */
 const RETRY_AFTER_S = 1;
 const MAX_RETRY_AFTER_S = 86_400;
-const LINGER_MS = 2000;
+/** Time without data after which a refused request ends, and the longest time that it can take. */
+const [IDLE_MS, LINGER_MS] = [2000, 30_000];
 
 /**
- * Lets a client that is still sending read the answer. The rest of its request is dropped for a while, then the
- * connection ends. With `connection: close` Node would end the connection at once, and the client would see a reset
- * instead of the answer. So the answer says that the connection stays open, even if the client asked for its end.
+ * Lets a client that is still sending read the answer. Many clients read nothing before they have sent everything. So
+ * the rest of the request is dropped as long as it comes, but not for ever, then the connection ends. With `connection:
+ * close` Node would end the connection at once, and the client would see a reset instead of the answer. So the answer says that the connection stays open, even if the client asked for its end.
  */
 function dropRest({ req, res }: Context): void {
   const ends = !res.shouldKeepAlive;
   res.shouldKeepAlive = true;
   req.on('error', () => {});
   res.once('finish', () => {
-    const timer = setTimeout(() => req.destroy(), LINGER_MS);
-    for (const event of ['end', 'close']) req.once(event, () => clearTimeout(timer));
+    const timers = [IDLE_MS, LINGER_MS].map((ms) => setTimeout(() => req.destroy(), ms));
+    req.on('data', () => timers[0]?.refresh());
+    for (const event of ['end', 'close']) req.once(event, () => timers.forEach(clearTimeout));
     if (ends) req.once('end', () => req.socket.end());
     req.resume();
   });

@@ -66,7 +66,7 @@ export async function readForm(
   const [tempDir, uploadDir] = await makeUploadDir(folders).catch((error: unknown) => {
     throw fromFormidable(error, limits);
   });
-  const framing = limitFraming(ctx.request.req, limits.max_json_bytes);
+  using framing = limitFraming(ctx.request.req, limits.max_json_bytes);
   const dispose = (): Promise<void> => rm(uploadDir, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
   try {
     const parts: { readonly name: string; readonly isFile: boolean; readonly chunks: Buffer[] }[] = [];
@@ -98,7 +98,11 @@ export async function readForm(
         },
       },
     });
-    await Promise.race([parse(ctx, async () => {}), gone]);
+    try {
+      await Promise.race([parse(ctx, async () => {}), gone]);
+    } finally {
+      framing[Symbol.dispose](); // what comes after a failure is dropped, and belongs to no part
+    }
     checkNames(parts);
     const files = await uploadedFiles(
       (ctx.request.files ?? {}) as Record<string, FormidableFile | FormidableFile[]>,
@@ -111,8 +115,6 @@ export async function readForm(
   } catch (error) {
     await dispose();
     throw fromFormidable(error, limits);
-  } finally {
-    framing[Symbol.dispose]();
   }
 }
 
