@@ -17,6 +17,7 @@ export interface IdleField {
 /** The parameters of a route: those that have an effect, with their schemas, and those that have none. */
 export interface RequestFields<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly schema: z.ZodObject<Shape>;
+  /** `reasoning.summary` is a member of the object `reasoning`. */
   readonly idle: Readonly<Record<string, IdleField>>;
 }
 
@@ -51,15 +52,27 @@ export function readRequest<Shape extends z.core.$ZodShape>(
   if (!result.success)
     throw wrongRequest(validationEntries(result.error.issues as unknown as SchemaIssue[], input), path);
   const ignored: string[] = [];
-  for (const [name, value] of Object.entries(input as Record<string, unknown>)) {
+  for (const [name, value] of [...Object.entries(input as Members), ...membersOf(input as Members, idle)]) {
     if (Object.hasOwn(schema.shape, name)) continue;
     const field = Object.hasOwn(idle, name) ? idle[name] : undefined;
     if (value === null || field?.isHarmless || field?.neutral?.some((one) => isSame(one, value))) continue;
     if (strict || field?.isRefused)
-      throw unsupported(paramOf([...path, name]), field?.why ?? 'this server does not know it');
+      throw unsupported(paramOf([...path, ...name.split('.')]), field?.why ?? 'this server does not know it');
     if (ignored.length < MAX_IGNORED) ignored.push(HEADER_NAME.test(name) ? name : '?');
   }
   return { request: result.data, ignored };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Returns the members of objects that have no effect and that a request has, with the names of the objects. */
+function membersOf(input: Members, idle: RequestFields['idle']): [name: string, value: unknown][] {
+  return Object.keys(idle).flatMap((name): [string, unknown][] => {
+    const [outer = '', inner] = name.split('.');
+    const object = inner !== undefined && Object.hasOwn(input, outer) ? input[outer] : undefined;
+    if (typeof object !== 'object' || object === null || !Object.hasOwn(object, inner!)) return [];
+    return [[name, (object as Members)[inner!]]];
+  });
 }
 
 /** Returns the error for a parameter, named as in `messages[0].content`, that cannot be honoured. */

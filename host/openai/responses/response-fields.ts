@@ -118,6 +118,15 @@ export const ResponseRequest = z.object({
 });
 export type ResponseRequest = z.output<typeof ResponseRequest>;
 
+/** Members of the parameters that decide about the prompt. */
+const IDLE_MEMBERS = {
+  'reasoning.summary': { why: 'reasoning is told as it is' },
+  'reasoning.generate_summary': { why: 'reasoning is told as it is' },
+  'reasoning.context': { why: 'the template of the model decides', neutral: ['auto'] },
+  'reasoning.mode': { why: 'no model knows it', neutral: ['standard'] },
+  'text.verbosity': { why: 'no model knows it', neutral: ['medium'] },
+} as const;
+
 const REFUSED = {
   conversation: { why: 'this server has no conversations; use previous_response_id', isRefused: true },
   prompt: { why: 'this server has no prompt templates', isRefused: true },
@@ -128,8 +137,8 @@ export const RESPONSE_FIELDS = {
   schema: ResponseRequest,
   idle: {
     ...COMMON_TEXT_IDLE,
+    ...IDLE_MEMBERS,
     ...REFUSED,
-    prompt_cache_options: { why: 'the deployment decides (prompt_cache)', isHarmless: true },
     stream_options: { why: 'events have no padding', isHarmless: true },
     max_tool_calls: { why: 'the server runs no tools', isHarmless: true },
     n: { why: 'a response has one answer', neutral: [1] },
@@ -143,5 +152,10 @@ export const InputTokensRequest = z.object(promptFields);
 export type InputTokensRequest = z.output<typeof InputTokensRequest>;
 export const INPUT_TOKENS_FIELDS = {
   schema: InputTokensRequest,
-  idle: { ...REFUSED, background: { why: 'tokens are counted at once' }, personality: { why: 'no model knows it' } },
+  idle: {
+    ...IDLE_MEMBERS,
+    ...REFUSED,
+    background: { why: 'tokens are counted at once' },
+    personality: { why: 'no model knows it' },
+  },
 } as const satisfies RequestFields;

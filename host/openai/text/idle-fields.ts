@@ -3,6 +3,7 @@ import type { IdleField } from '../fields.ts';
 /** Parameters that have no effect in any request for texts. */
 export const COMMON_TEXT_IDLE = {
   prompt_cache_retention: { why: 'the deployment decides (prompt_cache)', isHarmless: true },
+  prompt_cache_options: { why: 'the deployment decides (prompt_cache)', isHarmless: true },
   service_tier: { why: 'all requests are served alike', neutral: ['auto', 'default', 'standard_only'] },
   moderation: { why: 'texts are not moderated' },
   cache_prompt: { why: 'the deployment decides', neutral: [true] },
@@ -21,6 +22,7 @@ export const COMMON_TEXT_IDLE = {
 
 /** Parameters without effect in requests whose answers are not stored. */
 export const TEXT_IDLE = {
+  'stream_options.include_obfuscation': { why: 'events have no padding', isHarmless: true },
   user: { why: 'the user of the API key counts', isHarmless: true },
   safety_identifier: { why: 'the user of the API key counts', isHarmless: true },
   metadata: { why: 'answers are not stored', isHarmless: true },

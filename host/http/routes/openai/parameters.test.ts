@@ -80,7 +80,11 @@ const isMaker = (value: unknown): value is Maker => typeof value === 'function';
 async function send(at: OpenAiApp, route: string, samples: RouteSamples, more: Members): Promise<Answer> {
   const base = isMaker(samples.base) ? ((await samples.base(at)) as Members) : (samples.base as Members);
   const members: Record<string, unknown> = { ...base };
-  for (const [name, value] of Object.entries(more)) members[name] = isMaker(value) ? await value(at, base) : value;
+  for (const [name, value] of Object.entries(more)) {
+    const [outer = '', inner] = name.split('.');
+    const given = isMaker(value) ? await value(at, base) : value;
+    members[outer] = inner === undefined ? given : { ...(members[outer] as Members), [inner]: given };
+  }
   const path = route.replace(/^POST /, '').replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(members[name]);
     delete members[name];
@@ -113,7 +117,8 @@ function assertServed({ status, ignored, text }: Answer, names: readonly string[
 function assertRefused({ status, text }: Answer, name: string, what: string, code?: string): void {
   assert.ok(status === 400 || status === 404, `${what}: ${status} ${text.slice(0, 500)}`);
   const { error } = JSON.parse(text) as { readonly error: { readonly param: string | null; readonly code: string } };
-  assert.is(error.param?.split(/[.[]/)[0], name, `${what}: ${text.slice(0, 500)}`);
+  const param = name.includes('.') ? error.param : error.param?.split(/[.[]/)[0];
+  assert.is(param, name, `${what}: ${text.slice(0, 500)}`);
   if (code !== undefined) assert.equal([status, error.code], [400, code], what);
 }
 
