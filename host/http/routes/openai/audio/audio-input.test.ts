@@ -12,6 +12,7 @@ import { wordErrors } from '../../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../../test/skip.ts';
 import { eventually } from '../../../fixtures/test-server.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
+import { chatOf, refused } from '../fixtures/chats.ts';
 import { startOpenAiApp } from '../fixtures/openai-app.ts';
 
 const MAX_JSON_BYTES = 50_000;
@@ -39,27 +40,12 @@ Dialogs.after(async () => at?.[Symbol.asyncDispose]());
 Dialogs.after.each(() => eventually(() => at.leftovers().length === 0, 'the files of the request are gone'));
 
 const audio = (data = speech): object => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
-const chat = (content: unknown, more: object = {}): OpenAI.ChatCompletionCreateParamsNonStreaming =>
-  ({
-    model: 'tiny',
-    messages: [{ role: 'user', content }],
-    temperature: 0,
-    max_tokens: 8,
-    ...more,
-  }) as OpenAI.ChatCompletionCreateParamsNonStreaming;
+const chat = (content: unknown, more?: object) => chatOf('tiny', content, more);
 const question = { type: 'text', text: 'What was said?' };
 
 /** Sends a request as the user, or with another key. */
 const post = (path: string, body: unknown, key = client.apiKey): Promise<Response> =>
   at.post(path, body, { 'x-api-key': key! });
-
-async function refused(response: Response, status: number, param: string | null, message: RegExp): Promise<void> {
-  const text = await response.text();
-  assert.is(response.status, status, text.slice(0, 500));
-  const { error } = JSON.parse(text) as { error: { param: string | null; message: string } };
-  assert.is(error.param, param, text);
-  assert.match(error.message, message);
-}
 
 Dialogs('a chat with audio is the chat with its transcript in the place of the audio', async () => {
   const transcript = await client.audio.transcriptions.create({

@@ -14,6 +14,7 @@ import { cannotRun } from '../../../../engines/fixtures/real-models.ts';
 import { ffmpegPath } from '../../../../test/helpers/media/media.ts';
 import { skip } from '../../../../test/skip.ts';
 import { eventually } from '../../../fixtures/test-server.ts';
+import { chatOf, refused } from '../fixtures/chats.ts';
 import { dataUrl, imageUrl, testPng, writeSeeing } from '../fixtures/images.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
 
@@ -77,22 +78,7 @@ Images.after.each(() =>
 );
 
 const question = { type: 'text' as const, text: 'Once upon a time' };
-const chat = (content: unknown, more: object = {}): OpenAI.ChatCompletionCreateParamsNonStreaming =>
-  ({
-    model: 'seeing',
-    messages: [{ role: 'user', content }],
-    temperature: 0,
-    max_tokens: 12,
-    ...more,
-  }) as OpenAI.ChatCompletionCreateParamsNonStreaming;
-
-async function refused(response: Response, status: number, param: string | null, message: RegExp): Promise<void> {
-  const text = await response.text();
-  assert.is(response.status, status, text.slice(0, 500));
-  const { error } = JSON.parse(text) as { error: { param: string | null; message: string } };
-  assert.is(error.param, param, text);
-  assert.match(error.message, message);
-}
+const chat = (content: unknown, more?: object) => chatOf('seeing', content, more);
 
 const send = (content: unknown, more?: object): Promise<Response> =>
   at.post('/v1/chat/completions', chat(content, more));
