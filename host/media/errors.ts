@@ -67,6 +67,11 @@ export function imageTooLargeError(source: MediaSource, what: string, maxPixels:
   });
 }
 
+export function imagesTooLargeError(maxBytes: number): AanaError {
+  const message = `the files of the decoded images have more than ${maxBytes} bytes together`;
+  return new AanaError('ImagesTooLargeException', 'too-large', message, { data: { max_bytes: maxBytes } });
+}
+
 export function diskFullError(directory: string, cause?: unknown): AanaError {
   const message = `there is no space left in the temporary directory ${directory}; free some space, or set media.temp_dir to another directory`;
   return new AanaError('DiskFullException', 'unavailable', message, { data: { directory }, cause });

@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { cancelledError } from '../core/errors.ts';
@@ -7,7 +7,14 @@ import { noTelemetry } from '../core/telemetry.ts';
 import { DecodedAudio } from './decoded-audio.ts';
 import { DecodedImage, sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
-import { diskFullError, isDiskFull, pageError, uploadMissingError, videoReadingError } from './errors.ts';
+import {
+  diskFullError,
+  imagesTooLargeError,
+  isDiskFull,
+  pageError,
+  uploadMissingError,
+  videoReadingError,
+} from './errors.ts';
 import { fetchToFile } from './fetch.ts';
 import { imagePixels, probeImage } from './image.ts';
 import { Limiter } from './limiter.ts';
@@ -31,6 +38,8 @@ import type {
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
 /** Number of downloads from web pages at the same time. Each is a Python process that mostly waits. */
 const MAX_PAGES = 4;
+/** Bytes of all files of images that the user of a scope has in memory. They lie on the disk as long as the scope. */
+const MAX_GIVEN_BYTES = 64 * 1024 * 1024;
 
 export interface OpenOptions {
   /** The file parts of the request by field name. */
@@ -179,6 +188,8 @@ export class MediaScope {
   /** Files that clients named by path. */
   readonly #files: AllowedFile[] = [];
   #folder: Promise<string> | undefined;
+  /** Bytes of the files of {@link decodeImage}. */
+  #givenBytes = 0;
 
   /** @internal use {@link MediaService.openScope} */
   constructor(
@@ -237,6 +248,24 @@ export class MediaScope {
       };
       return { info, pixels, forModel };
     });
+  }
+
+  /**
+   * Like `openImage`, for a file that the caller has in memory. Throws `ImagesTooLarge` when such files of this scope have
+   * too many bytes together.
+   */
+  async decodeImage(file: Uint8Array, { signal, traceparent }: MediaWorkOptions = {}): Promise<ImageMedia> {
+    if (this.#givenBytes + file.length > MAX_GIVEN_BYTES) throw imagesTooLargeError(MAX_GIVEN_BYTES);
+    this.#givenBytes += file.length;
+    const path = await this.#track(signal, async () => {
+      const own = await this.#newPath();
+      await writeFile(own, file, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+        throw isDiskFull(error) ? diskFullError(this.#options.tempDir, error) : error;
+      });
+      return own;
+    });
+    const files = new Map([['the given file', { path, bytes: file.length }]]);
+    return this.openImage({ content: 'the given file' }, { files, signal, traceparent });
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Logger } from '../core/log/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { AudioReference } from '../schemas/asr.ts';
+import type { ImageReference } from '../schemas/image.ts';
 
 /** What plugins need from the rest of the host. */
 export interface PluginPorts {
@@ -164,19 +165,24 @@ export interface DeploymentPort {
 export interface MediaScopePort {
   open(source: MediaSource, options: OpenMediaOptions): Promise<VideoPort>;
   openImage(source: MediaSource, options: OpenMediaOptions): Promise<ImagePort>;
+  /** Opens an image whose file the caller has. All such files of a scope together have a limit. */
+  decodeImage(file: Uint8Array, options: WorkOptions): Promise<ImagePort>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export interface OpenMediaOptions {
-  readonly files: ReadonlyMap<string, UploadedFile>;
+export interface WorkOptions {
   readonly signal: AbortSignal;
+  /** The position in a distributed trace. */
+  readonly traceparent?: string | undefined;
+}
+
+export interface OpenMediaOptions extends WorkOptions {
+  readonly files: ReadonlyMap<string, UploadedFile>;
   /**
    * Returns the reason to refuse a URL. It is called for each redirect as well. Without it only the operator's rules
    * apply.
    */
   readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
-  /** The position in a distributed trace. */
-  readonly traceparent?: string | undefined;
 }
 
 /** Exactly one of `path`, `url` and `content`. */
@@ -200,10 +206,7 @@ export interface VideoInfo {
 
 export interface VideoPort {
   readonly info: VideoInfo;
-  extractAudio(
-    channels: 'mix' | 'separate',
-    options: { signal: AbortSignal; traceparent?: string | undefined },
-  ): Promise<AudioPort>;
+  extractAudio(channels: 'mix' | 'separate', options: WorkOptions): Promise<AudioPort>;
 }
 
 export interface ImageInfo {
@@ -217,10 +220,9 @@ export interface ImageInfo {
 export interface ImagePort {
   readonly info: ImageInfo;
   /** Returns the red, green and blue value of each pixel at this size. */
-  pixels(
-    size: { readonly width: number; readonly height: number },
-    options: { signal: AbortSignal; traceparent?: string | undefined },
-  ): Promise<Uint8Array>;
+  pixels(size: { readonly width: number; readonly height: number }, options: WorkOptions): Promise<Uint8Array>;
+  /** Returns the image as an argument of `chat`, scaled down if it is very large. */
+  forModel(options: WorkOptions): Promise<ImageReference>;
 }
 
 export interface AudioPort {

@@ -14,6 +14,7 @@ import { type HandleScope, Image, type Stream, Video } from './capabilities/hand
 import { hostCall, HostError } from './host-error.ts';
 import type { Source } from '../../wit/generated/world/media.ts';
 import type { Host, LogLevel } from './host.ts';
+import { dataUrlBytes } from './guest/data-url.ts';
 import { uuid } from './guest/uuid.ts';
 
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -29,6 +30,8 @@ export interface Log {
 export interface ImageOpener {
   /** Fetches (or finds) and probes an image. */
   open(input: ImageInput): Image;
+  /** Probes the file of an image, such as a PNG: its bytes, or a data URL with its base64. At most 16,777,216 bytes. */
+  decode(file: Uint8Array | string): Image;
 }
 
 export interface VideoOpener {
@@ -77,6 +80,13 @@ export class Context {
           hostCall(() => this.host.media.Image.open(mediaSource(input))),
           this.#scope,
         ),
+      decode: (file) => {
+        const bytes = typeof file === 'string' ? dataUrlBytes(file) : file;
+        return new Image(
+          hostCall(() => this.host.media.Image.decode(bytes)),
+          this.#scope,
+        );
+      },
     };
   }
 

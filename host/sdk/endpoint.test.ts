@@ -478,8 +478,8 @@ function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndp
     },
     progress: { report: absent, reportStep: absent },
     output: { write: absent, forward: absent },
-    media: { Video: { open: absent }, Image: { open: absent } },
-    deployments: { call: absent, open: absent },
+    media: { Video: { open: absent }, Image: { open: absent, decode: absent } },
+    deployments: { call: absent, open: absent, callWithImages: absent, openWithImages: absent },
     now: () => 0,
     monotonicNow: () => 0,
   };

@@ -32,7 +32,7 @@ typedef enum {
 typedef struct { uint8_t kind; aana_string name, message, data; } aana_error;
 
 /* Handles of resources of the host. Free each one with its `_drop`. */
-typedef uint32_t aana_video, aana_audio, aana_image, aana_chunks, aana_transcriptions, aana_text_stream, aana_task;
+typedef uint32_t aana_video, aana_audio, aana_image, aana_chunks, aana_transcriptions, aana_detailed_transcriptions, aana_text_stream, aana_completion_stream, aana_task;
 
 /* Results: `error` is valid when `is_error` is set, otherwise `value`. */
 #define AANA_RESULT(type) struct { bool is_error; union { type value; aana_error error; }; }
@@ -52,6 +52,10 @@ typedef AANA_OPTION(uint32_t) aana_optional_u32;
 typedef AANA_OPTION(int32_t) aana_optional_s32;
 typedef AANA_OPTION(bool) aana_optional_bool;
 typedef AANA_OPTION(uint8_t) aana_optional_enum;
+
+/* A token of a text. `logprob` is -9999 for a probability of 0, `bytes` are the token in UTF-8. */
+typedef struct { aana_string token; uint32_t id; double logprob; aana_bytes bytes; } aana_token_score;
+typedef struct { const aana_token_score *items; uint32_t length; } aana_token_scores;
 
 _Static_assert(sizeof(void *) == 4, "build for wasm32");
 _Static_assert(sizeof(aana_error) == 28 && sizeof(aana_string_result) == 32 && sizeof(aana_empty_result) == 32, "laid out as the canonical ABI says");
@@ -105,6 +109,8 @@ AANA_IMPORT("media", "[static]image.open") void aana_image_open(
   uint32_t has_path, const char *path, uint32_t path_length, uint32_t has_url, const char *url, uint32_t url_length,
   uint32_t has_content, const char *content, uint32_t content_length, uint32_t has_media_id, const char *media_id, uint32_t media_id_length,
   aana_handle_result *result);
+/* The file of an image that the plugin has, such as a PNG. */
+AANA_IMPORT("media", "[static]image.decode") void aana_image_decode(const uint8_t *file, uint32_t length, aana_handle_result *result);
 AANA_IMPORT("media", "[method]image.info") void aana_image_get_info(aana_image self, aana_image_info *result);
 /* The red, green and blue value of each pixel of the image at this size, row by row from the top. */
 AANA_IMPORT("media", "[method]image.pixels") void aana_image_pixels(aana_image self, uint32_t width, uint32_t height, aana_bytes_result *result);
@@ -116,6 +122,13 @@ AANA_IMPORT("deployments", "call") void aana_call(
 AANA_IMPORT("deployments", "open") void aana_open(
   const char *deployment, uint32_t deployment_length, const char *method, uint32_t method_length, const char *args, uint32_t args_length,
   const aana_audio *audio, uint32_t audio_length, aana_handle_result *result);
+/* `{"$image": n}` in the arguments stands for `images[n]`. */
+AANA_IMPORT("deployments", "call-with-images") void aana_call_with_images(
+  const char *deployment, uint32_t deployment_length, const char *method, uint32_t method_length, const char *args, uint32_t args_length,
+  const aana_audio *audio, uint32_t audio_length, const aana_image *images, uint32_t images_length, aana_string_result *result);
+AANA_IMPORT("deployments", "open-with-images") void aana_open_with_images(
+  const char *deployment, uint32_t deployment_length, const char *method, uint32_t method_length, const char *args, uint32_t args_length,
+  const aana_audio *audio, uint32_t audio_length, const aana_image *images, uint32_t images_length, aana_handle_result *result);
 AANA_IMPORT("deployments", "[method]chunks.next") void aana_chunks_next(aana_chunks self, aana_strings_result *result);
 /* The JSON that the method returned after its last value; empty until the stream has ended, and for a method that returns none. */
 AANA_IMPORT("deployments", "[method]chunks.returned") void aana_chunks_returned(aana_chunks self, aana_string_result *result);
@@ -159,6 +172,43 @@ AANA_IMPORT("asr", "transcribe-stream") void aana_transcribe_stream(const aana_a
 AANA_IMPORT("asr", "[method]transcriptions.next") void aana_transcriptions_next(aana_transcriptions self, aana_transcriptions_result *result);
 AANA_IMPORT("asr", "[resource-drop]transcriptions") void aana_transcriptions_drop(aana_transcriptions self);
 
+/* All parameters. `more` is a JSON object with further ones. */
+typedef struct {
+  aana_asr_params params;
+  aana_optional_string prefix, hotwords;
+  aana_optional_bool condition_on_previous_text;
+  aana_optional_double prompt_reset_on_temperature, patience, compression_ratio_threshold, repetition_penalty;
+  aana_optional_u32 no_repeat_ngram_size;
+  aana_optional_bool suppress_blank;
+  AANA_OPTION(struct { const int32_t *items; uint32_t length; }) suppress_tokens;
+  aana_optional_u32 max_new_tokens;
+  aana_optional_double chunk_length;
+  struct { const double *items; uint32_t length; } clip_timestamps;
+  aana_optional_double hallucination_silence_threshold, language_detection_threshold;
+  aana_optional_u32 language_detection_segments;
+  aana_optional_bool all_language_probs, logprobs;
+  aana_optional_string more;
+} aana_transcribe_options;
+typedef struct { aana_string deployment; aana_audio audio; aana_transcribe_options options; } aana_transcribe_request;
+typedef struct { aana_string language; double probability; } aana_language_probability;
+typedef struct { aana_segment segment; aana_token_scores tokens; } aana_detailed_segment;
+typedef struct {
+  aana_string text;
+  struct { aana_string language; double language_confidence; } info;
+  struct { const aana_language_probability *items; uint32_t length; } all_language_probs;
+  struct { const aana_detailed_segment *items; uint32_t length; } segments;
+} aana_detailed_transcription;
+typedef struct { const aana_detailed_transcription *items; uint32_t length; } aana_detailed_transcription_list;
+typedef AANA_RESULT(aana_detailed_transcription) aana_detailed_transcription_result;
+typedef AANA_RESULT(aana_detailed_transcription_list) aana_detailed_transcriptions_result;
+_Static_assert(sizeof(aana_token_score) == 32 && sizeof(aana_detailed_segment) == 96 && sizeof(aana_detailed_transcription) == 40 && sizeof(aana_transcribe_options) == 344, "laid out as the canonical ABI says");
+
+AANA_IMPORT("asr", "transcribe-with") void aana_transcribe_with(const aana_transcribe_request *request, aana_detailed_transcription_result *result);
+AANA_IMPORT("asr", "transcribe-stream-with") void aana_transcribe_stream_with(const aana_transcribe_request *request, aana_handle_result *result);
+AANA_IMPORT("asr", "[method]detailed-transcriptions.next") void aana_detailed_transcriptions_next(
+  aana_detailed_transcriptions self, aana_detailed_transcriptions_result *result);
+AANA_IMPORT("asr", "[resource-drop]detailed-transcriptions") void aana_detailed_transcriptions_drop(aana_detailed_transcriptions self);
+
 typedef enum { AANA_SYSTEM, AANA_USER, AANA_ASSISTANT } aana_role;
 /* `role` is an aana_role. */
 typedef struct { uint8_t role; aana_string content; } aana_message;
@@ -189,6 +239,98 @@ AANA_IMPORT("llm", "count-tokens") void aana_count_tokens(
 AANA_IMPORT("llm", "[method]text-stream.next") void aana_text_stream_next(aana_text_stream self, aana_strings_result *result);
 AANA_IMPORT("llm", "[method]text-stream.forward") void aana_text_stream_forward(aana_text_stream self, aana_empty_result *result);
 AANA_IMPORT("llm", "[resource-drop]text-stream") void aana_text_stream_drop(aana_text_stream self);
+
+typedef enum { AANA_BY_SYSTEM, AANA_BY_USER, AANA_BY_ASSISTANT, AANA_BY_TOOL } aana_author;
+typedef enum { AANA_PART_TEXT, AANA_PART_IMAGE } aana_part_kind;
+/* `kind` is an aana_part_kind, `image` the place of an image in the list of the request. */
+typedef struct { uint8_t kind; union { aana_string text; uint32_t image; }; } aana_content_part;
+/* `arguments` is the JSON text of an object. */
+typedef struct { aana_string id, name, arguments; } aana_tool_call;
+typedef struct { const aana_tool_call *items; uint32_t length; } aana_tool_calls;
+/* `author` is an aana_author. */
+typedef struct {
+  uint8_t author;
+  struct { const aana_content_part *items; uint32_t length; } content;
+  aana_optional_string name, reasoning;
+  aana_tool_calls tool_calls;
+  aana_optional_string tool_call_id;
+} aana_turn;
+/* `parameters` is a JSON Schema. */
+typedef struct { aana_string name; aana_optional_string description, parameters; aana_optional_bool strict; } aana_tool;
+typedef enum { AANA_TOOLS_AUTO, AANA_TOOLS_NONE, AANA_TOOLS_REQUIRED, AANA_TOOLS_NAMED } aana_tool_choice_kind;
+typedef struct { uint8_t kind; aana_string named; } aana_tool_choice;
+typedef enum { AANA_FORM_TEXT, AANA_FORM_JSON_OBJECT, AANA_FORM_JSON_SCHEMA, AANA_FORM_REGEX, AANA_FORM_CHOICE, AANA_FORM_GRAMMAR } aana_form_kind;
+/* `text` is the schema, the expression or the grammar. */
+typedef struct { uint8_t kind; union { aana_string text; aana_strings choice; }; } aana_answer_form;
+typedef enum { AANA_OVERFLOW_ERROR, AANA_OVERFLOW_SHIFT, AANA_OVERFLOW_TRUNCATE_MIDDLE } aana_overflow;
+typedef enum { AANA_REASONING_AUTO, AANA_REASONING_NONE, AANA_REASONING_DEEPSEEK } aana_reasoning_format;
+typedef struct { uint32_t token; double bias; } aana_logit_bias;
+/* `more` is a JSON object with further parameters. */
+typedef struct {
+  aana_sampling_params params;
+  aana_optional_double typical_p, presence_penalty, frequency_penalty;
+  aana_optional_u32 min_tokens;
+  aana_optional_bool ignore_eos;
+  struct { const uint32_t *items; uint32_t length; } stop_token_ids;
+  struct { const aana_logit_bias *items; uint32_t length; } logit_bias;
+  aana_strings bad_words;
+  aana_optional_u32 n, logprobs, prompt_logprobs;
+  aana_optional_bool reproducible;
+  aana_optional_string more;
+} aana_sampling;
+/* `overflow` is an aana_overflow, `reasoning_format` an aana_reasoning_format. Members that are absent or empty have the deployment's defaults. */
+typedef struct {
+  aana_string deployment;
+  struct { const aana_turn *items; uint32_t length; } turns;
+  aana_sampling sampling;
+  struct { const aana_tool *items; uint32_t length; } tools;
+  AANA_OPTION(aana_tool_choice) tool_choice;
+  aana_optional_bool parallel_tool_calls;
+  AANA_OPTION(aana_answer_form) form;
+  aana_optional_bool close_json;
+  aana_optional_string assistant_prefix, adapter;
+  aana_optional_enum overflow, reasoning_format;
+  aana_optional_string template_arguments, more;
+} aana_completion_arguments;
+
+typedef enum { AANA_FINISH_STOP, AANA_FINISH_LENGTH, AANA_FINISH_TOOL_CALLS, AANA_FINISH_CONTENT_FILTER } aana_finish_reason;
+typedef struct { uint32_t prompt_tokens, cached_tokens, completion_tokens; aana_optional_u32 reasoning_tokens; } aana_usage;
+typedef AANA_OPTION(aana_usage) aana_optional_usage;
+typedef struct { double queue_ms, prompt_ms, completion_ms; } aana_timings;
+typedef struct { uint32_t tokens; aana_optional_u32 messages; } aana_dropped;
+/* `prompt_scores` is JSON. */
+typedef struct { aana_optional_usage usage; AANA_OPTION(aana_timings) timings; AANA_OPTION(aana_dropped) dropped; aana_optional_string prompt_scores; } aana_outcome;
+/* `finish_reason` is an aana_finish_reason. */
+typedef struct { aana_optional_enum finish_reason; aana_optional_string stop_reason; aana_optional_usage usage; } aana_ending;
+typedef struct { aana_token_score token; aana_token_scores likeliest; } aana_answer_token;
+typedef struct { const aana_answer_token *items; uint32_t length; } aana_answer_tokens;
+typedef struct { aana_string content; aana_optional_string reasoning; aana_tool_calls tool_calls; aana_answer_tokens logprobs; aana_ending ending; } aana_choice;
+typedef struct { struct { const aana_choice *items; uint32_t length; } choices; aana_outcome outcome; } aana_completion;
+typedef struct { uint32_t index; aana_optional_string id, name; aana_string arguments; } aana_tool_call_piece;
+typedef struct {
+  uint32_t choice;
+  aana_string text, reasoning;
+  struct { const aana_tool_call_piece *items; uint32_t length; } tool_calls;
+  aana_answer_tokens logprobs;
+  aana_optional_string prompt_scores;
+} aana_piece;
+typedef struct { const aana_piece *items; uint32_t length; } aana_pieces;
+typedef struct { struct { const aana_ending *items; uint32_t length; } endings; aana_outcome outcome; } aana_completion_end;
+typedef AANA_RESULT(aana_completion) aana_completion_result;
+typedef AANA_RESULT(aana_pieces) aana_pieces_result;
+typedef AANA_RESULT(aana_completion_end) aana_completion_end_result;
+/* The parameters of both functions, in memory because they are too many to be passed as arguments. */
+typedef struct { aana_completion_arguments request; struct { const aana_image *items; uint32_t length; } images; } aana_completion_request;
+_Static_assert(sizeof(aana_turn) == 56 && sizeof(aana_tool) == 36 && sizeof(aana_sampling) == 232 && sizeof(aana_choice) == 76, "laid out as the canonical ABI says");
+_Static_assert(sizeof(aana_completion) == 96 && sizeof(aana_piece) == 48 && sizeof(aana_completion_end) == 96, "laid out as the canonical ABI says");
+
+AANA_IMPORT("llm", "complete") void aana_complete(const aana_completion_request *request, aana_completion_result *result);
+AANA_IMPORT("llm", "complete-stream") void aana_complete_stream(const aana_completion_request *request, aana_handle_result *result);
+AANA_IMPORT("llm", "[method]completion-stream.next") void aana_completion_stream_next(aana_completion_stream self, aana_pieces_result *result);
+/* Fails before the stream has ended. */
+AANA_IMPORT("llm", "[method]completion-stream.end") void aana_completion_stream_end(aana_completion_stream self, aana_completion_end_result *result);
+AANA_IMPORT("llm", "[method]completion-stream.forward") void aana_completion_stream_forward(aana_completion_stream self, aana_empty_result *result);
+AANA_IMPORT("llm", "[resource-drop]completion-stream") void aana_completion_stream_drop(aana_completion_stream self);
 
 typedef AANA_RESULT(aana_optional_bytes) aana_optional_bytes_result;
 AANA_IMPORT("storage", "get") void aana_storage_get(const char *key, uint32_t key_length, aana_optional_bytes_result *result);

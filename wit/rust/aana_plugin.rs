@@ -149,8 +149,12 @@ pub struct Image(u32);
 pub struct Chunks(u32);
 /// A running transcription. Dropping it cancels it.
 pub struct Transcriptions(u32);
+/// A running transcription with all that is known of it. Dropping it cancels it.
+pub struct DetailedTranscriptions(u32);
 /// A running answer. Dropping it cancels it.
 pub struct TextStream(u32);
+/// Running answers. Dropping it cancels them.
+pub struct CompletionStream(u32);
 /// A running helper. Dropping it ends it.
 pub struct Task(u32);
 
@@ -173,6 +177,11 @@ impl Image {
     /// Fetches (or finds) and probes the image.
     pub fn open(source: &Source) -> Result<Image, Error> {
         unsafe { source.open(raw::image_open) }.map(Image)
+    }
+
+    /// Probes the file of an image that the plugin has, such as a PNG.
+    pub fn decode(file: &[u8]) -> Result<Image, Error> {
+        unsafe { returned::<Outcome<u32>>(|at| raw::image_decode(file.as_ptr(), file.len(), at)).take() }.map(Image)
     }
 
     pub fn info(&self) -> ImageInfo {
@@ -239,7 +248,8 @@ macro_rules! drops {
 }
 drops! {
     Video: raw::video_drop, Audio: raw::audio_drop, Image: raw::image_drop, Chunks: raw::chunks_drop,
-    Transcriptions: raw::transcriptions_drop, TextStream: raw::text_stream_drop, Task: raw::task_drop,
+    Transcriptions: raw::transcriptions_drop, DetailedTranscriptions: raw::detailed_transcriptions_drop, TextStream: raw::text_stream_drop,
+    CompletionStream: raw::completion_stream_drop, Task: raw::task_drop,
 }
 
 /// Calls a method of a deployment. `args` is a JSON object with its parameters. `{"$audio": n}` in it stands for `audio[n]`.
@@ -262,6 +272,47 @@ pub fn open(deployment: &str, method: &str, args: &str, audio: &[&Audio]) -> Res
         })
     };
     unsafe { result.take() }.map(Chunks)
+}
+
+/// Calls a method of a deployment. `{"$image": n}` in `args` stands for `images[n]`.
+pub fn call_with_images(deployment: &str, method: &str, args: &str, audio: &[&Audio], images: &[&Image]) -> Result<String, Error> {
+    let audio: Vec<u32> = audio.iter().map(|each| each.0).collect();
+    let images: Vec<u32> = images.iter().map(|each| each.0).collect();
+    unsafe {
+        let result: Outcome<Slice> = returned(|at| {
+            raw::call_with_images(
+                deployment.as_ptr(), deployment.len(), method.as_ptr(), method.len(), args.as_ptr(), args.len(),
+                audio.as_ptr(), audio.len(), images.as_ptr(), images.len(), at,
+            )
+        });
+        Ok(result.take()?.string())
+    }
+}
+
+/// Calls a streaming method of a deployment. `{"$image": n}` in `args` stands for `images[n]`.
+pub fn open_with_images(deployment: &str, method: &str, args: &str, audio: &[&Audio], images: &[&Image]) -> Result<Chunks, Error> {
+    let audio: Vec<u32> = audio.iter().map(|each| each.0).collect();
+    let images: Vec<u32> = images.iter().map(|each| each.0).collect();
+    let result: Outcome<u32> = unsafe {
+        returned(|at| {
+            raw::open_with_images(
+                deployment.as_ptr(), deployment.len(), method.as_ptr(), method.len(), args.as_ptr(), args.len(),
+                audio.as_ptr(), audio.len(), images.as_ptr(), images.len(), at,
+            )
+        })
+    };
+    unsafe { result.take() }.map(Chunks)
+}
+
+/// A token of a text and how likely the model found it.
+#[derive(Clone, Debug)]
+pub struct TokenScore {
+    pub token: String,
+    pub id: u32,
+    /// Natural logarithm of the probability; -9999 stands for a probability of 0.
+    pub logprob: f64,
+    /// The bytes of the token in UTF-8.
+    pub bytes: Vec<u8>,
 }
 
 // --- speech recognition, in records ---
@@ -366,6 +417,78 @@ impl Transcriptions {
     }
 }
 
+/// All parameters. Absent members and an empty list of clips have the deployment's defaults. `wit/world.wit` explains them.
+#[derive(Default)]
+pub struct TranscribeOptions<'a> {
+    pub params: AsrParams<'a>,
+    pub prefix: Option<&'a str>,
+    pub hotwords: Option<&'a str>,
+    pub condition_on_previous_text: Option<bool>,
+    pub prompt_reset_on_temperature: Option<f64>,
+    pub patience: Option<f64>,
+    pub compression_ratio_threshold: Option<f64>,
+    pub repetition_penalty: Option<f64>,
+    pub no_repeat_ngram_size: Option<u32>,
+    pub suppress_blank: Option<bool>,
+    pub suppress_tokens: Option<&'a [i32]>,
+    pub max_new_tokens: Option<u32>,
+    pub chunk_length: Option<f64>,
+    pub clip_timestamps: &'a [f64],
+    pub hallucination_silence_threshold: Option<f64>,
+    pub language_detection_threshold: Option<f64>,
+    pub language_detection_segments: Option<u32>,
+    pub all_language_probs: Option<bool>,
+    pub logprobs: Option<bool>,
+    /// A JSON object with further parameters.
+    pub more: Option<&'a str>,
+}
+
+#[derive(Debug)]
+pub struct LanguageProbability {
+    pub language: String,
+    pub probability: f64,
+}
+
+#[derive(Debug)]
+pub struct DetailedSegment {
+    pub segment: Segment,
+    /// Empty unless `logprobs` was requested.
+    pub tokens: Vec<TokenScore>,
+}
+
+#[derive(Debug)]
+pub struct DetailedTranscription {
+    pub text: String,
+    /// Language code, or `silence`.
+    pub language: String,
+    pub language_confidence: f64,
+    /// The likeliest first. Empty unless they were requested.
+    pub all_language_probs: Vec<LanguageProbability>,
+    pub segments: Vec<DetailedSegment>,
+}
+
+/// Transcribes as `transcribe` does, with all parameters.
+pub fn transcribe_with(deployment: &str, audio: &Audio, options: &TranscribeOptions) -> Result<DetailedTranscription, Error> {
+    let request = RawTranscribeRequest::new(deployment, audio, options);
+    unsafe { Ok(returned::<Outcome<RawDetailedTranscription>>(|at| raw::transcribe_with(&request, at)).take()?.value()) }
+}
+
+/// Transcribes as `transcribe_stream` does, with all parameters.
+pub fn transcribe_stream_with(deployment: &str, audio: &Audio, options: &TranscribeOptions) -> Result<DetailedTranscriptions, Error> {
+    let request = RawTranscribeRequest::new(deployment, audio, options);
+    unsafe { returned::<Outcome<u32>>(|at| raw::transcribe_stream_with(&request, at)).take() }.map(DetailedTranscriptions)
+}
+
+impl DetailedTranscriptions {
+    /// Returns the final parts since the last call, at least one. Empty when the stream has ended.
+    pub fn next(&self) -> Result<Vec<DetailedTranscription>, Error> {
+        unsafe {
+            let some = returned::<Outcome<Slice>>(|at| raw::detailed_transcriptions_next(self.0, at)).take()?;
+            Ok(some.list::<RawDetailedTranscription>().into_iter().map(|each| each.value()).collect())
+        }
+    }
+}
+
 // --- text generation, in records ---
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -441,6 +564,238 @@ impl TextStream {
     /// Sends all remaining pieces to the client, each as a value `{"text": …}`.
     pub fn forward(&self) -> Result<(), Error> {
         unsafe { returned::<Outcome<u8>>(|at| raw::text_stream_forward(self.0, at)).take() }.map(|_| ())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+#[rustfmt::skip]
+pub enum Author { System, User, Assistant, Tool }
+
+#[derive(Clone, Copy)]
+pub enum ContentPart<'a> {
+    Text(&'a str),
+    /// The place of an image in the list of the call.
+    Image(u32),
+}
+
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    /// The JSON text of an object.
+    pub arguments: String,
+}
+
+pub struct Turn<'a> {
+    pub author: Author,
+    pub content: &'a [ContentPart<'a>],
+    pub name: Option<&'a str>,
+    pub reasoning: Option<&'a str>,
+    pub tool_calls: &'a [ToolCall],
+    /// The call that a turn of a tool answers.
+    pub tool_call_id: Option<&'a str>,
+}
+
+/// A function that the model may call.
+#[derive(Default)]
+pub struct Tool<'a> {
+    pub name: &'a str,
+    pub description: Option<&'a str>,
+    /// A JSON Schema of the arguments.
+    pub parameters: Option<&'a str>,
+    pub strict: Option<bool>,
+}
+
+#[derive(Clone, Copy)]
+#[rustfmt::skip]
+pub enum ToolChoice<'a> { Auto, None, Required, Named(&'a str) }
+
+#[derive(Clone, Copy)]
+#[rustfmt::skip]
+pub enum AnswerForm<'a> { Text, JsonObject, JsonSchema(&'a str), Regex(&'a str), Choice(&'a [&'a str]), Grammar(&'a str) }
+
+#[derive(Clone, Copy)]
+#[rustfmt::skip]
+pub enum Overflow { Error, Shift, TruncateMiddle }
+
+#[derive(Clone, Copy)]
+#[rustfmt::skip]
+pub enum ReasoningFormat { Auto, None, Deepseek }
+
+/// All sampling parameters. Absent members and empty lists have the deployment's defaults. `wit/world.wit` explains them.
+#[derive(Default)]
+pub struct Sampling<'a> {
+    pub params: SamplingParams<'a>,
+    pub typical_p: Option<f64>,
+    pub presence_penalty: Option<f64>,
+    pub frequency_penalty: Option<f64>,
+    pub min_tokens: Option<u32>,
+    pub ignore_eos: Option<bool>,
+    pub stop_token_ids: &'a [u32],
+    pub logit_bias: &'a [(u32, f64)],
+    pub bad_words: &'a [&'a str],
+    pub n: Option<u32>,
+    pub logprobs: Option<u32>,
+    pub prompt_logprobs: Option<u32>,
+    pub reproducible: Option<bool>,
+    /// A JSON object with further parameters.
+    pub more: Option<&'a str>,
+}
+
+/// Absent members and empty lists have the deployment's defaults.
+#[derive(Default)]
+pub struct CompletionRequest<'a> {
+    pub turns: &'a [Turn<'a>],
+    pub sampling: Sampling<'a>,
+    pub tools: &'a [Tool<'a>],
+    pub tool_choice: Option<ToolChoice<'a>>,
+    pub parallel_tool_calls: Option<bool>,
+    pub form: Option<AnswerForm<'a>>,
+    pub close_json: Option<bool>,
+    pub assistant_prefix: Option<&'a str>,
+    pub adapter: Option<&'a str>,
+    pub overflow: Option<Overflow>,
+    pub reasoning_format: Option<ReasoningFormat>,
+    /// A JSON object with arguments of the model's chat template.
+    pub template_arguments: Option<&'a str>,
+    /// A JSON object with further parameters.
+    pub more: Option<&'a str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+#[rustfmt::skip]
+pub enum FinishReason { Stop, Length, ToolCalls, ContentFilter }
+
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    pub prompt_tokens: u32,
+    pub cached_tokens: u32,
+    pub completion_tokens: u32,
+    pub reasoning_tokens: Option<u32>,
+}
+
+/// Milliseconds in the engine.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Timings {
+    pub queue_ms: f64,
+    pub prompt_ms: f64,
+    pub completion_ms: f64,
+}
+
+/// What the context had no room for.
+#[derive(Clone, Copy, Debug)]
+pub struct Dropped {
+    pub tokens: u32,
+    pub messages: Option<u32>,
+}
+
+/// How all answers to a dialog were generated.
+#[derive(Debug)]
+pub struct CompletionOutcome {
+    pub usage: Option<Usage>,
+    pub timings: Option<Timings>,
+    pub dropped: Option<Dropped>,
+    /// JSON.
+    pub prompt_scores: Option<String>,
+}
+
+/// How one answer ended.
+#[derive(Debug)]
+pub struct Ending {
+    pub finish_reason: Option<FinishReason>,
+    /// The stop text that ended the answer.
+    pub stop_reason: Option<String>,
+    pub usage: Option<Usage>,
+}
+
+/// A token of an answer, with the likeliest tokens at its place.
+#[derive(Debug)]
+pub struct AnswerToken {
+    pub token: TokenScore,
+    pub likeliest: Vec<TokenScore>,
+}
+
+#[derive(Debug)]
+pub struct Choice {
+    pub content: String,
+    pub reasoning: Option<String>,
+    pub tool_calls: Vec<ToolCall>,
+    pub logprobs: Vec<AnswerToken>,
+    pub ending: Ending,
+}
+
+#[derive(Debug)]
+pub struct Completion {
+    /// At least one.
+    pub choices: Vec<Choice>,
+    pub outcome: CompletionOutcome,
+}
+
+#[derive(Debug)]
+pub struct ToolCallPiece {
+    /// The place of the call among the calls of the answer.
+    pub index: u32,
+    pub id: Option<String>,
+    pub name: Option<String>,
+    pub arguments: String,
+}
+
+#[derive(Debug)]
+pub struct Piece {
+    /// The number of the answer.
+    pub choice: u32,
+    pub text: String,
+    pub reasoning: String,
+    pub tool_calls: Vec<ToolCallPiece>,
+    pub logprobs: Vec<AnswerToken>,
+    /// JSON.
+    pub prompt_scores: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct CompletionEnd {
+    /// One for each answer.
+    pub endings: Vec<Ending>,
+    pub outcome: CompletionOutcome,
+}
+
+/// Answers a dialog with all that the deployment can do.
+pub fn complete(deployment: &str, request: &CompletionRequest, images: &[&Image]) -> Result<Completion, Error> {
+    with_completion_request(deployment, request, images, |raw_request| unsafe {
+        let RawCompletion { choices, outcome } = returned::<Outcome<RawCompletion>>(|at| raw::complete(raw_request, at)).take()?;
+        Ok(Completion { choices: choices.list::<RawChoice>().into_iter().map(|each| each.value()).collect(), outcome: outcome.value() })
+    })
+}
+
+/// Answers a dialog as `complete` does, piece by piece.
+pub fn complete_stream(deployment: &str, request: &CompletionRequest, images: &[&Image]) -> Result<CompletionStream, Error> {
+    let open = |raw_request: &RawCompletionRequest| unsafe { returned::<Outcome<u32>>(|at| raw::complete_stream(raw_request, at)).take() };
+    with_completion_request(deployment, request, images, open).map(CompletionStream)
+}
+
+impl CompletionStream {
+    /// Returns the pieces since the last call, at least one. Empty when all answers have ended.
+    pub fn next(&self) -> Result<Vec<Piece>, Error> {
+        unsafe {
+            let some = returned::<Outcome<Slice>>(|at| raw::completion_stream_next(self.0, at)).take()?;
+            Ok(some.list::<RawPiece>().into_iter().map(|each| each.value()).collect())
+        }
+    }
+
+    /// Returns how the answers ended. Fails before the stream has ended.
+    pub fn end(&self) -> Result<CompletionEnd, Error> {
+        unsafe {
+            let RawCompletion { choices, outcome } = returned::<Outcome<RawCompletion>>(|at| raw::completion_stream_end(self.0, at)).take()?;
+            Ok(CompletionEnd { endings: choices.list::<RawEnding>().into_iter().map(|each| each.value()).collect(), outcome: outcome.value() })
+        }
+    }
+
+    /// Sends all remaining pieces to the client, each as a value of the deployment's `chat_stream`.
+    pub fn forward(&self) -> Result<(), Error> {
+        unsafe { returned::<Outcome<u8>>(|at| raw::completion_stream_forward(self.0, at)).take() }.map(|_| ())
     }
 }
 
@@ -800,6 +1155,38 @@ impl<T: Copy> Maybe<T> {
     }
 }
 
+/// Returns a list that is lent to the host during a call.
+fn lent<T>(items: &[T]) -> Slice {
+    Slice { start: items.as_ptr() as *mut u8, length: items.len() }
+}
+
+fn lent_text(text: Option<&str>) -> Maybe<Slice> {
+    Maybe::of(text.map(Slice::lent))
+}
+
+unsafe fn maybe_text(text: Maybe<Slice>) -> Option<String> {
+    text.value().map(|each| each.string())
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawTokenScore {
+    token: Slice,
+    id: u32,
+    logprob: f64,
+    bytes: Slice,
+}
+
+unsafe fn token_scores(list: Slice) -> Vec<TokenScore> {
+    list.list::<RawTokenScore>().into_iter().map(|each| each.value()).collect()
+}
+
+impl RawTokenScore {
+    unsafe fn value(self) -> TokenScore {
+        TokenScore { token: self.token.string(), id: self.id, logprob: self.logprob, bytes: self.bytes.bytes() }
+    }
+}
+
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct RawWord {
@@ -895,10 +1282,10 @@ struct RawAsrParams {
     multilingual: Maybe<bool>,
 }
 
-impl RawAsrRequest {
+impl RawAsrParams {
     /// Must not outlive the values that it is made of.
-    fn new(deployment: &str, audio: &Audio, params: &AsrParams) -> RawAsrRequest {
-        let params = RawAsrParams {
+    fn new(params: &AsrParams) -> RawAsrParams {
+        RawAsrParams {
             language: Maybe::of(params.language.map(Slice::lent)),
             beam_size: Maybe::of(params.beam_size),
             best_of: Maybe::of(params.best_of),
@@ -914,8 +1301,108 @@ impl RawAsrRequest {
             length_penalty: Maybe::of(params.length_penalty),
             max_initial_timestamp: Maybe::of(params.max_initial_timestamp),
             multilingual: Maybe::of(params.multilingual),
-        };
-        RawAsrRequest { deployment: Slice::lent(deployment), audio: audio.0, params }
+        }
+    }
+}
+
+impl RawAsrRequest {
+    /// Must not outlive the values that it is made of.
+    fn new(deployment: &str, audio: &Audio, params: &AsrParams) -> RawAsrRequest {
+        RawAsrRequest { deployment: Slice::lent(deployment), audio: audio.0, params: RawAsrParams::new(params) }
+    }
+}
+
+/// The parameters of both functions, in memory because they are too many to be passed as arguments.
+#[repr(C)]
+struct RawTranscribeRequest {
+    deployment: Slice,
+    audio: u32,
+    params: RawAsrParams,
+    prefix: Maybe<Slice>,
+    hotwords: Maybe<Slice>,
+    condition_on_previous_text: Maybe<bool>,
+    prompt_reset_on_temperature: Maybe<f64>,
+    patience: Maybe<f64>,
+    compression_ratio_threshold: Maybe<f64>,
+    repetition_penalty: Maybe<f64>,
+    no_repeat_ngram_size: Maybe<u32>,
+    suppress_blank: Maybe<bool>,
+    suppress_tokens: Maybe<Slice>,
+    max_new_tokens: Maybe<u32>,
+    chunk_length: Maybe<f64>,
+    clip_timestamps: Slice,
+    hallucination_silence_threshold: Maybe<f64>,
+    language_detection_threshold: Maybe<f64>,
+    language_detection_segments: Maybe<u32>,
+    all_language_probs: Maybe<bool>,
+    logprobs: Maybe<bool>,
+    more: Maybe<Slice>,
+}
+
+impl RawTranscribeRequest {
+    /// Must not outlive the values that it is made of.
+    fn new(deployment: &str, audio: &Audio, options: &TranscribeOptions) -> RawTranscribeRequest {
+        RawTranscribeRequest {
+            deployment: Slice::lent(deployment),
+            audio: audio.0,
+            params: RawAsrParams::new(&options.params),
+            prefix: lent_text(options.prefix),
+            hotwords: lent_text(options.hotwords),
+            condition_on_previous_text: Maybe::of(options.condition_on_previous_text),
+            prompt_reset_on_temperature: Maybe::of(options.prompt_reset_on_temperature),
+            patience: Maybe::of(options.patience),
+            compression_ratio_threshold: Maybe::of(options.compression_ratio_threshold),
+            repetition_penalty: Maybe::of(options.repetition_penalty),
+            no_repeat_ngram_size: Maybe::of(options.no_repeat_ngram_size),
+            suppress_blank: Maybe::of(options.suppress_blank),
+            suppress_tokens: Maybe::of(options.suppress_tokens.map(lent)),
+            max_new_tokens: Maybe::of(options.max_new_tokens),
+            chunk_length: Maybe::of(options.chunk_length),
+            clip_timestamps: lent(options.clip_timestamps),
+            hallucination_silence_threshold: Maybe::of(options.hallucination_silence_threshold),
+            language_detection_threshold: Maybe::of(options.language_detection_threshold),
+            language_detection_segments: Maybe::of(options.language_detection_segments),
+            all_language_probs: Maybe::of(options.all_language_probs),
+            logprobs: Maybe::of(options.logprobs),
+            more: lent_text(options.more),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawLanguageProbability {
+    language: Slice,
+    probability: f64,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawDetailedSegment {
+    segment: RawSegment,
+    tokens: Slice,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawDetailedTranscription {
+    text: Slice,
+    info: RawTranscriptionInfo,
+    all_language_probs: Slice,
+    segments: Slice,
+}
+
+impl RawDetailedTranscription {
+    unsafe fn value(self) -> DetailedTranscription {
+        let probability = |each: RawLanguageProbability| LanguageProbability { language: each.language.string(), probability: each.probability };
+        let segment = |each: RawDetailedSegment| DetailedSegment { segment: each.segment.value(), tokens: token_scores(each.tokens) };
+        DetailedTranscription {
+            text: self.text.string(),
+            language: self.info.language.string(),
+            language_confidence: self.info.language_confidence,
+            all_language_probs: self.all_language_probs.list().into_iter().map(probability).collect(),
+            segments: self.segments.list().into_iter().map(segment).collect(),
+        }
     }
 }
 
@@ -963,6 +1450,363 @@ fn with_chat_request<T>(deployment: &str, dialog: &[Message], options: &ChatOpti
         stop: Slice { start: stop.as_ptr() as *mut u8, length: stop.len() },
         assistant_prefix: Maybe::of(options.assistant_prefix.map(Slice::lent)),
     })
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawToolCall {
+    id: Slice,
+    name: Slice,
+    arguments: Slice,
+}
+
+impl RawToolCall {
+    fn new(call: &ToolCall) -> RawToolCall {
+        RawToolCall { id: Slice::lent(&call.id), name: Slice::lent(&call.name), arguments: Slice::lent(&call.arguments) }
+    }
+    unsafe fn value(self) -> ToolCall {
+        ToolCall { id: self.id.string(), name: self.name.string(), arguments: self.arguments.string() }
+    }
+}
+
+/// A case with a text, a list or a number. The memory of a case without a value stays unread.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawCase {
+    case: u8,
+    value: RawCaseValue,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+union RawCaseValue {
+    slice: Slice,
+    number: u32,
+}
+
+impl RawCase {
+    fn text(case: u8, text: &str) -> RawCase {
+        RawCase { case, value: RawCaseValue { slice: Slice::lent(text) } }
+    }
+}
+
+#[repr(C)]
+struct RawTurn {
+    author: Author,
+    content: Slice,
+    name: Maybe<Slice>,
+    reasoning: Maybe<Slice>,
+    tool_calls: Slice,
+    tool_call_id: Maybe<Slice>,
+}
+
+#[repr(C)]
+struct RawTool {
+    name: Slice,
+    description: Maybe<Slice>,
+    parameters: Maybe<Slice>,
+    strict: Maybe<bool>,
+}
+
+#[repr(C)]
+struct RawBias {
+    token: u32,
+    bias: f64,
+}
+
+#[repr(C)]
+struct RawSamplingParams {
+    temperature: Maybe<f64>,
+    top_p: Maybe<f64>,
+    top_k: Maybe<i32>,
+    min_p: Maybe<f64>,
+    max_tokens: Maybe<u32>,
+    repetition_penalty: Maybe<f64>,
+    seed: Maybe<f64>,
+    stop: Slice,
+}
+
+#[repr(C)]
+struct RawSampling {
+    params: RawSamplingParams,
+    typical_p: Maybe<f64>,
+    presence_penalty: Maybe<f64>,
+    frequency_penalty: Maybe<f64>,
+    min_tokens: Maybe<u32>,
+    ignore_eos: Maybe<bool>,
+    stop_token_ids: Slice,
+    logit_bias: Slice,
+    bad_words: Slice,
+    n: Maybe<u32>,
+    logprobs: Maybe<u32>,
+    prompt_logprobs: Maybe<u32>,
+    reproducible: Maybe<bool>,
+    more: Maybe<Slice>,
+}
+
+/// The parameters of both functions, in memory because they are too many to be passed as arguments.
+#[repr(C)]
+struct RawCompletionRequest {
+    deployment: Slice,
+    request: RawCompletionArguments,
+    images: Slice,
+}
+
+#[repr(C)]
+struct RawCompletionArguments {
+    turns: Slice,
+    sampling: RawSampling,
+    tools: Slice,
+    tool_choice: Maybe<RawCase>,
+    parallel_tool_calls: Maybe<bool>,
+    form: Maybe<RawCase>,
+    close_json: Maybe<bool>,
+    assistant_prefix: Maybe<Slice>,
+    adapter: Maybe<Slice>,
+    overflow: Maybe<u8>,
+    reasoning_format: Maybe<u8>,
+    template_arguments: Maybe<Slice>,
+    more: Maybe<Slice>,
+}
+
+fn with_completion_request<T>(
+    deployment: &str,
+    request: &CompletionRequest,
+    images: &[&Image],
+    call: impl FnOnce(&RawCompletionRequest) -> T,
+) -> T {
+    let slices = |texts: &[&str]| texts.iter().map(|each| Slice::lent(each)).collect::<Vec<_>>();
+    let parts: Vec<Vec<RawCase>> = request.turns.iter().map(|turn| turn.content.iter().map(raw_part).collect()).collect();
+    let calls: Vec<Vec<RawToolCall>> = request.turns.iter().map(|turn| turn.tool_calls.iter().map(RawToolCall::new).collect()).collect();
+    let turn = |(turn, (content, tool_calls)): (&Turn, (&Vec<RawCase>, &Vec<RawToolCall>))| RawTurn {
+        author: turn.author,
+        content: lent(content),
+        name: lent_text(turn.name),
+        reasoning: lent_text(turn.reasoning),
+        tool_calls: lent(tool_calls),
+        tool_call_id: lent_text(turn.tool_call_id),
+    };
+    let turns: Vec<RawTurn> = request.turns.iter().zip(parts.iter().zip(&calls)).map(turn).collect();
+    let tool = |tool: &Tool| RawTool {
+        name: Slice::lent(tool.name),
+        description: lent_text(tool.description),
+        parameters: lent_text(tool.parameters),
+        strict: Maybe::of(tool.strict),
+    };
+    let tools: Vec<RawTool> = request.tools.iter().map(tool).collect();
+    let images: Vec<u32> = images.iter().map(|each| each.0).collect();
+    let sampling = &request.sampling;
+    let params = &sampling.params;
+    let stop = slices(params.stop);
+    let bad_words = slices(sampling.bad_words);
+    let biases: Vec<RawBias> = sampling.logit_bias.iter().map(|&(token, bias)| RawBias { token, bias }).collect();
+    let choices = match request.form {
+        Some(AnswerForm::Choice(texts)) => slices(texts),
+        _ => Vec::new(),
+    };
+    let form = |form| match form {
+        AnswerForm::Text => RawCase::text(0, ""),
+        AnswerForm::JsonObject => RawCase::text(1, ""),
+        AnswerForm::JsonSchema(schema) => RawCase::text(2, schema),
+        AnswerForm::Regex(regex) => RawCase::text(3, regex),
+        AnswerForm::Choice(_) => RawCase { case: 4, value: RawCaseValue { slice: lent(&choices) } },
+        AnswerForm::Grammar(grammar) => RawCase::text(5, grammar),
+    };
+    let tool_choice = |choice| match choice {
+        ToolChoice::Auto => RawCase::text(0, ""),
+        ToolChoice::None => RawCase::text(1, ""),
+        ToolChoice::Required => RawCase::text(2, ""),
+        ToolChoice::Named(name) => RawCase::text(3, name),
+    };
+    call(&RawCompletionRequest {
+        deployment: Slice::lent(deployment),
+        request: RawCompletionArguments {
+            turns: lent(&turns),
+            sampling: RawSampling {
+                params: RawSamplingParams {
+                    temperature: Maybe::of(params.temperature),
+                    top_p: Maybe::of(params.top_p),
+                    top_k: Maybe::of(params.top_k),
+                    min_p: Maybe::of(params.min_p),
+                    max_tokens: Maybe::of(params.max_tokens),
+                    repetition_penalty: Maybe::of(params.repetition_penalty),
+                    seed: Maybe::of(params.seed),
+                    stop: lent(&stop),
+                },
+                typical_p: Maybe::of(sampling.typical_p),
+                presence_penalty: Maybe::of(sampling.presence_penalty),
+                frequency_penalty: Maybe::of(sampling.frequency_penalty),
+                min_tokens: Maybe::of(sampling.min_tokens),
+                ignore_eos: Maybe::of(sampling.ignore_eos),
+                stop_token_ids: lent(sampling.stop_token_ids),
+                logit_bias: lent(&biases),
+                bad_words: lent(&bad_words),
+                n: Maybe::of(sampling.n),
+                logprobs: Maybe::of(sampling.logprobs),
+                prompt_logprobs: Maybe::of(sampling.prompt_logprobs),
+                reproducible: Maybe::of(sampling.reproducible),
+                more: lent_text(sampling.more),
+            },
+            tools: lent(&tools),
+            tool_choice: Maybe::of(request.tool_choice.map(tool_choice)),
+            parallel_tool_calls: Maybe::of(request.parallel_tool_calls),
+            form: Maybe::of(request.form.map(form)),
+            close_json: Maybe::of(request.close_json),
+            assistant_prefix: lent_text(request.assistant_prefix),
+            adapter: lent_text(request.adapter),
+            overflow: Maybe::of(request.overflow.map(|each| each as u8)),
+            reasoning_format: Maybe::of(request.reasoning_format.map(|each| each as u8)),
+            template_arguments: lent_text(request.template_arguments),
+            more: lent_text(request.more),
+        },
+        images: lent(&images),
+    })
+}
+
+fn raw_part(part: &ContentPart) -> RawCase {
+    match *part {
+        ContentPart::Text(text) => RawCase::text(0, text),
+        ContentPart::Image(number) => RawCase { case: 1, value: RawCaseValue { number } },
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawUsage {
+    prompt_tokens: u32,
+    cached_tokens: u32,
+    completion_tokens: u32,
+    reasoning_tokens: Maybe<u32>,
+}
+
+impl RawUsage {
+    unsafe fn value(self) -> Usage {
+        let RawUsage { prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens } = self;
+        Usage { prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens: reasoning_tokens.value() }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawDropped {
+    tokens: u32,
+    messages: Maybe<u32>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawOutcome {
+    usage: Maybe<RawUsage>,
+    timings: Maybe<Timings>,
+    dropped: Maybe<RawDropped>,
+    prompt_scores: Maybe<Slice>,
+}
+
+impl RawOutcome {
+    unsafe fn value(self) -> CompletionOutcome {
+        CompletionOutcome {
+            usage: self.usage.value().map(|each| each.value()),
+            timings: self.timings.value(),
+            dropped: self.dropped.value().map(|each| Dropped { tokens: each.tokens, messages: each.messages.value() }),
+            prompt_scores: maybe_text(self.prompt_scores),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawEnding {
+    finish_reason: Maybe<FinishReason>,
+    stop_reason: Maybe<Slice>,
+    usage: Maybe<RawUsage>,
+}
+
+impl RawEnding {
+    unsafe fn value(self) -> Ending {
+        let usage = self.usage.value().map(|each| each.value());
+        Ending { finish_reason: self.finish_reason.value(), stop_reason: maybe_text(self.stop_reason), usage }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawAnswerToken {
+    token: RawTokenScore,
+    likeliest: Slice,
+}
+
+unsafe fn answer_tokens(list: Slice) -> Vec<AnswerToken> {
+    let token = |each: RawAnswerToken| AnswerToken { token: each.token.value(), likeliest: token_scores(each.likeliest) };
+    list.list().into_iter().map(token).collect()
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawChoice {
+    content: Slice,
+    reasoning: Maybe<Slice>,
+    tool_calls: Slice,
+    logprobs: Slice,
+    ending: RawEnding,
+}
+
+impl RawChoice {
+    unsafe fn value(self) -> Choice {
+        Choice {
+            content: self.content.string(),
+            reasoning: maybe_text(self.reasoning),
+            tool_calls: self.tool_calls.list::<RawToolCall>().into_iter().map(|each| each.value()).collect(),
+            logprobs: answer_tokens(self.logprobs),
+            ending: self.ending.value(),
+        }
+    }
+}
+
+/// A whole answer, or the end of a stream, whose list has endings in place of choices.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawCompletion {
+    choices: Slice,
+    outcome: RawOutcome,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawToolCallPiece {
+    index: u32,
+    id: Maybe<Slice>,
+    name: Maybe<Slice>,
+    arguments: Slice,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawPiece {
+    choice: u32,
+    text: Slice,
+    reasoning: Slice,
+    tool_calls: Slice,
+    logprobs: Slice,
+    prompt_scores: Maybe<Slice>,
+}
+
+impl RawPiece {
+    unsafe fn value(self) -> Piece {
+        let call = |each: RawToolCallPiece| ToolCallPiece {
+            index: each.index,
+            id: maybe_text(each.id),
+            name: maybe_text(each.name),
+            arguments: each.arguments.string(),
+        };
+        Piece {
+            choice: self.choice,
+            text: self.text.string(),
+            reasoning: self.reasoning.string(),
+            tool_calls: self.tool_calls.list().into_iter().map(call).collect(),
+            logprobs: answer_tokens(self.logprobs),
+            prompt_scores: maybe_text(self.prompt_scores),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -1084,6 +1928,7 @@ unsafe fn returned<T>(call: impl FnOnce(*mut T)) -> T {
 /// The host's functions, with their parameters as the canonical ABI flattens them.
 #[rustfmt::skip]
 mod raw {
+    use super::{RawCompletion, RawCompletionRequest, RawDetailedTranscription, RawTranscribeRequest};
     use super::{Maybe, Outcome, RawAsrRequest, RawCaptionRecord, RawChatRequest, RawImageInfo, RawMessage, RawNewCaption, RawResponse};
     use super::{RawTranscriptRecord, RawTranscription, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
 
@@ -1121,6 +1966,7 @@ mod raw {
             has_path: u32, path: *const u8, path_length: usize, has_url: u32, url: *const u8, url_length: usize,
             has_content: u32, content: *const u8, content_length: usize, has_id: u32, id: *const u8, id_length: usize, at: *mut Outcome<u32>,
         );
+        #[link_name = "[static]image.decode"] pub(super) fn image_decode(file: *const u8, length: usize, at: *mut Outcome<u32>);
         #[link_name = "[method]image.info"] pub(super) fn image_info(image: u32, at: *mut RawImageInfo);
         #[link_name = "[method]image.pixels"] pub(super) fn image_pixels(image: u32, width: u32, height: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]image"] pub(super) fn image_drop(image: u32);
@@ -1137,6 +1983,14 @@ mod raw {
             deployment: *const u8, deployment_length: usize, method: *const u8, method_length: usize, args: *const u8, args_length: usize,
             audio: *const u32, audio_length: usize, at: *mut Outcome<u32>,
         );
+        #[link_name = "call-with-images"] pub(super) fn call_with_images(
+            deployment: *const u8, deployment_length: usize, method: *const u8, method_length: usize, args: *const u8, args_length: usize,
+            audio: *const u32, audio_length: usize, images: *const u32, images_length: usize, at: *mut Outcome<Slice>,
+        );
+        #[link_name = "open-with-images"] pub(super) fn open_with_images(
+            deployment: *const u8, deployment_length: usize, method: *const u8, method_length: usize, args: *const u8, args_length: usize,
+            audio: *const u32, audio_length: usize, images: *const u32, images_length: usize, at: *mut Outcome<u32>,
+        );
         #[link_name = "[method]chunks.next"] pub(super) fn chunks_next(chunks: u32, at: *mut Outcome<Slice>);
         #[link_name = "[method]chunks.returned"] pub(super) fn chunks_returned(chunks: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]chunks"] pub(super) fn chunks_drop(chunks: u32);
@@ -1152,6 +2006,10 @@ mod raw {
         #[link_name = "transcribe-stream"] pub(super) fn transcribe_stream(request: &RawAsrRequest, at: *mut Outcome<u32>);
         #[link_name = "[method]transcriptions.next"] pub(super) fn transcriptions_next(stream: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]transcriptions"] pub(super) fn transcriptions_drop(stream: u32);
+        #[link_name = "transcribe-with"] pub(super) fn transcribe_with(request: &RawTranscribeRequest, at: *mut Outcome<RawDetailedTranscription>);
+        #[link_name = "transcribe-stream-with"] pub(super) fn transcribe_stream_with(request: &RawTranscribeRequest, at: *mut Outcome<u32>);
+        #[link_name = "[method]detailed-transcriptions.next"] pub(super) fn detailed_transcriptions_next(stream: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[resource-drop]detailed-transcriptions"] pub(super) fn detailed_transcriptions_drop(stream: u32);
     }
     #[link(wasm_import_module = "aana:host/llm@0.1.0")]
     extern "C" {
@@ -1166,6 +2024,12 @@ mod raw {
         #[link_name = "[method]text-stream.next"] pub(super) fn text_stream_next(stream: u32, at: *mut Outcome<Slice>);
         #[link_name = "[method]text-stream.forward"] pub(super) fn text_stream_forward(stream: u32, at: *mut Outcome<u8>);
         #[link_name = "[resource-drop]text-stream"] pub(super) fn text_stream_drop(stream: u32);
+        pub(super) fn complete(request: &RawCompletionRequest, at: *mut Outcome<RawCompletion>);
+        #[link_name = "complete-stream"] pub(super) fn complete_stream(request: &RawCompletionRequest, at: *mut Outcome<u32>);
+        #[link_name = "[method]completion-stream.next"] pub(super) fn completion_stream_next(stream: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[method]completion-stream.end"] pub(super) fn completion_stream_end(stream: u32, at: *mut Outcome<RawCompletion>);
+        #[link_name = "[method]completion-stream.forward"] pub(super) fn completion_stream_forward(stream: u32, at: *mut Outcome<u8>);
+        #[link_name = "[resource-drop]completion-stream"] pub(super) fn completion_stream_drop(stream: u32);
     }
     #[link(wasm_import_module = "aana:host/storage@0.1.0")]
     extern "C" {

@@ -223,6 +223,9 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('ImageTooLargeException', 'too-large', 'The image has more pixels than the limit.', {
     data: 'image, max_pixels',
   }),
+  one('ImagesTooLargeException', 'too-large', 'A plugin decodes images whose files are too large together.', {
+    data: 'max_bytes',
+  }),
   // Deployments.
   one('InferenceException', 'internal', 'The engine failed.', { data: 'model_name' }),
   one('PromptTooLongException', 'bad-request', 'The prompt has more tokens than the model accepts.', {

@@ -15,6 +15,9 @@ export function componentName({ name, resource, isStatic }: WitFunction): string
 const callNames: Readonly<Record<string, string>> = {
   'media [static]image.open': 'media.open-image',
   'media [method]image.pixels': 'media.image-pixels',
+  'asr [method]detailed-transcriptions.next': 'asr.next-detailed',
+  'llm [method]completion-stream.next': 'llm.next-pieces',
+  'llm [method]completion-stream.forward': 'llm.forward-pieces',
 };
 
 /** The call of a function as it crosses to the host, and as telemetry names it: `deployments.next`. */

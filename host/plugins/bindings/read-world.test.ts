@@ -12,6 +12,7 @@ interface things {
   /// A pair.
   record pair { left: option<string>, right: list<tuple<u8, f64>> }
   enum side { left, right }
+  variant either { one(list<u8>), none }
   type count = f64;
   /// Held.
   resource box {
@@ -34,6 +35,7 @@ ReadWorld('gives definitions, functions of resources and of the interface, and d
     [
       ['record', 'pair', ['A pair.']],
       ['enum', 'side', []],
+      ['variant', 'either', []],
       ['alias', 'count', []],
       ['resource', 'box', ['Held.']],
       ['resource', 'empty', []],
@@ -52,7 +54,7 @@ ReadWorld('gives definitions, functions of resources and of the interface, and d
 });
 
 for (const [what, text] of Object.entries({
-  'a kind of type that it does not know': 'interface a { variant v { one(u8) } }',
+  'a kind of type that it does not know': 'interface a { flags f { one } }',
   'a type without its end': 'interface a { record r { x: list<u8 } }',
   'a part of a file that it does not know': 'include a;',
 }))

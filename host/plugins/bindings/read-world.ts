@@ -24,10 +24,18 @@ export interface WitFunction {
   readonly canFail: boolean;
 }
 
+/** A case of an enum or of a variant. Only a case of a variant may have a value. */
+export interface WitCase {
+  readonly name: string;
+  readonly type: WitType | undefined;
+  readonly docs: readonly string[];
+}
+
 /** A type that an interface defines. */
 export type WitDefinition = { readonly name: string; readonly docs: readonly string[] } & (
   | { readonly kind: 'record'; readonly fields: readonly WitField[] }
-  | { readonly kind: 'enum'; readonly cases: readonly string[] }
+  | { readonly kind: 'enum'; readonly cases: readonly WitCase[] }
+  | { readonly kind: 'variant'; readonly cases: readonly WitCase[] }
   | { readonly kind: 'alias'; readonly type: WitType }
   | { readonly kind: 'resource' }
 );
@@ -90,6 +98,14 @@ export function readWorld(wit: string): readonly WitInterface[] {
     expect(':');
     return { ...own, type: type() };
   };
+  const caseWithout = (): WitCase => ({ docs: takeDocs(), name: name(), type: undefined });
+  const caseWith = (): WitCase => {
+    const own = { docs: takeDocs(), name: name() };
+    if (!has('(')) return { ...own, type: undefined };
+    const value = type();
+    expect(')');
+    return { ...own, type: value };
+  };
   /** What follows the name of a function. */
   const signature = (called: string, resource: string | undefined, own: readonly string[]): WitFunction => {
     expect(':');
@@ -117,7 +133,8 @@ export function readWorld(wit: string): readonly WitInterface[] {
     if (kind === 'resource' && has(';')) return { ...called, kind };
     expect('{');
     if (kind === 'record') return { ...called, kind, fields: listUntil('}', field) };
-    if (kind === 'enum') return { ...called, kind, cases: listUntil('}', name) };
+    if (kind === 'enum') return { ...called, kind, cases: listUntil('}', caseWithout) };
+    if (kind === 'variant') return { ...called, kind, cases: listUntil('}', caseWith) };
     while (!has('}')) {
       const methodDocs = takeDocs();
       functions.push(signature(name(), called.name, methodDocs));
@@ -142,7 +159,7 @@ export function readWorld(wit: string): readonly WitInterface[] {
         expect('{');
         read.uses.push([from, listUntil('}', name)]);
         expect(';');
-      } else if (['type', 'record', 'enum', 'resource'].includes(word))
+      } else if (['type', 'record', 'enum', 'variant', 'resource'].includes(word))
         read.definitions.push(definition(word, own, read.functions));
       else throw new Error(`cannot read "${word}" in the WIT file`);
     }

@@ -52,7 +52,14 @@ function definitionType(world: readonly WitInterface[], one: WitInterface, defin
     case 'alias':
       return `${head} type ${name} = ${typeScriptType(definition.type, guestTypes(world))};\n`;
     case 'enum':
-      return `${head} type ${name} = ${definition.cases.map((each) => `'${each}'`).join(' | ')};\n`;
+      return `${head} type ${name} = ${definition.cases.map((each) => `'${each.name}'`).join(' | ')};\n`;
+    case 'variant': {
+      const cases = definition.cases.map(({ name: tag, type, docs: own }) => {
+        const value = type ? `; readonly val: ${typeScriptType(type, guestTypes(world))}` : '';
+        return `${docs(own, '  ')}  | { readonly tag: '${tag}'${value} }\n`;
+      });
+      return `${head} type ${name} =\n${cases.join('').trimEnd()};\n`;
+    }
     case 'record':
       return `${head} interface ${name} {\n${definition.fields.map((field) => member(world, field)).join('')}}\n`;
     case 'resource': {

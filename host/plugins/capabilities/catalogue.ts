@@ -34,8 +34,14 @@ export const commonInterfaces: readonly string[] = Object.keys(worldFunctions).f
   (name) => !Object.hasOwn(definitions, name),
 );
 
-/** The functions of a capability that a guest reaches by name, each alone or in the resource that it makes. */
-function reachable(capability: Capability): readonly { readonly entryPoint: string; readonly member?: string }[] {
+/** A function of a capability that a guest reaches by name: alone, or as a member of the resource that it makes. */
+export interface EntryFunction {
+  readonly entryPoint: string;
+  readonly member?: string;
+}
+
+/** The functions of a capability that a guest reaches by name. Others need what these return. */
+export function entryFunctions(capability: Capability): readonly EntryFunction[] {
   return worldFunctions[capability].flatMap(({ name }) => {
     if (name.startsWith('[method]')) return [];
     const [, resource, member] = /^\[static\]([^.]+)\.(.+)$/.exec(name) ?? [];
@@ -45,8 +51,8 @@ function reachable(capability: Capability): readonly { readonly entryPoint: stri
 }
 
 /** Names through which a guest reaches what a capability offers. */
-export function entryPoints(capability: Capability): readonly string[] {
-  return [...new Set(reachable(capability).map(({ entryPoint }) => entryPoint))];
+function entryPoints(capability: Capability): readonly string[] {
+  return [...new Set(entryFunctions(capability).map(({ entryPoint }) => entryPoint))];
 }
 
 /**
@@ -54,7 +60,7 @@ export function entryPoints(capability: Capability): readonly string[] {
  * reason.
  */
 export function deniedExports(capability: Capability): string {
-  const functions = reachable(capability);
+  const functions = entryFunctions(capability);
   const exported = entryPoints(capability).map((name) => {
     const members = functions.flatMap(({ entryPoint, member }) => (entryPoint === name && member ? [member] : []));
     return members.length === 0

@@ -1,20 +1,17 @@
+import type { ImageReference } from '../../schemas/image.ts';
+import type { HostCalls } from '../invocation/protocol.ts';
 import type { DeploymentsCalls } from '../../../wit/generated/world/deployments.ts';
-import { withAudio } from './scope/audio-arguments.ts';
+import { heldImages } from './scope/held-images.ts';
+import { withMedia } from './scope/media-arguments.ts';
 import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Deployed models in JSON. */
 export const deploymentsCalls: CallsOf<keyof DeploymentsCalls> = {
-  async 'deployments.call'(scope, deployment, method, args, audio) {
-    const value = await scope.deployment(deployment).call(method, argumentsOf(scope, args, audio), scope.callOptions());
-    const startedAt = performance.now();
-    const json = JSON.stringify(value ?? null);
-    scope.charge(performance.now() - startedAt);
-    return json;
-  },
-  async 'deployments.open'(scope, deployment, method, args, audio) {
-    return openStream(scope, deployment, method, argumentsOf(scope, args, audio));
-  },
+  'deployments.call': (scope, ...args) => call(scope, ...args, []),
+  'deployments.open': (scope, ...args) => open(scope, ...args, []),
+  'deployments.call-with-images': call,
+  'deployments.open-with-images': open,
   'deployments.next': async (scope, stream) => scope.get(stream, 'stream').stream.next(),
   async 'deployments.returned'(scope, stream) {
     const { returned } = scope.get(stream, 'stream').stream;
@@ -22,9 +19,30 @@ export const deploymentsCalls: CallsOf<keyof DeploymentsCalls> = {
   },
 };
 
-function argumentsOf(scope: CapabilityScope, json: string, audio: readonly number[]): Record<string, unknown> {
-  return withAudio(
-    json,
-    audio.map((handle) => scope.get(handle, 'audio').audio.reference),
-  );
+type Arguments = HostCalls['deployments.call-with-images']['args'];
+
+async function call(scope: CapabilityScope, ...[deployment, method, args, audio, images]: Arguments): Promise<string> {
+  const port = scope.deployment(deployment); // refuses before an image is decoded
+  // Without images there is no wait, so that the host reads the arguments in the time of the guest.
+  const pictures = images.length > 0 ? await heldImages(scope, images) : [];
+  const value = await port.call(method, argumentsOf(scope, args, audio, pictures), scope.callOptions());
+  const startedAt = performance.now();
+  const json = JSON.stringify(value ?? null);
+  scope.charge(performance.now() - startedAt);
+  return json;
+}
+
+async function open(scope: CapabilityScope, ...[deployment, method, args, audio, images]: Arguments): Promise<number> {
+  scope.deployment(deployment);
+  const pictures = images.length > 0 ? await heldImages(scope, images) : [];
+  return openStream(scope, deployment, method, argumentsOf(scope, args, audio, pictures));
+}
+
+function argumentsOf(
+  scope: CapabilityScope,
+  json: string,
+  audio: readonly number[],
+  images: readonly ImageReference[],
+): Record<string, unknown> {
+  return withMedia(json, { audio: audio.map((handle) => scope.get(handle, 'audio').audio.reference), images });
 }

@@ -1,11 +1,13 @@
 import type { ChatOutput, TextChunk } from '../../schemas/chat.ts';
 import type { LlmCalls, Message, Options, TokenCount } from '../../../wit/generated/world/llm.ts';
+import { completionCalls } from './completion/completion.ts';
 import { chatOptions, dialogOf } from './llm-records.ts';
 import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Text generation in typed records. */
 export const llmCalls: CallsOf<keyof LlmCalls> = {
+  ...completionCalls,
   async 'llm.chat'(scope, deployment, dialog, options) {
     const output = await scope.deployment(deployment).call('chat', chatArguments(dialog, options), scope.callOptions());
     const { role, content } = (output as ChatOutput).message;
@@ -23,12 +25,7 @@ export const llmCalls: CallsOf<keyof LlmCalls> = {
       if (texts.length > 0 || values.length === 0) return texts;
     }
   },
-  async 'llm.forward'(scope, handle) {
-    const { stream } = scope.get(handle, 'stream');
-    for (let values = await stream.next(); values.length > 0; values = await stream.next())
-      for (const value of values) await scope.write(value);
-    return undefined;
-  },
+  'llm.forward': completionCalls['llm.forward-pieces'],
   'llm.count-dialog-tokens': (scope, deployment, dialog) =>
     countTokens(scope, deployment, { dialog: dialogOf(dialog) }),
   'llm.count-tokens': (scope, deployment, text) => countTokens(scope, deployment, { text }),

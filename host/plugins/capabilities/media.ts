@@ -26,6 +26,12 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
     const image = await scope.media().openImage(source, { files, signal, refusalOf, traceparent: context.traceparent });
     return { handle: scope.keep({ kind: 'image', image }), info: image.info };
   },
+  async 'media.decode'(scope, file) {
+    scope.charge(hostWork.process);
+    const { signal, context } = scope;
+    const image = await scope.media().decodeImage(file, { signal, traceparent: context.traceparent });
+    return { handle: scope.keep({ kind: 'image', image }), info: image.info };
+  },
   async 'media.image-pixels'(scope, handle, width, height) {
     const { image } = scope.get(handle, 'image');
     scope.charge(hostWork.pixels(image.info.width * image.info.height + Math.max(0, width * height)));

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { boundLifting } from './bounded-lifting.ts';
-import { capabilityNames, entryPoints, suspendingFunctions } from '../capabilities/catalogue.ts';
+import { capabilityNames, type EntryFunction, entryFunctions, suspendingFunctions } from '../capabilities/catalogue.ts';
 import type { Interrupts } from './core-modules/hooks.ts';
 import { type ModuleFacts, type PreparedModule, prepareModule } from './core-modules/prepare.ts';
 import { leanGlue } from './lean-glue.ts';
@@ -79,7 +79,7 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
   }).catch(broken);
 
   const glue = new TextDecoder().decode(files[glueFile]);
-  const uses = capabilityNames.filter((name) => entryPoints(name).some((point) => takes(glue, name, point)));
+  const uses = capabilityNames.filter((name) => entryFunctions(name).some((entry) => takes(glue, name, entry)));
   const kept: Record<string, Uint8Array | string> = {};
   const modules: Record<string, ModuleFacts> = {};
   for (const [name, content] of Object.entries(files)) {
@@ -110,13 +110,17 @@ export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, interr
 }
 
 /**
- * Whether the glue imports a name from an interface: `const { Chunks, call, open: open$1 } =
- * imports['aana:host/deployments'];`.
+ * Whether the glue calls a function of an interface: `const { Chunks, Image, call, open: open$1 } =
+ * imports['aana:host/deployments'];`. A class alone is no sign, because an interface that borrows its objects imports
+ * it too; its function is called as `Image.open(`.
  */
-function takes(glue: string, interfaceName: string, name: string): boolean {
-  return [...glue.matchAll(new RegExp(`const \\{([^}]*)\\} = imports\\['aana:host/${interfaceName}'\\]`, 'g'))].some(
-    (match) => match[1]!.split(',').some((each) => each.trim().split(':')[0] === name),
-  );
+function takes(glue: string, interfaceName: string, { entryPoint, member }: EntryFunction): boolean {
+  const imported = new RegExp(`const \\{([^}]*)\\} = imports\\['aana:host/${interfaceName}'\\]`, 'g');
+  return [...glue.matchAll(imported)]
+    .flatMap((match) => match[1]!.split(',').map((each) => each.trim().split(/: */)))
+    .some(
+      ([name, alias = name]) => name === entryPoint && (member === undefined || glue.includes(`${alias}.${member}(`)),
+    );
 }
 
 /** Returns the imports and exports of a component's world: interfaces with their version, functions by their name. */

@@ -1,4 +1,4 @@
-// A plugin that was built when the world had fewer functions runs unchanged on this host.
+// Plugins that were built when the world had fewer functions run unchanged on this host.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,8 @@ import { silentLogger as log } from '../../core/log/logger.ts';
 import { worldFile } from '../build/build-plugin.ts';
 import { guestWorld } from '../build/guest-world.ts';
 import { makeComponent } from '../build/make-component.ts';
+import { capabilitiesConformance } from '../fixtures/capabilities-suite.ts';
+import { olderCapabilities } from '../fixtures/older/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { readManifest } from '../set/manifest.ts';
 import { PluginHost } from '../set/plugin-host.ts';
@@ -65,3 +67,5 @@ for (const mode of bestMode() === 'suspending' ? (['blocking', 'suspending'] as 
 }
 
 Older.run();
+capabilitiesConformance('blocking', olderCapabilities);
+capabilitiesConformance('suspending', olderCapabilities);

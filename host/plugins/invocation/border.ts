@@ -1,8 +1,9 @@
 import { AanaError } from '../../core/errors.ts';
 import { jsonShape } from '../../core/json/json-shape.ts';
+import { jsonTexts } from '../capabilities/completion/completion-request.ts';
 import { outputTooLarge } from '../capabilities/scope/client-output.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
-import type { HostOperation, Outcome, WitEndpoint, WitError } from './protocol.ts';
+import type { HostCalls, HostOperation, Outcome, WitEndpoint, WitError } from './protocol.ts';
 
 /**
  * Limits of one message from a plugin's worker to the host. The worker checks each message before it sends it, in the
@@ -29,11 +30,17 @@ export const borderLimits = {
   endpoints: 1_000,
 } as const;
 
-/** The positions of arguments that are JSON. */
-const jsonArguments: { readonly [O in HostOperation]?: readonly number[] } = {
-  'deployments.call': [2],
-  'deployments.open': [2],
-  'remote.start': [1],
+/** The arguments that are JSON, and the JSON texts in records. */
+const jsonArguments: { readonly [O in HostOperation]?: (...args: HostCalls[O]['args']) => readonly string[] } = {
+  'deployments.call': (_deployment, _method, args) => [args],
+  'deployments.open': (_deployment, _method, args) => [args],
+  'deployments.call-with-images': (_deployment, _method, args) => [args],
+  'deployments.open-with-images': (_deployment, _method, args) => [args],
+  'llm.complete': (_deployment, request) => jsonTexts(request),
+  'llm.complete-stream': (_deployment, request) => jsonTexts(request),
+  'asr.transcribe-with': (_deployment, _audio, { more }) => (more === undefined ? [] : [more]),
+  'asr.transcribe-stream-with': (_deployment, _audio, { more }) => (more === undefined ? [] : [more]),
+  'remote.start': (_name, input) => [input],
 };
 
 /**
@@ -51,8 +58,10 @@ export function boundedArguments(
   }
   const size = new Size();
   const bounded = args.map((arg) => size.take(arg));
-  for (const n of jsonArguments[operation] ?? [])
-    requireShape(String(args[n]), 'the arguments of a call are', 'ArgumentsTooLarge', borderLimits.jsonElements);
+  const textsOf = jsonArguments[operation] as ((...of: readonly unknown[]) => readonly unknown[]) | undefined;
+  let elements = borderLimits.jsonElements;
+  for (const text of textsOf?.(...args) ?? [])
+    elements -= requireShape(String(text), 'the arguments of a call are', 'ArgumentsTooLarge', elements);
   return bounded;
 }
 
@@ -161,21 +170,22 @@ function requireAnswer(json: string, answerBytes: number): void {
   requireShape(json, 'the answer is', 'OutputTooLarge', borderLimits.answerElements);
 }
 
+/** Returns the number of values, which is not counted in a short text. */
 function requireShape(
   json: string,
   what: string,
   name: 'ArgumentsTooLarge' | 'OutputTooLarge',
   mostElements = Number.POSITIVE_INFINITY,
-): void {
-  if (json.length <= 2 * borderLimits.jsonDepth) return; // a level has at least two characters
+): number {
+  if (json.length <= 2 * borderLimits.jsonDepth) return 0; // a level has at least two characters
   const { depth, elements } = jsonShape(json);
   if (depth > borderLimits.jsonDepth)
     throw new AanaError(name, 'too-large', `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, {
       data: { limit: borderLimits.jsonDepth },
     });
-  if (elements <= mostElements) return;
+  if (elements <= mostElements) return elements;
   throw name === 'ArgumentsTooLarge'
-    ? tooLarge(mostElements, 'values')
+    ? tooLarge(borderLimits.jsonElements, 'values')
     : new AanaError(name, 'too-large', `${what} over the limit of ${mostElements} values`, {
         data: { limit: mostElements },
       });

@@ -7,6 +7,7 @@ import {
   ChatOutput,
   ChatOutputWithDetails,
   type GenerationDetails,
+  type ImageReference,
   type Overflow,
   type ResponseFormat,
   type SamplingParams,
@@ -20,9 +21,9 @@ import {
   VadSegments,
   type WhisperParams,
 } from '../../schemas/index.ts';
-import { Audio, type HandleScope, Stream } from './handles.ts';
+import { Audio, type HandleScope, Image, Stream } from './handles.ts';
 import { hostCall } from '../host-error.ts';
-import type { Audio as HostAudio } from '../../../wit/generated/world/media.ts';
+import type { Audio as HostAudio, Image as HostImage } from '../../../wit/generated/world/media.ts';
 import type { Host } from '../host.ts';
 
 /**
@@ -48,7 +49,7 @@ function branchesOf(schema: unknown): readonly unknown[] {
   return def.type === 'union' ? (def as z.core.$ZodUnionDef).options : [];
 }
 
-/** Arguments by name. They may contain an {@link Audio} at any depth. */
+/** Arguments by name. They may contain an {@link Audio} or an {@link Image} at any depth. */
 export type DeploymentArgs = Readonly<Record<string, unknown>>;
 
 /** A deployed model of any kind. */
@@ -65,15 +66,27 @@ export class Deployment {
 
   /** Calls a method. Returns its result. */
   call<T = unknown>(method: string, args: DeploymentArgs = {}): T {
-    const { json, audio } = encodeArgs(args);
-    return JSON.parse(hostCall(() => this.#host.deployments.call(this.name, method, json, audio))) as T;
+    const { json, audio, images } = encodeArgs(args);
+    const { deployments } = this.#host;
+    return JSON.parse(
+      hostCall(() =>
+        images.length === 0
+          ? deployments.call(this.name, method, json, audio)
+          : deployments.callWithImages(this.name, method, json, audio, images),
+      ),
+    ) as T;
   }
 
   /** Calls a streaming method. Returns its stream. */
   stream<T = unknown, Returned = unknown>(method: string, args: DeploymentArgs = {}): Stream<T, Returned> {
-    const { json, audio } = encodeArgs(args);
+    const { json, audio, images } = encodeArgs(args);
+    const { deployments } = this.#host;
     return new Stream<T, Returned>(
-      hostCall(() => this.#host.deployments.open(this.name, method, json, audio)),
+      hostCall(() =>
+        images.length === 0
+          ? deployments.open(this.name, method, json, audio)
+          : deployments.openWithImages(this.name, method, json, audio, images),
+      ),
       this.#scope,
     );
   }
@@ -136,6 +149,20 @@ export class DiarizationDeployment extends Deployment {
   }
 }
 
+/** A part of a message: a text, or an image, which only messages of the user have. */
+export type MessagePart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly image: Image | ImageReference };
+
+type MessageInput = ChatDialogInput['messages'][number];
+
+/** A dialog. The content of a message is a text or a list of parts. */
+export interface DialogInput {
+  readonly messages: readonly (Omit<MessageInput, 'content'> & {
+    readonly content?: string | readonly MessagePart[] | null | undefined;
+  })[];
+}
+
 export interface ChatOptions {
   /** Absent and null parameters have the deployment's defaults. */
   readonly sampling_params?: SamplingParams | null | undefined;
@@ -168,20 +195,20 @@ export interface TokenCount {
 
 /** Text generation. */
 export class LlmDeployment extends Deployment {
-  chat(dialog: ChatDialogInput, options?: ChatOptions): ChatOutput;
+  chat(dialog: DialogInput, options?: ChatOptions): ChatOutput;
   /** With `details`, the answer says why it ended and its tokens, where the deployment knows them. */
-  chat(dialog: ChatDialogInput, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
-  chat(dialog: ChatDialogInput, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
+  chat(dialog: DialogInput, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
+  chat(dialog: DialogInput, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
     const schema = options.details ? ChatOutputWithDetails : ChatOutput;
     return typed(schema, this.call<ChatOutputWithDetails>('chat', withoutAbsent({ dialog, ...options })));
   }
 
   /** `returned` of the stream has the details of the answer, where the deployment knows them. */
-  chatStream(dialog: ChatDialogInput, options: ChatOptions = {}): Stream<TextChunk, GenerationDetails> {
+  chatStream(dialog: DialogInput, options: ChatOptions = {}): Stream<TextChunk, GenerationDetails> {
     return this.stream<TextChunk, GenerationDetails>('chat_stream', withoutAbsent({ dialog, ...options }));
   }
 
-  countTokens(of: { readonly text: string } | { readonly dialog: ChatDialogInput }): TokenCount {
+  countTokens(of: { readonly text: string } | { readonly dialog: DialogInput }): TokenCount {
     return this.call<TokenCount>('count_tokens', { ...of });
   }
 }
@@ -193,14 +220,21 @@ export type Vad = ((deployment: string) => VadDeployment) & Pick<VadDeployment, 
 export type Diarization = ((deployment: string) => DiarizationDeployment) & Pick<DiarizationDeployment, 'diarize'>;
 export type Llm = ((deployment: string) => LlmDeployment) & Pick<LlmDeployment, 'chat' | 'chatStream' | 'countTokens'>;
 
-function encodeArgs(args: DeploymentArgs): { json: string; audio: HostAudio[] } {
+function encodeArgs(args: DeploymentArgs): { json: string; audio: HostAudio[]; images: HostImage[] } {
   const audio: HostAudio[] = [];
+  const images: HostImage[] = [];
   const json = JSON.stringify(args, (_key, value: unknown) => {
-    if (!(value instanceof Audio)) return value;
-    const known = audio.indexOf(value.handle);
-    return { $audio: known >= 0 ? known : audio.push(value.handle) - 1 };
+    if (value instanceof Audio) return { $audio: placeIn(audio, value.handle) };
+    if (value instanceof Image) return { $image: placeIn(images, value.handle) };
+    return value;
   });
-  return { json, audio };
+  return { json, audio, images };
+}
+
+/** Returns the place of a handle in a list. Adds it when it is not there. */
+function placeIn<T>(handles: T[], handle: T): number {
+  const known = handles.indexOf(handle);
+  return known >= 0 ? known : handles.push(handle) - 1;
 }
 
 function withoutAbsent(args: DeploymentArgs): DeploymentArgs {

@@ -92,10 +92,11 @@ export class Video implements Disposable {
   }
 }
 
-/** A fetched and probed image, held by the host. */
+/** A fetched and probed image, held by the host. It can be a part of a dialog, and an argument of a deployment's call. */
 export class Image implements Disposable {
   readonly #scope: HandleScope;
-  readonly #handle: HostImage;
+  /** @internal */
+  readonly handle: HostImage;
   /** Pixels. */
   readonly width: number;
   readonly height: number;
@@ -103,7 +104,7 @@ export class Image implements Disposable {
   readonly format: string;
 
   constructor(handle: HostImage, scope: HandleScope) {
-    this.#handle = scope.track(handle);
+    this.handle = scope.track(handle);
     this.#scope = scope;
     const { width, height, format } = handle.info();
     this.width = width;
@@ -119,12 +120,12 @@ export class Image implements Disposable {
     width = this.width,
     height = this.height,
   }: { readonly width?: number; readonly height?: number } = {}): Uint8Array {
-    return hostCall(() => this.#handle.pixels(width, height));
+    return hostCall(() => this.handle.pixels(width, height));
   }
 
   /** Frees it before the end of the run. */
   [Symbol.dispose](): void {
-    this.#scope.dispose(this.#handle);
+    this.#scope.dispose(this.handle);
   }
 }
 

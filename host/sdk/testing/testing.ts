@@ -11,8 +11,8 @@ import type { Plugin } from '../plugin.ts';
 import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 /**
- * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio in place of `{
- * $audio: n }`.
+ * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place of
+ * their handles.
  */
 export type FakeDeployment = Readonly<Record<string, (args: never) => unknown>>;
 
@@ -65,6 +65,8 @@ export interface FakeHost {
   readonly video?: (source: Source) => FakeVideo;
   /** Returns the image for a source, or throws a `HostError`. Default: a PNG of 640 × 480. */
   readonly image?: (source: Source) => FakeImage;
+  /** Returns the image in a file that the plugin has, or throws a `HostError`. Default: a PNG of 640 × 480. */
+  readonly decodedImage?: (file: Uint8Array) => FakeImage;
   /** Default: an empty storage for each run. `null`: the plugin does not have the capability. */
   readonly storage?: FakeStorage | null;
   /** Stored media of the application. Default: none in each run. `null`: the plugin does not have the capabilities. */
@@ -135,6 +137,7 @@ class FakeRun {
   readonly #plugin: Plugin;
   readonly #open = new Set<object>();
   readonly #audio = new Map<Audio, FakeAudio>();
+  readonly #images = new Map<Image, FakeImage>();
 
   constructor(fakes: FakeHost, plugin: Plugin) {
     this.#fakes = fakes;
@@ -154,14 +157,17 @@ class FakeRun {
 
   readonly #media: Media = {
     Video: { open: (source) => atBorder(() => this.#openVideo(source)) },
-    Image: { open: (source) => atBorder(() => this.#openImage(source)) },
+    Image: {
+      open: (source) => atBorder(() => this.#heldImage(this.#fakes.image?.(source))),
+      decode: (file) => atBorder(() => this.#heldImage(this.#fakes.decodedImage?.(file))),
+    },
   };
 
   readonly #deployments: Deployments = {
-    call: (deployment, method, args, audio) =>
-      atBorder(() => JSON.stringify(this.#invoke(deployment, method, args, audio))),
-    open: (deployment, method, args, audio) =>
-      atBorder(() => this.#openChunks(this.#invoke(deployment, method, args, audio) as Iterable<unknown>)),
+    call: (...args) => this.#deployments.callWithImages(...args, []),
+    open: (...args) => this.#deployments.openWithImages(...args, []),
+    callWithImages: (...args) => atBorder(() => JSON.stringify(this.#invoke(...args))),
+    openWithImages: (...args) => atBorder(() => this.#openChunks(this.#invoke(...args) as Iterable<unknown>)),
   };
 
   readonly #always: Host = {
@@ -219,12 +225,14 @@ class FakeRun {
     });
   }
 
-  #openImage(source: Source): Image {
-    const { width = 640, height = 480, format = 'png', pixels = black } = this.#fakes.image?.(source) ?? {};
-    return this.#handle({
+  #heldImage(given: FakeImage = {}): Image {
+    const { width = 640, height = 480, format = 'png', pixels = black } = given;
+    const image = this.#handle({
       info: () => ({ width, height, format }),
       pixels: (w: number, h: number) => atBorder(() => pixels(w, h)),
     });
+    this.#images.set(image, { width, height, format });
+    return image;
   }
 
   /** Runs a helper immediately, with the same fakes. Handles that it opens must be closed, too. */
@@ -290,7 +298,13 @@ class FakeRun {
     );
   }
 
-  #invoke(deployment: string, method: string, args: string, audio: readonly Audio[]): unknown {
+  #invoke(
+    deployment: string,
+    method: string,
+    args: string,
+    audio: readonly Audio[],
+    images: readonly Image[],
+  ): unknown {
     const known = this.#fakes.deployments ?? {};
     const target = known[deployment];
     if (!target)
@@ -303,13 +317,19 @@ class FakeRun {
     if (!call)
       throw new HostError('NotFoundError', 'not-found', `the deployment "${deployment}" has no method "${method}"`);
     const decoded: unknown = JSON.parse(args, (_key, value: unknown) => {
-      if (typeof value !== 'object' || value === null || !('$audio' in value)) return value;
-      const handle = audio[Number(value.$audio)];
-      if (!handle || !this.#open.has(handle)) throw new Error('the audio of a call is not open');
-      return this.#audio.get(handle);
+      if (typeof value !== 'object' || value === null) return value;
+      if ('$audio' in value) return this.#audio.get(this.#still(audio[Number(value.$audio)], 'audio'));
+      if ('$image' in value) return this.#images.get(this.#still(images[Number(value.$image)], 'image'));
+      return value;
     });
     this.calls.push({ deployment, method, args: decoded });
     return call.call(target, decoded as never);
+  }
+
+  /** Returns a handle in a call. Throws when it is not open. */
+  #still<T extends object>(handle: T | undefined, what: string): T {
+    if (!handle || !this.#open.has(handle)) throw new Error(`the ${what} of a call is not open`);
+    return handle;
   }
 
   #handle<T extends object>(methods: T, onDispose?: () => void): T & Disposable {

@@ -1,5 +1,5 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
-import type { Audio } from './media.ts';
+import type { Audio, Image } from './media.ts';
 
 /** A running stream of JSON values. */
 export interface Chunks extends Disposable {
@@ -15,6 +15,10 @@ export interface Deployments {
   call(deployment: string, method: string, args: string, audio: readonly Audio[]): string;
   /** Calls a streaming method. Dropping the stream cancels it. */
   open(deployment: string, method: string, args: string, audio: readonly Audio[]): Chunks;
+  /** Calls a method as `call` does. `{"$image": n}` in the arguments stands for `images[n]`. */
+  callWithImages(deployment: string, method: string, args: string, audio: readonly Audio[], images: readonly Image[]): string;
+  /** Calls a streaming method as `open` does. `{"$image": n}` in the arguments stands for `images[n]`. */
+  openWithImages(deployment: string, method: string, args: string, audio: readonly Audio[], images: readonly Image[]): Chunks;
 }
 
 /** Its calls as they cross to the host. A resource is the number of its handle. */
@@ -23,4 +27,6 @@ export interface DeploymentsCalls {
   'deployments.returned': { readonly args: readonly [chunks: number]; readonly value: string };
   'deployments.call': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: string };
   'deployments.open': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: number };
+  'deployments.call-with-images': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[], images: readonly number[]]; readonly value: string };
+  'deployments.open-with-images': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[], images: readonly number[]]; readonly value: number };
 }

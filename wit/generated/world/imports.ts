@@ -79,6 +79,10 @@ export function worldImports(call: CallHost, Resource: new (handle: number) => H
       return map(call('media.open-image', source), (value) => new Image(value));
     }
 
+    static decode(file: Uint8Array): Awaitable<Image> {
+      return map(call('media.decode', file), (value) => new Image(value));
+    }
+
     info(): media.ImageInfo {
       return this.#facts.info;
     }
@@ -104,6 +108,12 @@ export function worldImports(call: CallHost, Resource: new (handle: number) => H
     }
   }
 
+  class DetailedTranscriptions extends Resource {
+    next(): Awaitable<readonly asr.DetailedTranscription[]> {
+      return call('asr.next-detailed', this.handle);
+    }
+  }
+
   class TextStream extends Resource {
     next(): Awaitable<readonly string[]> {
       return call('llm.next', this.handle);
@@ -111,6 +121,20 @@ export function worldImports(call: CallHost, Resource: new (handle: number) => H
 
     forward(): Awaitable<undefined> {
       return call('llm.forward', this.handle);
+    }
+  }
+
+  class CompletionStream extends Resource {
+    next(): Awaitable<readonly llm.Piece[]> {
+      return call('llm.next-pieces', this.handle);
+    }
+
+    end(): Awaitable<llm.CompletionEnd> {
+      return call('llm.end', this.handle);
+    }
+
+    forward(): Awaitable<undefined> {
+      return call('llm.forward-pieces', this.handle);
     }
   }
 
@@ -134,18 +158,26 @@ export function worldImports(call: CallHost, Resource: new (handle: number) => H
       Chunks,
       call: (deployment: string, method: string, args: string, audio: readonly Held[]) => call('deployments.call', deployment, method, args, audio.map((each) => each.handle)),
       open: (deployment: string, method: string, args: string, audio: readonly Held[]) => map(call('deployments.open', deployment, method, args, audio.map((each) => each.handle)), (value) => new Chunks(value)),
+      callWithImages: (deployment: string, method: string, args: string, audio: readonly Held[], images: readonly Held[]) => call('deployments.call-with-images', deployment, method, args, audio.map((each) => each.handle), images.map((each) => each.handle)),
+      openWithImages: (deployment: string, method: string, args: string, audio: readonly Held[], images: readonly Held[]) => map(call('deployments.open-with-images', deployment, method, args, audio.map((each) => each.handle), images.map((each) => each.handle)), (value) => new Chunks(value)),
     },
     'aana:host/asr': {
       Transcriptions,
+      DetailedTranscriptions,
       transcribe: (deployment: string, audio: Held, params: asr.Params) => call('asr.transcribe', deployment, audio.handle, params),
       transcribeStream: (deployment: string, audio: Held, params: asr.Params) => map(call('asr.transcribe-stream', deployment, audio.handle, params), (value) => new Transcriptions(value)),
+      transcribeWith: (deployment: string, audio: Held, options: asr.TranscribeOptions) => call('asr.transcribe-with', deployment, audio.handle, options),
+      transcribeStreamWith: (deployment: string, audio: Held, options: asr.TranscribeOptions) => map(call('asr.transcribe-stream-with', deployment, audio.handle, options), (value) => new DetailedTranscriptions(value)),
     },
     'aana:host/llm': {
       TextStream,
+      CompletionStream,
       chat: (deployment: string, dialog: readonly llm.Message[], options: llm.Options) => call('llm.chat', deployment, dialog, options),
       chatStream: (deployment: string, dialog: readonly llm.Message[], options: llm.Options) => map(call('llm.chat-stream', deployment, dialog, options), (value) => new TextStream(value)),
       countDialogTokens: (deployment: string, dialog: readonly llm.Message[]) => call('llm.count-dialog-tokens', deployment, dialog),
       countTokens: (deployment: string, text: string) => call('llm.count-tokens', deployment, text),
+      complete: (deployment: string, request: llm.CompletionRequest, images: readonly Held[]) => call('llm.complete', deployment, request, images.map((each) => each.handle)),
+      completeStream: (deployment: string, request: llm.CompletionRequest, images: readonly Held[]) => map(call('llm.complete-stream', deployment, request, images.map((each) => each.handle)), (value) => new CompletionStream(value)),
     },
     'aana:host/storage': {
       get: (key: string) => call('storage.get', key),

@@ -88,6 +88,8 @@ export interface Media {
   readonly Image: {
     /** Fetches (or finds) and probes the image. */
     open(source: Source): Image;
+    /** Probes the file of an image that the guest has, such as a PNG of at most 16,777,216 bytes. */
+    decode(file: Uint8Array): Image;
   };
 }
 
@@ -96,5 +98,6 @@ export interface MediaCalls {
   'media.open': { readonly args: readonly [source: Source]; readonly value: VideoHandle };
   'media.extract-audio': { readonly args: readonly [video: number, channels: Channels]; readonly value: AudioHandle };
   'media.open-image': { readonly args: readonly [source: Source]; readonly value: ImageHandle };
+  'media.decode': { readonly args: readonly [file: Uint8Array]; readonly value: ImageHandle };
   'media.image-pixels': { readonly args: readonly [image: number, width: number, height: number]; readonly value: Uint8Array };
 }

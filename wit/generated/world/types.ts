@@ -16,3 +16,15 @@ export interface Error {
 
 /** The number of a stored row: a whole number from 1 on. It is not a u64, because some languages' bindings lack that type. */
 export type RowId = number;
+
+/** A token of a text and how likely the model found it. */
+export interface TokenScore {
+  /** The text of the token, with U+FFFD for bytes that are no whole character. */
+  readonly token: string;
+  /** The number of the token. */
+  readonly id: number;
+  /** Natural logarithm of the probability, before sampling parameters change it; -9999 stands for a probability of 0. */
+  readonly logprob: number;
+  /** The bytes of the token in UTF-8. */
+  readonly bytes: Uint8Array;
+}

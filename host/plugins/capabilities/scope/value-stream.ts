@@ -3,6 +3,7 @@ export class ValueStream {
   readonly #iterator: AsyncIterator<readonly unknown[], unknown>;
   readonly #abort: AbortController;
   #returned: unknown;
+  #hasEnded = false;
 
   constructor(values: AsyncIterable<readonly unknown[], unknown>, abort: AbortController) {
     this.#iterator = values[Symbol.asyncIterator]();
@@ -12,6 +13,11 @@ export class ValueStream {
   /** The value that the method returned after its last one. Undefined until the stream was read to its end. */
   get returned(): unknown {
     return this.#returned;
+  }
+
+  /** Whether the stream was read to its end. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /** Returns all values since the last call, at least one, as JSON. Returns an empty list at the end. */
@@ -25,6 +31,7 @@ export class ValueStream {
       const { done, value } = await this.#iterator.next();
       if (done) {
         this.#returned ??= value;
+        this.#hasEnded = true;
         return [];
       }
       if (value.length > 0) return value;

@@ -10,7 +10,16 @@ declare module 'aana:host/asr@0.1.0' {
    * Transcribes and streams segments as they become final. Dropping the stream cancels it.
    */
   export function transcribeStream(deployment: string, audio: Audio, params: Params): Transcriptions;
+  /**
+   * Transcribes as `transcribe` does, with all parameters.
+   */
+  export function transcribeWith(deployment: string, audio: Audio, options: TranscribeOptions): DetailedTranscription;
+  /**
+   * Transcribes as `transcribe-stream` does, with all parameters. Dropping the stream cancels it.
+   */
+  export function transcribeStreamWith(deployment: string, audio: Audio, options: TranscribeOptions): DetailedTranscriptions;
   export type Error = import('aana:host/types@0.1.0').Error;
+  export type TokenScore = import('aana:host/types@0.1.0').TokenScore;
   export type Audio = import('aana:host/media@0.1.0').Audio;
   export type Channels = import('aana:host/media@0.1.0').Channels;
   /**
@@ -150,6 +159,129 @@ declare module 'aana:host/asr@0.1.0' {
      * Whether to find the language of each part of the speech, not only of the first one. Excludes `language`.
      */
     multilingual?: boolean,
+  }
+  /**
+   * All parameters. Absent members have the deployment's defaults.
+   */
+  export interface TranscribeOptions {
+    params: Params,
+    /**
+     * Text that the first part of the speech begins with, at most 4,000 characters. The result lacks it.
+     */
+    prefix?: string,
+    /**
+     * Words that are likely, at most 4,000 characters. Not used for a part with a prefix.
+     */
+    hotwords?: string,
+    /**
+     * Whether the text of a part is the prompt of the next one.
+     */
+    conditionOnPreviousText?: boolean,
+    /**
+     * A text of a higher temperature is no prompt of the next part. 0 to 1.
+     */
+    promptResetOnTemperature?: number,
+    /**
+     * The search with beams ends when so many times `beam-size` texts have ended. 0.1 to 10.
+     */
+    patience?: number,
+    /**
+     * A text that compression makes so many times shorter repeats itself, and the next temperature is tried. 0 to 100.
+     */
+    compressionRatioThreshold?: number,
+    /**
+     * Above 1, tokens that the text has become less likely. 1 to 10.
+     */
+    repetitionPenalty?: number,
+    /**
+     * No sequence of so many tokens occurs twice in a part. 0 to 100; 0 permits all.
+     */
+    noRepeatNgramSize?: number,
+    /**
+     * Whether the text of a part never begins with a space or its end.
+     */
+    suppressBlank?: boolean,
+    /**
+     * Numbers of tokens that are never chosen; -1 stands for all signs that are not spoken.
+     */
+    suppressTokens?: Int32Array,
+    /**
+     * The most tokens of a part's text, 1 to 448.
+     */
+    maxNewTokens?: number,
+    /**
+     * The longest part of the speech that is transcribed in one piece, in seconds, 1 to 30.
+     */
+    chunkLength?: number,
+    /**
+     * Seconds at which the parts to transcribe start and end in turn. The last end may be left out. Empty counts as absent.
+     */
+    clipTimestamps: Float64Array,
+    /**
+     * Text that is probably invented is left out where this many seconds around it have no speech. Needs `word-timestamps`.
+     */
+    hallucinationSilenceThreshold?: number,
+    /**
+     * The first part whose language is likelier than this decides the language of all. 0 to 1.
+     */
+    languageDetectionThreshold?: number,
+    /**
+     * Most parts of the speech whose language is looked for, 1 to 100.
+     */
+    languageDetectionSegments?: number,
+    /**
+     * Whether to tell the probabilities of all languages where one is detected. Excludes `multilingual`.
+     */
+    allLanguageProbs?: boolean,
+    /**
+     * Whether to tell the tokens of each segment with their log-probabilities.
+     */
+    logprobs?: boolean,
+    /**
+     * A JSON object with further parameters of the deployment, such as `{"vad_parameters":{"threshold":0.4}}`.
+     */
+    more?: string,
+  }
+  export interface LanguageProbability {
+    /**
+     * Language code.
+     */
+    language: string,
+    /**
+     * 0 to 1.
+     */
+    probability: number,
+  }
+  export interface DetailedSegment {
+    segment: Segment,
+    /**
+     * The tokens of the text. Empty unless `logprobs` was requested.
+     */
+    tokens: Array<TokenScore>,
+  }
+  export interface DetailedTranscription {
+    /**
+     * The whole text.
+     */
+    text: string,
+    info: TranscriptionInfo,
+    /**
+     * The likeliest first. Empty unless they were requested and the language was detected.
+     */
+    allLanguageProbs: Array<LanguageProbability>,
+    segments: Array<DetailedSegment>,
+  }
+
+  export class DetailedTranscriptions implements Disposable {
+    /**
+     * This type does not have a public constructor.
+     */
+    private constructor();
+    /**
+    * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only new segments.
+    */
+    next(): Array<DetailedTranscription>;
+    [Symbol.dispose](): void;
   }
 
   export class Transcriptions implements Disposable {

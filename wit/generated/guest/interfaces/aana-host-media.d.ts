@@ -77,6 +77,10 @@ declare module 'aana:host/media@0.1.0' {
     * Fetches (or finds) and probes the image.
     */
     static open(source: Source): Image;
+    /**
+    * Probes the file of an image that the guest has, such as a PNG of at most 16,777,216 bytes.
+    */
+    static decode(file: Uint8Array): Image;
     info(): ImageInfo;
     /**
     * Decodes the image and scales it to this size. Returns the red, green and blue value of each pixel, row by row from the top,
