@@ -204,6 +204,47 @@ Capabilities('a helper fails as it throws, and checks what it is given', () => {
   );
 });
 
+Capabilities('images of a dialog and of a data URL reach the deployment as handles, each once', () => {
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'look' },
+      run(_, ctx) {
+        const image = ctx.image.decode('data:image/png;base64,iVBORw==');
+        const part = { type: 'image' as const, image };
+        const dialog = {
+          messages: [{ role: 'user' as const, content: [part, { type: 'text' as const, text: '?' }, part] }],
+        };
+        return [ctx.llm.chat(dialog).message.content, ...ctx.llm.chatStream(dialog)];
+      },
+    }),
+  ]);
+  const files: number[][] = [];
+  const answer = { message: { role: 'assistant', content: 'a cup' } };
+  const { output, calls } = runEndpoint(
+    plugin,
+    'look',
+    {},
+    {
+      decodedImage: (file) => {
+        files.push([...file]);
+        return { width: 3, height: 2 };
+      },
+      deployments: { llm_deployment: { chat: () => answer, chat_stream: () => [{ text: 'a' }] } },
+    },
+  );
+  assert.equal(output, ['a cup', { text: 'a' }]);
+  assert.equal(files, [[0x89, 0x50, 0x4e, 0x47]]);
+  const image = { type: 'image', image: { width: 3, height: 2, format: 'png' } };
+  const content = [image, { type: 'text', text: '?' }, image];
+  for (const { args } of calls) assert.equal(args, { dialog: { messages: [{ role: 'user', content }] } });
+  for (const url of ['data:text/html;base64,AAAA', 'data:image/png;base64,A!AA', 'https://a.example/a.png', '']) {
+    const broken = definePlugin([
+      defineEndpoint({ ...{ ...anything, name: 'look' }, run: (_, ctx) => ctx.image.decode(url).width }),
+    ]);
+    assert.is(failure(() => runEndpoint(broken, 'look', {})).name, 'InvalidDataUrl');
+  }
+});
+
 Capabilities('images, progress, clock, deadline and signal are there for every endpoint', () => {
   let cancelled = false;
   const plugin = definePlugin([
