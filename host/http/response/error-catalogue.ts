@@ -385,6 +385,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('InvalidHandle', 'bad-request', 'The plugin uses a handle that it does not hold.'),
   one('InvalidKey', 'invalid-input', 'The plugin uses a storage key that is empty or too long.'),
   one('InvalidRequest', 'invalid-input', 'The plugin makes an invalid request.'),
+  one('StreamNotEnded', 'conflict', 'A plugin asks how an answer ended before it has read it.'),
   one('NotStreaming', 'bad-request', 'The plugin writes a stream, but its endpoint does not stream.'),
 ];
 
