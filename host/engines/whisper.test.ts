@@ -5,7 +5,9 @@ import { basename, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
+import { silentLogger } from '../core/log/logger.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
+import { ModelStore } from '../models/index.ts';
 import type { CallProgress } from '../replicas/index.ts';
 import { AsrOutput } from '../schemas/index.ts';
 import { twoSpeakers } from '../test/helpers/media/clips.ts';
@@ -14,6 +16,7 @@ import { wordErrors } from '../test/helpers/media/word-errors.ts';
 import { skip } from '../test/skip.ts';
 import { cannotRun, deployed, readWav, SampleFiles } from './fixtures/real-models.ts';
 import { failure } from '../test/helpers/failure.ts';
+import { start } from './whisper.ts';
 
 const Whisper = suite('a Whisper deployment');
 
@@ -42,6 +45,23 @@ function repeated(samples: Float32Array, times: number): Float32Array {
   for (let n = 0; n < times; n += 1) all.set(samples, n * samples.length);
   return all;
 }
+
+Whisper('computes a window before it takes its first call', async () => {
+  const models = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger });
+  const [model, vad] = [await models.pull('whisper-tiny.en'), await models.pull('silero-vad-v6.2.0')];
+  const spec = { model_path: model.path, vad_model_path: vad.path, model_name: 'whisper_tiny.en', use_gpu: false };
+  const one = { threads: 1, max_states: 1, batch_size: 1 };
+  const replica = await start(
+    { ...spec, ...one },
+    { log: silentLogger, artifactPath: async () => '', progress: () => {} },
+  );
+  try {
+    await replica.warmUp?.();
+    assert.is(replica.steps?.(), 1);
+  } finally {
+    await replica.close?.();
+  }
+});
 
 Whisper('transcribes speech', async () => {
   const output = await transcribe(await files.write(speech));

@@ -123,8 +123,8 @@ class Whisper {
   }
 
   /**
-   * Transcribes one second without speech: a whole pass of the model without any text. The samples are not 0, because
-   * the engine leaves zeros out.
+   * Transcribes one second without speech: a whole pass of the model. The second is given as a part to transcribe, because
+   * the engine leaves out windows in which it finds no voice.
    */
   async warmUp(): Promise<void> {
     const params = {
@@ -132,10 +132,13 @@ class Whisper {
       beamSize: 1,
       bestOf: 1,
       temperatures: [0],
+      maxNewTokens: 1,
       withoutTimestamps: true,
       wordTimestamps: false,
-      vad: false,
+      vad: true,
+      clips: [{ begin: 0 }],
     };
+    // The engine leaves out zeros, too.
     const samples = new Float32Array(SAMPLES_PER_SECOND).fill(0.0001);
     await this.#transcribeOne(samples, params, { signal: UNLIMITED }, undefined);
   }
