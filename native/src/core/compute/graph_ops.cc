@@ -120,7 +120,8 @@ void AttendCells(ggml_tensor* out, int thread, int n_threads, void* data) {
 
 void GeluValues(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto [begin, end] = PartOf(ggml_nelements(out), thread, n_threads);
-  FastKernels()->gelu(static_cast<const float*>(out->src[0]->data) + begin, static_cast<float*>(out->data) + begin, static_cast<size_t>(end - begin));
+  auto* values = static_cast<float*>(out->data) + begin;
+  FastKernels()->gelu(values, values, static_cast<size_t>(end - begin));
 }
 
 template <size_t N>
@@ -213,7 +214,7 @@ ggml_tensor* CellAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k
 
 ggml_tensor* Gelu(ggml_context* context, ggml_tensor* x, const ggml_tensor* weights) {
   if (!FastKernels() || !IsForProcessor(weights) || x->type != GGML_TYPE_F32 || !ggml_is_contiguous(x) || !IsMatrix(x)) return ggml_gelu(context, x);
-  return Custom<1>(context, GGML_TYPE_F32, x->ne[0], x->ne[1], {x}, GeluValues);
+  return ggml_custom_inplace(context, x, nullptr, 0, GeluValues, GGML_N_TASKS_MAX, nullptr);
 }
 
 }  // namespace aana::compute

@@ -55,7 +55,7 @@ ggml_tensor* CellAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k
 // Whether the kernels compute CrossAttention and CellAttention of heads with `n_values` values for a model with such weights.
 bool UsesKernels(int64_t n_values, const ggml_tensor* weights);
 
-// Returns ggml_gelu(x). `weights` are any of the model's.
+// Returns ggml_gelu(x), where the kernels compute in the memory of `x`, which nothing else may read. `weights` are any of the model's.
 ggml_tensor* Gelu(ggml_context* context, ggml_tensor* x, const ggml_tensor* weights);
 
 }  // namespace aana::compute

@@ -239,8 +239,12 @@ void Decoder::Run(Plan& plan, int threads) {
 std::span<float> Decoder::Compute(std::span<const DecoderRow> rows, int threads) {
   Plan plan{.rows = rows};
   Run(plan, threads);
-  logits_.resize(plan.logits ? static_cast<size_t>(ggml_nelements(plan.logits)) : 0);
-  if (plan.logits) ggml_backend_tensor_get(plan.logits, logits_.data(), 0, logits_.size() * sizeof(float));
+  if (!plan.logits) return {};
+  const auto n = static_cast<size_t>(ggml_nelements(plan.logits));
+  // The memory of the graph stays as it is until the next one.
+  if (ggml_backend_buffer_is_host(plan.logits->buffer)) return {static_cast<float*>(plan.logits->data), n};
+  logits_.resize(n);
+  ggml_backend_tensor_get(plan.logits, logits_.data(), 0, n * sizeof(float));
   return logits_;
 }
 

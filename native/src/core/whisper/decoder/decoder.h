@@ -78,7 +78,7 @@ class Decoder {
   size_t capacity_ = 0;
 
   Cells cells_;
-  std::vector<float> logits_;
+  std::vector<float> logits_;  // only those that a GPU computed
 };
 
 }  // namespace aana
