@@ -18,7 +18,10 @@ if (reason === undefined)
     assert.is(status, 0, stderr);
     const [, interruptions, reused, guesses, idle] =
       /(\d+) interruptions, (\d+) prompt tokens reused, (\d+) guesses came true, (\d+) idle/.exec(stdout) ?? [];
-    for (const count of [interruptions, reused, guesses, idle]) assert.ok(Number(count) > 0, stdout);
+    const [, images, reusedImages, takenBack, failed] =
+      /(\d+) images, (\d+) reused, (\d+) taken back in their middle, (\d+) requests with/.exec(stdout) ?? [];
+    for (const count of [interruptions, reused, guesses, idle, images, reusedImages, takenBack, failed])
+      assert.ok(Number(count) > 0, stdout);
   });
 else process.stdout.write(`SKIP random events to the decode loop: ${reason}\n`);
 

@@ -4,7 +4,9 @@
 #include <llama.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,6 +19,7 @@
 #include "core/llama/model/shifting.h"
 #include "core/llama/prompt_cache/prompt_store.h"
 #include "core/llama/loop/ubatches.h"
+#include "core/llama/vision/projector.h"
 
 namespace aana::fake {
 namespace {
@@ -24,8 +27,11 @@ namespace {
 // What the cache holds for a token.
 struct Value {
   int32_t token = 0;
-  uint64_t plain = 0;   // follows from the tokens up to this one
-  uint64_t passes = 0;  // and from the passes that computed them
+  llama_pos position = 0;
+  llama_pos next_position = 0;  // of what follows
+  int32_t n_image_left = 0;     // cells of the image that follow
+  uint64_t plain = 0;           // follows from the tokens up to this one
+  uint64_t passes = 0;          // and from the passes that computed them
 };
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
@@ -36,12 +42,13 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 Value After(const Value* last, int32_t token, size_t n_in_pass) {
   const uint64_t plain = Mix(last ? last->plain : 17, static_cast<uint64_t>(token));
   const uint64_t passes = Mix(Mix(last ? last->passes : 17, static_cast<uint64_t>(token)), n_in_pass);
-  return {token, plain, passes};
+  const llama_pos position = last ? last->next_position : 0;
+  return {token, position, position + 1, 0, plain, passes};
 }
 
 // Counts most of the time, so that guesses come true.
 int32_t NextPlain(const Value& value) {
-  if (value.plain % 8 != 0) return 1 + value.token % 7;
+  if (value.plain % 8 != 0) return 1 + std::abs(value.token) % 7;
   return static_cast<int32_t>(value.plain / 8 % kPlainTokens);
 }
 int32_t NextByPasses(const Value& value) { return kPlainTokens + static_cast<int32_t>(value.passes % (kTokens - kPlainTokens)); }
@@ -50,6 +57,7 @@ Setup setup;
 std::mt19937 random_numbers;
 std::string first_misuse;
 int n_failures = 0;
+int n_images_taken_back = 0;
 std::mutex threads_mutex;
 std::set<std::thread::id> threads;
 
@@ -61,20 +69,47 @@ void Expect(bool is_true, const std::string& misuse) {
   throw Misuse(misuse);
 }
 
+// A cell of an image in a batch.
+struct Cell {
+  int32_t number;
+  int32_t index;
+  int32_t n_cells;
+  int32_t n_positions;
+  bool is_causal;
+};
+
+Cell CellAt(const llama_batch& batch, size_t index) {
+  const float* values = batch.embd + index * kCellFloats;
+  return {static_cast<int32_t>(values[0]), static_cast<int32_t>(values[1]), static_cast<int32_t>(values[2]), static_cast<int32_t>(values[3]), values[4] != 0};
+}
+
+// Adds where a cell of an image stands. Its image begins behind `last`.
+void Place(Value& value, const Value* last, const Cell& cell) {
+  const bool has_one_position = !setup.has_image_positions;
+  // In models whose positions have several numbers, all cells of an image are at the first of its positions.
+  const llama_pos begin = last ? (cell.index == 0 ? last->next_position : last->position - (has_one_position ? cell.index - 1 : 0)) : 0;
+  value.position = begin + (has_one_position ? cell.index : 0);
+  value.n_image_left = cell.n_cells - cell.index - 1;
+  value.next_position = value.n_image_left == 0 ? begin + cell.n_positions : begin + cell.index + 1;
+}
+
 }  // namespace
 
-std::chrono::nanoseconds now{1};
+std::atomic<std::chrono::nanoseconds> now{std::chrono::nanoseconds(1)};
+void Advance(std::chrono::nanoseconds time) { now = now.load() + time; }
 
 void Set(const Setup& next) {
   setup = next;
   random_numbers.seed(next.seed);
   n_failures = 0;
+  n_images_taken_back = 0;
   std::lock_guard lock(threads_mutex);
   threads.clear();
 }
 
 const std::string& FirstMisuse() { return first_misuse; }
 int NFailures() { return n_failures; }
+int NImagesTakenBack() { return n_images_taken_back; }
 
 size_t NThreads() {
   std::lock_guard lock(threads_mutex);
@@ -98,6 +133,19 @@ std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const s
     last = After(&last, token, 1);
   }
   return text;
+}
+
+llama_token CellNumber(int32_t picture, size_t cell) { return -(picture * 64 + static_cast<int32_t>(cell) + 1); }
+
+llama::Embeddings EmbeddingsOf(const llama::PromptImage& image, int32_t picture) {
+  std::vector<float> values;
+  for (size_t cell = 0; cell < image.n_cells; cell++) {
+    for (const auto value : {CellNumber(picture, cell), static_cast<int32_t>(cell), static_cast<int32_t>(image.n_cells), static_cast<int32_t>(image.n_positions),
+                             image.is_causal ? 1 : 0}) {
+      values.push_back(static_cast<float>(value));
+    }
+  }
+  return std::make_shared<const std::vector<float>>(std::move(values));
 }
 
 }  // namespace aana::fake
@@ -129,6 +177,7 @@ struct llama_memory_i {
 struct llama_context {
   llama_memory_i memory;
   llama_context_params params;
+  bool is_causal = true;
   std::map<int32_t, std::vector<float>> logits;
 };
 
@@ -142,6 +191,17 @@ void Adapters::Apply(llama_context*, const AdapterUse&) const {}
 bool PromptStore::Fetch(const AdapterUse&, const std::string&, std::span<const llama_token>, size_t, PromptCache::OnFetched) { return false; }
 void PromptStore::Save(const AdapterUse&, const std::string&, const std::vector<llama_token>&, const std::function<StateBytes(uint64_t)>&) {}
 void DraftModel::Guess(std::span<DraftDemand>) {}
+Projector::Projector(const LoadOptions&, const Model&, const LoadProgress&) : n_embedding_(kCellFloats) {}
+Projector::~Projector() = default;
+void Projector::FreeContext::operator()(mtmd_context*) const {}
+void Projector::Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images) {
+  const auto& picture = prompt.images[*prompt.parts[part].image];
+  for (auto& image : images) {
+    if (image.part != part) continue;
+    if (picture.digest[0] == kBrokenPicture) throw std::runtime_error("the picture is broken");
+    image.embeddings = EmbeddingsOf(image, static_cast<int32_t>(picture.digest[0]));
+  }
+}
 }  // namespace aana::llama
 
 // Returns the passes over the weights that llama.cpp would need.
@@ -152,6 +212,42 @@ static int32_t CountPasses(const llama_context& context, const llama_batch& batc
     sequences.back().n_tokens++;
   }
   return aana::llama::CountUbatches(sequences, static_cast<int32_t>(context.params.n_ubatch), !context.memory.is_unified);
+}
+
+// An image whose cells attend to each other is computed at once.
+static void CheckImage(const llama_context& context, const llama_batch& batch) {
+  const auto n = static_cast<int32_t>(batch.n_tokens);
+  const auto first = CellAt(batch, 0);
+  Expect(context.is_causal == first.is_causal, "an image whose cells attend to others than the model wants");
+  Expect(first.is_causal || (first.index == 0 && n == first.n_cells && n <= static_cast<int32_t>(context.params.n_ubatch)),
+         "a pass over " + std::to_string(n) + " of " + std::to_string(first.n_cells) + " cells that attend to each other");
+}
+
+// Returns the value of a token, or of a cell of an image, behind `last`.
+static Value NextValue(const llama_batch& batch, size_t index, const Value* last) {
+  const auto n = static_cast<size_t>(batch.n_tokens);
+  const int32_t n_image_left = last ? last->n_image_left : 0;
+  if (!batch.embd) {
+    const auto value = After(last, batch.token[index], n);
+    Expect(n_image_left == 0, "a token in the middle of an image");
+    Expect(batch.pos[index] == value.position,
+           "a token at " + std::to_string(batch.pos[index]) + " where " + std::to_string(value.position) + " comes next");
+    return value;
+  }
+  const auto cell = CellAt(batch, index);
+  Expect(n_image_left == (cell.index == 0 ? 0 : cell.n_cells - cell.index), "cell " + std::to_string(cell.index) + " of an image in the wrong place");
+  auto value = After(last, cell.number, n);
+  Place(value, last, cell);
+  const auto expect = [&](size_t dimension, llama_pos position) {
+    const auto given = batch.pos[dimension * n + index];
+    Expect(given == position, "cell " + std::to_string(cell.index) + " of an image at " + std::to_string(given) + ", not " + std::to_string(position));
+  };
+  expect(0, value.position);
+  if (!setup.has_image_positions) return value;
+  expect(1, value.position + cell.index / cell.n_positions);
+  expect(2, value.position + cell.index % cell.n_positions);
+  expect(3, 0);
+  return value;
 }
 
 extern "C" {
@@ -230,16 +326,17 @@ int32_t llama_decode(llama_context* context, llama_batch batch) {
   context->logits.clear();
   constexpr std::chrono::microseconds kPassTime{900};
   constexpr std::chrono::microseconds kTokenTime{300};
-  now += kPassTime * CountPasses(*context, batch) + kTokenTime * batch.n_tokens;
+  Advance(kPassTime * CountPasses(*context, batch) + kTokenTime * batch.n_tokens);
+  if (batch.embd) CheckImage(*context, batch);
+  else Expect(context->is_causal, "tokens that attend to those after them");
   for (size_t i = 0; i < n_done; i++) {
     const auto id = batch.seq_id[i][0];
     auto& cells = memory.sequences[id];
     Expect(id >= 0 && id < static_cast<llama_seq_id>(context->params.n_seq_max), "a sequence that does not exist");
-    Expect(static_cast<size_t>(batch.pos[i]) == cells.size(),
-           "sequence " + std::to_string(id) + " has " + std::to_string(cells.size()) + " tokens and gets one at " + std::to_string(batch.pos[i]));
+    const auto value = NextValue(batch, i, cells.empty() ? nullptr : cells.back().get());
     const size_t n_free = memory.n_cells - (memory.is_unified ? n_used++ : cells.size());
     Expect(n_free > 0, "a decode of " + std::to_string(n) + " tokens where " + std::to_string(i) + " cells are free");
-    cells.push_back(std::make_shared<Value>(After(cells.empty() ? nullptr : cells.back().get(), batch.token[i], n)));
+    cells.push_back(std::make_shared<Value>(value));
     if (!batch.logits[i]) continue;
     auto& row = context->logits[static_cast<int32_t>(i)];
     row.assign(kTokens, 0.0F);
@@ -249,7 +346,7 @@ int32_t llama_decode(llama_context* context, llama_batch batch) {
   return n_done == n ? 0 : 2;
 }
 void llama_synchronize(llama_context*) {}
-void llama_set_causal_attn(llama_context*, bool) {}
+void llama_set_causal_attn(llama_context* context, bool is_causal) { context->is_causal = is_causal; }
 float* llama_get_logits_ith(llama_context* context, int32_t index) {
   const auto found = context->logits.find(index);
   return found == context->logits.end() ? nullptr : found->second.data();
@@ -258,22 +355,28 @@ float* llama_get_logits_ith(llama_context* context, int32_t index) {
 void llama_memory_clear(llama_memory_t memory, bool) { memory->sequences.clear(); }
 bool llama_memory_seq_rm(llama_memory_t memory, llama_seq_id id, llama_pos from, llama_pos) {
   auto& cells = memory->sequences[id];
-  const auto n = static_cast<size_t>(std::max(from, 0));
-  if (setup.is_recurrent && n != 0 && n != cells.size()) return false;
-  if (n < cells.size()) cells.resize(n);
+  const auto first = std::ranges::find_if(cells, [from](const auto& cell) { return cell->position >= from; });
+  if (setup.is_recurrent && first != cells.begin() && first != cells.end()) return false;
+  if (first != cells.end() && cells.back()->n_image_left > 0) n_images_taken_back++;
+  cells.erase(first, cells.end());
   return true;
 }
 void llama_memory_seq_cp(llama_memory_t memory, llama_seq_id from, llama_seq_id to, llama_pos, llama_pos n) {
   auto& source = memory->sequences[from];
   Expect(memory->is_unified, "cells of a sequence are shared where each has its own");
-  Expect(memory->sequences[to].empty() && static_cast<size_t>(n) <= source.size(), "a beginning that cannot be shared");
-  memory->sequences[to].assign(source.begin(), source.begin() + n);
+  Expect(memory->sequences[to].empty() && !source.empty() && n <= source.back()->next_position, "a beginning that cannot be shared");
+  const auto end = std::ranges::find_if(source, [n](const auto& cell) { return cell->position >= n; });
+  Expect(end == source.begin() || (*std::prev(end))->n_image_left == 0, "a part of an image is shared");
+  memory->sequences[to].assign(source.begin(), end);
 }
 bool llama_memory_can_shift(llama_memory_t) { return false; }
 void llama_memory_seq_add(llama_memory_t, llama_seq_id, llama_pos, llama_pos, llama_pos) { Expect(false, "cells are moved"); }
 llama_pos llama_memory_seq_pos_min(llama_memory_t memory, llama_seq_id id) { return memory->sequences[id].empty() ? -1 : 0; }
 
-llama_pos llama_memory_seq_pos_max(llama_memory_t memory, llama_seq_id id) { return static_cast<llama_pos>(memory->sequences[id].size()) - 1; }
+llama_pos llama_memory_seq_pos_max(llama_memory_t memory, llama_seq_id id) {
+  const auto& cells = memory->sequences[id];
+  return cells.empty() ? -1 : cells.back()->position;
+}
 
 size_t llama_state_seq_get_size(llama_context* context, llama_seq_id id) { return context->memory.sequences[id].size() * sizeof(Value); }
 size_t llama_state_seq_get_data(llama_context* context, uint8_t* data, size_t size, llama_seq_id id) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,8 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "core/llama/vision/prompt_image.h"
 
 // Stands for llama.cpp's library where only the bookkeeping of the engine matters: which tokens of which sequence are computed where, and in which
 // pass. Its model has no weights: the next token follows from the tokens before, in two ways.
@@ -19,8 +22,18 @@ constexpr int32_t kEnd = 0;
 constexpr int32_t kPlainTokens = 32;
 // Of the others, the one that follows depends on the tokens before and on the passes that computed them, as the last bits of real logits do.
 
+// A cell of an image has so many floats in the place of an embedding: its number in the history, its place in the image, how many cells and positions
+// the image has, and whether each cell attends only to those before it.
+constexpr size_t kCellFloats = 5;
+// A picture whose images cannot be encoded.
+constexpr int32_t kBrokenPicture = 7;
+// Returns the number of a cell of an image in lists of tokens.
+int32_t CellNumber(int32_t picture, size_t cell);
+llama::Embeddings EmbeddingsOf(const llama::PromptImage& image, int32_t picture);
+
 struct Setup {
   bool is_recurrent = false;
+  bool has_image_positions = false;  // the position of a cell of an image has four numbers
   double abandoned = 0;  // probability that a decode is abandoned in the middle
   double failing = 0;    // probability that it fails
   uint32_t seed = 1;
@@ -36,11 +49,15 @@ const std::string& FirstMisuse();
 // Decodes that failed on purpose since Set.
 int NFailures();
 
+// Images of which a part was taken back since Set.
+int NImagesTakenBack();
+
 // Threads that asked for the text of a token since Set: those that choose tokens.
 size_t NThreads();
 
 // The time. A decode moves it on by a part for each token, and by another one for the pass.
-extern std::chrono::nanoseconds now;
+extern std::atomic<std::chrono::nanoseconds> now;
+void Advance(std::chrono::nanoseconds time);
 
 // Returns the text of `n` tokens that follow a prompt which is computed alone: `chunks` gives the number of tokens of each pass.
 std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes);

@@ -1,13 +1,16 @@
-// Random sequences of events to the decode loop of the language model engine: arrivals, cancellations, slow readers, deadlines, guessed tokens, too few
-// cells, and decodes that fail or are abandoned. The library below the loop is a fake whose next token follows from the tokens in the cache, so each
+// Random sequences of events to the decode loop of the language model engine: arrivals, also with images, cancellations, slow readers, deadlines,
+// guessed tokens, too few cells, images that cannot be encoded, and decodes that fail or are abandoned. The library below the loop is a fake whose next token follows from the tokens in the cache, so each
 // answer has one right text, also when its sequence shares a beginning or is computed again. Time is a number that the events move on.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <random>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,10 +19,11 @@
 
 #include "core/llama/loop/decode_loop.h"
 #include "core/llama/schedule/fixed_chunks.h"
+#include "core/llama/vision/image_encoder.h"
 #include "fake_llama.h"
 
 // Takes the place of the library's clock.
-std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept { return time_point(aana::fake::now); }
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept { return time_point(aana::fake::now.load()); }
 
 namespace aana::test {
 namespace {
@@ -38,12 +42,28 @@ struct Totals {
   uint64_t n_reused = 0;
   uint64_t n_accepted = 0;
   uint64_t n_idle = 0;
+  uint64_t n_images = 0;
+  uint64_t n_images_reused = 0;
+  uint64_t n_images_taken_back = 0;
+  uint64_t n_images_failed = 0;
   uint64_t n_steps = 0;
   uint64_t n_passes = 0;
 };
 
+// A prompt with images.
+struct FakePrompt {
+  std::vector<TokenId> tokens;
+  std::vector<PromptImage> images;
+  std::vector<int32_t> pictures;  // of the images
+};
+
+// How the model of an engine reads images.
+enum class Sight { kNone, kCausal, kWhole, kPositions };
+
 struct Open {
   std::vector<TokenId> prompt;
+  std::vector<PromptImage> images;
+  bool has_broken_picture = false;
   std::vector<TokenId> told;  // of the prompt
   std::string text;
   int32_t max_tokens = 0;
@@ -60,18 +80,27 @@ struct Open {
 class EventSequence {
  public:
   EventSequence(uint32_t seed, Totals& totals) : random_(seed), totals_(totals) {
-    fake::Set({.is_recurrent = OneIn(8), .abandoned = OneIn(3) ? 0.05 : 0, .failing = OneIn(10) ? 0.01 : 0, .seed = seed});
-    options_.n_context = 96;
+    sight_ = OneIn(2) ? Sight::kNone : static_cast<Sight>(1 + UpTo(2));
+    fake::Set({.is_recurrent = OneIn(8),
+               .has_image_positions = sight_ == Sight::kPositions,
+               .abandoned = OneIn(3) ? 0.05 : 0,
+               .failing = OneIn(10) ? 0.01 : 0,
+               .seed = seed});
+    options_.n_context = sight_ == Sight::kNone ? 96 : 160;
     options_.n_sequences = 1 + UpTo(4);
     options_.n_prefill_per_step = 4 + UpTo(60);
     options_.n_drafted = OneIn(2) ? UpTo(8) : 0;
     options_.n_threads = OneIn(4) ? 3 : 1;
     options_.least_sampling_work = std::chrono::microseconds(0);
     options_.kv_unified = OneIn(4);
-    if (OneIn(2)) options_.n_cells = 96 + UpTo(100);
+    if (OneIn(2)) options_.n_cells = options_.n_context + UpTo(100);
     options_.shares_prefixes_among_tenants = OneIn(2);
     options_.reader_timeout = milliseconds(3000);
-    for (auto& beginning : beginnings_) beginning = Tokens(10 + UpTo(50));
+    for (auto& beginning : beginnings_) {
+      AddTokens(beginning, 5 + UpTo(30));
+      if (sight_ != Sight::kNone && OneIn(2)) AddImage(beginning);
+      AddTokens(beginning, 5 + UpTo(20));
+    }
   }
 
   void Run() {
@@ -80,6 +109,8 @@ class EventSequence {
     Counters counters;
     const Adapters adapters(model, {});
     DecodeLoop loop(model, context, adapters, nullptr, nullptr, options_, inbox_, outbox_, counters);
+    // Its thread makes the order of arrivals depend on the machine, so only some sequences of events have it.
+    if (sight_ != Sight::kNone && OneIn(4)) StartEncoder(model);
     const int n_requests = 4 + UpTo(8);
     for (int n_sent = 0; n_sent < n_requests;) {
       if (OneIn(3)) {
@@ -96,6 +127,8 @@ class EventSequence {
       for (auto& [id, request] : open_) {
         if (!request.is_slow || n >= n_patience) Acknowledge(id, request);
       }
+      // Else nothing that can happen before an image is encoded would bring the loop on.
+      TakeEncoded(in_encoder_.size() == open_.size());
       Turn(loop);
       if (n > kMostTurns) {
         throw std::runtime_error("request " + std::to_string(open_.begin()->first) + " does not end");
@@ -108,27 +141,74 @@ class EventSequence {
     totals_.n_idle += counts.n_idle;
     totals_.n_steps += counts.n_steps;
     totals_.n_passes += counts.n_ubatches;
+    totals_.n_images_taken_back += static_cast<uint64_t>(fake::NImagesTakenBack());
   }
 
  private:
   int UpTo(int most) { return static_cast<int>(random_() % static_cast<uint32_t>(most + 1)); }
   bool OneIn(int n) { return UpTo(n - 1) == 0; }
 
-  std::vector<TokenId> Tokens(int n) {
-    std::vector<TokenId> tokens(static_cast<size_t>(n));
-    for (auto& token : tokens) token = 1 + UpTo(fake::kPlainTokens - 2);
-    return tokens;
+  void AddTokens(FakePrompt& prompt, int n) {
+    for (int i = 0; i < n; i++) prompt.tokens.push_back(1 + UpTo(fake::kPlainTokens - 2));
+  }
+
+  // The size of a picture follows from the picture.
+  void AddImage(FakePrompt& prompt) {
+    const int32_t picture = UpTo(4) == 0 && UpTo(4) == 0 ? fake::kBrokenPicture : 1 + UpTo(4);
+    const auto width = static_cast<size_t>(2 + picture % 4);
+    const auto height = static_cast<size_t>(1 + picture / 2);
+    PromptImage image;
+    image.first = prompt.tokens.size();
+    image.n_cells = width * height;
+    image.n_positions = sight_ == Sight::kPositions ? width : image.n_cells;
+    image.is_causal = sight_ != Sight::kWhole;
+    image.part = prompt.images.size();
+    for (size_t cell = 0; cell < image.n_cells; cell++) prompt.tokens.push_back(fake::CellNumber(picture, cell));
+    if (sight_ == Sight::kPositions) {
+      const auto begin = PositionAfter(prompt.images, image.first);
+      for (size_t cell = 0; cell < image.n_cells; cell++) {
+        image.positions.push_back({begin, begin + static_cast<llama_pos>(cell / width), begin + static_cast<llama_pos>(cell % width), 0});
+      }
+    }
+    prompt.images.push_back(std::move(image));
+    prompt.pictures.push_back(picture);
+  }
+
+  FakePrompt NextPrompt() {
+    FakePrompt prompt;
+    if (OneIn(4)) AddTokens(prompt, 1 + UpTo(30));
+    else prompt = beginnings_[static_cast<size_t>(UpTo(2))];
+    if (sight_ != Sight::kNone && OneIn(3)) AddImage(prompt);
+    // A prompt may end with an image.
+    AddTokens(prompt, UpTo(OneIn(3) ? 25 : 3));
+    return prompt;
+  }
+
+  void StartEncoder(const Model& model) {
+    projector_ = std::make_unique<Projector>(options_, model, LoadProgress());
+    encoder_ = std::make_unique<ImageEncoder>(encoded_, outbox_);
+    encoder_->Start(*projector_);
+  }
+
+  // Gives the loop what is encoded, or waits until something is.
+  void TakeEncoded(bool waits) {
+    for (auto& command : encoded_.Take(waits)) {
+      if (std::holds_alternative<llama::Acknowledge>(command)) continue;  // an event came
+      if (const auto* read = std::get_if<ReadRequest>(&command)) in_encoder_.erase(read->id);
+      inbox_.Post(std::move(command));
+    }
   }
 
   void Submit() {
     const RequestId id = ++last_id_;
     auto& request = open_[id];
-    request.prompt = OneIn(4) ? Tokens(1 + UpTo(30)) : beginnings_[static_cast<size_t>(UpTo(2))];
-    const auto rest = Tokens(UpTo(OneIn(3) ? 25 : 3));
-    request.prompt.insert(request.prompt.end(), rest.begin(), rest.end());
+    auto prompt = NextPrompt();
+    const bool has_images = !prompt.images.empty();
+    request.prompt = prompt.tokens;
+    request.images = prompt.images;
     request.max_tokens = 1 + UpTo(OneIn(2) ? 90 : 10);
-    request.is_reproducible = OneIn(5) && !options_.kv_unified && options_.n_cells == 0;
-    request.is_scored = OneIn(8);
+    request.is_reproducible = OneIn(5) && !options_.kv_unified && options_.n_cells == 0 && !has_images;
+    request.is_scored = OneIn(8) && !has_images;
     request.is_slow = request.was_slow = OneIn(6);
     request.has_deadline = OneIn(12);
     ReadRequest read{.id = id, .tokens = request.prompt, .sampling = {}, .rules = {}, .shown_tokens = {}, .terms = {}, .adapter = {}, .arrived_at = {}};
@@ -144,8 +224,27 @@ class EventSequence {
     read.terms.priority = UpTo(4) - 2;
     read.terms.weight = 1 + UpTo(2);
     if (request.has_deadline) read.terms.deadline = std::chrono::steady_clock::now() + milliseconds(UpTo(3000));
-    inbox_.Post(std::move(read));
     totals_.n_requests++;
+    totals_.n_images += prompt.images.size();
+    if (has_images) Post(std::move(read), std::move(prompt), request);
+    else inbox_.Post(std::move(read));
+  }
+
+  void Post(ReadRequest read, FakePrompt prompt, Open& request) {
+    read.images = std::move(prompt.images);
+    if (!encoder_) {
+      for (auto& image : read.images) image.embeddings = fake::EmbeddingsOf(image, prompt.pictures[image.part]);
+      return inbox_.Post(std::move(read));
+    }
+    auto images = std::make_shared<ImagePrompt>();
+    for (const auto picture : prompt.pictures) {
+      request.has_broken_picture |= picture == fake::kBrokenPicture;
+      images->parts.push_back({.image = images->images.size()});
+      images->images.push_back({.digest = {static_cast<uint32_t>(picture)}});
+    }
+    read.image_prompt = std::move(images);
+    in_encoder_.insert(read.id);
+    encoder_->Post(std::move(read));
   }
 
   Open* Any(RequestId& id) {
@@ -161,7 +260,9 @@ class EventSequence {
     auto* request = Any(id);
     if (!request) return;
     request->is_cancelled = true;
-    inbox_.Post(llama::Cancel{id});
+    // What the encoder has just given must come first.
+    if (!encoder_) inbox_.Post(llama::Cancel{id});
+    else if (!encoder_->Cancel(id)) encoded_.Post(llama::Cancel{id});
   }
 
   void ChangeReader() {
@@ -178,7 +279,8 @@ class EventSequence {
   }
 
   void Turn(DecodeLoop& loop) {
-    fake::now += milliseconds(OneIn(40) ? UpTo(1500) : UpTo(20));
+    fake::Advance(milliseconds(OneIn(40) ? UpTo(1500) : UpTo(20)));
+    TakeEncoded(false);
     loop.Turn(false);
     for (auto& event : outbox_.Take().events) Take(event);
     if (!fake::FirstMisuse().empty()) throw std::runtime_error("llama.cpp was misused: " + fake::FirstMisuse());
@@ -211,6 +313,9 @@ class EventSequence {
         expect(request.text == expected, "has the text " + request.text + ", not " + expected);
         expect(!request.is_scored || request.told == request.prompt, "is not told its prompt");
         expect(end->n_reused < end->n_prompt, "reused its whole prompt");
+        expect(!request.has_broken_picture, "read a picture that cannot be encoded");
+        totals_.n_images_reused += static_cast<uint64_t>(
+            std::ranges::count_if(request.images, [&](const PromptImage& image) { return image.end() <= static_cast<size_t>(end->n_reused); }));
       }
     } else {
       const auto& error = std::get<ErrorEvent>(event.what);
@@ -225,10 +330,15 @@ class EventSequence {
           totals_.n_slow++;
           break;
         default:
+          if (request.has_broken_picture && error.message == "an image could not be encoded: the picture is broken") {
+            totals_.n_images_failed++;
+            break;
+          }
           expect(error.code == ErrorCode::kFailed && fake::NFailures() > 0, "failed: " + error.message);
           totals_.n_failed++;
       }
     }
+    in_encoder_.erase(event.id);
     open_.erase(found);
   }
 
@@ -247,11 +357,16 @@ class EventSequence {
   std::mt19937 random_;
   Totals& totals_;
   LoadOptions options_;
-  std::vector<TokenId> beginnings_[3];
+  Sight sight_ = Sight::kNone;
+  FakePrompt beginnings_[3];
   Inbox inbox_;
-  Outbox outbox_{[] {}};
+  Inbox encoded_;  // what the encoder gives
+  Outbox outbox_{[this] { encoded_.Post(llama::Acknowledge{0, 0}); }};
   std::map<RequestId, Open> open_;
+  std::set<RequestId> in_encoder_;
   RequestId last_id_ = 0;
+  std::unique_ptr<Projector> projector_;
+  std::unique_ptr<ImageEncoder> encoder_;  // last, because its thread uses the members above
 };
 
 }  // namespace
@@ -279,5 +394,7 @@ int main(int argc, char** argv) {
               count(totals.n_failed));
   std::printf("%llu steps, %llu passes, %llu interruptions, %llu prompt tokens reused, %llu guesses came true, %llu idle tokens\n", count(totals.n_steps),
               count(totals.n_passes), count(totals.n_preempted), count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
+  std::printf("%llu images, %llu reused, %llu taken back in their middle, %llu requests with images that cannot be encoded\n", count(totals.n_images),
+              count(totals.n_images_reused), count(totals.n_images_taken_back), count(totals.n_images_failed));
   return 0;
 }

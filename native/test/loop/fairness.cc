@@ -31,9 +31,9 @@ class TwoTenants {
   double Run(int n_turns) {
     double seconds[2] = {};
     for (int turn = 0; turn < n_turns; turn++) {
-      const auto started = fake::now;
+      const auto started = fake::now.load();
       const auto events = harness_.Turn();
-      const double elapsed = std::chrono::duration<double>(fake::now - started).count();
+      const double elapsed = std::chrono::duration<double>(fake::now.load() - started).count();
       std::map<RequestId, int> tenant_by_id;
       for (const auto& event : events) tenant_by_id[event.id] = static_cast<int>(event.id % 2);
       for (const auto& [id, tenant] : tenant_by_id) seconds[tenant] += elapsed / static_cast<double>(tenant_by_id.size());

@@ -7,7 +7,7 @@
 #include "../events/fake_llama.h"
 
 // Takes the place of the library's clock.
-std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept { return time_point(aana::fake::now); }
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept { return time_point(aana::fake::now.load()); }
 
 namespace aana::test {
 
