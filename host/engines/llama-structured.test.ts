@@ -130,9 +130,9 @@ Structured('refuses what cannot be a form, with its name, and goes on', async ()
 
 Structured('answers under random schemas, cut at random lengths, are valid', async () => {
   const lines: string[] = [];
-  const { wrong, closed, ended } = await answerSchemas({ schemas: 60, seed: 3 }, (line) => lines.push(line));
+  const { wrong, closed, ended, endedOpen } = await answerSchemas({ schemas: 60, seed: 3 }, (line) => lines.push(line));
   assert.is(wrong, 0, lines.join('\n'));
-  assert.ok(closed > 5 && ended > 5, JSON.stringify({ closed, ended }));
+  assert.ok(closed > 5 && ended > 5 && endedOpen > 5, JSON.stringify({ closed, ended, endedOpen }));
 });
 
 if (cannotRun === undefined) Structured.run();

@@ -12,42 +12,63 @@ export interface AnswerOptions {
 }
 
 export interface AnswerCounts {
-  /** Answers that ended by themselves. */
+  /** Answers that ended by themselves, of those that would have been closed. */
   ended: number;
   /** Answers that were cut, and closed. */
   closed: number;
+  /** Answers that ended by themselves and would not have been closed. */
+  endedOpen: number;
+  /** Answers that were cut and not closed. They are not checked. */
+  cut: number;
   /** Answers that are not JSON, or that one of two validators does not take. */
   wrong: number;
 }
 
-/** Answers random schemas, each with a random limit. `print` is called with each wrong answer. */
+/**
+ * Answers random schemas twice, each with a random limit: with `close_json`, and without it with a higher limit. `print` is
+ * called with each wrong answer.
+ */
 export async function answerSchemas(
   { schemas, seed, modelPath = tinyModel }: AnswerOptions,
   print: (line: string) => void,
 ): Promise<AnswerCounts> {
-  const counts: AnswerCounts = { ended: 0, closed: 0, wrong: 0 };
-  await using engine = await TestEngine.load({ modelPath, contextTokens: 512, maxSequences: 4 });
-  const one = async (number: number): Promise<void> => {
+  const counts: AnswerCounts = { ended: 0, closed: 0, endedOpen: 0, cut: 0, wrong: 0 };
+  await using engine = await TestEngine.load({ modelPath, contextTokens: CONTEXT, maxSequences: 4 });
+  const one = async (number: number, closes: boolean): Promise<void> => {
     const random = randomNumbers(seed * 100_000 + number);
     const schema = randomSchema(random);
     const { text, last } = await engine.generate('Write JSON:', {
-      grammar: { text: structuredGrammar({ json: schema }), closes: true },
+      grammar: { text: structuredGrammar({ json: schema }), closes },
       temperature: [0, 0.7, 1.5][random(3)]!,
       topP: [1, 0.9][random(2)]!,
       seed: number,
-      maxTokens: 1 + random(120),
+      maxTokens: 1 + random(closes ? MOST_CLOSED : MOST_OPEN),
     });
+    const isCut = last.type === 'end' && last.reason !== 'stop';
+    if (isCut && !closes) {
+      counts.cut += 1;
+      return;
+    }
     const problem = last.type === 'error' ? last.message : problemOf(schema, text);
     if (problem !== undefined) {
       counts.wrong += 1;
       print(`wrong: schema ${number} of seed ${seed}: ${problem}: ${JSON.stringify(schema)}: ${text}`);
-    } else if (last.type === 'end' && last.reason === 'stop') counts.ended += 1;
-    else counts.closed += 1;
+    } else if (isCut) counts.closed += 1;
+    else counts[closes ? 'ended' : 'endedOpen'] += 1;
   };
-  for (let number = 0; number < schemas; number += 4)
-    await Promise.all([0, 1, 2, 3].filter((more) => number + more < schemas).map((more) => one(number + more)));
+  for (let number = 0; number < schemas; number += 2)
+    await Promise.all(
+      [0, 1]
+        .filter((more) => number + more < schemas)
+        .flatMap((more) => [one(number + more, true), one(number + more, false)]),
+    );
   return counts;
 }
+
+const CONTEXT = 512;
+/** Most tokens of an answer that is closed when it is cut. */
+const MOST_CLOSED = 120;
+const MOST_OPEN = 480;
 
 /** Returns why an answer is not valid, for ajv or for the validator of the host; undefined when it is. */
 function problemOf(schema: Record<string, unknown>, text: string): string | undefined {
