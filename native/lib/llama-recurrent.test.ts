@@ -1,4 +1,4 @@
-// A recurrent model, whose state cannot be taken back to an earlier token.
+// Recurrent and hybrid models, whose state cannot be taken back to an earlier token.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,16 +6,25 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaLoadOptions, LlamaTokenScores } from './binding/index.ts';
 import { endOf, isBuilt, TestEngine } from './fixtures/test-engine.ts';
-import { writeTinyMamba } from './fixtures/tiny-mamba.ts';
+import { type RecurrentKind, writeTinyMamba } from './fixtures/tiny-mamba.ts';
 
-const Recurrent = suite('a recurrent model');
+const Recurrent = suite('recurrent models');
 const folder = mkdtempSync(join(tmpdir(), 'aana-recurrent-'));
 Recurrent.after(() => rmSync(folder, { recursive: true }));
-const modelPath = join(folder, 'tiny-mamba.gguf');
-writeTinyMamba(modelPath);
 
-const load = (changes: Partial<LlamaLoadOptions> = {}): Promise<TestEngine> =>
-  TestEngine.load({ modelPath, ...changes });
+const pathOf = (kind: RecurrentKind): string => join(folder, `${kind}.gguf`);
+const KINDS: readonly RecurrentKind[] = ['recurrent', 'hybrid'];
+for (const kind of KINDS) writeTinyMamba(pathOf(kind), kind);
+
+type Load = (changes?: Partial<LlamaLoadOptions>) => Promise<TestEngine>;
+
+/** A test for each kind of model. */
+function test(title: string, run: (load: Load) => Promise<void>): void {
+  for (const kind of KINDS)
+    Recurrent(`a ${kind} model ${title}`, () =>
+      run((changes) => TestEngine.load({ modelPath: pathOf(kind), ...changes })),
+    );
+}
 
 const BEGINNING = 'Once upon a time there was a little dog and a big cat';
 const PROMPTS = ['', ' who ran home', ' in the red house', ' and then', ' but', ' because it'].map(
@@ -47,7 +56,7 @@ function assertSame(actual: Answer, expected: Answer, title: string): void {
   assert.ok(difference <= MARGIN, `${title}: token ${at} differs, though the best one is better by ${difference}`);
 }
 
-async function alone(): Promise<Answer[]> {
+async function alone(load: Load): Promise<Answer[]> {
   await using llama = await load({ maxSequences: 1 });
   const answers: Answer[] = [];
   for (const prompt of PROMPTS) answers.push(await answer(llama, llama.submit(prompt, SCORED)));
@@ -62,8 +71,8 @@ for (const [title, changes] of [
   ['with few cells', { maxSequences: 4, totalCells: 256 }],
   ['with guessed tokens, which it cannot take back', { maxSequences: 4, guessedTokensPerStep: 8 }],
 ] as const)
-  Recurrent(`gives the same answers ${title}`, async () => {
-    const expected = await alone();
+  test(`gives the same answers ${title}`, async (load) => {
+    const expected = await alone(load);
     await using llama = await load(changes);
     for (let round = 0; round < 2; round += 1) {
       const ids = PROMPTS.map((prompt) => llama.submit(prompt, SCORED));
@@ -72,7 +81,7 @@ for (const [title, changes] of [
     assert.is(llama.engine.counts.guessedTokens ?? 0, 0);
   });
 
-Recurrent('reads a prompt again where it has more than its beginning, and goes on where it has exactly that', async () => {
+test('reads a prompt again where it has more than its beginning, and goes on where it has exactly that', async (load) => {
   await using llama = await load({ maxSequences: 1 });
   const first = await llama.generate(BEGINNING, { maxTokens: 8 });
   // The state has seen the answer, too.
@@ -85,8 +94,8 @@ Recurrent('reads a prompt again where it has more than its beginning, and goes o
   assert.is(reusedTokens, promptTokens - 2);
 });
 
-Recurrent('goes on after requests that are cancelled while they are read and while they answer', async () => {
-  const expected = await alone();
+test('goes on after requests that are cancelled while they are read and while they answer', async (load) => {
+  const expected = await alone(load);
   await using llama = await load({ maxSequences: 3, prefillTokensPerStep: 8 });
   const long = `${BEGINNING} `.repeat(12);
   for (let round = 0; round < 4; round += 1) {
@@ -99,7 +108,7 @@ Recurrent('goes on after requests that are cancelled while they are read and whi
   }
 });
 
-Recurrent('gives up the cells of sequences whose readers are away, and reads them again', async () => {
+test('gives up the cells of sequences whose readers are away, and reads them again', async (load) => {
   await using llama = await load({ maxSequences: 4, totalCells: 256 });
   const ids = PROMPTS.map((prompt) => llama.submit(prompt, { maxTokens: 150, logprobs: 2 }));
   const together: Answer[] = [];
@@ -110,7 +119,7 @@ Recurrent('gives up the cells of sequences whose readers are away, and reads the
     assertSame(together[at]!, await answer(one, one.submit(prompt, { maxTokens: 150, logprobs: 2 })), prompt);
 });
 
-Recurrent('refuses to shift its context, and ends an answer when the context is full', async () => {
+test('refuses to shift its context, and ends an answer when the context is full', async (load) => {
   await using llama = await load({ contextTokens: 64 });
   assert.is(llama.engine.info.canShift, false);
   assert.throws(
@@ -122,4 +131,4 @@ Recurrent('refuses to shift its context, and ends an answer when the context is 
 });
 
 if (isBuilt) Recurrent.run();
-else process.stdout.write('SKIP a recurrent model: the native addon is not built\n');
+else process.stdout.write('SKIP recurrent models: the native addon is not built\n');
