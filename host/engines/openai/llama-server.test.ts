@@ -210,6 +210,36 @@ Remote('throws the same error for a prompt that is too long', async () => {
   }
 });
 
+Remote(
+  'shortens a prompt in its middle, and a dialog by its oldest turns, like the deployment that computes it',
+  async () => {
+    const shortened = { overflow: 'truncate_middle', details: true, sampling_params: { max_tokens: 4 } };
+    const turn = (at: number): object[] => [
+      { role: 'user', content: `Question ${at}: ${'why is the sky blue? '.repeat(8)}` },
+      { role: 'assistant', content: `Answer ${at}: ${'because of the light. '.repeat(8)}` },
+    ];
+    const system = { role: 'system', content: 'You are brief.' };
+    const last = { role: 'user', content: 'Name three colours.' };
+    const turns = [0, 1, 2, 3, 4, 5].flatMap((at) => turn(at));
+    for (const [method, args] of [
+      ['generate', { prompt: 'word '.repeat(CONTEXT + 10) }],
+      ['chat', { dialog: { messages: [system, ...turns, last] } }],
+      ['chat', { dialog: { messages: [system, ...turns, { ...last, content: 'Name colours. '.repeat(400) }] } }],
+    ] as const) {
+      const [far, near] = await Promise.all([remote, local].map((llm) => llm.call(method, { ...args, ...shortened })));
+      const [farDetails, nearDetails] = [detailsOf(far), detailsOf(near)];
+      assert.ok((farDetails.dropped?.tokens ?? 0) > 0, JSON.stringify(farDetails));
+      assert.is(farDetails.dropped?.messages, nearDetails.dropped?.messages);
+      // Texts are cut at places that differ by a few tokens.
+      const { usage } = nearDetails;
+      assert.ok(Math.abs(farDetails.usage.prompt_tokens - usage.prompt_tokens) <= 8, JSON.stringify([far, near]));
+      assert.ok(farDetails.usage.prompt_tokens <= CONTEXT - 4);
+    }
+    const { details } = (await remote.call('chat', { dialog, ...shortened })) as { details: GenerationDetails };
+    assert.is(details.dropped, undefined);
+  },
+);
+
 Remote('the server stops computing when a call is cancelled', async () => {
   const controller = new AbortController();
   const long = { dialog, sampling_params: { max_tokens: 400, ignore_eos: true } };

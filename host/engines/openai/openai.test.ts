@@ -182,18 +182,39 @@ OpenAi('refuses several greedy answers, and a server that sends more than were a
   );
 });
 
-OpenAi('refuses to shorten prompts or to forget a part of the context', async ({ server }) => {
+OpenAi('refuses to forget a part of the context, and to shorten prompts where it cannot count', async ({ server }) => {
   server.answers = [events(piece('x'), ...ENDING)];
-  const remote = await open(server);
-  for (const overflow of ['shift', 'truncate_middle']) {
-    const refused = [call(remote, 'chat', { dialog, overflow }), call(remote, 'generate', { prompt: 'a', overflow })];
-    for (const answer of refused) {
+  for (const [models, overflow, reason] of [
+    [{ id: 'm', owned_by: 'vllm', max_model_len: 100 }, 'shift', 'the API has no request for it'],
+    [{ id: 'm', owned_by: 'vllm' }, 'truncate_middle', 'it does not tell the length of its context'],
+    [{ id: 'm', owned_by: 'x' }, 'truncate_middle', 'it does not count tokens as vllm and llama-server do'],
+  ] as const) {
+    server.models = json(200, { object: 'list', data: [models] });
+    const remote = await open(server);
+    for (const answer of [
+      call(remote, 'chat', { dialog, overflow }),
+      call(remote, 'generate', { prompt: 'a', overflow }),
+    ]) {
       const { name, message } = await failure(answer);
       assert.is(name, 'NotSupportedByServer');
-      assert.match(message, `cannot take overflow "${overflow}"; use a LlamaTextGenerationDeployment`);
+      assert.match(message, `cannot take overflow "${overflow}": ${reason}`);
     }
+    assert.is(answerOf(await call(remote, 'chat', { dialog, overflow: 'error' })), 'x');
   }
-  assert.is(answerOf(await call(remote, 'chat', { dialog, overflow: 'error' })), 'x');
+});
+
+OpenAi('leaves out the middle tokens of a prompt that is too long for vLLM', async ({ server }) => {
+  const numbers = Array.from({ length: 130 }, (_, at) => at);
+  server.answers = [json(200, { count: 130, max_model_len: 100, tokens: numbers }), events(piece('x'), ...ENDING)];
+  const remote = await open(server);
+  const { details } = (await call(remote, 'generate', {
+    prompt: 'a',
+    overflow: 'truncate_middle',
+    sampling_params: { max_tokens: 20 },
+    details: true,
+  })) as { details: { dropped?: unknown } };
+  assert.equal(details.dropped, { tokens: 50 });
+  assert.equal(server.seen[1]?.body['prompt'], [...numbers.slice(0, 40), ...numbers.slice(90)]);
 });
 
 OpenAi('sends the form of an answer with a name for its schema', async ({ server }) => {

@@ -32,6 +32,7 @@ import { type Dialect, samplingBody, takesN } from './dialects.ts';
 import { AnswerFormatError } from './format-error.ts';
 import { OpenAiServer } from './server.ts';
 import { findServer, type FoundServer } from './server-facts.ts';
+import { PromptShortener } from './shortening.ts';
 import { ServerTokens } from './tokens.ts';
 
 /** The configuration of a replica, made by `deployments/builtin/openai-text-generation-deployment.ts`. */
@@ -126,6 +127,7 @@ class RemoteModel {
   readonly #found: FoundServer;
   readonly #tokens: ServerTokens;
   readonly #artifactPath: StartContext['artifactPath'];
+  readonly #shortener: PromptShortener;
   #spec: OpenAiSpec;
 
   constructor(
@@ -138,6 +140,7 @@ class RemoteModel {
     this.#server = server;
     this.#found = found;
     this.#tokens = tokens;
+    this.#shortener = new PromptShortener(server, found, tokens);
     this.#spec = spec;
     this.#artifactPath = artifactPath;
   }
@@ -210,7 +213,6 @@ class RemoteModel {
     }: ChatArgs,
     context: CallContext,
   ): Pieces {
-    this.#requireError(overflow);
     const options = this.#optionsBody(rest);
     const { dialect } = this.#found;
     const isPrefixed = prefix != null && prefix !== '';
@@ -220,34 +222,32 @@ class RemoteModel {
         'bad-request',
         `${this.#server.address} cannot continue an answer (assistant_prefix); only vllm and llama-server can`,
       );
+    const asked = { ...rest, assistant_prefix: prefix ?? null };
+    const fitting = await this.#shortener.dialog(dialog, asked, overflow, this.#maxTokens(sampling), context);
     const count = answerCount(this.#spec.default_sampling_params, sampling);
     if (isPrefixed) for (let index = 0; index < count; index += 1) yield numbered({ text: prefix }, index);
-    return yield* this.#run(
+    const details = yield* this.#run(
       'chat/completions',
       {
         ...options,
-        ...(await dialogBody(dialog, prefix, this.#artifactPath)),
+        ...(await dialogBody(fitting.prompt, prefix, this.#artifactPath)),
         ...(format && { response_format: named(format) }),
       },
       sampling,
       adapter,
       context,
     );
+    return withDropped(details, fitting.dropped);
   }
 
-  /** Servers refuse a prompt that is too long, or cut it in ways of their own. */
-  #requireError(overflow: GenerateArgs['overflow']): void {
-    if (overflow == null || overflow === 'error') return;
-    throw new AanaError(
-      'NotSupportedByServer',
-      'bad-request',
-      `${this.#server.address} (${this.#found.dialect}) cannot take overflow ${JSON.stringify(overflow)}; use a LlamaTextGenerationDeployment for it`,
-    );
+  async *pieces({ prompt, sampling_params: sampling, adapter, overflow }: GenerateArgs, context: CallContext): Pieces {
+    const fitting = await this.#shortener.text(prompt, overflow, this.#maxTokens(sampling), context);
+    const details = yield* this.#run('completions', { prompt: fitting.prompt }, sampling, adapter, context);
+    return withDropped(details, fitting.dropped);
   }
 
-  pieces({ prompt, sampling_params: sampling, adapter, overflow }: GenerateArgs, context: CallContext): Pieces {
-    this.#requireError(overflow);
-    return this.#run('completions', { prompt }, sampling, adapter, context);
+  #maxTokens(sampling: SamplingParams | null | undefined): number | null | undefined {
+    return sampling?.max_tokens ?? this.#spec.default_sampling_params.max_tokens;
   }
 
   /** Asks once for all answers, or once for each where the server gives only one. */
@@ -310,6 +310,11 @@ class RemoteModel {
     return chunks;
   }
 }
+
+const withDropped = (
+  details: GenerationDetails | undefined,
+  dropped: GenerationDetails['dropped'],
+): GenerationDetails | undefined => details && { ...details, ...(dropped && { dropped }) };
 
 /** Returns the form of an answer with a name for its schema, which OpenAI's API needs. */
 function named(format: ResponseFormat): ResponseFormat {

@@ -79,6 +79,12 @@ export class ServerTokens {
     return { tokens: pieces.map(({ id }) => id), texts, max_tokens: most };
   }
 
+  /** Returns the numbers of the tokens of a text, with those that the model wants around texts. */
+  async numbers(text: string, context: CallContext): Promise<readonly number[]> {
+    if (this.#found.dialect === 'vllm') return (await this.#counted({ text }, {}, context)).tokens ?? [];
+    return (await this.#tokenized(Numbers, { text }, { add_special: true }, context)).tokens;
+  }
+
   /** Returns the text of tokens. */
   async detokenize(
     { tokens }: { readonly tokens: readonly number[] },
