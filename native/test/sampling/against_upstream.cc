@@ -1,4 +1,4 @@
-// Our stages and llama.cpp's samplers over the same logits: the same tokens with the same probabilities, and the same draws from the
+// Our stages and llama.cpp's samplers over the same random logits: the same tokens with the same probabilities, and the same draws from the
 // same seed.
 #include <llama.h>
 
@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "check.h"
-#include "core/deleter.h"
 #include "core/llama/sampling/candidates.h"
 #include "core/llama/sampling/dry.h"
 #include "core/llama/sampling/mirostat.h"
@@ -24,6 +23,7 @@
 #include "core/llama/sampling/sampler.h"
 #include "core/llama/sampling/truncation.h"
 #include "tests.h"
+#include "upstream.h"
 
 // The library exports it for upstream's tests; no header declares it.
 extern llama_sampler* llama_sampler_init_dry_testing(float multiplier, float base, int32_t allowed_length, int32_t last_n,
@@ -34,12 +34,8 @@ namespace {
 
 using namespace aana::llama;
 
-using Upstream = std::unique_ptr<llama_sampler, Deleter<llama_sampler_free>>;
-using Probabilities = std::map<TokenId, double>;
-
 constexpr size_t kVocabulary = 4000;
 constexpr int kRounds = 40;
-constexpr double kTolerance = 1e-5;
 
 // Logits as a language model gives them: some are far above the rest, no two are equal.
 std::vector<float> RandomLogits(std::mt19937& generator, size_t n_vocab = kVocabulary) {
@@ -48,56 +44,6 @@ std::vector<float> RandomLogits(std::mt19937& generator, size_t n_vocab = kVocab
   for (auto& logit : logits) logit = normal(generator);
   for (int i = 0; i < 12; i++) logits[generator() % n_vocab] += 6.0F + normal(generator);
   return logits;
-}
-
-std::vector<llama_token_data> ToUpstream(std::span<const float> logits) {
-  std::vector<llama_token_data> data;
-  for (size_t i = 0; i < logits.size(); i++) data.push_back({static_cast<llama_token>(i), logits[i], 0.0F});
-  return data;
-}
-
-template <class Items, class TokenOf>
-Probabilities ProbabilitiesOf(const Items& items, TokenOf token_of) {
-  double largest = -INFINITY;
-  for (const auto& item : items) largest = std::max(largest, static_cast<double>(item.logit));
-  double sum = 0.0;
-  for (const auto& item : items) sum += std::exp(item.logit - largest);
-  Probabilities probabilities;
-  for (const auto& item : items) probabilities[token_of(item)] = std::exp(item.logit - largest) / sum;
-  return probabilities;
-}
-
-// The tokens that upstream's samplers leave, with the probabilities that their logits then have.
-Probabilities Apply(const std::vector<llama_sampler*>& samplers, std::span<const float> logits) {
-  auto data = ToUpstream(logits);
-  llama_token_data_array array{data.data(), data.size(), -1, false};
-  for (auto* sampler : samplers) llama_sampler_apply(sampler, &array);
-  return ProbabilitiesOf(std::span(array.data, array.size), [](const llama_token_data& item) { return item.id; });
-}
-
-Probabilities ProbabilitiesOf(const Candidates& candidates) {
-  return ProbabilitiesOf(candidates.items, [](const Candidate& item) { return item.token; });
-}
-
-// The same tokens with the same probabilities. Upstream sums floats, so unlikely tokens at the very end of a sum may be on one side
-// only; the probabilities are those among the tokens that both have.
-void ExpectSame(const Probabilities& ours, const Probabilities& theirs) {
-  double sum_ours = 0.0;
-  double sum_theirs = 0.0;
-  for (const auto& [token, p] : theirs) {
-    const auto found = ours.find(token);
-    if (found == ours.end()) continue;
-    sum_ours += found->second;
-    sum_theirs += p;
-  }
-  const auto sizes = std::to_string(ours.size()) + " tokens, upstream " + std::to_string(theirs.size());
-  const bool is_few = theirs.size() < 50;
-  Expect(sum_ours > 0.999 && sum_theirs > 0.999 && (!is_few || std::abs(std::ssize(ours) - std::ssize(theirs)) <= 1), sizes);
-  for (const auto& [token, p] : theirs) {
-    if (const auto found = ours.find(token); found != ours.end()) {
-      ExpectNear(found->second / sum_ours, p / sum_theirs, kTolerance, "p of token " + std::to_string(token));
-    }
-  }
 }
 
 // One stage over the vocabulary and over the 50 likeliest tokens. `sums`: it adds probabilities up.

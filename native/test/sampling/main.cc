@@ -11,5 +11,6 @@ int main() {
   aana::test::TestSpeculation();
   aana::test::TestThreadTeam();
   aana::test::TestAgainstUpstream();
+  aana::test::TestRecorded();
   return aana::test::ExitStatus();
 }

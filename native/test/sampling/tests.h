@@ -11,5 +11,6 @@ void TestSpeculation();
 void TestThreadTeam();
 // Against the samplers of llama.cpp.
 void TestAgainstUpstream();
+void TestRecorded();
 
 }  // namespace aana::test
