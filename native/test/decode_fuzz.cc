@@ -1,5 +1,5 @@
 // Random requests to the language model engine without Node, for the sanitizers: arrivals, cancellations, slow readers, too few cells, guessed
-// tokens, grammars, and a stop while requests run. `node native/test/sanitize.mjs` builds and runs it.
+// tokens, grammars, images, and a stop while requests run. `node native/test/sanitize.mjs` builds and runs it.
 #include <ggml-backend.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <stdexcept>
@@ -17,6 +18,7 @@
 #include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/engine_log.h"
 #include "core/llama/engine.h"
@@ -28,8 +30,9 @@ using llama::RequestId;
 
 class Round {
  public:
-  Round(const std::string& model_path, const std::string& cache_folder, uint32_t seed)
-      : random_(seed), engine_(Options(model_path, cache_folder), [this] { Wake(); }) {}
+  // An empty `projector_path` is for a model that reads no images.
+  Round(const std::string& model_path, const std::string& projector_path, const std::string& cache_folder, uint32_t seed)
+      : random_(seed), has_eyes_(!projector_path.empty()), engine_(Options(model_path, projector_path, cache_folder), [this] { Wake(); }) {}
 
   void Run(int n_requests) {
     while (phase_ == llama::Phase::kLoading) Take();
@@ -65,9 +68,10 @@ class Round {
  private:
   int UpTo(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
 
-  llama::LoadOptions Options(const std::string& model_path, const std::string& cache_folder) {
+  llama::LoadOptions Options(const std::string& model_path, const std::string& projector_path, const std::string& cache_folder) {
     llama::LoadOptions options;
     options.model_path = model_path;
+    options.projector_path = projector_path;
     options.n_context = 128;
     options.n_sequences = 1 + UpTo(4);
     options.n_gpu_layers = 0;
@@ -83,16 +87,42 @@ class Round {
     return options;
   }
 
+  // One of a few pictures, so that beginnings with images are shared. One in nine has a size that some encoders refuse.
+  llama::Image NextImage() {
+    const auto number = static_cast<uint32_t>(1 + UpTo(3));
+    llama::Image image;
+    image.width = UpTo(8) == 0 ? 1 : 64;
+    image.height = 64;
+    std::vector<uint8_t> pixels;
+    for (uint32_t i = 0; i < image.width * image.height * 3; i++) pixels.push_back(static_cast<uint8_t>(i * number * 7 + i / 192 * 11));
+    image.pixels = std::make_shared<const std::vector<uint8_t>>(std::move(pixels));
+    for (uint32_t i = 0; i < image.digest.size(); i++) image.digest[i] = number * 0x9E3779B1U + i;
+    return image;
+  }
+
+  llama::Prompt WithImages(const std::string& text) {
+    llama::ChatMessage message{.role = "user", .content = {}};
+    message.parts.push_back({.text = "Once upon a time"});
+    for (int i = UpTo(2); i >= 0; i--) {
+      message.parts.push_back({.text = {}, .image = NextImage()});
+      message.parts.push_back({.text = text.substr(0, static_cast<size_t>(UpTo(static_cast<int>(text.size()))))});
+    }
+    llama::Dialog dialog;
+    dialog.messages.push_back(std::move(message));
+    return dialog;
+  }
+
   void Submit() {
     static const char* const kWords[] = {"the", "dog", "house", "little", "red", "ball", "girl", "ran"};
     std::string prompt = UpTo(1) == 0 ? "Once upon a time there was a little girl who had a red ball and a big dog" : "One day";
     for (int i = UpTo(20); i > 0; i--) prompt += std::string(" ") + kWords[UpTo(7)];
     const RequestId id = last_id_ + 1;
-    llama::Request request{.id = id, .prompt = std::move(prompt), .sampling = {}, .terms = {}, .adapter = {}};
+    const bool has_images = has_eyes_ && UpTo(1) == 0;
+    llama::Request request{.id = id, .prompt = has_images ? WithImages(prompt) : std::move(prompt), .sampling = {}, .terms = {}, .adapter = {}};
     request.sampling.max_tokens = 1 + UpTo(UpTo(4) == 0 ? 100 : 10);
     if (UpTo(4) == 0) request.sampling.grammar.text = "root ::= (\"the \" | \"dog \" | [a-z]+)*";
     if (UpTo(2) == 0) request.sampling.temperature = 0.0F;
-    request.overflow = static_cast<llama::Overflow>(UpTo(2));
+    request.overflow = has_images && UpTo(9) > 0 ? llama::Overflow::kError : static_cast<llama::Overflow>(UpTo(2));
     if (request.overflow == llama::Overflow::kShift && UpTo(4) == 0) request.sampling.max_tokens = 1 + UpTo(400);
     request.sampling.seed = static_cast<uint32_t>(id);
     request.terms.tenant = std::to_string(UpTo(2));
@@ -130,6 +160,7 @@ class Round {
   }
 
   std::mt19937 random_;
+  const bool has_eyes_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_woken_ = false;
@@ -145,8 +176,8 @@ class Round {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5) {
-    std::fprintf(stderr, "usage: aana-decode-fuzz <folder of the backends> <text model.gguf> <requests> <seed>\n");
+  if (argc != 5 && argc != 6) {
+    std::fprintf(stderr, "usage: aana-decode-fuzz <folder of the backends> <text model.gguf> <requests> <seed> [projector.gguf]\n");
     return 2;
   }
   try {
@@ -158,7 +189,7 @@ int main(int argc, char** argv) {
     uint64_t n_reused = 0;
     uint64_t n_restored = 0;
     for (int n = 0, round = 0; n < n_requests; n += 100, round++) {
-      Round run(argv[2], std::string(argv[2]) + ".prompts", seed + static_cast<uint32_t>(round));
+      Round run(argv[2], argc == 6 ? argv[5] : "", std::string(argv[2]) + ".prompts", seed + static_cast<uint32_t>(round));
       run.Run(std::min(100, n_requests - n));
       n_preempted += run.counts().n_preempted;
       n_reused += run.counts().n_reused;

@@ -1,11 +1,11 @@
 /**
- * Builds the language model engine with a sanitizer of GCC and sends random requests to it, and random events to its decode
- * loop over a fake of llama.cpp.
+ * Builds the language model engine with a sanitizer of GCC and sends random requests to it, also with images for three kinds
+ * of encoders, and random events to its decode loop over a fake of llama.cpp. Runs the unit tests in C++ of its parts.
  *
  *   npm run build && npx aana-host build-native
  *   node native/test/sanitize.mjs address|undefined|thread [requests] [seed]
  *
- * Our code is instrumented; the published libraries of llama.cpp are not.
+ * Our code is instrumented, and llama.cpp's encoders of images are; the published libraries of llama.cpp are not.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeTinyLlama } from '../../dist/native/lib/fixtures/tiny-llama.js';
+import { writeTinyProjector } from '../../dist/native/lib/fixtures/tiny-projector.js';
 
 const [sanitizer, requests = '1000', seed = '1'] = process.argv.slice(2);
 if (!['address', 'undefined', 'thread'].includes(sanitizer)) throw new Error('expected address, undefined or thread');
@@ -20,13 +21,26 @@ const cwd = fileURLToPath(new URL('../..', import.meta.url));
 const folder = join(cwd, 'build', sanitizer);
 const run = (program, ...args) => execFileSync(program, args, { cwd, stdio: 'inherit' });
 run('cmake', '-S', '.', '-B', folder, `-DAANA_SANITIZE=${sanitizer}`);
-run('cmake', '--build', folder, '--target', 'aana-decode-fuzz', 'aana-event-fuzz', '--parallel', '2');
+const tests = ['loop', 'schedule', 'sampling', 'chat', 'embedding'].map((name) => `aana-${name}-test`);
+run('cmake', '--build', folder, '--target', 'aana-decode-fuzz', 'aana-event-fuzz', ...tests, '--parallel', '2');
+for (const test of tests) {
+  process.stdout.write(`${test}\n`);
+  run(join(folder, test));
+}
 const models = mkdtempSync(join(tmpdir(), 'aana-sanitize-'));
 try {
   const model = join(models, 'tiny-llama.gguf');
   writeTinyLlama(model);
   run(join(folder, 'aana-event-fuzz'), requests, seed);
-  run(join(folder, 'aana-decode-fuzz'), join(cwd, 'build', 'Release'), model, requests, seed);
+  const send = (...args) => run(join(folder, 'aana-decode-fuzz'), join(cwd, 'build', 'Release'), ...args);
+  send(model, requests, seed);
+  for (const kind of ['mlp', 'gemma3', 'qwen2vl']) {
+    const seeing = join(models, `${kind}-model.gguf`);
+    const projector = join(models, `${kind}.gguf`);
+    writeTinyLlama(seeing, { hasImagePositions: kind === 'qwen2vl' });
+    writeTinyProjector(projector, kind);
+    send(seeing, requests, seed, projector);
+  }
 } finally {
   rmSync(models, { recursive: true });
 }

@@ -240,7 +240,7 @@ class EventSequence {
     for (const auto picture : prompt.pictures) {
       request.has_broken_picture |= picture == fake::kBrokenPicture;
       images->parts.push_back({.image = images->images.size()});
-      images->images.push_back({.digest = {static_cast<uint32_t>(picture)}});
+      images->images.emplace_back().digest[0] = static_cast<uint32_t>(picture);
     }
     read.image_prompt = std::move(images);
     in_encoder_.insert(read.id);

@@ -147,7 +147,8 @@ double MeanPasses(size_t n_slots, size_t n_running) {
   int n_steps = 0;
   for (int step = 0; step < 5000; step++) {
     if (random() % 50 < n_running && n_left.size() < n_slots) {
-      auto& slot = of.Admit(++id, Numbers(static_cast<llama_token>(10 * id), 2));
+      id++;
+      auto& slot = of.Admit(id, Numbers(static_cast<llama_token>(10 * id), 2));
       Decode(of.slots, of.memory, slot, 2);
       n_left[id] = 1 + random() % 100;
     }
