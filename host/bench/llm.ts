@@ -3,13 +3,15 @@
 // of equal ones, short requests beside a long prompt, a shared prefix, a client that leaves, the cost of a JSON schema.
 // `floors` compares the figures with what this project demands; the same is written to the standard error.
 // `npm run bench:llm -- <model.gguf> [--llama-server PATH] [--batched-bench PATH] [--node-llama-cpp FOLDER] [--rounds N]
-// [--threads N] [--only NAME,…] [--size PART] [--calm SECONDS] [--parity N] [--margin NATS] [--model-kwargs JSON]`.
+// [--threads N] [--only NAME,…] [--size PART] [--calm SECONDS] [--parity N] [--adapter-parity N] [--margin NATS] [--model-kwargs JSON]`.
 // `--size 0.5` halves the requests of the scenarios for throughput. With `--parity`, it also compares the greedy texts of
-// N prompts with llama-server's: alone, 8 at a time, and with guessed tokens. `--model-kwargs` are further ones of our
+// N prompts with llama-server's: alone, 8 at a time, and with guessed tokens. With `--adapter-parity`, it compares those of
+// N prompts with an adapter with those of the merged model. `--only ,` leaves out all scenarios. `--model-kwargs` are further ones of our
 // deployment, such as `{"quantization_config":{"weight_type":"auto"}}`.
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { batchedBench } from './llm/batched-bench.ts';
+import { compareAdapter } from './llm/adapter-parity.ts';
 import { complete } from './llm/completions.ts';
 import { describedFloors, judgedFloors, type ScenarioResult } from './llm/floors.ts';
 import { greedyTexts, judged, type Parity } from './llm/parity.ts';
@@ -32,6 +34,7 @@ const { values: flags, positionals } = parseArgs({
     only: { type: 'string' },
     size: { type: 'string', default: '1' },
     parity: { type: 'string', default: '0' },
+    'adapter-parity': { type: 'string', default: '0' },
     margin: { type: 'string', default: '0.4' },
     calm: { type: 'string', default: '0' },
     'model-kwargs': { type: 'string', default: '{}' },
@@ -116,6 +119,11 @@ const parity =
   Number(flags.parity) > 0 && flags['llama-server'] !== undefined
     ? await compare(Number(flags.parity), flags['llama-server'])
     : undefined;
+const adapterPrompts = Number(flags['adapter-parity']);
+const adapterParity =
+  adapterPrompts > 0
+    ? await compareAdapter({ ...model, modelKwargs, prompts: adapterPrompts, margin: Number(flags.margin) })
+    : undefined;
 const floors = judgedFloors(scenarios);
 const report = {
   ...reportHead('llm', loadBefore),
@@ -127,6 +135,7 @@ const report = {
   scenarios,
   floors,
   ...(parity && { parity }),
+  ...(adapterParity && { adapterParity }),
 };
 process.stderr.write(describedFloors(floors));
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

@@ -7,8 +7,9 @@ import type { ServerOptions } from './subjects.ts';
 
 interface Options extends ServerOptions {
   readonly modelKwargs: Readonly<Record<string, unknown>>;
+  readonly adapters: Readonly<Record<string, { readonly model_id: string }>>;
 }
-const { modelPath, slots, contextTokens, threads, modelKwargs } = JSON.parse(
+const { modelPath, slots, contextTokens, threads, modelKwargs, adapters } = JSON.parse(
   process.env['BENCH_LLM'] ?? '{}',
 ) as Options;
 
@@ -28,6 +29,7 @@ app.registerDeployment(
     user_config: {
       model_id: modelPath,
       model_kwargs: { n_threads: threads, n_ctx: contextTokens, n_seq_max: slots, ...modelKwargs },
+      adapters,
     },
   }),
 );
@@ -36,6 +38,7 @@ const input = z.object({
   n_predict: z.int(),
   ignore_eos: z.boolean(),
   margins: z.boolean().optional(),
+  adapter: z.string().optional(),
   json_schema: z.record(z.string(), z.unknown()).optional(),
 });
 app.registerEndpoint({
@@ -46,7 +49,7 @@ app.registerEndpoint({
     tokens_evaluated: z.int().optional(),
     tokens: z.array(z.unknown()).optional(),
   }),
-  async *run({ prompt, n_predict, ignore_eos, margins, json_schema }, context) {
+  async *run({ prompt, n_predict, ignore_eos, margins, adapter, json_schema }, context) {
     const sampling_params = {
       max_tokens: n_predict,
       temperature: 0,
@@ -55,13 +58,16 @@ app.registerEndpoint({
       ...(json_schema && { structured_outputs: { json: json_schema } }),
     };
     const model = app.handle(LlamaTextGenerationDeployment, 'model');
-    const pieces = flatMapped(model.generate_stream({ prompt, sampling_params }, context), ({ text, logprobs }) => {
-      const tokens = logprobs?.map(({ bytes, top_logprobs: [best, next] }) => ({
-        text: Buffer.from(bytes).toString('latin1'),
-        margin: (best?.logprob ?? 0) - (next?.logprob ?? 0),
-      }));
-      return [{ text, ...(tokens && { tokens }) }];
-    });
+    const pieces = flatMapped(
+      model.generate_stream({ prompt, sampling_params, adapter }, context),
+      ({ text, logprobs }) => {
+        const tokens = logprobs?.map(({ bytes, top_logprobs: [best, next] }) => ({
+          text: Buffer.from(bytes).toString('latin1'),
+          margin: (best?.logprob ?? 0) - (next?.logprob ?? 0),
+        }));
+        return [{ text, ...(tokens && { tokens }) }];
+      },
+    );
     const details = yield* pieces;
     const { completion_tokens: predicted, prompt_tokens: evaluated } = details?.usage ?? {};
     yield { text: '', tokens_predicted: predicted, tokens_evaluated: evaluated };

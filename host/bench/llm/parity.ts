@@ -45,11 +45,17 @@ export interface Divergence {
   readonly margin: number;
 }
 
-/** Returns the greedy texts of `count` prompts, `atOnce` requests at a time. */
-export function greedyTexts(subject: ServerProcess, count: number, atOnce: number): Promise<Completion[]> {
+/** Returns the greedy texts of `count` prompts, `atOnce` requests at a time. `adapterOf` names the adapter of a request. */
+export function greedyTexts(
+  subject: ServerProcess,
+  count: number,
+  atOnce: number,
+  adapterOf: (prompt: number) => string | undefined = () => undefined,
+): Promise<Completion[]> {
   const requests = Array.from({ length: count }, (_, index) => ({
     prompt: `${TOPICS[index % TOPICS.length]} ${textOf(5 + ((index * 7) % 60), index)}`,
     n_predict: TOKENS,
+    adapter: adapterOf(index),
   }));
   return inGroups(subject, requests, atOnce);
 }

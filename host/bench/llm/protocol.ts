@@ -4,6 +4,8 @@ export interface CompletionRequest {
   readonly n_predict: number;
   /** A JSON Schema for the answer, which then may be shorter. */
   readonly json_schema?: Readonly<Record<string, unknown>>;
+  /** Name of the adapter. Only aana-host knows it. */
+  readonly adapter?: string | undefined;
   /** Asks aana-host for the margin of each token. */
   readonly margins?: boolean;
 }

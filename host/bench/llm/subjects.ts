@@ -31,12 +31,12 @@ function subject(name: string, server: ServerProcess, counter?: string): Subject
 
 /** An application of this project. `modelKwargs` are further ones of its deployment. */
 export const startAana =
-  (modelKwargs: Readonly<Record<string, unknown>>): StartSubject =>
+  (modelKwargs: Readonly<Record<string, unknown>>, adapters: Readonly<Record<string, unknown>> = {}): StartSubject =>
   async (options) =>
     subject(
       'aana-host',
       await startScript(new URL('./aana-server.js', import.meta.url), {
-        BENCH_LLM: JSON.stringify({ ...options, modelKwargs }),
+        BENCH_LLM: JSON.stringify({ ...options, modelKwargs, adapters }),
       }),
       'aana_engine_tokens_generated_total',
     );
