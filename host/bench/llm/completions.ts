@@ -8,7 +8,8 @@ interface Piece {
   readonly text?: string;
   readonly tokens_predicted?: number;
   readonly tokens_evaluated?: number;
-  readonly tokens?: Completion['tokens'];
+  /** Numbers of tokens where another server tells them. */
+  readonly tokens?: readonly (Completion['tokens'][number] | number)[];
 }
 
 /**
@@ -38,8 +39,8 @@ export async function complete(
       const piece = JSON.parse(line.slice(5)) as Piece;
       completionTokens = piece.tokens_predicted ?? completionTokens;
       promptTokens = piece.tokens_evaluated ?? promptTokens;
-      if (body.margins) tokens.push(...(piece.tokens ?? []));
       const more = piece.content ?? piece.text ?? '';
+      if (body.margins) tokens.push(...tokensOf(piece, more));
       if (more === '') continue;
       pieces += 1;
       if (pieces === 1) firstMs = performance.now() - startedAt;
@@ -51,6 +52,12 @@ export async function complete(
   }
   if (pieces === 0) throw new Error(`the answer has no text: ${rest.slice(0, 200)}`);
   return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, promptTokens, tokens };
+}
+
+function tokensOf({ tokens = [] }: Piece, text: string): readonly Completion['tokens'][number][] {
+  const told = tokens.filter((token) => typeof token === 'object');
+  if (told.length > 0 || text === '') return told;
+  return [{ text: Buffer.from(text).toString('latin1'), margin: Number.NaN }];
 }
 
 function post(port: number, body: CompletionRequest): Promise<IncomingMessage> {

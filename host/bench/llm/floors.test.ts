@@ -38,6 +38,9 @@ Judged('let texts part where two tokens are nearly as likely, and nowhere else',
   const near = judged([text('ab', [9, 9]), text('ac', [9, 0.2])], theirs, 0.3);
   assert.equal(near, { verdict: 'pass', equal: 1, different: [{ prompt: 1, token: 1, margin: 0.2 }] });
   assert.is(judged([text('ab', []), text('xb', [0.4, 9])], theirs, 0.3).verdict, 'fail');
+  // The other text parts at a longer token that begins with ours.
+  const longer = { ...text(' my', []), tokens: [{ text: ' my', margin: Number.NaN }] };
+  assert.equal(judged([text(' x', [0.1, 9])], [longer], 0.3).different, [{ prompt: 0, token: 0, margin: 0.1 }]);
   // A text that only ends earlier parts at a token that it does not have.
   assert.is(judged([text('a', [9])], theirs, 0.3).verdict, 'fail');
 });

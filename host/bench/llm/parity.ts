@@ -17,7 +17,7 @@ export interface Parity {
 export function judged(ours: readonly Completion[], theirs: readonly Completion[], margin: number): Parity {
   const different = ours.flatMap((one, prompt) => {
     const two = theirs[prompt];
-    return two && one.text === two.text ? [] : [divergence(prompt, one, two?.text ?? '')];
+    return two && one.text === two.text ? [] : [divergence(prompt, one, two)];
   });
   const passes = different.every((one) => one.margin < margin);
   return { verdict: passes ? 'pass' : 'fail', equal: ours.length - different.length, different };
@@ -73,11 +73,17 @@ async function inGroups(
   return answers;
 }
 
-function divergence(prompt: number, one: Completion, other: string): Divergence {
-  const [mine, theirs] = [Buffer.from(one.text), Buffer.from(other)];
+/**
+ * Finds our first token that the other text has not. Their bytes alone do not tell, because one token's text can begin
+ * that of another.
+ */
+function divergence(prompt: number, one: Completion, other: Completion | undefined): Divergence {
+  const [mine, theirs] = [one.text, other?.text ?? ''].map((text) => Buffer.from(text)) as [Buffer, Buffer];
   let same = 0;
   while (mine[same] !== undefined && mine[same] === theirs[same]) same += 1;
-  let bytes = 0;
-  const token = one.tokens.findIndex(({ text }) => (bytes += text.length) > same);
+  let theirEnd = 0;
+  const theirEnds = new Set(other?.tokens.map(({ text }) => (theirEnd += text.length)));
+  let end = 0;
+  const token = one.tokens.findIndex(({ text }) => (end += text.length) > same || !theirEnds.has(end));
   return { prompt, token, margin: one.tokens[token]?.margin ?? Number.NaN };
 }
