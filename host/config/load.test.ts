@@ -320,6 +320,8 @@ Load('reads the variables of OpenTelemetry, and names a wrong one without its se
       OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a, team=speech',
       OTEL_EXPORTER_OTLP_TIMEOUT: '2000',
       OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '3000',
+      OTEL_LOGS_EXPORTER: 'none',
+      OTEL_BLRP_MAX_QUEUE_SIZE: '7',
       OTEL_SERVICE_NAME: 'speech',
       OTEL_TRACES_SAMPLER: 'traceidratio',
       OTEL_TRACES_SAMPLER_ARG: '0.25',
@@ -327,11 +329,22 @@ Load('reads the variables of OpenTelemetry, and names a wrong one without its se
   }).telemetry;
   assert.equal(
     [otlp.endpoint, otlp.headers, otlp.timeout_ms, telemetry.service_name, traces.sampler, traces.sampler_arg],
-    ['http://collector:4318', ['api-key=a', 'team=speech'], 3000, 'speech', 'traceidratio', 0.25],
+    ['http://collector:4318', ['api-key=a', 'team=speech'], 2000, 'speech', 'traceidratio', 0.25],
+  );
+  assert.equal(
+    [otlp.traces_request_timeout_ms, otlp.metrics_request_timeout_ms, otlp.logs_exporter, otlp.logs_max_queue_size],
+    [3000, null, ['none'], 7],
+    'a variable of one signal concerns no other',
   );
   const refusals: Readonly<Record<string, string>> = {
     OTEL_EXPORTER_OTLP_HEADERS: 'secret',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_METRICS_COMPRESSION: 'zstd',
+    OTEL_LOGS_EXPORTER: 'kafka',
+    OTEL_TRACES_EXPORTER: 'zipkin',
+    OTEL_METRICS_EXPORTER: 'console',
+    OTEL_BLRP_MAX_QUEUE_SIZE: '0',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
     OTEL_TRACES_SAMPLER: 'jaeger_remote',
     OTEL_TRACES_SAMPLER_ARG: '2',

@@ -83,9 +83,9 @@ export function validTraceparent(value: string | undefined): string | undefined 
   return value !== undefined && TRACEPARENT.test(value) ? value : undefined;
 }
 
-/** Returns the trace id in a `traceparent`: 32 hexadecimal digits. Returns undefined when the value is not valid. */
-export function traceIdOf(traceparent: string | undefined): string | undefined {
-  return traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1];
+/** Returns the ids in a valid `traceparent` as fields of a log line. */
+export function traceFields(traceparent: string | undefined): { readonly traceId?: string; readonly spanId?: string } {
+  return traceparent === undefined ? {} : { traceId: traceparent.slice(3, 35), spanId: traceparent.slice(36, 52) };
 }
 
 /** Returns the milliseconds until the deadline, at least 0; undefined when there is no deadline. */

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
-import { traceIdOf } from '../core/request-context.ts';
+import { traceFields } from '../core/request-context.ts';
 import { callerOf, showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
 import { foreignErrorForm } from './response/error-forms.ts';
@@ -37,7 +37,6 @@ export async function funnel(
     failure = error;
     answerError(ctx, error, options);
   } finally {
-    const traceId = traceIdOf(traceparentOf(ctx));
     const { userId, keyId } = callerOf(ctx);
     const ms = performance.now() - startedAt;
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
@@ -52,7 +51,7 @@ export async function funnel(
       path: keyHider(ctx, status, options)(ctx.path),
       status,
       ms: Math.round(ms),
-      ...(traceId !== undefined && { traceId }),
+      ...traceFields(traceparentOf(ctx)),
       ...(userId !== null && { userId }),
       ...(keyId !== null && { keyId }),
     });
@@ -66,6 +65,7 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   const fields = {
     requestId: ctx.state['requestId'],
     path: hide(ctx.path),
+    ...traceFields(traceparentOf(ctx)),
     ...said,
     ...(typeof said['reason'] === 'string' && { reason: hide(said['reason']) }),
   };

@@ -1,6 +1,7 @@
 import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord } from '../core/errors.ts';
 import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import { traceFields } from '../core/request-context.ts';
 import { QueueConsumer, SHUTDOWN } from '../core/queue-consumer.ts';
 import { type EndpointRegistry, invoke } from '../endpoints/index.ts';
 import {
@@ -158,10 +159,13 @@ export class TaskRunner {
 
   async #run(task: ClaimedTask, signal: AbortSignal): Promise<void> {
     const { log, files } = this.#options;
-    const fields = { task: task.id, endpoint: task.endpoint, attempt: task.num_retries };
-    log.info('task started', fields);
     const startedAt = performance.now();
     const record = this.#options.telemetry.begin(task);
+    const fields = {
+      ...{ task: task.id, endpoint: task.endpoint, attempt: task.num_retries },
+      ...traceFields(record.traceparent),
+    };
+    log.info('task started', fields);
     const meter = this.#options.usage
       ?.begin({ source: 'task', requestId: task.id, attempt: `task ${task.id} ${task.lease_token}` })
       .belongsTo(() => ({ userId: task.user_id }));
@@ -242,6 +246,7 @@ export class TaskRunner {
         task: task.id,
         endpoint: task.endpoint,
         attempt: task.num_retries,
+        ...traceFields(record.traceparent),
         ...errorLogFields(reason),
       });
       return failure(task, reason, this.#options.retryable);

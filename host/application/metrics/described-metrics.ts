@@ -13,7 +13,13 @@ import { PluginTelemetry } from '../../plugins/invocation/plugin-telemetry.ts';
 import { CallTelemetry } from '../../replicas/calls/call-telemetry.ts';
 import { StorageTelemetry } from '../../storage/storage-telemetry.ts';
 import { TaskTelemetry } from '../../tasks/task-telemetry.ts';
-import { type MetricDescription, metricPointCounter, Metrics, spanCounters } from '../../telemetry/index.ts';
+import {
+  logCounters,
+  type MetricDescription,
+  metricPointCounter,
+  Metrics,
+  spanCounters,
+} from '../../telemetry/index.ts';
 import { UsageTelemetry } from '../../usage/usage-telemetry.ts';
 import { DeliveryTelemetry } from '../../webhooks/delivery-telemetry.ts';
 import { observeApplication } from './observe-application.ts';
@@ -37,7 +43,10 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
   ['Alerts', (metrics) => new AlertTelemetry(metrics)],
   ['Usage', (metrics) => new UsageTelemetry(metrics)],
   ['Database', (metrics) => new StorageTelemetry(metrics, 'sqlite')],
-  ['Export of spans and metrics', (metrics) => [spanCounters(metrics), metricPointCounter(metrics)]],
+  [
+    'Export of spans, metrics and log lines',
+    (metrics) => [spanCounters(metrics), metricPointCounter(metrics), logCounters(metrics)],
+  ],
   ['Replicas, the host process and the machine', (metrics) => observeApplication(metrics, { status: () => ({}) })()],
 ];
 

@@ -48,7 +48,7 @@ A collector of OpenTelemetry can get the same instruments, by OTLP over HTTP and
 OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=http://127.0.0.1:4318/v1/metrics OTEL_METRIC_EXPORT_INTERVAL=15000 npx aana-host serve plugins/
 \`\`\`
 
-\`OTEL_EXPORTER_OTLP_ENDPOINT\` names the collector of spans and metrics; then \`OTEL_METRICS_EXPORTER=none\` keeps the metrics here. \`OTEL_METRIC_EXPORT_INTERVAL\` and \`OTEL_METRIC_EXPORT_TIMEOUT\` are milliseconds (60000 and 30000),
+\`OTEL_EXPORTER_OTLP_ENDPOINT\` names the collector of spans, metrics and log lines; then \`OTEL_METRICS_EXPORTER=none\` keeps the metrics here. \`OTEL_METRIC_EXPORT_INTERVAL\` and \`OTEL_METRIC_EXPORT_TIMEOUT\` are milliseconds (60000 and 30000),
 \`OTEL_EXPORTER_OTLP_METRICS_HEADERS\` are headers for metrics only, and \`OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta\` sends what is new since the export before instead of totals since the start. The other variables are those of [traces](tracing.md#a-collector).
 No request waits for the collector, and it has one request at a time. An export that does not arrive is not kept, because the next one includes it. At the end, the server waits up to two seconds for the last one.
 

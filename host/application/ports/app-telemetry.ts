@@ -1,6 +1,7 @@
 import type { Config } from '../../config/index.ts';
 import { inArea } from '../../core/log/log-levels.ts';
-import type { Logger } from '../../core/log/logger.ts';
+import type { Logger, LogLevel } from '../../core/log/logger.ts';
+import { tapLog } from '../../core/log/tap-log.ts';
 import { noTelemetry, type Telemetry, withSpans } from '../../core/telemetry.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
 import {
@@ -14,6 +15,7 @@ import {
   routeWork,
 } from '../../telemetry/index.ts';
 import { observeApplication, watchLoad } from '../metrics/observe-application.ts';
+import { exportLogs, type LogExport } from './log-export.ts';
 import { exportMetrics } from './metric-export.ts';
 import { type Tracing, tracingFrom } from './tracing.ts';
 
@@ -23,23 +25,28 @@ export interface AppTelemetryOptions {
   readonly config: Config['telemetry'];
   /** The program's own telemetry, which gets everything in place of the metrics and traces of the host. */
   readonly own: Telemetry | undefined;
-  /** Without an area. */
+  /** Without an area, and without the export. */
   readonly log: Logger;
+  /** Returns the level from which lines of an area are exported. */
+  readonly logLevelOf: (area: string | undefined) => LogLevel;
 }
 
 /** What an application measures: its metrics, its traces, and where both go. */
 export class AppTelemetry {
   /** To it the parts of the application report. */
   readonly port: Telemetry;
+  /** The log of the application, whose lines are also exported if a collector is configured. */
+  readonly log: Logger;
   /** The load of the last minutes. Undefined without metrics. */
   readonly load: ReturnType<typeof watchLoad> | undefined;
   readonly #name: string;
   readonly #metrics: Metrics | undefined;
   readonly #tracing: Tracing | undefined;
   readonly #endExport: (() => Promise<void>) | undefined;
+  readonly #logExport: LogExport | undefined;
   #stopMeasuring: (() => void) | undefined;
 
-  constructor({ name, config, own, log }: AppTelemetryOptions) {
+  constructor({ name, config, own, log, logLevelOf }: AppTelemetryOptions) {
     const ofTelemetry = { name, log: inArea(log, 'telemetry') };
     this.#name = name;
     const metrics = config.metrics && !own ? new Metrics() : undefined;
@@ -49,6 +56,9 @@ export class AppTelemetry {
     this.port = this.#tracing ? withSpans(reports, this.#tracing.span) : reports;
     this.load = metrics && watchLoad(metrics);
     this.#endExport = metrics && exportMetrics(config, { ...ofTelemetry, metrics });
+    const logExport = own ? undefined : exportLogs(config, { ...ofTelemetry, telemetry: reports });
+    this.#logExport = logExport;
+    this.log = logExport ? tapLog(log, logLevelOf, logExport.add) : log;
   }
 
   /** The last failed and slow requests. Undefined if none are kept. */
@@ -79,9 +89,9 @@ export class AppTelemetry {
     this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments);
   }
 
-  /** Sends the last spans and metrics. */
+  /** Sends the last spans, metrics and log lines. */
   async close(): Promise<void> {
-    await Promise.all([this.#tracing?.close(), this.#endExport?.()]);
+    await Promise.all([this.#tracing?.close(), this.#endExport?.(), this.#logExport?.close()]);
     this.#stopMeasuring?.();
     this.load?.stop();
   }

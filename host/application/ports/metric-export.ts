@@ -1,7 +1,7 @@
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { MetricExport, type Metrics, otlpMetricSender } from '../../telemetry/index.ts';
-import { otlpOptions, resourceOf, signalUrl } from './otlp-options.ts';
+import { otlpOptions } from './otlp-options.ts';
 
 /** The shutdown does not wait longer than this for the collector. */
 const CLOSE_MS = 2000;
@@ -11,15 +11,15 @@ const CLOSE_MS = 2000;
  * collector is configured.
  */
 export function exportMetrics(
-  { otlp, ...process }: Config['telemetry'],
+  config: Config['telemetry'],
   { name, metrics, log }: { readonly name: string; readonly metrics: Metrics; readonly log: Logger },
 ): (() => Promise<void>) | undefined {
-  const url = otlp.metrics_exporter.includes('otlp') ? signalUrl(otlp, 'metrics') : undefined;
-  if (url === undefined) return undefined;
-  const headers = otlp.metrics_headers ?? otlp.headers;
+  const options = otlpOptions(config, 'metrics', name);
+  if (!options) return undefined;
+  const { otlp } = config;
   const exporting = new MetricExport({
     read: () => metrics.read(),
-    sender: otlpMetricSender(otlpOptions(url, otlp, resourceOf(process, name), headers)),
+    sender: otlpMetricSender(options),
     temporality: otlp.metrics_temporality,
     intervalMs: otlp.metrics_interval_ms,
     timeoutMs: otlp.metrics_timeout_ms,

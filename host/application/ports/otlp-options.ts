@@ -4,40 +4,41 @@ import { packageVersion } from '../../core/package-root.ts';
 import type { Attributes } from '../../core/telemetry.ts';
 import type { OtlpOptions } from '../../telemetry/index.ts';
 
-type OtlpConfig = Config['telemetry']['otlp'];
+/** A kind of facts that is exported on its own. */
+export type Signal = 'traces' | 'metrics' | 'logs';
 
-/** Returns the URL to which a signal is exported; undefined if it stays here. */
-export function signalUrl(otlp: OtlpConfig, signal: 'traces' | 'metrics'): string | undefined {
-  if (otlp.disabled) return undefined;
-  const { endpoint } = otlp;
-  const whole = signal === 'traces' ? otlp.traces_endpoint : otlp.metrics_endpoint;
-  return whole ?? (endpoint === null ? undefined : `${endpoint.replace(/\/+$/, '')}/v1/${signal}`);
-}
-
-/** Returns how messages are sent. `headers` are `name=value` texts. */
+/**
+ * Returns how a signal of the application `name` is exported; undefined if it stays here. A key of the signal takes
+ * precedence over the key of all signals.
+ */
 export function otlpOptions(
-  url: string,
-  otlp: OtlpConfig,
-  resource: Attributes,
-  headers: readonly string[],
-): OtlpOptions {
-  const { protocol, compression, timeout_ms: timeoutMs } = otlp;
+  { otlp, ...process }: Config['telemetry'],
+  signal: Signal,
+  name: string,
+): OtlpOptions | undefined {
+  const isExported = (otlp[`${signal}_exporter`] as readonly string[]).includes('otlp');
+  const url = otlp[`${signal}_endpoint`] ?? urlBelow(otlp.endpoint, signal);
+  if (otlp.disabled || !isExported || url === undefined) return undefined;
   return {
     url,
-    protocol,
-    headers: fromPairs(headers),
-    compression,
-    timeoutMs,
-    resource,
+    protocol: otlp[`${signal}_protocol`] ?? otlp.protocol,
+    headers: fromPairs(otlp[`${signal}_headers`] ?? otlp.headers),
+    compression: otlp[`${signal}_compression`] ?? otlp.compression,
+    timeoutMs: otlp[`${signal}_request_timeout_ms`] ?? otlp.timeout_ms,
+    resource: resourceOf(process, name),
     version: packageVersion(),
   };
+}
+
+function urlBelow(endpoint: string | null, signal: Signal): string | undefined {
+  return endpoint === null ? undefined : `${endpoint.replace(/\/+$/, '')}/v1/${signal}`;
 }
 
 /** One process is one instance, whichever signals it exports. */
 const INSTANCE = randomUUID();
 
 /** Returns the attributes that describe this process. `name` is the name of the application. */
-export function resourceOf(
+function resourceOf(
   {
     service_name: serviceName,
     resource_attributes: given,

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { Telemetry } from '../../core/telemetry.ts';
-import { KeptTraces, otlpSender, samplerOf, SpanQueue, Tracer } from '../../telemetry/index.ts';
-import { otlpOptions, resourceOf, signalUrl } from './otlp-options.ts';
+import { ExportQueue, KeptTraces, otlpSender, samplerOf, spanCounters, Tracer } from '../../telemetry/index.ts';
+import { otlpOptions } from './otlp-options.ts';
 
 /** The spans of an application. */
 export interface Tracing {
@@ -25,24 +25,25 @@ const CLOSE_MS = 2000;
 
 /** Returns the recording of spans as configured; undefined if nothing reads them. */
 export function tracingFrom(
-  { traces, otlp, ...process }: Config['telemetry'],
+  config: Config['telemetry'],
   { name, telemetry, log }: TracingOptions,
 ): Tracing | undefined {
-  const url = signalUrl(otlp, 'traces');
-  if (url === undefined && traces.kept === 0) return undefined;
+  const { traces, otlp } = config;
+  const options = otlpOptions(config, 'traces', name);
+  if (!options && traces.kept === 0) return undefined;
   const kept = traces.kept === 0 ? undefined : new KeptTraces({ limit: traces.kept, slowMs: traces.slow_s * 1000 });
   const queue =
-    url === undefined
-      ? undefined
-      : new SpanQueue({
-          sender: otlpSender(otlpOptions(url, otlp, resourceOf(process, name), otlp.headers)),
-          maxQueueSize: otlp.max_queue_size,
-          maxBatchSize: otlp.max_export_batch_size,
-          scheduleDelayMs: otlp.schedule_delay_ms,
-          exportTimeoutMs: otlp.export_timeout_ms,
-          telemetry,
-          log,
-        });
+    options &&
+    new ExportQueue({
+      noun: 'spans',
+      sender: otlpSender(options),
+      maxQueueSize: otlp.max_queue_size,
+      maxBatchSize: otlp.max_export_batch_size,
+      scheduleDelayMs: otlp.schedule_delay_ms,
+      exportTimeoutMs: otlp.export_timeout_ms,
+      counters: spanCounters(telemetry),
+      log,
+    });
   const tracer = new Tracer({
     // Without an exporter, a trace that began here is of no use to other servers.
     sampler: samplerOf(queue ? traces.sampler : 'parentbased_always_off', traces.sampler_arg),

@@ -29,8 +29,8 @@ const httpUrl = (description: string) =>
 
 const pairs = z.array(z.string().regex(/^[\w!#$%&'*+.^`|~-]+\s*=[\t\x20-\x7e]*$/, 'must be name=value')).default([]);
 
-const milliseconds = (value: number, description: string) =>
-  z.int().min(1).max(3_600_000).default(value).describe(description);
+const duration = z.int().min(1).max(3_600_000);
+const milliseconds = (value: number, description: string) => duration.default(value).describe(description);
 
 const TracesConfig = z.strictObject({
   kept: z
@@ -64,39 +64,75 @@ const TracesConfig = z.strictObject({
     ),
 });
 
+const protocol = z.enum(
+  ['http/protobuf', 'http/json'],
+  'must be "http/protobuf" or "http/json"; gRPC is not supported',
+);
+const compression = z.enum(['none', 'gzip'], 'must be "none" or "gzip"');
+
+/** Keys of one signal that take precedence over those of all signals. `what` is what the messages contain. */
+const ofSignal = <const S extends string>(signal: S, what: string) => {
+  const instead = (key: string): string => `For ${what}, instead of \`${key}\`.`;
+  return {
+    [`${signal}_endpoint`]: httpUrl(`The whole URL for ${what}. Takes precedence over \`endpoint\`.`),
+    [`${signal}_headers`]: pairs.nullable().default(null).describe(instead('headers')),
+    [`${signal}_protocol`]: protocol.nullable().default(null).describe(instead('protocol')),
+    [`${signal}_compression`]: compression.nullable().default(null).describe(instead('compression')),
+    [`${signal}_request_timeout_ms`]: duration.nullable().default(null).describe(instead('timeout_ms')),
+  } as OwnKeys<S>;
+};
+
+type OwnKeys<S extends string> = Record<`${S}_endpoint`, ReturnType<typeof httpUrl>> &
+  Record<`${S}_headers`, z.ZodDefault<z.ZodNullable<typeof pairs>>> &
+  Record<`${S}_protocol`, z.ZodDefault<z.ZodNullable<typeof protocol>>> &
+  Record<`${S}_compression`, z.ZodDefault<z.ZodNullable<typeof compression>>> &
+  Record<`${S}_request_timeout_ms`, z.ZodDefault<z.ZodNullable<typeof duration>>>;
+
+/** Names of exporters. `error` lists them, because the default one does not say which are wrong. */
+const exporters = <const N extends readonly [string, ...string[]]>(...names: N) =>
+  z.array(z.enum(names, `must be ${names.map((name) => `"${name}"`).join(' or ')}`)).default(['otlp' as N[number]]);
+
+const maxQueueSize = z.int().min(1).max(1_000_000).default(2048);
+const maxBatchSize = z.int().min(1).max(100_000).default(512);
+
 const OtlpConfig = z.strictObject({
   disabled: z.boolean().default(false).describe('Whether nothing is exported, whatever the other keys say.'),
   endpoint: httpUrl(
-    'Address of a collector. Spans go to the path `/v1/traces` below it, and metrics to `/v1/metrics`. Default: they stay here.',
+    'Address of a collector. Spans go to the path `/v1/traces` below it, metrics to `/v1/metrics`, and log lines to `/v1/logs`. Default: they stay here.',
   ),
-  traces_endpoint: httpUrl('The whole URL for spans. Takes precedence over `endpoint`.'),
-  metrics_endpoint: httpUrl('The whole URL for metrics. Takes precedence over `endpoint`.'),
-  metrics_exporter: z
-    .array(z.enum(['otlp', 'prometheus', 'none']))
-    .default(['otlp'])
-    .describe(
-      'Whether metrics go to the collector (`otlp`) or not (`none`, `prometheus`). `/metrics` does not depend on it.',
-    ),
-  metrics_headers: pairs.nullable().default(null).describe('Headers of requests with metrics, instead of `headers`.'),
+  protocol: protocol.default('http/protobuf').describe('Form of the messages.'),
+  headers: pairs.describe(
+    'Headers of the requests to the collector, each as `name=value` with percent-encoded values.',
+  ),
+  compression: compression.default('none').describe('Compression of the messages.'),
+  timeout_ms: milliseconds(10_000, 'Longest time of a request to the collector.'),
+  traces_exporter: exporters('otlp', 'none').describe('Whether spans go to the collector (`otlp`) or not (`none`).'),
+  ...ofSignal('traces', 'spans'),
+  metrics_exporter: exporters('otlp', 'prometheus', 'none').describe(
+    'Whether metrics go to the collector (`otlp`) or not (`none`, `prometheus`). `/metrics` does not depend on it.',
+  ),
+  ...ofSignal('metrics', 'metrics'),
   metrics_interval_ms: milliseconds(60_000, 'Time between two exports of metrics.'),
   metrics_timeout_ms: milliseconds(30_000, 'Longest time of an export of metrics with its repetitions.'),
   metrics_temporality: z
     .enum(['cumulative', 'delta'], 'must be "cumulative" or "delta"')
     .default('cumulative')
     .describe('Whether counters and histograms are sent as totals since the start, or since the export before.'),
-  protocol: z
-    .enum(['http/protobuf', 'http/json'], 'must be "http/protobuf" or "http/json"; gRPC is not supported')
-    .default('http/protobuf')
-    .describe('Form of the messages.'),
-  headers: pairs.describe(
-    'Headers of the requests to the collector, each as `name=value` with percent-encoded values.',
+  logs_exporter: exporters('otlp', 'console', 'none').describe(
+    'Whether log lines go to the collector (`otlp`) or not (`none`, `console`). They are written to the standard error all the same.',
   ),
-  compression: z.enum(['none', 'gzip']).default('none').describe('Compression of the messages.'),
-  timeout_ms: milliseconds(10_000, 'Longest time of a request to the collector.'),
+  ...ofSignal('logs', 'log lines'),
   schedule_delay_ms: milliseconds(5000, 'Longest time that a span waits for others.'),
-  export_timeout_ms: milliseconds(30_000, 'Longest time of a batch with its repetitions. Then it is dropped.'),
-  max_queue_size: z.int().min(1).max(1_000_000).default(2048).describe('Most spans that wait. More are dropped.'),
-  max_export_batch_size: z.int().min(1).max(100_000).default(512).describe('Most spans of one request.'),
+  export_timeout_ms: milliseconds(30_000, 'Longest time of a batch of spans with its repetitions. Then it is dropped.'),
+  max_queue_size: maxQueueSize.describe('Most spans that wait. More are dropped.'),
+  max_export_batch_size: maxBatchSize.describe('Most spans of one request.'),
+  logs_schedule_delay_ms: milliseconds(1000, 'Longest time that a log line waits for others.'),
+  logs_export_timeout_ms: milliseconds(
+    30_000,
+    'Longest time of a batch of log lines with its repetitions. Then it is dropped.',
+  ),
+  logs_max_queue_size: maxQueueSize.describe('Most log lines that wait. More are dropped.'),
+  logs_max_export_batch_size: maxBatchSize.describe('Most log lines of one request.'),
 });
 
 export const TelemetryConfig = z.strictObject({
@@ -113,11 +149,9 @@ export const TelemetryConfig = z.strictObject({
     .max(255)
     .nullable()
     .default(null)
-    .describe('`service.name` of exported spans and metrics. Default: the name of the application.'),
-  resource_attributes: pairs.describe(
-    'Further facts about this process in exported spans and metrics, each as `name=value`.',
-  ),
-  otlp: OtlpConfig.prefault({}).describe('The export of spans and metrics by OTLP over HTTP.'),
+    .describe('`service.name` of what is exported. Default: the name of the application.'),
+  resource_attributes: pairs.describe('Further facts about this process in what is exported, each as `name=value`.'),
+  otlp: OtlpConfig.prefault({}).describe('The export of spans, metrics and log lines by OTLP over HTTP.'),
 });
 
 export const DashboardConfig = z.strictObject({

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { errorLogFields } from '../../core/errors.ts';
+import { traceFields } from '../../core/request-context.ts';
 import { invoke, type ServedEndpoint } from '../../endpoints/index.ts';
 import { callerOf, showsInside } from '../guards/caller.ts';
 import { HttpError, nothingAt } from '../response/error-body.ts';
@@ -44,7 +45,12 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   } catch (error) {
     if (!stream.started) throw error;
     noteStreamFailure(ctx, error, signal.aborted);
-    options.log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
+    options.log.warn('stream failed', {
+      requestId: ctx.state['requestId'],
+      path: ctx.path,
+      ...traceFields(traceparentOf(ctx)),
+      ...errorLogFields(error),
+    });
     stream.fail(error, showsInside(ctx, options.includeStacktrace));
   }
 }

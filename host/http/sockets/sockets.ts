@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import { networkOf } from '../../access/index.ts';
 import { delay } from '../../core/abort.ts';
 import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
+import { traceFields } from '../../core/request-context.ts';
 import type { UsageOutcome } from '../../core/usage/usage-meter.ts';
 import { callerOf, showsInside } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
@@ -86,12 +87,13 @@ export class Sockets {
     this.#open.add(socket);
     const startedAt = performance.now();
     const { log, includeStacktrace } = this.#options;
-    const { requestId } = socket.context;
+    const { requestId, traceparent } = socket.context;
+    const about = { requestId, path: ctx.path, ...traceFields(traceparent) };
     try {
       await run(socket);
       socket.finish();
     } catch (error) {
-      const fields = { requestId, path: ctx.path, ...errorLogFields(error) };
+      const fields = { ...about, ...errorLogFields(error) };
       if (toErrorRecord(error).kind === 'internal')
         log.error('socket failed', { ...fields, stack: loggedStack(error) });
       else log.debug('socket refused', fields);
@@ -101,7 +103,7 @@ export class Sockets {
     const { userId, keyId } = callerOf(ctx);
     keepMeter(ctx)?.finish({ source: 'socket', userId, keyId, route: ctx.path, outcome: outcomeOf(code) });
     this.#open.delete(socket);
-    log.info('socket closed', { requestId, path: ctx.path, code, ms: Math.round(performance.now() - startedAt) });
+    log.info('socket closed', { ...about, code, ms: Math.round(performance.now() - startedAt) });
   }
 
   async #close(graceMs: number): Promise<void> {

@@ -2,7 +2,7 @@ import { type Deferred, deferred } from '../../core/deferred.ts';
 import type { AanaError } from '../../core/errors.ts';
 import { FairQueue } from '../../core/fair-queue.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import { requestContextOf } from '../../core/request-context.ts';
+import { requestContextOf, traceFields } from '../../core/request-context.ts';
 import { CalledDeployments } from './called-deployments.ts';
 import { HeldChars, heldCharsLimits } from '../capabilities/scope/held-chars.ts';
 import { InvocationScope } from '../capabilities/scope/invocation-scope.ts';
@@ -116,7 +116,7 @@ export class PluginRuntime {
       id,
       request,
       record,
-      log: this.#log.child({ request: requestId }),
+      log: this.#log.child({ request: requestId, ...traceFields(request.traceparent) }),
       deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
       settled: deferred<string>(),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { type AanaError, cancelledError, errorLogFields, faultOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
+import { type RequestContext, requestContextOf, traceFields } from '../../core/request-context.ts';
 import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { CallMeter } from '../../core/usage/usage-meter.ts';
@@ -224,7 +224,7 @@ export class ReplicaCalls {
    * undefined if it is not.
    */
   async #onLoss(
-    { method, args, options: { requestId, feed } }: Call,
+    { method, args, options: { requestId, traceparent, feed } }: Call,
     { replica, run }: Omit<Used<unknown>, 'value'>,
     trial: Trial | undefined,
   ): Promise<AanaError | undefined> {
@@ -241,7 +241,8 @@ export class ReplicaCalls {
     for (const { call, leave } of this.#queued) {
       if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);
     }
-    if (refusal) log.error('call is refused from now on', { requestId, ...errorLogFields(refusal) });
+    if (refusal)
+      log.error('call is refused from now on', { requestId, ...traceFields(traceparent), ...errorLogFields(refusal) });
     return refusal;
   }
 

@@ -2,14 +2,14 @@ import type { Logger } from '../../core/log/logger.ts';
 import type { Counter, Telemetry } from '../../core/telemetry.ts';
 import type { MetricData } from '../metric-data.ts';
 import { metricDelta } from './metric-delta.ts';
-import type { Temporality } from './otlp-metrics.ts';
-import type { SendMetrics } from './otlp-sender.ts';
+import type { MetricReport, Temporality } from './otlp-metrics.ts';
+import type { Send } from './otlp-sender.ts';
 
 export interface MetricExportOptions {
   /** Returns the totals of all instruments. */
   readonly read: () => readonly MetricData[];
   /** Resolves with the function that sends reports, which is asked for at once. */
-  readonly sender: Promise<SendMetrics>;
+  readonly sender: Promise<Send<MetricReport>>;
   readonly temporality: Temporality;
   /** Milliseconds between the beginnings of two exports. */
   readonly intervalMs: number;

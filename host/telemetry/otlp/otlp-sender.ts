@@ -1,6 +1,7 @@
 import { gzip as gzipCallback } from 'node:zlib';
 import { promisify } from 'node:util';
 import { delay } from '../../core/abort.ts';
+import type { LogRecord } from '../../core/log/logger.ts';
 import type { Attributes } from '../../core/telemetry.ts';
 import type { SpanRecord } from '../traces/span-record.ts';
 import type { MetricReport } from './otlp-metrics.ts';
@@ -19,11 +20,8 @@ export interface OtlpOptions {
   readonly version: string;
 }
 
-/** Sends spans. Resolves with the number of spans that the collector refused, and rejects when it got none of them. */
-export type SendSpans = (spans: readonly SpanRecord[], signal: AbortSignal) => Promise<number>;
-
-/** Sends metrics. Resolves with the number of values that the collector refused, and rejects when it got none. */
-export type SendMetrics = (report: MetricReport, signal: AbortSignal) => Promise<number>;
+/** Sends a message. Resolves with the number of items that the collector refused, and rejects when it got none. */
+export type Send<T> = (value: T, signal: AbortSignal) => Promise<number>;
 
 const gzip = promisify(gzipCallback);
 /** Statuses after which the same request may succeed. Source: OTLP's specification. */
@@ -51,7 +49,7 @@ class NotNow extends Error {
  * Returns a function that sends spans by OTLP over HTTP. OpenTelemetry's packages write the messages, and are loaded
  * now. Requests are sent without their exporter, because nothing ends its requests and its pauses between them early.
  */
-export async function otlpSender(options: OtlpOptions): Promise<SendSpans> {
+export async function otlpSender(options: OtlpOptions): Promise<Send<readonly SpanRecord[]>> {
   const { JsonTraceSerializer, ProtobufTraceSerializer } = await import('@opentelemetry/otlp-transformer');
   const { readableSpanOf } = await import('./readable-span.ts');
   const send = messageSender(options, isJson(options) ? JsonTraceSerializer : ProtobufTraceSerializer);
@@ -63,7 +61,7 @@ export async function otlpSender(options: OtlpOptions): Promise<SendSpans> {
 }
 
 /** Returns a function that sends metrics, like {@link otlpSender}. */
-export async function otlpMetricSender(options: OtlpOptions): Promise<SendMetrics> {
+export async function otlpMetricSender(options: OtlpOptions): Promise<Send<MetricReport>> {
   const { JsonMetricsSerializer, ProtobufMetricsSerializer } = await import('@opentelemetry/otlp-transformer');
   const { otlpMetricsOf } = await import('./otlp-metrics.ts');
   const send = messageSender(options, isJson(options) ? JsonMetricsSerializer : ProtobufMetricsSerializer);
@@ -71,6 +69,18 @@ export async function otlpMetricSender(options: OtlpOptions): Promise<SendMetric
   return async (report, signal) => {
     const answer = await send(metricsOf(report), signal);
     return Number(answer?.rejectedDataPoints ?? 0);
+  };
+}
+
+/** Returns a function that sends log lines, like {@link otlpSender}. */
+export async function otlpLogSender(options: OtlpOptions): Promise<Send<readonly LogRecord[]>> {
+  const { JsonLogsSerializer, ProtobufLogsSerializer } = await import('@opentelemetry/otlp-transformer');
+  const { otlpLogOf } = await import('./otlp-logs.ts');
+  const send = messageSender(options, isJson(options) ? JsonLogsSerializer : ProtobufLogsSerializer);
+  const logOf = otlpLogOf(options.resource, options.version);
+  return async (records, signal) => {
+    const answer = await send(records.map(logOf), signal);
+    return Number(answer?.rejectedLogRecords ?? 0);
   };
 }
 

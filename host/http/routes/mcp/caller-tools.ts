@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack } from '../../../core/errors.ts';
+import { traceFields } from '../../../core/request-context.ts';
 import { noTelemetry } from '../../../core/telemetry.ts';
 import { invoke, type ServedEndpoint } from '../../../endpoints/index.ts';
 import {
@@ -102,7 +103,8 @@ async function runEndpoint(
 }
 
 function logFailure(ctx: Context, { path }: ServedEndpoint, error: unknown, { log }: McpHttpOptions): void {
-  const fields = { requestId: ctx.state['requestId'], path, ...errorLogFields(error) };
+  const place = traceFields(traceparentOf(ctx));
+  const fields = { requestId: ctx.state['requestId'], path, ...place, ...errorLogFields(error) };
   const status = statusOfThrown(error);
   if (status === 503) log.warn('tool not run', fields);
   else if (status >= 500) log.error('tool failed', { ...fields, stack: loggedStack(error) });

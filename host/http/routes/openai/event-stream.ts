@@ -1,8 +1,9 @@
 import type { Context } from 'koa';
 import { errorLogFields } from '../../../core/errors.ts';
 import type { Logger } from '../../../core/log/logger.ts';
+import { traceFields } from '../../../core/request-context.ts';
 import { openAiError } from '../../../openai/index.ts';
-import { noteStreamFailure } from '../../request/request-context.ts';
+import { noteStreamFailure, traceparentOf } from '../../request/request-context.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { StreamedAnswer } from '../../response/streamed-answer.ts';
 
@@ -73,7 +74,12 @@ export async function sendEvents(
   } catch (error) {
     if (!answer) throw error;
     noteStreamFailure(ctx, error, signal.aborted);
-    log.warn('stream failed', { requestId: ctx.state['requestId'], path: ctx.path, ...errorLogFields(error) });
+    log.warn('stream failed', {
+      requestId: ctx.state['requestId'],
+      path: ctx.path,
+      ...traceFields(traceparentOf(ctx)),
+      ...errorLogFields(error),
+    });
     const last = format.errorsOf(error, String(ctx.state['requestId']));
     answer.end(last.map((event) => format.eventOf(event)).join(''));
   } finally {

@@ -1,33 +1,35 @@
 import type { Logger } from '../../core/log/logger.ts';
 import type { Attributes, Counter, Telemetry } from '../../core/telemetry.ts';
-import type { SpanRecord } from '../traces/span-record.ts';
-import type { SendSpans } from './otlp-sender.ts';
+import type { Send } from './otlp-sender.ts';
 
-export interface SpanQueueOptions {
-  /** Resolves with the function that sends spans, which is asked for at once. */
-  readonly sender: Promise<SendSpans>;
-  /** Most spans that wait. Further ones are dropped. */
+export interface ExportQueueOptions<T> {
+  /** What the items are, for log lines: `spans`. */
+  readonly noun: string;
+  /** Resolves with the function that sends items, which is asked for at once. */
+  readonly sender: Promise<Send<readonly T[]>>;
+  /** Most items that wait. Further ones are dropped. */
   readonly maxQueueSize: number;
-  /** Most spans of one request. */
+  /** Most items of one request. */
   readonly maxBatchSize: number;
-  /** Longest time in milliseconds that a span waits for others. */
+  /** Longest time in milliseconds that an item waits for others. */
   readonly scheduleDelayMs: number;
   /** Milliseconds that a batch may take, repetitions included. Then it is dropped. */
   readonly exportTimeoutMs: number;
-  readonly telemetry: Pick<Telemetry, 'counter'>;
+  readonly counters: ExportCounters;
   readonly log: Logger;
 }
 
 const LOG_EVERY_MS = 60_000;
 const QUEUE_FULL: Attributes = { 'error.type': 'queue_full' };
 
-interface SpanCounters {
+/** The counters of one kind of items. */
+export interface ExportCounters {
   readonly queued: Counter;
   readonly exported: Counter;
 }
 
 /** Returns the counters of exported spans, with the names of OpenTelemetry's conventions for SDKs. */
-export function spanCounters(telemetry: Pick<Telemetry, 'counter'>): SpanCounters {
+export function spanCounters(telemetry: Pick<Telemetry, 'counter'>): ExportCounters {
   return {
     queued: telemetry.counter('otel.sdk.processor.span.processed', {
       unit: '{span}',
@@ -42,44 +44,60 @@ export function spanCounters(telemetry: Pick<Telemetry, 'counter'>): SpanCounter
   };
 }
 
+/** Returns the counters of exported log lines, like {@link spanCounters}. */
+export function logCounters(telemetry: Pick<Telemetry, 'counter'>): ExportCounters {
+  return {
+    queued: telemetry.counter('otel.sdk.processor.log.processed', {
+      unit: '{log_record}',
+      description: 'Log lines to export, by the reason if there was no room for them.',
+      attributes: ['error.type'],
+    }),
+    exported: telemetry.counter('otel.sdk.exporter.log.exported', {
+      unit: '{log_record}',
+      description: 'Log lines that were sent to a collector, by the reason if it did not take them.',
+      attributes: ['error.type'],
+    }),
+  };
+}
+
 /**
- * Sends spans in batches, one at a time. Nothing waits for it: spans without room are dropped, counted, and reported in
+ * Sends items in batches, one at a time. Nothing waits for it: items without room are dropped, counted, and reported in
  * the log once a minute.
  */
-export class SpanQueue {
-  readonly #options: SpanQueueOptions;
+export class ExportQueue<T> {
+  readonly #options: ExportQueueOptions<T>;
   readonly #queued: Counter;
   readonly #exported: Counter;
   readonly #closing = new AbortController();
-  #spans: SpanRecord[] = [];
+  #waiting: T[] = [];
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
   #dropped = 0;
   #reason = '';
-  /** Set for a minute after each line about dropped spans. */
+  /** Set for a minute after each line about dropped items. */
   #logTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: SpanQueueOptions) {
+  constructor(options: ExportQueueOptions<T>) {
     this.#options = options;
     options.sender.catch(() => {}); // each batch reports it
-    ({ queued: this.#queued, exported: this.#exported } = spanCounters(options.telemetry));
+    ({ queued: this.#queued, exported: this.#exported } = options.counters);
   }
 
-  add(span: SpanRecord): void {
-    if (this.#spans.length >= this.#options.maxQueueSize) {
+  add(item: T): void {
+    if (this.#waiting.length >= this.#options.maxQueueSize) {
       this.#queued.add(1, QUEUE_FULL);
-      return this.#drop(1, 'too many spans wait');
+      return this.#drop(1, `too many ${this.#options.noun} wait`);
     }
     this.#queued.add(1);
-    this.#spans.push(span);
+    this.#waiting.push(item);
     if (this.#sending) return;
-    if (this.#spans.length >= this.#options.maxBatchSize) this.#start();
+    if (this.#waiting.length >= this.#options.maxBatchSize) this.#start();
     else this.#timer ??= setTimeout(() => this.#start(), this.#options.scheduleDelayMs).unref();
   }
 
   /** Sends what waits for up to `graceMs`, and drops the rest. May be called twice. */
   async close(graceMs: number): Promise<void> {
-    if (this.#spans.length > 0) this.#start();
+    if (this.#waiting.length > 0) this.#start();
     const timer = setTimeout(() => this.#closing.abort(), graceMs);
     await this.#sending;
     clearTimeout(timer);
@@ -96,14 +114,14 @@ export class SpanQueue {
   }
 
   async #sendAll(): Promise<void> {
-    const { sender, maxBatchSize, exportTimeoutMs } = this.#options;
-    while (this.#spans.length > 0) {
-      const batch = this.#spans.splice(0, maxBatchSize);
+    const { noun, sender, maxBatchSize, exportTimeoutMs } = this.#options;
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, maxBatchSize);
       try {
         const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(exportTimeoutMs)]);
         const refused = await (await sender)(batch, signal);
         this.#exported.add(batch.length - refused);
-        if (refused > 0) this.#lose(refused, 'the collector refused some spans', 'rejected');
+        if (refused > 0) this.#lose(refused, `the collector refused some ${noun}`, 'rejected');
       } catch (error) {
         const { name, message } = error as Error;
         this.#lose(batch.length, message, name);
@@ -125,7 +143,8 @@ export class SpanQueue {
   #logDropped(): void {
     this.#logTimer = undefined;
     if (this.#dropped === 0) return;
-    this.#options.log.warn('spans dropped', { spans: this.#dropped, reason: this.#reason });
+    const { log, noun } = this.#options;
+    log.warn(`${noun} dropped`, { [noun.replace(/^.* /, '')]: this.#dropped, reason: this.#reason });
     this.#dropped = 0;
     this.#logTimer = setTimeout(() => this.#logDropped(), LOG_EVERY_MS).unref();
   }
