@@ -21,7 +21,11 @@ export interface Counter {
 
 /** Records the distribution of values, such as the seconds of calls. */
 export interface Histogram {
-  record(value: number, attributes?: Attributes): void;
+  /**
+   * Records a value. `traceparent` is the place of the work in its trace; if the trace is sampled, the value may become
+   * an example that leads to it.
+   */
+  record(value: number, attributes?: Attributes, traceparent?: string): void;
 }
 
 /** Reports the present value of something, such as the length of a queue. */

@@ -165,7 +165,8 @@ export class WorkKind {
       },
       end: ({ error, outcome = error === undefined ? 'ok' : faultOf(error), attributes: more }: WorkEnd = {}) => {
         const labels = this.#labelsOf(outcome);
-        if (begunAt !== undefined) this.#options.durations.record((clock.now() - begunAt) / 1000, labels);
+        if (begunAt !== undefined)
+          this.#options.durations.record((clock.now() - begunAt) / 1000, labels, span.traceparent);
         span.end({ error, attributes: more ? Object.assign({}, labels, more) : labels });
       },
     };

@@ -1,6 +1,6 @@
 import type { Attributes, Counter, Gauge, Histogram } from '../core/telemetry.ts';
 import { AttributeSeries } from './attribute-series.ts';
-import type { NumberPoint, Reading } from './metric-data.ts';
+import type { Exemplar, NumberPoint, Reading } from './metric-data.ts';
 
 /** An instrument whose values can be read. */
 export interface Readable {
@@ -8,6 +8,15 @@ export interface Readable {
 }
 
 const NONE: Attributes = {};
+/** The end of the place of a sampled trace. */
+const SAMPLED = '-01';
+
+interface HistogramState {
+  sum: number;
+  readonly counts: number[];
+  /** By bucket. Undefined before the first value of a sampled trace. */
+  exemplars: (Exemplar | undefined)[] | undefined;
+}
 
 export class ReadableCounter implements Counter, Readable {
   readonly #totals = new AttributeSeries(() => ({ value: 0 }));
@@ -40,15 +49,19 @@ function pointsOf(series: AttributeSeries<{ readonly value: number }>): NumberPo
 
 export class ReadableHistogram implements Histogram, Readable {
   readonly #boundaries: readonly number[];
-  readonly #series;
+  readonly #series: AttributeSeries<HistogramState>;
 
   /** `boundaries` are the inclusive upper bounds of the buckets, ascending. One more bucket takes everything above. */
   constructor(boundaries: readonly number[]) {
     this.#boundaries = boundaries;
-    this.#series = new AttributeSeries(() => ({ sum: 0, counts: [...boundaries, 0].map(() => 0) }));
+    this.#series = new AttributeSeries(() => ({
+      sum: 0,
+      counts: [...boundaries, 0].map(() => 0),
+      exemplars: undefined,
+    }));
   }
 
-  record(value: number, attributes = NONE): void {
+  record(value: number, attributes = NONE, traceparent?: string): void {
     if (!Number.isFinite(value)) return;
     const boundaries = this.#boundaries;
     const state = this.#series.of(attributes);
@@ -56,13 +69,15 @@ export class ReadableHistogram implements Histogram, Readable {
     while (bucket < boundaries.length && value > (boundaries[bucket] as number)) bucket += 1;
     state.counts[bucket] = (state.counts[bucket] as number) + 1;
     state.sum += value;
+    if (traceparent?.endsWith(SAMPLED)) (state.exemplars ??= [])[bucket] = { value, at: Date.now(), traceparent };
   }
 
   read(): Reading {
     const boundaries = this.#boundaries;
-    const points = this.#series
-      .list()
-      .map(({ attributes, state: { sum, counts } }) => ({ attributes, boundaries, sum, counts: [...counts] }));
+    const points = this.#series.list().map(({ attributes, state: { sum, counts, exemplars } }) => {
+      const point = { attributes, boundaries, sum, counts: [...counts] };
+      return exemplars ? { ...point, exemplars: [...exemplars] } : point;
+    });
     return { kind: 'histogram', points };
   }
 }

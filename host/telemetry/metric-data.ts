@@ -7,6 +7,14 @@ export interface NumberPoint {
   readonly value: number;
 }
 
+/** A value of a histogram with the place of its work in a sampled trace. */
+export interface Exemplar {
+  readonly value: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly traceparent: string;
+}
+
 /** One series of a histogram. */
 export interface HistogramPoint {
   readonly attributes: Attributes;
@@ -15,6 +23,8 @@ export interface HistogramPoint {
   /** Number of values in each bucket since the start; the last bucket has the values above all bounds. */
   readonly counts: readonly number[];
   readonly sum: number;
+  /** The last value of a sampled trace in each bucket. Undefined if there is none in any. */
+  readonly exemplars?: readonly (Exemplar | undefined)[] | undefined;
 }
 
 /** All series of an instrument at one time. */

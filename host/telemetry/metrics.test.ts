@@ -113,4 +113,21 @@ Added('have spans that pass the place in the trace on', () => {
   assert.is(new Metrics().span('work', { parent }).traceparent, parent);
 });
 
+Added('keeps the last value of a sampled trace in each bucket', () => {
+  const metrics = new Metrics();
+  const histogram = metrics.histogram('h', { boundaries: [1, 2] });
+  const place = (flags: string, span = 'b'): string => `00-${'a'.repeat(32)}-${span.repeat(16)}-${flags}`;
+  histogram.record(0.5, {}, place('00'));
+  histogram.record(0.5);
+  const exemplars = () => {
+    const [metric] = metrics.read();
+    return metric?.kind === 'histogram' ? metric.points[0]?.exemplars : assert.unreachable();
+  };
+  assert.is(exemplars(), undefined);
+  histogram.record(1.5, {}, place('01'));
+  histogram.record(1.75, {}, place('01', 'c'));
+  const kept = exemplars() ?? [];
+  assert.equal([kept[0], kept[1]?.value, kept[1]?.traceparent], [undefined, 1.75, place('01', 'c')]);
+});
+
 Added.run();

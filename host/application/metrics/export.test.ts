@@ -52,6 +52,7 @@ Export('sends the totals of all instruments in both forms of OTLP', async () => 
       OTEL_EXPORTER_OTLP_HEADERS: 'api-key=for-spans',
       OTEL_EXPORTER_OTLP_METRICS_HEADERS: 'api-key=a%20key',
       OTEL_METRIC_EXPORT_INTERVAL: '20',
+      OTEL_BSP_SCHEDULE_DELAY: '10',
       OTEL_SERVICE_NAME: 'counted',
     });
     await ask(app, 3);
@@ -68,6 +69,11 @@ Export('sends the totals of all instruments in both forms of OTLP', async () => 
     assert.is(sum(numbers(point.bucketCounts)), 3);
     assert.is(point.bucketCounts?.length, (point.explicitBounds?.length ?? 0) + 1);
     assert.ok(point.sum! > 0);
+    if (protocol === 'http/json') {
+      const examples = collector.metrics.flatMap((one) => requestsIn(one)?.exemplars ?? []);
+      assert.ok(examples.length > 0 && examples.length <= 3, `${examples.length} exemplars of three requests`);
+      await until(async () => examples.every(({ spanId }) => collector.spans.some((span) => span.spanId === spanId)));
+    }
     assert.is(point.startTimeUnixNano, requestsIn(collector.metrics.at(-2)!)?.startTimeUnixNano);
     assert.ok(BigInt(point.startTimeUnixNano) < BigInt(point.timeUnixNano));
     const exported = last.metrics.find(({ name }) => name === 'otel.sdk.exporter.metric_data_point.exported');

@@ -29,7 +29,9 @@ if (spawnSync('prometheus', ['--version']).error)
   skip('a Prometheus that scrapes an application', 'prometheus is not installed (Debian: prometheus)');
 else
   Scraped('takes every sample, evaluates our rules, and sees no series for an unknown path', async () => {
-    await using app = await started(makeApp(folder));
+    // Nobody gets the spans, but their traces are sampled.
+    const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://127.0.0.1:9/v1/traces' };
+    await using app = await started(makeApp(folder, {}, {}, env));
     for (let from = 0; from < GUESSES; from += AT_ONCE)
       await Promise.all(
         Array.from({ length: AT_ONCE }, async (_, index) => (await fetch(`${app.url}/guess/${from + index}`)).text()),
@@ -47,6 +49,7 @@ else
         `--config.file=${join(folder, 'prometheus.yml')}`,
         `--storage.tsdb.path=${join(folder, 'series')}`,
         `--web.listen-address=${new URL(origin).host}`,
+        '--enable-feature=exemplar-storage',
       ],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
@@ -70,6 +73,17 @@ else
         'all unknown paths are one series',
       );
       assert.is(unknown[0]?.metric['http_route'], undefined);
+      type Exemplars = { exemplars: { labels: Record<string, string>; value: string }[] }[];
+      const exemplars = async () =>
+        (
+          await api<Exemplars>(
+            `query_exemplars?query=http_server_request_duration_seconds_bucket&start=${Date.now() / 1000 - 600}&end=${Date.now() / 1000 + 600}`,
+          )
+        ).flatMap(({ exemplars: some }) => some);
+      await until(async () => (await exemplars()).length > 0, 60_000);
+      const [exemplar] = await exemplars();
+      assert.match(`${exemplar?.labels['trace_id']} ${exemplar?.labels['span_id']}`, /^[0-9a-f]{32} [0-9a-f]{16}$/);
+      assert.ok(Number(exemplar?.value) > 0);
       const targets = await api<{ activeTargets: { health: string; lastError: string }[] }>('targets');
       assert.equal(
         targets.activeTargets.map(({ health, lastError }) => [health, lastError]),

@@ -42,6 +42,8 @@ sums over the replicas that run. A replica's \`Implementation\` reports metrics 
 
 \`gen_ai.request.model\` is the name of the deployment. The results of \`chat\` and \`generate\` tell their tokens if the call asks for \`details\`, as the routes below \`/v1\` do; \`aana.engine.tokens.…\` count the tokens of all calls.
 
+Histograms of durations have exemplars: the trace and span of the last sampled request in each bucket, in OpenMetrics (\`Accept: application/openmetrics-text\`) and at a collector. Prometheus keeps them with \`--enable-feature=exemplar-storage\`, and Grafana links them to traces.
+
 A collector of OpenTelemetry can get the same instruments, by OTLP over HTTP and with the variables of OpenTelemetry's SDKs:
 
 \`\`\`sh serve

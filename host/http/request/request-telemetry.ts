@@ -60,7 +60,7 @@ export function requestRecorder(telemetry: Telemetry, routeOf: (path: string) =>
       traceparent: span.traceparent,
       end: ({ status, ms, error }) => {
         kind.active.change(-1);
-        durations.record(ms / 1000, kind.answered(status));
+        durations.record(ms / 1000, kind.answered(status), span.traceparent);
         const isCallersFault = status >= 400 && status <= 499;
         span.end({
           error: isCallersFault ? undefined : error,

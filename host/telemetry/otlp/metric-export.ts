@@ -79,7 +79,8 @@ export class MetricExport {
     try {
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
       const startedAt = isDelta ? this.#sent.at : this.#startedAt;
-      const refused = await (await sender)({ metrics, temporality, startedAt, endedAt: at }, signal);
+      const report = { metrics, temporality, startedAt, endedAt: at, exemplarsFrom: this.#sent.at };
+      const refused = await (await sender)(report, signal);
       this.#sent = { at, metrics: totals };
       this.#exported.add(points - refused);
       if (refused > 0) this.#lose(refused, 'the collector refused some values', 'rejected');

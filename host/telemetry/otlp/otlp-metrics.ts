@@ -4,7 +4,7 @@ import type { Attributes } from '../../core/telemetry.ts';
 import type { MetricData } from '../metric-data.ts';
 
 /** Metrics as OpenTelemetry's serialisers take them. */
-type ResourceMetrics = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0];
+export type ResourceMetrics = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0];
 type OtlpMetric = ResourceMetrics['scopeMetrics'][number]['metrics'][number];
 
 /** Totals that belong to a time: since the start of the host, or since the export before. */
@@ -17,6 +17,8 @@ export interface MetricReport {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly endedAt: number;
+  /** Exemplars from before are left out, because the collector has them: milliseconds since the epoch. */
+  readonly exemplarsFrom: number;
 }
 
 // The numbers of `ValueType`, `DataPointType` and `AggregationTemporality` in OpenTelemetry's API and SDK.
@@ -38,16 +40,22 @@ export function otlpMetricsOf(resource: Attributes, version: string): (report: M
 
 function otlpMetricOf(
   metric: MetricData,
-  { temporality, startedAt, endedAt }: Omit<MetricReport, 'metrics'>,
+  { temporality, startedAt, endedAt, exemplarsFrom }: Omit<MetricReport, 'metrics'>,
 ): OtlpMetric {
   const { name, unit, description } = metric;
   const descriptor = { name, unit, description, valueType: DOUBLE };
   const common = { descriptor, aggregationTemporality: TEMPORALITIES[temporality] } as const;
   const time = { startTime: hrTime(startedAt), endTime: hrTime(endedAt) };
   if (metric.kind === 'histogram') {
-    const dataPoints = metric.points.map(({ attributes, boundaries, counts, sum }) => {
+    const dataPoints = metric.points.map(({ attributes, boundaries, counts, sum, exemplars = [] }) => {
       const buckets = { boundaries: [...boundaries], counts: [...counts] };
-      return { ...time, attributes, value: { buckets, sum, count: counts.reduce((all, count) => all + count, 0) } };
+      const value = { buckets, sum, count: counts.reduce((all, count) => all + count, 0) };
+      return {
+        ...time,
+        attributes,
+        value,
+        exemplars: exemplars.filter((one) => one !== undefined && one.at >= exemplarsFrom),
+      };
     });
     return { ...common, dataPointType: HISTOGRAM, dataPoints };
   }

@@ -4,6 +4,7 @@ import { delay } from '../../core/abort.ts';
 import type { LogRecord } from '../../core/log/logger.ts';
 import type { Attributes } from '../../core/telemetry.ts';
 import type { SpanRecord } from '../traces/span-record.ts';
+import { jsonWithExemplars, protobufWithExemplars } from './otlp-exemplars.ts';
 import type { MetricReport } from './otlp-metrics.ts';
 
 export interface OtlpOptions {
@@ -64,7 +65,10 @@ export async function otlpSender(options: OtlpOptions): Promise<Send<readonly Sp
 export async function otlpMetricSender(options: OtlpOptions): Promise<Send<MetricReport>> {
   const { JsonMetricsSerializer, ProtobufMetricsSerializer } = await import('@opentelemetry/otlp-transformer');
   const { otlpMetricsOf } = await import('./otlp-metrics.ts');
-  const send = messageSender(options, isJson(options) ? JsonMetricsSerializer : ProtobufMetricsSerializer);
+  const serializer = isJson(options)
+    ? jsonWithExemplars(JsonMetricsSerializer)
+    : protobufWithExemplars(ProtobufMetricsSerializer);
+  const send = messageSender(options, serializer);
   const metricsOf = otlpMetricsOf(options.resource, options.version);
   return async (report, signal) => {
     const answer = await send(metricsOf(report), signal);
@@ -87,7 +91,7 @@ export async function otlpLogSender(options: OtlpOptions): Promise<Send<readonly
 const isJson = ({ protocol }: OtlpOptions): boolean => protocol === 'http/json';
 
 /** Writes the requests and reads the answers of one kind of messages. */
-interface Serializer<T, P> {
+export interface Serializer<T, P> {
   serializeRequest(value: T): Uint8Array | undefined;
   deserializeResponse(answer: Uint8Array): { readonly partialSuccess?: P };
 }

@@ -45,6 +45,17 @@ aana_wait_seconds_count{of="x"} 3
   );
 });
 
+Text('has exemplars in OpenMetrics only', () => {
+  const exemplar = { value: 0.7, at: 1_700_000_000_250, traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` };
+  const [point] = WAIT.points;
+  const seen = { ...WAIT, points: [{ ...point, exemplars: [undefined, exemplar] }] } as MetricData;
+  assert.match(
+    metricsText([seen], TARGET, 'openmetrics'),
+    `le="1.0"} 2 # {trace_id="${'a'.repeat(32)}",span_id="${'b'.repeat(16)}"} 0.7 1700000000.25\n`,
+  );
+  assert.is(metricsText([seen], TARGET, 'prometheus'), metricsText([WAIT], TARGET, 'prometheus'));
+});
+
 Text('is OpenMetrics for those who prefer it', () => {
   assert.is(
     metricsText([CALLS, WAIT], TARGET, 'openmetrics'),

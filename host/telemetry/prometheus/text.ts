@@ -1,5 +1,6 @@
 import type { Attributes } from '../../core/telemetry.ts';
-import type { HistogramPoint, MetricData } from '../metric-data.ts';
+import type { Exemplar, HistogramPoint, MetricData } from '../metric-data.ts';
+import { placeOf } from '../traces/ids.ts';
 import { type ExposedName, exposedName, labelName, sampleName } from './names.ts';
 
 /** The two text formats that Prometheus reads. */
@@ -41,21 +42,32 @@ function familyText(metric: MetricData, { family, unit }: ExposedName, format: F
   ];
   const samples =
     metric.kind === 'histogram'
-      ? metric.points.flatMap((point) => histogramSamples(family, point))
+      ? metric.points.flatMap((point) => histogramSamples(family, point, format))
       : metric.points.map(({ attributes, value }) => sample(sampled, labelsText(attributes), value));
   return `${[...head, ...samples].join('\n')}\n`;
 }
 
-function histogramSamples(family: string, { attributes, boundaries, counts, sum }: HistogramPoint): string[] {
+function histogramSamples(
+  family: string,
+  { attributes, boundaries, counts, sum, exemplars }: HistogramPoint,
+  format: Format,
+): string[] {
   const labels = labelsText(attributes);
   const bucket = `${family}_bucket{${labels === '' ? '' : `${labels},`}le="`;
   const bounds = boundTexts(boundaries);
   let below = 0;
   const buckets = counts.map((count, index) => {
     below += count;
-    return `${bucket}${bounds[index]}"} ${below}`;
+    const exemplar = format === 'openmetrics' ? exemplars?.[index] : undefined;
+    return `${bucket}${bounds[index]}"} ${below}${exemplar ? exemplarText(exemplar) : ''}`;
   });
   return [...buckets, sample(`${family}_sum`, labels, sum), sample(`${family}_count`, labels, below)];
+}
+
+/** Only OpenMetrics knows exemplars. Times are in seconds. */
+function exemplarText({ value, at, traceparent }: Exemplar): string {
+  const { traceId, spanId } = placeOf(traceparent);
+  return ` # {trace_id="${traceId}",span_id="${spanId}"} ${value} ${at / 1000}`;
 }
 
 function sample(name: string, labels: string, value: number): string {
