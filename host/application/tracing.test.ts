@@ -261,4 +261,67 @@ Tracing('sends a batch again when the collector asks for it', async () => {
   assert.ok(collector.requests >= 2);
 });
 
+Tracing('has the work with the database for a deferred request and its attempt, without its values', async () => {
+  await using collector = await Collector.start();
+  await using app = await wordsApp({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const deferred = await fetch(`${app.url}/words?defer=true`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...from('01') },
+    body: JSON.stringify({ text: SECRET }),
+  });
+  assert.is(deferred.status, 200, await deferred.text());
+  const attempt = await collector.spanNamed('aana.task.attempt');
+  const server = await collector.spanNamed('POST /words');
+  const writesIn = ({ spanId }: OtlpSpan): OtlpSpan[] =>
+    collector.spans.filter(({ name, parentSpanId }) => name === 'write sqlite' && parentSpanId === spanId);
+  await until(async () => writesIn(server).length > 0 && writesIn(attempt).length > 0);
+  const [stored] = writesIn(server);
+  assert.equal([stored?.kind, stored?.traceId, stored?.status.code ?? 0], [3, TRACE, 0]);
+  const { 'db.query.summary': summary, ...attributes } = attributesOf(stored!.attributes);
+  assert.equal(attributes, { 'db.system.name': 'sqlite', 'db.operation.name': 'write' });
+  assert.match(String(summary), /^[A-Z]+ \w+(; [A-Z]+ \w+)*$/);
+  assert.match(String(summary), 'INSERT tasks');
+  const ended = writesIn(attempt).map((span) => attributesOf(span.attributes)['db.query.summary']);
+  assert.ok(
+    ended.every((text) => String(text).includes('UPDATE tasks')),
+    ended.join(', '),
+  );
+  assert.not.match(JSON.stringify(collector.exports), SECRET);
+  assert.not(
+    collector.spans.some(({ name, parentSpanId }) => name.endsWith(' sqlite') && !parentSpanId),
+    'no polls',
+  );
+});
+
+Tracing('has the places of replicas, as traces of their own', async () => {
+  await using collector = await Collector.start();
+  await using app = await wordsApp({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  assert.type(app.url, 'string');
+  const placed = await collector.spanNamed('aana.deployment.placement');
+  assert.equal([placed.parentSpanId ?? '', placed.status.code ?? 0], ['', 0]);
+  assert.equal(attributesOf(placed.attributes), { 'aana.deployment': 'sentiment', 'aana.device': 'CPU' });
+});
+
+Tracing('names the rate limit that refused a request', async () => {
+  await using collector = await Collector.start();
+  const rate_limits = { default: { capacity: 1, interval_seconds: 60 } };
+  const app = makeApp(
+    folder,
+    {},
+    { rate_limits },
+    { OTEL_BSP_SCHEDULE_DELAY: '10', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+  );
+  await using running = await started(app);
+  for (const status of [200, 429]) assert.is((await fetch(`${running.url}/api/status`)).status, status);
+  const spans = () => collector.spans.filter(({ name }) => name === 'GET /api/status');
+  await until(async () => spans().length === 2);
+  assert.equal(
+    spans().map(({ attributes, status }) => [attributesOf(attributes)['aana.rate_limit.policy'], status.code ?? 0]),
+    [
+      [undefined, 0],
+      ['default', 0],
+    ],
+  );
+});
+
 Tracing.run();

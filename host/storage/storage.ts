@@ -7,7 +7,7 @@ import { PostgresDatabase } from './postgres/postgres-database.ts';
 import { type TlsConfig, tlsOptions } from './postgres/tls.ts';
 import { Repositories } from './repositories/index.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
-import { StorageTelemetry } from './storage-telemetry.ts';
+import { type InTraces, StorageTelemetry } from './storage-telemetry.ts';
 
 /** The database, described like the setting `DB_CONFIG`. */
 export interface StorageConfig {
@@ -67,16 +67,18 @@ export class Storage implements AsyncDisposable {
   }
 
   /** See {@link Database.read}. */
-  async read<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
+  async read<T>(work: (repositories: Repositories) => Promise<T>, { inTraces }: InTraces = {}): Promise<T> {
     const database = await this.#database();
-    return this.#telemetry.run('read', () => database.read((connection) => work(new Repositories(connection))));
+    return this.#telemetry.run('read', inTraces, (observe) =>
+      database.read((connection) => work(new Repositories(observe(connection)))),
+    );
   }
 
   /** Runs one transaction; see {@link Database.write}. */
-  async write<T>(work: (repositories: Repositories) => Promise<T>, options?: WriteOptions): Promise<T> {
+  async write<T>(work: (repositories: Repositories) => Promise<T>, options: WriteOptions & InTraces = {}): Promise<T> {
     const database = await this.#database();
-    return this.#telemetry.run('write', () =>
-      database.write((connection) => work(new Repositories(connection)), options),
+    return this.#telemetry.run('write', options.inTraces, (observe) =>
+      database.write((connection) => work(new Repositories(observe(connection))), options),
     );
   }
 

@@ -183,7 +183,7 @@ export class TaskQueue {
         const accepted = await repositories.tasks.enqueue(task, limits);
         if (accepted.isNew) await alongside?.(repositories, accepted.id);
         return accepted;
-      });
+      }, task.traceparent ?? undefined);
     try {
       return await enqueue();
     } catch (error) {

@@ -175,7 +175,7 @@ export class TaskRunner {
       outcome = await this.#attempt(task, signal, record, meter);
       if (outcome === undefined)
         return log.info('task left', { ...fields, reason: 'the task was cancelled, or another host has it' });
-      stored = await this.#finish(task, outcome);
+      stored = await this.#finish(task, outcome, record.traceparent);
     } finally {
       record.end(stored ? outcome : undefined);
       const ended = outcome === undefined ? 'cancelled' : outcome.kind === 'complete' ? 'ok' : 'failed';
@@ -201,7 +201,12 @@ export class TaskRunner {
     const isOver = AbortSignal.any([signal, ending.signal]);
     const report = new AttemptReport({
       write: async (batch) => {
-        if (!(await whileUnavailable(() => this.#results.write(({ tasks }) => tasks.report(task, batch)), isOver)))
+        if (
+          !(await whileUnavailable(
+            () => this.#results.write(({ tasks }) => tasks.report(task, batch), record.traceparent),
+            isOver,
+          ))
+        )
           ending.abort(LOST);
       },
       onFailure: (error) => ending.abort(error),
@@ -260,12 +265,13 @@ export class TaskRunner {
    * before, unless this host has lost the task; then nothing is stored. If the database refuses a result for good, the
    * task fails with that error.
    */
-  async #finish(task: ClaimedTask, outcome: Outcome): Promise<boolean> {
+  async #finish(task: ClaimedTask, outcome: Outcome, traceparent: string | undefined): Promise<boolean> {
     const write = (result: Outcome): Promise<boolean> =>
       whileUnavailable(
         () =>
-          this.#results.write(({ tasks }) =>
-            tasks.finish(task, result, { maxBytes: this.#options.maxBytesOf(task.user_id) }),
+          this.#results.write(
+            ({ tasks }) => tasks.finish(task, result, { maxBytes: this.#options.maxBytesOf(task.user_id) }),
+            traceparent,
           ),
         this.#consumer.graceOver,
       );

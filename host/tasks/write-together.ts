@@ -4,6 +4,7 @@ type Work<T> = (repositories: Repositories) => Promise<T>;
 
 interface Waiting {
   readonly work: Work<unknown>;
+  readonly traceparent: string | undefined;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -25,8 +26,9 @@ export class WriteTogether {
     this.#storage = storage;
   }
 
-  write<T>(work: Work<T>): Promise<T> {
-    const done = new Promise<unknown>((resolve, reject) => this.#waiting.push({ work, resolve, reject }));
+  /** `traceparent` is the place in the trace that the write is done for. */
+  write<T>(work: Work<T>, traceparent?: string): Promise<T> {
+    const done = new Promise<unknown>((resolve, reject) => this.#waiting.push({ work, traceparent, resolve, reject }));
     if (!this.#isWriting) void this.#writeAll();
     return done as Promise<T>;
   }
@@ -40,8 +42,9 @@ export class WriteTogether {
   async #writeGroup(group: readonly Waiting[]): Promise<void> {
     if (group.length > 1) {
       try {
-        const results = await this.#storage.write((repositories) =>
-          Promise.all(group.map(({ work }) => work(repositories))),
+        const results = await this.#storage.write(
+          (repositories) => Promise.all(group.map(({ work }) => work(repositories))),
+          { inTraces: group.map(({ traceparent }) => traceparent) },
         );
         for (const [index, { resolve }] of group.entries()) resolve(results[index]);
         return;
@@ -53,6 +56,10 @@ export class WriteTogether {
         // Each write alone shows which one failed.
       }
     }
-    await Promise.all(group.map(({ work, resolve, reject }) => this.#storage.write(work).then(resolve, reject)));
+    await Promise.all(
+      group.map(({ work, traceparent, resolve, reject }) =>
+        this.#storage.write(work, { inTraces: [traceparent] }).then(resolve, reject),
+      ),
+    );
   }
 }

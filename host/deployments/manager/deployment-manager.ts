@@ -467,7 +467,7 @@ export class DeploymentManager {
     signal.throwIfAborted();
     if (!this.#plan) {
       const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
-      this.#plan ??= new DevicePlan(machine, this.#options.log, this.#stopping.signal);
+      this.#plan ??= new DevicePlan(machine, this.#options.log, this.#stopping.signal, this.#options.telemetry);
     }
     await this.#plan.look(signal);
     return this.#plan;

@@ -23,6 +23,8 @@ export interface Looks {
   main(): void;
   /** Updates the free GPU memory. Returns undefined when the machine cannot be queried. */
   gpus(): Promise<void> | undefined;
+  /** Called when a replica has got a place on a device. */
+  placed?(device: string): void;
 }
 
 const GIB = 2 ** 30;
@@ -146,6 +148,7 @@ export class DeploymentPlaces {
       release: () => this.#release(placement),
     };
     placements.set(place, placement);
+    this.#looks.placed?.(placementText(placement));
     return place;
   }
 

@@ -1,5 +1,6 @@
 import { raceAbort } from '../../core/abort.ts';
 import type { Logger } from '../../core/log/logger.ts';
+import { noTelemetry, type Telemetry } from '../../core/telemetry.ts';
 import { deviceName, type Machine, PlacementLedger } from '../../devices/index.ts';
 import { DeploymentPlaces, type PlannedDeployment } from './deployment-places.ts';
 import { firstReplicas } from '../class/deployment-options.ts';
@@ -18,19 +19,24 @@ export interface DeviceState {
   readonly other_bytes: number;
 }
 
+/** The span of a place for a replica. */
+const PLACEMENT = 'aana.deployment.placement';
+
 /** The placement of all deployments on the devices of one machine. */
 export class DevicePlan {
   readonly #ledger: PlacementLedger;
   readonly #log: Logger;
   readonly #stopping: AbortSignal | undefined;
+  readonly #span: Telemetry['span'];
   /** The query of the GPUs that is in progress. */
   #looking: Promise<void> | undefined;
 
-  /** `stopping` ends queries of the GPUs. */
-  constructor(machine: Machine, log: Logger, stopping?: AbortSignal) {
+  /** `stopping` ends queries of the GPUs. `telemetry` gets a span for each place. */
+  constructor(machine: Machine, log: Logger, stopping?: AbortSignal, telemetry: Telemetry = noTelemetry) {
     this.#ledger = new PlacementLedger(machine);
     this.#log = log;
     this.#stopping = stopping;
+    this.#span = (name, options) => telemetry.span(name, options);
   }
 
   get machine(): Machine {
@@ -90,6 +96,8 @@ export class DevicePlan {
     return new DeploymentPlaces(this.#ledger, planned, {
       main: () => this.#lookAtMain(),
       gpus: () => this.#lookAtGpus(),
+      placed: (device) =>
+        this.#span(PLACEMENT, { attributes: { 'aana.deployment': planned.name, 'aana.device': device } }).end(),
     });
   }
 
@@ -114,7 +122,12 @@ export class DevicePlan {
 
   #reserveOne(planned: PlannedDeployment, places: DeploymentPlaces | undefined): void {
     const count = firstReplicas(planned.options);
-    places?.reserve(count);
+    try {
+      places?.reserve(count);
+    } catch (error) {
+      this.#span(PLACEMENT, { attributes: { 'aana.deployment': planned.name } }).end({ error });
+      throw error;
+    }
     // A sleeping deployment must fit on the empty machine.
     if (count === 0) new DeploymentPlaces(new PlacementLedger(this.#ledger.machine), planned).reserve(1);
   }

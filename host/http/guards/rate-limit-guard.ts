@@ -3,6 +3,7 @@ import { type RateLimits, type RateSharer, tooManyRequests } from '../../access/
 import type { Counter, Telemetry } from '../../core/telemetry.ts';
 import { callerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
+import { noteRateLimit } from '../request/request-context.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
 import { isAnthropicPath } from '../routes/anthropic/anthropic-paths.ts';
@@ -35,6 +36,7 @@ function countDocumentation(ctx: Context, limits: RateLimits, refusals: Counter)
   const verdict = limits.takeDocumentation(ctx.ip);
   if (verdict?.isAllowed !== false) return;
   refusals.add(1, { 'aana.rate_limit.policy': 'documentation' });
+  noteRateLimit(ctx, 'documentation');
   throw tooManyRequests(verdict.check.limit, verdict.retryAfterS, { to: 'the documentation' });
 }
 
@@ -59,7 +61,7 @@ function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void
   );
   if (isOpenAiPath(ctx.path)) setOpenAiHeaders(ctx, verdicts);
   if (isAnthropicPath(ctx.path)) setAnthropicHeaders(ctx, verdicts);
-  refuseOverLimit(verdicts, refusals);
+  refuseOverLimit(ctx, verdicts, refusals);
 }
 
 /** Returns a function that counts runs of endpoints which requests to another path name. It throws over a limit. */
@@ -69,16 +71,17 @@ export function runCounter(
 ): (ctx: Context, endpointPath: string) => void {
   const refusals = refusalCounter(telemetry);
   return (ctx, path) => {
-    if (limits) refuseOverLimit(limits.takeRun(sharerOf(ctx), path), refusals);
+    if (limits) refuseOverLimit(ctx, limits.takeRun(sharerOf(ctx), path), refusals);
   };
 }
 
 const sharerOf = (ctx: Context): RateSharer => ({ keyId: callerOf(ctx).keyId, address: ctx.ip });
 
-function refuseOverLimit(verdicts: ReturnType<RateLimits['take']>, refusals: Counter): void {
+function refuseOverLimit(ctx: Context, verdicts: ReturnType<RateLimits['take']>, refusals: Counter): void {
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
   if (!worst) return;
   refusals.add(1, { 'aana.rate_limit.policy': worst.policy });
+  noteRateLimit(ctx, worst.policy);
   throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
 }
 

@@ -53,7 +53,26 @@ export function streamFailureOf(ctx: Context): unknown {
   return stateOf(ctx)[STREAM_FAILURE];
 }
 
-function stateOf(ctx: Context): { [PLACE]?: string | undefined; [STREAM_FAILURE]?: unknown } {
+/** The rate limit that refused the request. */
+const RATE_LIMIT: unique symbol = Symbol('rate limit');
+
+/** Notes the policy of the rate limit that refused the request. */
+export function noteRateLimit(ctx: Context, policy: string): void {
+  stateOf(ctx)[RATE_LIMIT] = policy;
+}
+
+/** Returns the policy of {@link noteRateLimit}. */
+export function rateLimitOf(ctx: Context): string | undefined {
+  return stateOf(ctx)[RATE_LIMIT];
+}
+
+interface State {
+  [PLACE]?: string | undefined;
+  [STREAM_FAILURE]?: unknown;
+  [RATE_LIMIT]?: string;
+}
+
+function stateOf(ctx: Context): State {
   return ctx.state;
 }
 

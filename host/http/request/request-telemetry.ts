@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { type Attributes, type Gauge, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
-import { tracestateOf } from './request-context.ts';
+import { rateLimitOf, tracestateOf } from './request-context.ts';
 
 /** Telemetry of one request. */
 export interface RequestRecord {
@@ -62,9 +62,14 @@ export function requestRecorder(telemetry: Telemetry, routeOf: (path: string) =>
         kind.active.change(-1);
         durations.record(ms / 1000, kind.answered(status), span.traceparent);
         const isCallersFault = status >= 400 && status <= 499;
+        const policy = rateLimitOf(ctx);
         span.end({
           error: isCallersFault ? undefined : error,
-          attributes: { 'aana.request.id': String(ctx.state['requestId']), 'http.response.status_code': status },
+          attributes: {
+            'aana.request.id': String(ctx.state['requestId']),
+            'http.response.status_code': status,
+            ...(policy !== undefined && { 'aana.rate_limit.policy': policy }),
+          },
         });
       },
     };
