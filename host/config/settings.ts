@@ -194,6 +194,11 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'alerts.rules', kind: 'json', env: 'AANA_ALERTS_RULES' },
   { key: 'telemetry.metrics', kind: 'boolean', env: 'AANA_METRICS' },
   { key: 'telemetry.traces.kept', kind: 'number', env: 'AANA_TRACES_KEPT' },
+  {
+    key: 'telemetry.traces.content',
+    kind: 'boolean',
+    env: 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
+  },
   { key: 'telemetry.traces.slow_s', kind: 'number', env: 'AANA_TRACES_SLOW_S' },
   { key: 'telemetry.traces.sampler', kind: 'text', env: 'OTEL_TRACES_SAMPLER' },
   { key: 'telemetry.traces.sampler_arg', kind: 'number', env: 'OTEL_TRACES_SAMPLER_ARG' },

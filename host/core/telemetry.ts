@@ -81,6 +81,8 @@ export interface SpanOptions {
  * (`aana.deployment.calls`), and times are in seconds. Code creates its instruments once and keeps them.
  */
 export interface Telemetry {
+  /** Whether spans may have what users and models wrote. Default: no. */
+  readonly takesContent?: boolean;
   counter(name: string, options?: InstrumentOptions): Counter;
   histogram(name: string, options?: InstrumentOptions): Histogram;
   gauge(name: string, options?: InstrumentOptions): Gauge;
@@ -100,9 +102,10 @@ export const noTelemetry: Telemetry = Object.freeze({
   span: (_name: string, { parent }: SpanOptions = {}) => ({ traceparent: parent, event: nothing, end: nothing }),
 });
 
-/** Returns telemetry whose spans are those of `span`. */
-export function withSpans(telemetry: Telemetry, span: Telemetry['span']): Telemetry {
+/** Returns telemetry whose spans are those of `span`, with the content of requests if `takesContent`. */
+export function withSpans(telemetry: Telemetry, span: Telemetry['span'], takesContent: boolean): Telemetry {
   return {
+    takesContent,
     counter: (name, options) => telemetry.counter(name, options),
     histogram: (name, options) => telemetry.histogram(name, options),
     gauge: (name, options) => telemetry.gauge(name, options),

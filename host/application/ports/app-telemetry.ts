@@ -53,7 +53,7 @@ export class AppTelemetry {
     this.#metrics = metrics;
     const reports = own ?? metrics ?? noTelemetry;
     this.#tracing = own ? undefined : tracingFrom(config, { ...ofTelemetry, telemetry: reports });
-    this.port = this.#tracing ? withSpans(reports, this.#tracing.span) : reports;
+    this.port = this.#tracing ? withSpans(reports, this.#tracing.span, config.traces.content) : reports;
     this.load = metrics && watchLoad(metrics);
     this.#endExport = metrics && exportMetrics(config, { ...ofTelemetry, metrics });
     const logExport = own ? undefined : exportLogs(config, { ...ofTelemetry, telemetry: reports });

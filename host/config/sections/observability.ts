@@ -41,6 +41,12 @@ const TracesConfig = z.strictObject({
     .describe(
       'Number of failed and of slow requests whose spans are kept in memory for `/api/traces` and `aana-host traces`; 0 keeps none. See [tracing.md](tracing.md).',
     ),
+  content: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the spans of language models have prompts and answers, in traces that are kept or exported. See [tracing.md](tracing.md#prompts-and-answers).',
+    ),
   slow_s: z.number().min(0).max(86_400).default(1).describe('Seconds from which a request is slow.'),
   sampler: z
     .enum([

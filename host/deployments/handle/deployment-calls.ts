@@ -176,7 +176,7 @@ export class DeploymentCalls {
       checked,
       affinity: definition.affinity?.(method, checked),
       feed,
-      generation: operation && { operation, deployment: name, traceparent },
+      generation: operation && { operation, deployment: name, args: checked, traceparent },
       metered: meter?.call(name, operation !== undefined), // last, because nothing ends the measurement of a refused call
     };
     return opened;

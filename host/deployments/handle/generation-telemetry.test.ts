@@ -38,7 +38,7 @@ function setting(): Setting {
   };
 }
 
-const chat = { operation: 'chat', deployment: 'llm', traceparent: undefined } as const;
+const chat = { operation: 'chat', deployment: 'llm', args: {}, traceparent: undefined } as const;
 
 Generated('has the time to the first token and between tokens of a stream', async () => {
   const { recorder, telemetry, stream } = setting();
@@ -101,6 +101,95 @@ Generated('has the tokens that each kind of result tells', async () => {
         .map(({ value }) => value);
     assert.equal([told('input'), told('output')], [input, output], JSON.stringify(result));
   }
+});
+
+const DIALOG = {
+  dialog: {
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image', image: { pixels: 'secret' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
+      },
+      { role: 'tool', content: 'a cat', tool_call_id: 'c1' },
+    ],
+  },
+};
+const MESSAGES = [
+  { role: 'system', parts: [{ type: 'text', content: 'Be brief.' }] },
+  { role: 'user', parts: [{ type: 'text', content: 'What is this?' }, { type: 'image' }] },
+  { role: 'assistant', parts: [{ type: 'tool_call', id: 'c1', name: 'look', arguments: '{"at":1}' }] },
+  { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: 'a cat' }] },
+];
+
+/** Returns the content of the last span. */
+function contentOf({ spans }: Recorder): Record<'input' | 'output', unknown> {
+  const span = spans.at(-1);
+  const all = { ...span?.attributes, ...span?.outcome?.attributes };
+  const read = (name: string): unknown => (all[name] === undefined ? undefined : JSON.parse(String(all[name])));
+  return { input: read('gen_ai.input.messages'), output: read('gen_ai.output.messages') };
+}
+
+Generated('has no prompt and no answer in its spans, unless they take them', async () => {
+  const result = { message: { role: 'assistant', content: 'A cat.' }, details: { usage, finish_reason: 'stop' } };
+  const answer = { role: 'assistant', parts: [{ type: 'text', content: 'A cat.' }], finish_reason: 'stop' };
+  const { recorder, telemetry } = setting();
+  const asked = { ...chat, args: DIALOG };
+  await telemetry.call(asked, async () => result);
+  assert.not.match(JSON.stringify(recorder.spans), /brief|cat/);
+  recorder.takesContent = true;
+  await telemetry.call(asked, async () => result);
+  assert.equal(contentOf(recorder), { input: MESSAGES, output: [answer] });
+  assert.not.match(JSON.stringify(recorder.spans), /secret/);
+  const completion = { operation: 'text_completion', deployment: 'llm', traceparent: undefined } as const;
+  const texts = { texts: ['b', 'd'], details: [null, null] };
+  await telemetry.call({ ...completion, args: { prompts: ['a', 'c'] } }, async () => texts);
+  const said = (role: string, ...all: string[]): unknown[] =>
+    all.map((content) => ({ role, parts: [{ type: 'text', content }] }));
+  assert.equal(contentOf(recorder), { input: said('user', 'a', 'c'), output: said('assistant', 'b', 'd') });
+  await telemetry.call({ ...completion, args: { prompt: [1, 2] } }, async () => ({ text: 'x'.repeat(100_000) }));
+  assert.equal(contentOf(recorder).input, [{ role: 'user', parts: [{ type: 'text', content: [1, 2] }] }]);
+  const { output } = contentOf(recorder) as { output: { parts: { content: string }[] }[] };
+  assert.ok((output[0]?.parts[0]?.content.length ?? 0) < 33_000, 'a long answer is cut');
+});
+
+Generated('has the pieces of streamed answers in its spans as whole texts', async () => {
+  const { recorder, telemetry, stream } = setting();
+  recorder.takesContent = true;
+  const call = { index: 0, id: 'c1', type: 'function', function: { name: 'look', arguments: '{"a' } };
+  const batches = [
+    [{ text: '', reasoning_content: 'Hm' }, { text: 'A ' }],
+    [
+      { text: 'cat', reasoning_content: '.' },
+      { index: 1, text: '', tool_calls: [call] },
+    ],
+    [{ index: 1, text: '', tool_calls: [{ index: 0, function: { arguments: 't":1}' } }] }],
+  ];
+  const end = { usage, finish_reason: 'stop', choices: [{ finish_reason: 'stop' }, { finish_reason: 'tool_calls' }] };
+  for await (const _ of telemetry.stream({ ...chat, args: DIALOG }, () => stream(batches, end)));
+  assert.equal(contentOf(recorder).output, [
+    {
+      role: 'assistant',
+      parts: [
+        { type: 'reasoning', content: 'Hm.' },
+        { type: 'text', content: 'A cat' },
+      ],
+      finish_reason: 'stop',
+    },
+    {
+      role: 'assistant',
+      parts: [{ type: 'tool_call', id: 'c1', name: 'look', arguments: '{"at":1}' }],
+      finish_reason: 'tool_calls',
+    },
+  ]);
 });
 
 Generated.run();

@@ -1,14 +1,17 @@
 import { flatMapped } from '../../core/async/async-values.ts';
 import type { Clock } from '../../core/clock.ts';
 import { cancelledError, faultOf } from '../../core/errors.ts';
-import type { Attributes, Histogram, Span, Telemetry } from '../../core/telemetry.ts';
+import type { Attributes, Histogram, Span, SpanAttributes, Telemetry } from '../../core/telemetry.ts';
 import type { GenerationOperation } from '../class/method.ts';
+import { answerContent, promptContent, StreamedContent } from './generation-content.ts';
 import { finishReasonsOf, type GenerationPhases, phasesOf, usageOf } from './generation-usage.ts';
 
 /** A call of a method that a model answers. */
 export interface Generation {
   readonly operation: GenerationOperation;
   readonly deployment: string;
+  /** The checked arguments. */
+  readonly args: Readonly<Record<string, unknown>>;
   /** The `traceparent` of the caller. */
   readonly traceparent: string | undefined;
 }
@@ -37,7 +40,7 @@ const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
  */
 export class GenerationTelemetry {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #telemetry: Pick<Telemetry, 'span'>;
+  readonly #telemetry: Pick<Telemetry, 'span' | 'takesContent'>;
   readonly #durations: Histogram;
   readonly #firstTokens: Histogram;
   readonly #perToken: Histogram;
@@ -77,7 +80,7 @@ export class GenerationTelemetry {
     const running = this.#begin(generation);
     try {
       const result = await run(running.span.traceparent);
-      this.#succeed(running, result);
+      this.#succeed(running, result, this.#telemetry.takesContent ? answerContent(result) : undefined);
       return result;
     } catch (error) {
       this.#fail(running, error);
@@ -94,18 +97,20 @@ export class GenerationTelemetry {
     open: (traceparent: string | undefined) => AsyncGenerator<unknown[], unknown, undefined>,
   ): AsyncGenerator<unknown[], unknown, undefined> {
     const running = this.#begin(generation);
-    const noteFirst = (batch: unknown[]): [unknown[]] => {
+    const content = this.#telemetry.takesContent ? new StreamedContent() : undefined;
+    const note = (batch: unknown[]): [unknown[]] => {
       if (running.firstAt === undefined) {
         running.firstAt = this.#clock.now();
         running.span.event('first token');
       }
+      content?.add(batch);
       return [batch];
     };
     let hasEnded = false;
     try {
-      const result = yield* flatMapped(open(running.span.traceparent), noteFirst);
+      const result = yield* flatMapped(open(running.span.traceparent), note);
       hasEnded = true;
-      this.#succeed(running, result);
+      this.#succeed(running, result, content?.attribute(result));
       return result;
     } catch (error) {
       hasEnded = true;
@@ -116,17 +121,20 @@ export class GenerationTelemetry {
     }
   }
 
-  #begin({ operation, deployment, traceparent: parent }: Generation): Running {
+  #begin({ operation, deployment, args, traceparent: parent }: Generation): Running {
     const attributes = {
       'gen_ai.operation.name': operation,
       'gen_ai.provider.name': PROVIDER,
       'gen_ai.request.model': deployment,
     };
-    const span = this.#telemetry.span(`${operation} ${deployment}`, { parent, kind: 'client', attributes });
+    const span = this.#telemetry.span(`${operation} ${deployment}`, {
+      ...{ parent, kind: 'client' as const },
+      attributes: this.#telemetry.takesContent ? { ...attributes, ...promptContent(args) } : attributes,
+    });
     return { attributes, span, startedAt: this.#clock.now(), firstAt: undefined };
   }
 
-  #succeed(running: Running, result: unknown): void {
+  #succeed(running: Running, result: unknown, content: SpanAttributes | undefined): void {
     const { attributes, span, startedAt, firstAt } = running;
     const { input, output } = usageOf(result);
     if (input !== undefined) this.#tokens.record(input, { ...attributes, 'gen_ai.token.type': 'input' });
@@ -142,6 +150,7 @@ export class GenerationTelemetry {
         ...(input !== undefined && { 'gen_ai.usage.input_tokens': input }),
         ...(output !== undefined && { 'gen_ai.usage.output_tokens': output }),
         ...(reasons.length > 0 && { 'gen_ai.response.finish_reasons': reasons }),
+        ...content,
       },
     });
   }
