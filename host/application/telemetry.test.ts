@@ -74,7 +74,7 @@ Reported('are requests and calls of deployments, whose spans continue in the rep
     'POST /facts': { 'aana.deployment.call': {} },
     'POST /facts #2': { 'aana.deployment.call': {} },
   });
-  assert.equal(telemetry.tree(undefined), { GET: {} });
+  assert.equal(telemetry.tree(undefined), { 'aana.deployment.placement': {}, GET: {} });
   assert.is(seen, telemetry.spans.find(({ name }) => name === 'aana.deployment.call')?.traceparent);
   const failed = telemetry.spans
     .filter(({ outcome }) => outcome?.error !== undefined)
@@ -187,10 +187,16 @@ else {
       // The receiver has the event before the host has read the answer, and closing the application aborts open
       // requests.
       await until(async () => telemetry.of('aana.webhook.deliveries').length === 1);
-      const attempt = { 'aana.plugin.invocation words': invocation };
+      // What the task has written, and its end.
+      const writes = { 'write sqlite': {}, 'write sqlite #2': {} };
+      const attempt = { 'aana.plugin.invocation words': invocation, ...writes };
       assert.equal(telemetry.tree(CALLER, labelOf), {
         'POST /words': { 'aana.plugin.invocation words': invocation },
-        'POST /words #2': { 'aana.task.attempt': attempt, 'aana.webhook.attempt task.completed': {} },
+        'POST /words #2': {
+          'write sqlite': {},
+          'aana.task.attempt': attempt,
+          'aana.webhook.attempt task.completed': {},
+        },
       });
       const delivery = telemetry.spans.find(({ name }) => name === 'aana.webhook.attempt');
       assert.is(receiver.received[0]?.headers['traceparent'], delivery?.traceparent);

@@ -231,6 +231,8 @@ Chat('transcribes a file that is dropped, and answers questions about it', async
   };
   await drop(`it's "speech".wav`, await readFile(speechPath()));
   assert.is(await textOf(page, '.turn.user'), `Transcribe it's "speech".wav.`);
+  // The page writes texts with the next frame.
+  await page.until(`document.querySelector('.turn.assistant .body').innerText !== ''`);
   assert.match(await textOf(page, '.turn.assistant .body'), /^And so,? my fellow Americans/);
   const curl = String(await page.evaluate(`document.querySelector('#curl').textContent`));
   assert.ok(curl.includes(String.raw`-F 'file=@"it'\''s \"speech\".wav"'`), curl);
