@@ -24,7 +24,7 @@ const [minutes = 2, seed = Math.floor(Math.random() * 2 ** 31)] = process.argv.s
 const { rests, requests, deliveries, heldPerHour, codePerHour, rssPerHour, problems } = await soak({
   seconds: minutes * 60,
   every: Math.min(60, minutes * 6),
-  warmUp: minutes * 10,
+  warmUp: minutes * 20,
   clients: 4,
   pauseMs: 200,
   seed,
