@@ -34,7 +34,7 @@ import type { RunningApplication } from '../control/client/index.ts';
 import { childEnvironment, type Config, describeConfig, loadConfig } from '../config/index.ts';
 import type { HeldAudio } from '../control/index.ts';
 import { AanaError } from '../core/errors.ts';
-import { createLogger, type Logger, type LogLevel, withoutContent } from '../core/log/logger.ts';
+import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
 import { inArea, LogLevels } from '../core/log/log-levels.ts';
 import { LogRing } from '../core/log/log-ring.ts';
 import {
@@ -103,18 +103,18 @@ export class AanaApp implements AsyncDisposable {
         write: (line) => lines.write(line),
       });
     const logs = new LogRing();
-    const logLevelOf = (area: string | undefined): LogLevel => logLevels.of(area);
+    const tapped = logs.tap(log, (area) => logLevels.of(area));
+    const everyArea = config.log.content ? tapped : withoutContent(tapped);
+    this.#log = inArea(everyArea, 'application');
     this.#migrate = options.migration_func;
     const progress = options.progress ?? process.stderr;
     const telemetry = new AppTelemetry({
       name: this.name,
       config: config.telemetry,
       own: options.telemetry,
-      log: logs.tap(log, logLevelOf),
-      logLevelOf,
+      log: everyArea,
+      logs,
     });
-    const everyArea = config.log.content ? telemetry.log : withoutContent(telemetry.log);
-    this.#log = inArea(everyArea, 'application');
     this.#lifecycle = new Lifecycle({
       log: this.#log,
       progress,

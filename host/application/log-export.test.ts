@@ -111,6 +111,18 @@ Export('follows the levels of the log, and sends nothing where it is turned off'
   assert.equal([collector.requests, collector.metricRequests], [spans, before], 'neither spans nor metrics');
 });
 
+Export('has, of requests whose traces are not sampled, warnings and errors only', async () => {
+  await using collector = await Collector.start();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
+  const app = await failingApp(env);
+  await fail(app);
+  await fail(app, { traceparent: `00-${TRACE}-${CALLER}-01` });
+  await app.shutdown();
+  const sampled = (message: string): boolean[] => saying(collector, message).map(({ traceId }) => traceId === TRACE);
+  assert.equal([sampled('request'), sampled('request failed')], [[true], [false, true]]);
+  assert.not.ok(saying(collector, 'request failed')[0]?.spanId, 'a span that the collector does not get');
+});
+
 Export(
   'loses and counts lines where the collector hangs, and tells nobody but the other readers of the log',
   async () => {

@@ -83,9 +83,15 @@ export function validTraceparent(value: string | undefined): string | undefined 
   return value !== undefined && TRACEPARENT.test(value) ? value : undefined;
 }
 
-/** Returns the ids in a valid `traceparent` as fields of a log line. */
+/**
+ * Returns the ids in a valid `traceparent` as fields of a log line. A trace that is not sampled has no `spanId`, because
+ * nobody gets its spans.
+ */
 export function traceFields(traceparent: string | undefined): { readonly traceId?: string; readonly spanId?: string } {
-  return traceparent === undefined ? {} : { traceId: traceparent.slice(3, 35), spanId: traceparent.slice(36, 52) };
+  if (traceparent === undefined) return {};
+  const traceId = traceparent.slice(3, 35);
+  const isSampled = (Number.parseInt(traceparent.slice(53), 16) & 1) === 1;
+  return isSampled ? { traceId, spanId: traceparent.slice(36, 52) } : { traceId };
 }
 
 /** Returns the milliseconds until the deadline, at least 0; undefined when there is no deadline. */

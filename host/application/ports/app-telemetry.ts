@@ -1,7 +1,7 @@
 import type { Config } from '../../config/index.ts';
 import { inArea } from '../../core/log/log-levels.ts';
-import type { Logger, LogLevel } from '../../core/log/logger.ts';
-import { tapLog } from '../../core/log/tap-log.ts';
+import type { LogRing } from '../../core/log/log-ring.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import { noTelemetry, type Telemetry, withSpans } from '../../core/telemetry.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
 import {
@@ -15,7 +15,7 @@ import {
   routeWork,
 } from '../../telemetry/index.ts';
 import { observeApplication, watchLoad } from '../metrics/observe-application.ts';
-import { exportLogs, type LogExport } from './log-export.ts';
+import { exportLogs, type LogExport, OWN_AREA } from './log-export.ts';
 import { exportMetrics } from './metric-export.ts';
 import { type Tracing, tracingFrom } from './tracing.ts';
 
@@ -25,18 +25,16 @@ export interface AppTelemetryOptions {
   readonly config: Config['telemetry'];
   /** The program's own telemetry, which gets everything in place of the metrics and traces of the host. */
   readonly own: Telemetry | undefined;
-  /** Without an area, and without the export. */
+  /** Without an area. */
   readonly log: Logger;
-  /** Returns the level from which lines of an area are exported. */
-  readonly logLevelOf: (area: string | undefined) => LogLevel;
+  /** The records of the log, which are exported if a collector is configured. */
+  readonly logs: LogRing;
 }
 
 /** What an application measures: its metrics, its traces, and where both go. */
 export class AppTelemetry {
   /** To it the parts of the application report. */
   readonly port: Telemetry;
-  /** The log of the application, whose lines are also exported if a collector is configured. */
-  readonly log: Logger;
   /** The load of the last minutes. Undefined without metrics. */
   readonly load: ReturnType<typeof watchLoad> | undefined;
   readonly #name: string;
@@ -46,8 +44,8 @@ export class AppTelemetry {
   readonly #logExport: LogExport | undefined;
   #stopMeasuring: (() => void) | undefined;
 
-  constructor({ name, config, own, log, logLevelOf }: AppTelemetryOptions) {
-    const ofTelemetry = { name, log: inArea(log, 'telemetry') };
+  constructor({ name, config, own, log, logs }: AppTelemetryOptions) {
+    const ofTelemetry = { name, log: inArea(log, OWN_AREA) };
     this.#name = name;
     const metrics = config.metrics && !own ? new Metrics() : undefined;
     this.#metrics = metrics;
@@ -58,7 +56,7 @@ export class AppTelemetry {
     this.#endExport = metrics && exportMetrics(config, { ...ofTelemetry, metrics });
     const logExport = own ? undefined : exportLogs(config, { ...ofTelemetry, telemetry: reports });
     this.#logExport = logExport;
-    this.log = logExport ? tapLog(log, logLevelOf, logExport.add) : log;
+    if (logExport) logs.onRecord = logExport.add;
   }
 
   /** The last failed and slow requests. Undefined if none are kept. */

@@ -1,6 +1,5 @@
 import type { Config } from '../../config/index.ts';
-import type { Logger, LogRecord } from '../../core/log/logger.ts';
-import { shortRecord } from '../../core/log/short-record.ts';
+import { areaOf, LOG_LEVELS, type Logger, type LogRecord } from '../../core/log/logger.ts';
 import type { Telemetry } from '../../core/telemetry.ts';
 import { ExportQueue, logCounters, otlpLogSender } from '../../telemetry/index.ts';
 import { otlpOptions } from './otlp-options.ts';
@@ -16,9 +15,12 @@ export interface LogExportOptions {
   /** Name of the application. */
   readonly name: string;
   readonly telemetry: Pick<Telemetry, 'counter'>;
-  /** Tells about lines that were dropped. Its own lines must not be exported, because each could cause the next one. */
+  /** Of the area {@link OWN_AREA}. Tells about lines that were dropped. */
   readonly log: Logger;
 }
+
+/** The area of lines about exports, which are not exported, because each could cause the next one. */
+export const OWN_AREA = 'telemetry';
 
 /** The shutdown does not wait longer than this for the collector. */
 const CLOSE_MS = 2000;
@@ -41,5 +43,20 @@ export function exportLogs(
     counters: logCounters(telemetry),
     log,
   });
-  return { add: (record) => queue.add(shortRecord(record)), close: () => queue.close(CLOSE_MS) };
+  const followsTraces = otlpOptions(config, 'traces', name) !== undefined;
+  return {
+    add: (record) => {
+      const staysHere = areaOf(record.fields) === OWN_AREA || (followsTraces && isOfUnsampledTrace(record));
+      if (!staysHere) queue.add(record);
+    },
+    close: () => queue.close(CLOSE_MS),
+  };
+}
+
+/**
+ * Whether a line stays here because the collector does not get the spans of its request either. The line of each request
+ * would cost more than all other telemetry together.
+ */
+function isOfUnsampledTrace({ level, fields }: LogRecord): boolean {
+  return LOG_LEVELS[level] < LOG_LEVELS.warn && fields['traceId'] !== undefined && fields['spanId'] === undefined;
 }

@@ -1,9 +1,12 @@
+import { boundedJson, type JsonBounds } from '../json/bounded-json.ts';
 import { type Deferred, deferred } from '../deferred.ts';
-import { LOG_LEVELS, type Logger, type LogLevel, type LogRecord } from './logger.ts';
-import { shortRecord } from './short-record.ts';
-import { tapLog } from './tap-log.ts';
+import type { LogFields, Logger, LogLevel, LogRecord } from './logger.ts';
+import { areaOf, LOG_LEVELS } from './logger.ts';
 
 const DEFAULT_RECORDS = 2000;
+/** Most characters of each field of a record, as JSON. Longer texts are cut. */
+const MAX_FIELD_CHARACTERS = 4000;
+const RECORD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
 
 export interface ReadLogOptions {
   /** Most records to read, counted from the last one. */
@@ -32,6 +35,7 @@ export class LogRing {
   /** Resolves when there is a new record. Followers wait for it. */
   #news: Deferred<void> | undefined;
   #isClosed = false;
+  #onRecord: ((record: LogRecord) => void) | undefined;
 
   constructor(limit: number = DEFAULT_RECORDS) {
     this.#limit = limit;
@@ -42,8 +46,15 @@ export class LogRing {
     return this.#first + this.#records.length;
   }
 
-  add(record: LogRecord): void {
-    this.#records.push(shortRecord(record));
+  /** Calls `receive` with each record that is added from now on. Errors in its fields have become texts. */
+  set onRecord(receive: (record: LogRecord) => void) {
+    this.#onRecord = receive;
+  }
+
+  add(whole: LogRecord): void {
+    const record = shortened(whole);
+    this.#records.push(record);
+    this.#onRecord?.(record);
     if (this.#records.length > this.#limit) {
       this.#records.shift();
       this.#first += 1;
@@ -61,8 +72,20 @@ export class LogRing {
    * Returns a logger that writes to `log` and also adds records to the ring: those of the level that `levelOf` returns
    * for their area, or above.
    */
-  tap(log: Logger, levelOf: (area: string | undefined) => LogLevel): Logger {
-    return tapLog(log, levelOf, (record) => this.add(record));
+  tap(log: Logger, levelOf: (area: string | undefined) => LogLevel, bound: LogFields = {}): Logger {
+    const area = areaOf(bound);
+    const take = (at: LogLevel, message: string, fields: LogFields = {}): void => {
+      log[at](message, fields);
+      if (LOG_LEVELS[at] >= LOG_LEVELS[levelOf(area)])
+        this.add({ time: new Date().toISOString(), level: at, message, fields: { ...bound, ...fields } });
+    };
+    return {
+      debug: (message, fields) => take('debug', message, fields),
+      info: (message, fields) => take('info', message, fields),
+      warn: (message, fields) => take('warn', message, fields),
+      error: (message, fields) => take('error', message, fields),
+      child: (fields) => this.tap(log.child(fields), levelOf, { ...bound, ...fields }),
+    };
   }
 
   async *read({
@@ -112,4 +135,28 @@ export class LogRing {
     this.#news?.resolve();
     this.#news = undefined;
   }
+}
+
+/** Returns the record with fields that are JSON: errors become their messages, and long texts are cut. */
+function shortened(whole: LogRecord): LogRecord {
+  const { fields, ...record } = whole;
+  if (Object.values(fields).every(isShort)) return whole; // most records need no change
+  const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] =>
+    value === undefined ? [] : [[key, shortenedField(value)]],
+  );
+  return { ...record, fields: Object.fromEntries(kept) };
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === 'string'
+    ? value.length <= MAX_FIELD_CHARACTERS
+    : typeof value === 'number' || typeof value === 'boolean';
+}
+
+function shortenedField(value: unknown): unknown {
+  if (value instanceof Error) return shortenedField(value.message);
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  const text = typeof value === 'string' ? value : boundedJson(value, RECORD_BOUNDS);
+  if (text.length > MAX_FIELD_CHARACTERS) return `${text.slice(0, MAX_FIELD_CHARACTERS)}…`;
+  return typeof value === 'string' ? value : (JSON.parse(text) as unknown);
 }

@@ -17,7 +17,7 @@ const ELLIPSIS = '…';
 const CHARACTERS_OF_PRECISION = 8;
 
 /**
- * Makes messages that are too long fit into `most` tokens, in the same way as the deployment that computes the model itself
+ * Makes messages that have more than `most` tokens fit into them, in the same way as the deployment that computes the model itself
  * (native/src/core/llama/prompt/shortened_dialog.h). Returns undefined when the rest is still too long.
  */
 export async function shorten(
@@ -26,25 +26,27 @@ export async function shorten(
   count: CountMessages,
 ): Promise<{ readonly messages: Messages; readonly tokens: number } | undefined> {
   const ranges = droppable(messages);
-  // The fewest ranges without which the rest fits.
-  let [least, enough] = [0, ranges.length + 1];
+  // The fewest ranges without which the rest fits, and its tokens. Each count asks the server.
+  let [least, enough, tokens] = [1, ranges.length + 1, 0];
   while (least < enough) {
     const tried = Math.floor((least + enough) / 2);
-    if (tried <= ranges.length && (await count(without(messages, ranges.slice(0, tried)))) > most) least = tried + 1;
-    else enough = tried;
+    const counted = await count(without(messages, ranges.slice(0, tried)));
+    if (counted > most) least = tried + 1;
+    else [enough, tokens] = [tried, counted];
   }
   const rest = without(messages, ranges.slice(0, least));
-  if (least <= ranges.length) return { messages: rest, tokens: await count(rest) };
-  if ((await count(withTexts(rest, 0))) > most) return undefined;
+  if (least <= ranges.length) return { messages: rest, tokens };
+  tokens = await count(withTexts(rest, 0));
+  if (tokens > most) return undefined;
   let fitting = 0;
   let tooMany = Math.max(0, ...rest.map((message) => textsOf(message).length));
   while (tooMany - fitting > CHARACTERS_OF_PRECISION) {
     const tried = fitting + Math.floor((tooMany - fitting) / 2);
-    if ((await count(withTexts(rest, tried))) <= most) fitting = tried;
-    else tooMany = tried;
+    const counted = await count(withTexts(rest, tried));
+    if (counted > most) tooMany = tried;
+    else [fitting, tokens] = [tried, counted];
   }
-  const cut = withTexts(rest, fitting);
-  return { messages: cut, tokens: await count(cut) };
+  return { messages: withTexts(rest, fitting), tokens };
 }
 
 /** Returns the ranges that may be dropped, in their order: turns, then the steps of the last turn behind its question. */

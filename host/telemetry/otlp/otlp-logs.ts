@@ -19,6 +19,7 @@ export function otlpLogOf(resource: Attributes, version: string): (record: LogRe
   const from = { resource: resourceFromAttributes(resource), instrumentationScope: { name: 'aana-host', version } };
   return ({ time, level, message, fields }) => {
     const { traceId, spanId, ...attributes } = fields;
+    const isSampled = isId(spanId, SPAN_ID);
     const ms = Date.parse(time);
     const at: [number, number] = [Math.floor(ms / 1000), (ms % 1000) * 1e6];
     return {
@@ -29,10 +30,9 @@ export function otlpLogOf(resource: Attributes, version: string): (record: LogRe
       severityText: level.toUpperCase(),
       body: message,
       ...(isId(traceId, TRACE_ID) && {
-        // A line of a request whose spans are not recorded has no span.
-        spanContext: { traceId, spanId: isId(spanId, SPAN_ID) ? spanId : '', traceFlags: 0 },
+        spanContext: { traceId, spanId: isSampled ? spanId : '', traceFlags: isSampled ? 1 : 0 },
       }),
-      attributes: attributes as OtlpLog['attributes'], // JSON, because `LogRing` and the export shorten fields to JSON
+      attributes: attributes as OtlpLog['attributes'], // JSON, because `LogRing` has made them JSON
       droppedAttributesCount: 0,
     };
   };

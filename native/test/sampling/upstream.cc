@@ -63,4 +63,26 @@ void ExpectSame(const Probabilities& ours, const Probabilities& theirs) {
   }
 }
 
+Mirostats::Mirostats(const MirostatParams& params, int32_t n_vocabulary, float temperature)
+    : ours_(params),
+      theirs_(params.version == 1 ? llama_sampler_init_mirostat(n_vocabulary, 10, params.tau, params.eta, 100)
+                                  : llama_sampler_init_mirostat_v2(10, params.tau, params.eta)),
+      temperature_(llama_sampler_init_temp(temperature)),
+      value_(temperature) {}
+
+void Mirostats::Select(std::span<const float> logits) {
+  auto data = ToUpstream(logits);
+  llama_token_data_array array{data.data(), data.size(), -1, false};
+  llama_sampler_apply(temperature_.get(), &array);
+  llama_sampler_apply(theirs_.get(), &array);
+  Probabilities theirs;
+  for (const auto& item : std::span(array.data, array.size)) theirs[item.id] = item.p;
+  Candidates candidates;
+  ours_.Select(logits, FindLargest(logits), value_, candidates);
+  Probabilities ours;
+  for (const auto& item : candidates.items) ours[item.token] = item.p;
+  ExpectSame(ours, theirs);
+  ours_.Learn(array.data[array.selected].p);
+}
+
 }  // namespace aana::test

@@ -9,6 +9,7 @@
 
 #include "core/deleter.h"
 #include "core/llama/sampling/candidates.h"
+#include "core/llama/sampling/mirostat.h"
 
 // llama.cpp's samplers beside ours.
 namespace aana::test {
@@ -25,5 +26,20 @@ Probabilities ProbabilitiesOf(const llama::Candidates& candidates);
 // Expects the same tokens with the same probabilities. Upstream sums floats, so unlikely tokens at the very end of a sum may be on one side
 // only; the probabilities are those among the tokens that both have.
 void ExpectSame(const Probabilities& ours, const Probabilities& theirs);
+
+// Our mirostat and upstream's, which both learn from the same tokens.
+class Mirostats {
+ public:
+  Mirostats(const llama::MirostatParams& params, int32_t n_vocabulary, float temperature);
+
+  // Lets both select from the logits. Expects the same tokens, and both learn from the one that upstream draws.
+  void Select(std::span<const float> logits);
+
+ private:
+  llama::Mirostat ours_;
+  Upstream theirs_;
+  Upstream temperature_;
+  float value_;
+};
 
 }  // namespace aana::test

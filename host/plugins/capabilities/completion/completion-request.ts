@@ -28,8 +28,8 @@ export function completionArguments(
   images: readonly ImageReference[],
 ): Record<string, unknown> {
   const { turns, tools, toolChoice, form, closeJson } = request;
-  const form_ = formArguments(form, closeJson);
-  const sampling = samplingParams(request.sampling, form_.structured);
+  const { format, structured } = formArguments(form, closeJson);
+  const sampling = samplingParams(request.sampling, structured);
   return withMore(
     {
       dialog: { messages: turns.map((turn, n) => message(turn, images, `turns[${n}]`)) },
@@ -37,7 +37,7 @@ export function completionArguments(
       tools: tools.length > 0 ? tools.map((tool, n) => toolDefinition(tool, `tools[${n}]`)) : undefined,
       tool_choice: toolChoice && toolChoiceOf(toolChoice),
       parallel_tool_calls: request.parallelToolCalls,
-      response_format: form_.format,
+      response_format: format,
       assistant_prefix: request.assistantPrefix,
       adapter: request.adapter,
       overflow: request.overflow?.replace('-', '_'),
@@ -46,7 +46,7 @@ export function completionArguments(
         request.templateArguments === undefined
           ? undefined
           : jsonMembers(request.templateArguments, 'template-arguments'),
-      details: undefined, // the host asks for them
+      details: undefined, // `more` must not have it, because the host asks for the details
     },
     request.more,
     'more',
