@@ -123,12 +123,12 @@ function partsOf({
   tool_call_id: id,
 }: Message): Part[] {
   if (role === 'tool') return [{ type: 'tool_call_response', id, response: content }];
-  const parts = typeof content === 'string' ? (content === '' ? [] : [textPart(content)]) : (content ?? []);
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   return [
     ...(reasoning === undefined ? [] : [{ type: 'reasoning', content: reasoning }]),
-    ...parts.map((part): Part =>
-      'text' in part ? textPart(part.text) : 'content' in part ? part : { type: part.type },
-    ),
+    ...parts
+      .filter(({ text }) => text !== '')
+      .map(({ type, text }) => (text === undefined ? { type } : textPart(text))),
     ...(calls ?? []).map((call): Part => ({
       ...{ type: 'tool_call', id: call.id, name: call.function.name },
       arguments: call.function.arguments,
