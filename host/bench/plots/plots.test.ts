@@ -23,21 +23,36 @@ Plots('each report has a picture that docs/benchmarks.md shows', () => {
   }
 });
 
-Plots('a report has bars for each of its servers, and none for one that failed', () => {
-  const [{ report } = { report: undefined }] = reports;
-  assert.ok(report);
-  const scenarios = report.scenarios.map((one) => ({
-    ...one,
-    servers: { ...one.servers, other: { failed: 'no port' } },
-  }));
-  const bars = barsOf({ ...report, scenarios }, plotOf(report));
-  assert.equal(bars, barsOf(report, plotOf(report)));
-  const figures = new Set(bars.map(({ server, figure }) => `${server}: ${figure}`));
-  for (const server of Object.keys(report.scenarios[0]!.servers))
-    assert.ok(
-      [...figures].some((figure) => figure.startsWith(`${server}:`)),
-      server,
-    );
+Plots('a report has a bar for each figure of each server', () => {
+  for (const { name, report } of reports) {
+    const plot = plotOf(report);
+    const bars = barsOf(report, plot);
+    for (const title of Object.values(plot.figures))
+      assert.ok(
+        bars.some(({ figure }) => figure === title),
+        `${name}: ${title}`,
+      );
+    const rows = plot.rowsOf(report).filter(({ figures }) => !('failed' in figures));
+    for (const { server } of rows)
+      assert.ok(
+        bars.some((bar) => bar.server === server),
+        `${name}: ${server}`,
+      );
+  }
+});
+
+Plots('a server that failed has no bar', () => {
+  const head = { benchmark: 'llm', date: '', commit: '', machine: { cores: 2, node: 'v20', loadBefore: [] } };
+  const servers = { 'aana-host': { tokensPerSecond: 5, firstTextMs: null }, other: { failed: 'no port' } };
+  const report = {
+    ...head,
+    scenarios: [
+      { scenario: '8 at a time', servers },
+      { scenario: 'another', servers },
+    ],
+  };
+  const [figure] = Object.values(PLOTS['llm']!.figures);
+  assert.equal(barsOf(report, PLOTS['llm']!), [{ scenario: '8', server: 'aana-host', figure, value: 5 }]);
 });
 
 // Needs npm to install Vega.

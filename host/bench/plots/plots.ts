@@ -11,30 +11,99 @@ export interface Report {
     readonly loadBefore: number[];
   };
   readonly model?: string;
-  readonly scenarios: readonly {
-    readonly scenario: string;
-    readonly servers: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  }[];
+}
+
+/** Figures by name. Those that are not numbers make no bar. */
+type Figures = Readonly<Record<string, unknown>>;
+
+/** What one server did in one scenario. */
+interface Row {
+  readonly scenario: string;
+  readonly server: string;
+  readonly figures: Figures;
 }
 
 /** A picture: one panel for each figure, one group of bars for each scenario, one bar for each server. */
 interface Plot {
   readonly title: string;
   readonly command: string;
-  /** Names of scenarios in the report, each with its label. */
-  readonly scenarios: Readonly<Record<string, string>>;
-  /** Names of figures in the report, each with the title of its panel. */
+  readonly rowsOf: (report: Report) => readonly Row[];
+  /** Names of figures, each with the title of its panel. */
   readonly figures: Readonly<Record<string, string>>;
 }
 
 const AT_A_TIME = { '1 at a time': '1', '8 at a time': '8', '32 at a time': '32' };
+
+/**
+ * Returns the rows of a report with `scenarios`.
+ * @param labels names of the scenarios that are drawn, each with its label; default: all, with their names
+ */
+function byScenario(labels?: Readonly<Record<string, string>>): Plot['rowsOf'] {
+  return (report) =>
+    (report as ScenarioReport).scenarios.flatMap(({ scenario, servers }) => {
+      const label = labels ? labels[scenario] : scenario;
+      if (label === undefined) return [];
+      return Object.entries(servers).map(([server, figures]) => ({ scenario: label, server, figures }));
+    });
+}
+
+interface ScenarioReport extends Report {
+  readonly scenarios: readonly { readonly scenario: string; readonly servers: Readonly<Record<string, Figures>> }[];
+}
+
+interface HttpReport extends Report {
+  readonly asFastAsTheyCan: readonly (Figures & { readonly name: string })[];
+  readonly atTheSameRate: { readonly results: readonly (Figures & { readonly name: string })[] };
+}
+
+/** Throughput is of the servers at their fastest. Latencies are those at the same rate, where they can be compared. */
+function httpRows(report: Report): Row[] {
+  const { asFastAsTheyCan, atTheSameRate } = report as HttpReport;
+  const atRate = new Map(atTheSameRate.results.map(({ name, p50Ms, p99Ms }) => [name, { p50Ms, p99Ms }]));
+  return asFastAsTheyCan.map(({ name, requestsPerSecond, cpuMsPerRequest }) => ({
+    scenario: 'no-op',
+    server: name,
+    figures: { requestsPerSecond, cpuMsPerRequest, ...atRate.get(name) },
+  }));
+}
+
+interface PluginsReport extends Report {
+  readonly runs: readonly {
+    readonly results: readonly (Figures & { readonly name: string; readonly connections: number })[];
+  }[];
+}
+
+const NO_OP = / no-op$/;
+
+/** The no-op endpoints on the first Node, by connections. */
+function pluginRows(report: Report): Row[] {
+  const [run] = (report as PluginsReport).runs;
+  return (run?.results ?? [])
+    .filter(({ name }) => NO_OP.test(name))
+    .map(({ name, connections, ...figures }) => ({
+      scenario: String(connections),
+      server: name.replace(NO_OP, ''),
+      figures,
+    }));
+}
+
+interface TasksReport extends Report {
+  readonly results: readonly (Figures & { readonly name: string; readonly pickUpMs: Figures })[];
+}
+
+const taskRows = (report: Report): Row[] =>
+  (report as TasksReport).results.map(({ name, pickUpMs, ...figures }) => ({
+    scenario: 'tasks that do nothing',
+    server: name,
+    figures: { ...figures, pickUpMs: pickUpMs['p50'] },
+  }));
 
 /** The picture of each benchmark that has one. */
 export const PLOTS: Readonly<Record<string, Plot>> = {
   llm: {
     title: 'Language model server, by requests at a time',
     command: 'npm run bench:llm',
-    scenarios: AT_A_TIME,
+    rowsOf: byScenario(AT_A_TIME),
     figures: {
       tokensPerSecond: 'tokens per second (more is better)',
       cpuMsPerToken: 'CPU ms per token (less is better)',
@@ -44,7 +113,7 @@ export const PLOTS: Readonly<Record<string, Plot>> = {
   openai: {
     title: 'OpenAI’s API, by streams at a time',
     command: 'npm run bench:openai',
-    scenarios: { 'streams-1': '1', 'streams-8': '8', 'streams-32': '32' },
+    rowsOf: byScenario({ 'streams-1': '1', 'streams-8': '8', 'streams-32': '32' }),
     figures: {
       tokensPerSecond: 'tokens per second (more is better)',
       cpuMsPerToken: 'CPU ms per token (less is better)',
@@ -54,11 +123,42 @@ export const PLOTS: Readonly<Record<string, Plot>> = {
   asr: {
     title: 'Speech to text',
     command: 'npm run bench:asr',
-    scenarios: {},
+    rowsOf: byScenario(),
     figures: {
       cpuPerAudioSecond: 'CPU s per s of audio (less is better)',
       firstTextMs: 'ms to the first text (less is better)',
       peakMemoryMb: 'MB of memory at most (less is better)',
+    },
+  },
+  http: {
+    title: 'A request that does nothing',
+    command: 'npm run bench:http',
+    rowsOf: httpRows,
+    figures: {
+      requestsPerSecond: 'requests per second (more is better)',
+      cpuMsPerRequest: 'CPU ms per request (less is better)',
+      p50Ms: 'ms at the same rate (median, less is better)',
+      p99Ms: 'ms at the same rate (99th percentile, less is better)',
+    },
+  },
+  plugins: {
+    title: 'An endpoint that does nothing, by connections',
+    command: 'npm run bench:plugins',
+    rowsOf: pluginRows,
+    figures: {
+      requestsPerSecond: 'requests per second (more is better)',
+      cpuMsPerRequest: 'CPU ms per request (less is better)',
+    },
+  },
+  tasks: {
+    title: 'Durable tasks',
+    command: 'npm run bench:tasks',
+    rowsOf: taskRows,
+    figures: {
+      tasksPerSecond: 'tasks per second (more is better)',
+      cpuMicrosecondsPerTask: 'CPU µs per task, queue (less is better)',
+      serverCpuMicrosecondsPerTask: 'CPU µs per task, PostgreSQL (less is better)',
+      pickUpMs: 'ms until an idle queue starts a task (median, less is better)',
     },
   },
 };
@@ -72,17 +172,12 @@ interface Bar {
 
 /** Returns the bars of a report's picture. A server that failed has none. */
 export function barsOf(report: Report, plot: Plot): Bar[] {
-  const labels = new Map(Object.entries(plot.scenarios));
-  return report.scenarios.flatMap(({ scenario, servers }) => {
-    const label = labels.size === 0 ? scenario : labels.get(scenario);
-    if (label === undefined) return [];
-    return Object.entries(servers).flatMap(([server, figures]) =>
-      Object.entries(plot.figures).flatMap(([name, figure]) => {
-        const value = figures[name];
-        return typeof value === 'number' ? [{ scenario: label, server, figure, value }] : [];
-      }),
-    );
-  });
+  return plot.rowsOf(report).flatMap(({ scenario, server, figures }) =>
+    Object.entries(plot.figures).flatMap(([name, figure]) => {
+      const value = figures[name];
+      return typeof value === 'number' ? [{ scenario, server, figure, value }] : [];
+    }),
+  );
 }
 
 /** Returns a number in few characters. */
@@ -92,18 +187,32 @@ function shortText(value: number): string {
   return String(Number(value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(3)));
 }
 
+/** Returns a title and its remark in brackets on two lines, so that it is not wider than a panel with few bars. */
+const linesOf = (title: string): string[] => title.replace(/\)$/, '').split(' (');
+
 /** Pixels of a bar, so that its label does not cover the one beside it. */
 const BAR_WIDTH = 23;
 
 const distinct = <Value>(values: readonly Value[]): Value[] => [...new Set(values)];
 
-/** Our colour first; the others are grey and muted, so that the eye finds ours. */
-const COLOURS = ['#2563eb', '#9ca3af', '#d1a054', '#c9b8d8', '#7aa6a1'];
+/** Ours are blue; the others are grey and muted, so that the eye finds ours. */
+const OUR_COLOURS = ['#2563eb', '#60a5fa', '#93c5fd'];
+const OTHER_COLOURS = ['#9ca3af', '#d1a054', '#c9b8d8', '#7aa6a1'];
+
+const isOurs = (server: string): boolean => /^(aana-host|host code|host-code|plugin|component)\b/.test(server);
+
+/** Returns the servers in the order of their bars, ours first, each with its colour. */
+function coloured(servers: readonly string[]): { readonly domain: string[]; readonly range: string[] } {
+  const [ours, others] = [servers.filter(isOurs), servers.filter((server) => !isOurs(server))];
+  const pick = (colours: readonly string[]) => (_: string, n: number) => colours[n % colours.length] as string;
+  return { domain: [...ours, ...others], range: [...ours.map(pick(OUR_COLOURS)), ...others.map(pick(OTHER_COLOURS))] };
+}
 
 /** Returns the specification of the picture of a report for Vega-Lite. */
 export function specificationOf(report: Report, plot: Plot): object {
   const bars = barsOf(report, plot);
-  const servers = distinct(bars.map(({ server }) => server));
+  const scale = coloured(distinct(bars.map(({ server }) => server)));
+  const servers = scale.domain;
   const { cpu = 'unknown processor', cores, node, loadBefore } = report.machine;
   const place = `${cpu}, ${cores} cores, Node ${node.replace('v', '')}, load average ${loadBefore[0] ?? 0} at the start`;
   const subtitle = [
@@ -127,7 +236,7 @@ export function specificationOf(report: Report, plot: Plot): object {
     hconcat: Object.values(plot.figures)
       .filter((figure) => bars.some((bar) => bar.figure === figure))
       .map((figure) => ({
-        title: { text: figure, fontSize: 11, fontWeight: 'normal', anchor: 'start', offset: 14 },
+        title: { text: linesOf(figure), fontSize: 11, fontWeight: 'normal', anchor: 'start', offset: 14 },
         width: groups * (servers.length + 1) * BAR_WIDTH,
         height: 190,
         data: {
@@ -144,7 +253,7 @@ export function specificationOf(report: Report, plot: Plot): object {
             encoding: {
               color: {
                 field: 'server',
-                scale: { domain: servers, range: COLOURS },
+                scale,
                 legend: { title: null, orient: 'bottom', symbolType: 'square', labelLimit: 300 },
               },
             },
