@@ -24,3 +24,13 @@ export function configKeys(
     return inner.properties ? configKeys(inner, key) : [[key, inner] satisfies [string, JsonSchema]];
   });
 }
+
+/** Returns the paths of all keys, also of sections. */
+export function configPaths(): string[] {
+  const keys = configKeys().map(([key]) => key);
+  const sections = keys.flatMap((key) => {
+    const parts = key.split('.');
+    return parts.slice(1).map((_, n) => parts.slice(0, n + 1).join('.'));
+  });
+  return [...new Set([...sections, ...keys])];
+}

@@ -102,11 +102,13 @@ Load('treats an empty variable as unset, except that an empty CUDA_VISIBLE_DEVIC
 
 Load('names the file and the whole key when it refuses an unknown key', () => {
   const path = writeConfig({ media: { alow_paths: [] } });
-  assert.is(messageOf(load), `${path}: unknown key "media.alow_paths"; the known keys are in docs/configuration.md`);
+  assert.is(messageOf(load), `${path}: unknown key "media.alow_paths"; did you mean "media.allow_paths"?`);
+  writeConfig({ media: { xylophone: [] } });
+  assert.is(messageOf(load), `${path}: unknown key "media.xylophone"; the known keys are in docs/configuration.md`);
   writeConfig({ deployments: { only: { type: 'WhisperDeployment', replicas: 2 } } });
   assert.match(messageOf(load), 'unknown key "deployments.only.replicas"');
   writeConfig({ deploymnets: {} });
-  assert.match(messageOf(load), 'unknown key "deploymnets"');
+  assert.match(messageOf(load), 'unknown key "deploymnets"; did you mean "deployments"?');
 });
 
 Load('names the source of a bad value: file, variable or flag', () => {

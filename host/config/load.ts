@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { deepFreeze } from '../core/deep-freeze.ts';
+import { suggestion } from '../core/json/near-keys.ts';
+import { configPaths } from './config-keys.ts';
 import { loadOptionsOf, noteOrigins } from './describe.ts';
 import { type Environment, withEnvFile } from './env-file.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
@@ -262,8 +264,10 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
   const path = issue.path.map(String);
   const key = path.join('.');
   if (issue.code === 'unrecognized_keys' && 'keys' in issue) {
-    const unknown = (issue.keys as string[]).map((name) => `"${[...path, name].join('.')}"`);
-    return `${file}: unknown key ${unknown.join(', ')}; the known keys are in docs/configuration.md`;
+    const names = issue.keys as string[];
+    const unknown = names.map((name) => `"${[...path, name].join('.')}"`);
+    const hint = suggestion(names[0] ?? '', path, configPaths()) || '; the known keys are in docs/configuration.md';
+    return `${file}: unknown key ${unknown.join(', ')}${hint}`;
   }
   const reason = (issue.code === 'invalid_key' && issue.issues?.[0]?.message) || issue.message;
   const source =

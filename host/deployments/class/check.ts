@@ -1,8 +1,12 @@
 import * as z from 'zod/mini';
 import { AanaError } from '../../core/errors.ts';
+import { suggestion } from '../../core/json/near-keys.ts';
 import { validationEntries, validationMessage } from '../../schemas/validation.ts';
 
-/** Returns the parsed value with defaults. Throws `ValidationError`, whose message starts with `what`. */
+/**
+ * Returns the parsed value with defaults. Throws `ValidationError`, whose message starts with `what` and suggests keys
+ * instead of an unknown one.
+ */
 export function check<Schema extends z.core.$ZodType>(
   schema: Schema,
   value: unknown,
@@ -12,5 +16,28 @@ export function check<Schema extends z.core.$ZodType>(
   if (result.success) return result.data;
   const issues = result.error.issues.map((issue) => ({ ...issue }));
   const entries = validationEntries(issues, value);
-  throw new AanaError('ValidationError', 'invalid-input', `${what}: ${validationMessage(entries)}`, { data: entries });
+  const [first] = entries;
+  const hint = first?.type === 'extra_forbidden' ? hintFor(first.loc, schema) : '';
+  const message = `${what}: ${validationMessage(entries)}${hint}`;
+  throw new AanaError('ValidationError', 'invalid-input', message, { data: entries });
+}
+
+/** Returns a suggestion of other keys of the schema's objects. */
+function hintFor(loc: readonly (string | number)[], schema: z.core.$ZodType): string {
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObjectSchema;
+  return suggestion(String(loc.at(-1)), loc.slice(0, -1), propertyPaths(json));
+}
+
+/** What is read of a JSON Schema. */
+interface JsonObjectSchema {
+  readonly properties?: Readonly<Record<string, JsonObjectSchema>>;
+  readonly anyOf?: readonly JsonObjectSchema[];
+}
+
+function propertyPaths({ properties = {}, anyOf = [] }: JsonObjectSchema, path = ''): string[] {
+  const own = Object.entries(properties).flatMap(([name, inner]) => [
+    `${path}${name}`,
+    ...propertyPaths(inner, `${path}${name}.`),
+  ]);
+  return [...own, ...anyOf.flatMap((branch) => propertyPaths(branch, path))];
 }

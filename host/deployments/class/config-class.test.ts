@@ -58,7 +58,7 @@ const BAD: readonly (readonly [what: string, make: () => unknown, message: RegEx
   [
     'an unknown key',
     () => new WhisperConfig({ model: 'base' } as never),
-    /^WhisperConfig: model: Extra inputs are not permitted$/,
+    /^WhisperConfig: model: Extra inputs are not permitted; did you mean "model_size"\?$/,
   ],
   [
     'an unknown key inside',
