@@ -17,7 +17,7 @@ export interface IdleField {
 /** The parameters of a route: those that have an effect, with their schemas, and those that have none. */
 export interface RequestFields<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly schema: z.ZodObject<Shape>;
-  /** `reasoning.summary` is a member of the object `reasoning`. */
+  /** `reasoning.summary` is a member of the object `reasoning`, and `tools[].strict` one of the objects in the list `tools`. */
   readonly idle: Readonly<Record<string, IdleField>>;
 }
 
@@ -30,7 +30,7 @@ export interface ReadRequest<Request> {
 /** More names than this are not worth a header. */
 const MAX_IGNORED = 50;
 /** Names that a header can carry. */
-const HEADER_NAME = /^[\w.-]{1,64}$/;
+const HEADER_NAME = /^[\w.[\]-]{1,64}$/;
 
 export interface ReadOptions {
   readonly strict: boolean;
@@ -51,28 +51,46 @@ export function readRequest<Shape extends z.core.$ZodShape>(
   const result = schema.safeParse(input, { reportInput: true });
   if (!result.success)
     throw wrongRequest(validationEntries(result.error.issues as unknown as SchemaIssue[], input), path);
-  const ignored: string[] = [];
-  for (const [name, value] of [...Object.entries(input as Members), ...membersOf(input as Members, idle)]) {
+  const ignored = new Set<string>();
+  for (const { name, at, value } of [...parametersOf(input as Members), ...membersOf(input as Members, idle)]) {
     if (Object.hasOwn(schema.shape, name)) continue;
     const field = Object.hasOwn(idle, name) ? idle[name] : undefined;
     if (value === null || field?.isHarmless || field?.neutral?.some((one) => isSame(one, value))) continue;
     if (strict || field?.isRefused)
-      throw unsupported(paramOf([...path, ...name.split('.')]), field?.why ?? 'this server does not know it');
-    if (ignored.length < MAX_IGNORED) ignored.push(HEADER_NAME.test(name) ? name : '?');
+      throw unsupported(paramOf([...path, ...at]), field?.why ?? 'this server does not know it');
+    if (ignored.size < MAX_IGNORED) ignored.add(HEADER_NAME.test(name) ? name : '?');
   }
-  return { request: result.data, ignored };
+  return { request: result.data, ignored: [...ignored] };
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Returns the members of objects that have no effect and that a request has, with the names of the objects. */
-function membersOf(input: Members, idle: RequestFields['idle']): [name: string, value: unknown][] {
-  return Object.keys(idle).flatMap((name): [string, unknown][] => {
+/** A parameter of a request, or a member of one. */
+interface Given {
+  /** The name in {@link RequestFields.idle}. */
+  readonly name: string;
+  readonly at: readonly (string | number)[];
+  readonly value: unknown;
+}
+
+const parametersOf = (input: Members): Given[] =>
+  Object.entries(input).map(([name, value]) => ({ name, at: [name], value }));
+
+/** Returns the members of objects that have no effect and that a request has. */
+function membersOf(input: Members, idle: RequestFields['idle']): Given[] {
+  return Object.keys(idle).flatMap((name): Given[] => {
     const [outer = '', inner] = name.split('.');
-    const object = inner !== undefined && Object.hasOwn(input, outer) ? input[outer] : undefined;
-    if (typeof object !== 'object' || object === null || !Object.hasOwn(object, inner!)) return [];
-    return [[name, (object as Members)[inner!]]];
+    if (inner === undefined) return [];
+    const key = outer.replace(/\[\]$/, '');
+    const value = Object.hasOwn(input, key) ? input[key] : undefined;
+    if (key === outer) return memberOf(value, inner, name, [key]);
+    return Array.isArray(value) ? value.flatMap((item, n) => memberOf(item, inner, name, [key, n])) : [];
   });
+}
+
+function memberOf(object: unknown, inner: string, name: string, at: readonly (string | number)[]): Given[] {
+  if (typeof object !== 'object' || object === null || !Object.hasOwn(object, inner)) return [];
+  return [{ name, at: [...at, inner], value: (object as Members)[inner] }];
 }
 
 /** Returns the error for a parameter, named as in `messages[0].content`, that cannot be honoured. */

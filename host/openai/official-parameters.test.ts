@@ -72,6 +72,10 @@ Official('that are objects have only known members', () => {
   knowsMembers<OpenAI.Reasoning>()(INPUT_TOKENS_FIELDS, 'reasoning', ['effort'], {});
   knowsMembers<OpenAI.Responses.ResponseTextConfig>()(RESPONSE_FIELDS, 'text', ['format'], {});
   knowsMembers<OpenAI.Responses.ResponseTextConfig>()(INPUT_TOKENS_FIELDS, 'text', ['format'], {});
+  const tool = ['type', 'name', 'description', 'parameters', 'strict', 'format'] as const;
+  knowsMembers<OpenAI.Responses.FunctionTool>()(RESPONSE_FIELDS, 'tools[]', tool, {});
+  knowsMembers<OpenAI.Responses.CustomTool>()(RESPONSE_FIELDS, 'tools[]', tool, {});
+  knowsMembers<OpenAI.Responses.FunctionTool>()(INPUT_TOKENS_FIELDS, 'tools[]', tool, {});
 });
 
 Official.run();

@@ -125,6 +125,9 @@ const IDLE_MEMBERS = {
   'reasoning.context': { why: 'the template of the model decides', neutral: ['auto'] },
   'reasoning.mode': { why: 'no model knows it', neutral: ['standard'] },
   'text.verbosity': { why: 'no model knows it', neutral: ['medium'] },
+  'tools[].allowed_callers': { why: 'the model is the only caller of tools', neutral: [['direct']] },
+  'tools[].defer_loading': { why: 'the model sees all tools from the beginning', neutral: [false] },
+  'tools[].output_schema': { why: 'the outputs of tools are texts for the model' },
 } as const;
 
 const REFUSED = {

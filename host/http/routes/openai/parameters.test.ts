@@ -20,6 +20,7 @@ import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
 import { llamaOptions, type OpenAiApp } from './fixtures/openai-app.ts';
 import {
+  FLAT_TOOL,
   type Members,
   PARAMETER_SAMPLES,
   postForm,
@@ -83,7 +84,9 @@ async function send(at: OpenAiApp, route: string, samples: RouteSamples, more: M
   for (const [name, value] of Object.entries(more)) {
     const [outer = '', inner] = name.split('.');
     const given = isMaker(value) ? await value(at, base) : value;
-    members[outer] = inner === undefined ? given : { ...(members[outer] as Members), [inner]: given };
+    if (inner === undefined) members[outer] = given;
+    else if (outer === 'tools[]') members['tools'] = withMember(members['tools'], inner, given);
+    else members[outer] = { ...(members[outer] as Members), [inner]: given };
   }
   const path = route.replace(/^POST /, '').replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(members[name]);
@@ -97,6 +100,12 @@ async function send(at: OpenAiApp, route: string, samples: RouteSamples, more: M
     : await at.post(path, members);
   const ignored = response.headers.get(IGNORED_HEADER)?.split(', ') ?? [];
   return { status: response.status, ignored, text: await response.text() };
+}
+
+/** Returns a list of one tool with a further member. */
+function withMember(tools: unknown, name: string, value: unknown): object[] {
+  const [tool = FLAT_TOOL] = (tools ?? []) as object[];
+  return [{ ...tool, [name]: value }];
 }
 
 /** Returns the parts of a form for a parameter. */
@@ -117,7 +126,7 @@ function assertServed({ status, ignored, text }: Answer, names: readonly string[
 function assertRefused({ status, text }: Answer, name: string, what: string, code?: string): void {
   assert.ok(status === 400 || status === 404, `${what}: ${status} ${text.slice(0, 500)}`);
   const { error } = JSON.parse(text) as { readonly error: { readonly param: string | null; readonly code: string } };
-  const param = name.includes('.') ? error.param : error.param?.split(/[.[]/)[0];
+  const param = name.includes('.') ? error.param?.replace('[0]', '[]') : error.param?.split(/[.[]/)[0];
   assert.is(param, name, `${what}: ${text.slice(0, 500)}`);
   if (code !== undefined) assert.equal([status, error.code], [400, code], what);
 }
