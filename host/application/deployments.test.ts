@@ -4,8 +4,9 @@ import { kill } from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
-import type { AanaApp, AanaError } from '../index.ts';
+import type { AanaApp } from '../index.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { errorOf } from '../test/helpers/error-of.ts';
 
 const Deployments = suite('deployments of a running application');
 let folder = '';
@@ -15,11 +16,6 @@ Deployments.before(() => {
 });
 Deployments.after(() => rmSync(folder, { recursive: true, force: true }));
 
-const failure = (promise: Promise<unknown>): Promise<AanaError> =>
-  promise.then(
-    () => assert.unreachable('it did not fail') as never,
-    (error: AanaError) => error,
-  );
 const good = (...words: string[]) => SentimentDeployment.options({ user_config: { good: words } });
 const label = async (app: AanaApp, text: string): Promise<string> =>
   (await app.handle(SentimentDeployment, 'sentiment').classify({ text })).label;
@@ -29,7 +25,7 @@ Deployments('one starts at once with `deploy: true`, and is removed when the sta
   assert.is(await app.registerDeployment('sentiment', good('fine'), { deploy: true }), app);
   assert.equal([await label(app, 'fine'), app.status().status], ['positive', 'RUNNING']);
   const broken = SentimentDeployment.options({ user_config: { broken: 'config' } });
-  const error = await failure(app.registerDeployment('other', broken, { deploy: true }));
+  const error = await errorOf(app.registerDeployment('other', broken, { deploy: true }));
   assert.match(error.message, /other.*the list of words is empty/s);
   assert.equal([Object.keys(app.status().deployments), app.status().status], [['app', 'sentiment'], 'RUNNING']);
   await app.registerDeployment('other', good('nice'), { deploy: true });
@@ -51,7 +47,7 @@ Deployments('an unregistered one is gone, and its name can be used again', async
   await using app = await makeApp(folder).registerDeployment('sentiment', good('fine')).deploy();
   await app.unregisterDeployment('sentiment');
   assert.throws(() => app.handle('sentiment'), /there is no deployment sentiment; deployments are: none/);
-  assert.match((await failure(app.unregisterDeployment('sentiment'))).message, /there is no deployment sentiment/);
+  assert.match((await errorOf(app.unregisterDeployment('sentiment'))).message, /there is no deployment sentiment/);
   await app.registerDeployment('sentiment', good('nice'), { deploy: true });
   assert.is(await label(app, 'nice'), 'positive');
 });
@@ -65,7 +61,7 @@ Deployments('one is changed and scaled, and keeps serving', async () => {
   const processes = new Set<unknown>();
   while (processes.size < 2) processes.add((await facts())['pid']);
   assert.match(
-    (await failure(app.updateDeployment('sentiment', { type: 'SentimentDeployment', user_config: { worse: 1 } })))
+    (await errorOf(app.updateDeployment('sentiment', { type: 'SentimentDeployment', user_config: { worse: 1 } })))
       .message,
     /deployment sentiment: user_config: worse: /,
   );

@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/log/logger.ts';
 import { until } from '../test/helpers/server.ts';
 import { Storage } from '../storage/index.ts';
-import { errorOf } from '../storage/fixtures/error-of.ts';
+import { errorOf } from '../test/helpers/error-of.ts';
 import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
 import { StoredFiles, type StoredFilesConfig } from './index.ts';
 

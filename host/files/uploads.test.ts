@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/log/logger.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
-import { errorOf } from '../storage/fixtures/error-of.ts';
+import { errorOf } from '../test/helpers/error-of.ts';
 import { type Database, Storage } from '../storage/index.ts';
 import { skip } from '../test/skip.ts';
 import { StoredFiles, Uploads } from './index.ts';

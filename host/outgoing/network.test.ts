@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../core/errors.ts';
 import { ASKING_WAYS } from '../test/helpers/asking-ways.ts';
 import { makeCertificates, startForwardProxy } from '../test/helpers/outgoing.ts';
 import { skip } from '../test/skip.ts';
 import { type NetworkSettings, networkOf } from './network.ts';
 import { requestGuarded, type RequestOptions } from './request.ts';
+import { errorOf } from '../test/helpers/error-of.ts';
 
 const NetworkSuite = suite('proxies and certificates');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -39,11 +39,6 @@ const OPTIONS: RequestOptions = {
 };
 const get = (url: string, settings: Partial<NetworkSettings>, more: Partial<RequestOptions> = {}) =>
   requestGuarded({ method: 'get', url, headers: [] }, { ...OPTIONS, network: network(settings), ...more });
-const failure = async (promise: Promise<unknown>): Promise<AanaError> => {
-  const error = await promise.catch((thrown: unknown) => thrown);
-  if (!(error instanceof AanaError)) throw new Error(`it did not fail: ${String(error)}`);
-  return error;
-};
 
 const seen: IncomingMessage[] = [];
 const plain = createServer((request, response) => {
@@ -93,12 +88,12 @@ NetworkSuite('the proxy gets no request to a private address, by name, by addres
   await using proxy = await startForwardProxy();
   const through = { httpProxy: proxy.url, httpsProxy: proxy.url };
   const rebound = { lookup: async () => ['127.0.0.2'] };
-  assert.is((await failure(get('http://media.test/', through, rebound))).name, 'PrivateAddressException');
-  assert.is((await failure(get('https://media.test/', through, rebound))).name, 'PrivateAddressException');
+  assert.is((await errorOf(get('http://media.test/', through, rebound))).name, 'PrivateAddressException');
+  assert.is((await errorOf(get('https://media.test/', through, rebound))).name, 'PrivateAddressException');
   for (const url of ['http://10.0.0.1/', 'https://[fd00:ec2::254]/', 'http://169.254.169.254/'])
-    assert.is((await failure(get(url, through))).name, 'PrivateAddressException', url);
+    assert.is((await errorOf(get(url, through))).name, 'PrivateAddressException', url);
   assert.equal(proxy.asked, []);
-  assert.is((await failure(get(`${http}/to-private`, through))).name, 'PrivateAddressException');
+  assert.is((await errorOf(get(`${http}/to-private`, through))).name, 'PrivateAddressException');
   assert.is(proxy.asked.length, 1);
 });
 
@@ -109,8 +104,8 @@ NetworkSuite('a resolving proxy gets names, and addresses in URLs are still chec
   const answer = await get(`${http}/a?b`, through, nowhere);
   assert.is(Buffer.from(answer.body).toString(), 'plain /a');
   assert.equal(proxy.asked, [`GET ${http}/a?b`]);
-  assert.is((await failure(get('http://169.254.169.254/latest', through, nowhere))).name, 'PrivateAddressException');
-  assert.is((await failure(get(`${http}/to-private`, through, nowhere))).name, 'PrivateAddressException');
+  assert.is((await errorOf(get('http://169.254.169.254/latest', through, nowhere))).name, 'PrivateAddressException');
+  assert.is((await errorOf(get(`${http}/to-private`, through, nowhere))).name, 'PrivateAddressException');
   if (https && certificates) {
     await get(https, { ...through, authorityFiles: [certificates.authorityFile] }, nowhere);
     assert.is(proxy.asked.at(-1), `CONNECT media.test:${new URL(https).port}`);
@@ -125,7 +120,7 @@ NetworkSuite('user name and password of the proxy are sent only to the proxy, an
     seen.map(({ headers }) => headers['proxy-authorization']),
     [undefined, undefined],
   );
-  const error = await failure(get(http, { httpProxy: proxy.url.replace('s3cret', 'wr0ng') }));
+  const error = await errorOf(get(http, { httpProxy: proxy.url.replace('s3cret', 'wr0ng') }));
   assert.match(error.message, /the proxy requires a user name and password \(407\)$/);
   assert.not.match(JSON.stringify([error.message, error.data]), /wr0ng/);
 });
@@ -133,17 +128,17 @@ NetworkSuite('user name and password of the proxy are sent only to the proxy, an
 NetworkSuite('errors name a refusal of the proxy, and an unreachable proxy', async () => {
   await using proxy = await startForwardProxy({ refuses: /^CONNECT/ });
   assert.match(
-    (await failure(get(http, { httpProxy: proxy.url }))).message,
+    (await errorOf(get(http, { httpProxy: proxy.url }))).message,
     /the proxy refuses a tunnel to the address of media\.test:\d+ \(403\); allow it in the proxy, or set outgoing\.proxy_resolves$/,
   );
   const unknown = { lookup: () => Promise.reject(Object.assign(new Error(), { code: 'ENOTFOUND' })) };
   assert.match(
-    (await failure(get(http, { httpProxy: proxy.url }, unknown))).message,
+    (await errorOf(get(http, { httpProxy: proxy.url }, unknown))).message,
     /is not known \(no such host\); if only the proxy can resolve names, set outgoing\.proxy_resolves$/,
   );
   const gone = `http://127.0.0.1:${proxy.port}`;
   await proxy[Symbol.asyncDispose]();
-  assert.match((await failure(get(http, { httpProxy: gone }))).message, /the proxy cannot be reached/);
+  assert.match((await errorOf(get(http, { httpProxy: gone }))).message, /the proxy cannot be reached/);
 });
 
 NetworkSuite('a silent proxy is given up, and the signal ends the wait', async () => {
@@ -153,7 +148,7 @@ NetworkSuite('a silent proxy is given up, and the signal ends the wait', async (
   await new Promise((resolve) => silent.once('listening', resolve));
   const httpProxy = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
   assert.match(
-    (await failure(get(http, { httpProxy }, { idleTimeoutMs: 50 }))).message,
+    (await errorOf(get(http, { httpProxy }, { idleTimeoutMs: 50 }))).message,
     /the proxy did not answer for 0.05 s/,
   );
   const client = new AbortController();
@@ -213,7 +208,7 @@ NetworkSuite('an unusable file of authorities is named in a ConfigError', () => 
 if (https && certificates) {
   const { authorityFile } = certificates;
   NetworkSuite('a server is trusted by the authority that is named, and by no other', async () => {
-    const error = await failure(get(https, {}));
+    const error = await errorOf(get(https, {}));
     assert.match(error.message, /not signed by a trusted authority; name the authority with outgoing\.ca_file$/);
     assert.is(Buffer.from((await get(https, { authorityFiles: [authorityFile] })).body).toString(), 'secure');
   });
@@ -225,12 +220,12 @@ if (https && certificates) {
       const other = https.replace('media.test', 'other.test');
       for (const settings of [{}, { httpsProxy: proxy.url }]) {
         assert.match(
-          (await failure(get(other, { ...settings, authorityFiles: [authorityFile] }))).message,
+          (await errorOf(get(other, { ...settings, authorityFiles: [authorityFile] }))).message,
           /its certificate is for another host/,
         );
       }
       assert.match(
-        (await failure(get(https.replace('media.test', '127.0.0.1'), { authorityFiles: [authorityFile] }))).message,
+        (await errorOf(get(https.replace('media.test', '127.0.0.1'), { authorityFiles: [authorityFile] }))).message,
         /its certificate is for another host/,
       );
       assert.is((await get(https, { httpsProxy: proxy.url, authorityFiles: [authorityFile] })).status, 200);
@@ -252,7 +247,7 @@ if (https && certificates) {
     assert.is((await get(http, { httpProxy, authorityFiles: [authorityFile] })).status, 200);
     assert.is((await get(https, { httpsProxy: httpProxy, authorityFiles: [authorityFile] })).status, 200);
     assert.is((await get(http, { httpProxy, proxyResolves: true, authorityFiles: [authorityFile] })).status, 200);
-    assert.match((await failure(get(http, { httpProxy }))).message, /not signed by a trusted authority/);
+    assert.match((await errorOf(get(http, { httpProxy }))).message, /not signed by a trusted authority/);
     front.close();
   });
 } else {

@@ -2,8 +2,9 @@ import { type IncomingMessage, type RequestListener, createServer } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError, cancelledError } from '../core/errors.ts';
+import { cancelledError } from '../core/errors.ts';
 import { type GuardedRequest, requestGuarded, type RequestOptions } from './request.ts';
+import { errorOf } from '../test/helpers/error-of.ts';
 
 const Request = suite('requestGuarded');
 const servers: { close(): unknown; closeAllConnections(): void }[] = [];
@@ -52,15 +53,6 @@ async function serve(listener: RequestListener): Promise<{ url: string; port: nu
   return { url: `http://127.0.0.1:${port}`, port, seen };
 }
 
-async function fails(promise: Promise<unknown>): Promise<AanaError> {
-  const error = await promise.then(
-    () => new Error('it did not fail'),
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof AanaError)) throw error;
-  return error;
-}
-
 Request('sends headers and body, and returns status, headers and body for every status', async () => {
   const { url, seen } = await serve((_, response) => response.writeHead(404, { 'X-A': ['1', '2'] }).end('né'));
   const answer = await requestGuarded(
@@ -97,7 +89,7 @@ Request('refuses private addresses in every notation, without connecting', async
   const { port, seen } = await serve((_, response) => response.end('secret'));
   for (const host of ['127.0.0.1', '2130706433', '[::ffff:127.0.0.1]', 'localhost', '0.0.0.0', '[::1]']) {
     assert.is(
-      (await fails(requestGuarded(get(`http://${host}:${port}/`), { ...OPTIONS, allowPrivate: false }))).name,
+      (await errorOf(requestGuarded(get(`http://${host}:${port}/`), { ...OPTIONS, allowPrivate: false }))).name,
       'PrivateAddressException',
       host,
     );
@@ -110,14 +102,14 @@ Request('checks permission and address of every redirect', async () => {
   const outer = await serve((_, response) => response.writeHead(302, { location: `${inner.url}/x` }).end());
   const refusalOf = (url: URL): string | undefined =>
     url.port === String(inner.port) ? 'it is not granted' : undefined;
-  const error = await fails(requestGuarded(get(outer.url), { ...OPTIONS, refusalOf }));
+  const error = await errorOf(requestGuarded(get(outer.url), { ...OPTIONS, refusalOf }));
   assert.equal([error.name, error.kind], ['HostDenied', 'denied']);
   const twoWorlds = { allowPrivate: false, isPublic: (address: string) => address === '127.0.0.1' };
   const elsewhere = await serve((_, response) =>
     response.writeHead(307, { location: `http://127.0.0.2:${inner.port}/` }).end(),
   );
   assert.is(
-    (await fails(requestGuarded(get(elsewhere.url), { ...OPTIONS, ...twoWorlds }))).name,
+    (await errorOf(requestGuarded(get(elsewhere.url), { ...OPTIONS, ...twoWorlds }))).name,
     'PrivateAddressException',
   );
   assert.is(inner.seen.length, 0);
@@ -175,19 +167,19 @@ Request('keeps the headers of the caller at a redirect within the origin', async
 
 Request('ends endless redirects, answers that are too large, and silence', async () => {
   const looping = await serve((_, response) => response.writeHead(302, { location: '/' }).end());
-  assert.match((await fails(requestGuarded(get(looping.url), OPTIONS))).message, /redirects more than 2 times/);
+  assert.match((await errorOf(requestGuarded(get(looping.url), OPTIONS))).message, /redirects more than 2 times/);
   const large = await serve((_, response) => response.end('x'.repeat(1001)));
-  assert.equal((({ name, kind }) => [name, kind])(await fails(requestGuarded(get(large.url), OPTIONS))), [
+  assert.equal((({ name, kind }) => [name, kind])(await errorOf(requestGuarded(get(large.url), OPTIONS))), [
     'ResponseTooLarge',
     'too-large',
   ]);
   const silent = await serve((_, response) => response.write('x'));
   assert.match(
-    (await fails(requestGuarded(get(silent.url), { ...OPTIONS, timeoutMs: 200 }))).message,
+    (await errorOf(requestGuarded(get(silent.url), { ...OPTIONS, timeoutMs: 200 }))).message,
     /took longer than 0.2 s/,
   );
   assert.match(
-    (await fails(requestGuarded(get(silent.url), { ...OPTIONS, idleTimeoutMs: 100 }))).message,
+    (await errorOf(requestGuarded(get(silent.url), { ...OPTIONS, idleTimeoutMs: 100 }))).message,
     /sent nothing for 0.1 s/,
   );
 });
@@ -196,7 +188,7 @@ Request('ends with its signal', async () => {
   const silent = await serve(() => client.abort(gone));
   const client = new AbortController();
   const gone = cancelledError();
-  assert.is(await fails(requestGuarded(get(silent.url), { ...OPTIONS, signal: client.signal })), gone);
+  assert.is(await errorOf(requestGuarded(get(silent.url), { ...OPTIONS, signal: client.signal })), gone);
 });
 
 const refused: readonly { what: string; request: Partial<GuardedRequest> }[] = [
@@ -210,14 +202,14 @@ const refused: readonly { what: string; request: Partial<GuardedRequest> }[] = [
 for (const { what, request } of refused) {
   Request(`refuses ${what}`, async () => {
     assert.is(
-      (await fails(requestGuarded({ ...get('http://127.0.0.1:8/'), ...request }, OPTIONS))).name,
+      (await errorOf(requestGuarded({ ...get('http://127.0.0.1:8/'), ...request }, OPTIONS))).name,
       'InvalidRequest',
     );
   });
 }
 
 Request('fetches only http and https', async () => {
-  assert.match((await fails(requestGuarded(get('file:///etc/passwd'), OPTIONS))).message, /only http and https/);
+  assert.match((await errorOf(requestGuarded(get('file:///etc/passwd'), OPTIONS))).message, /only http and https/);
 });
 
 Request.run();

@@ -16,16 +16,12 @@ import { PostgresProxy } from '../test/helpers/database/postgres-proxy.ts';
 import { skip } from '../test/skip.ts';
 import { postgresDatabases, sqliteModule, type TestDatabases } from './fixtures/databases.ts';
 import { type Database, mayBeCommitted, openDatabase, type StorageConfig } from './index.ts';
+import { errorOf } from '../test/helpers/error-of.ts';
 
 const exec = promisify(execFile);
 const TABLE = 'create table things (id integer primary key, name text)';
 const insert = (database: Database, id: number): Promise<unknown> =>
   database.write((connection) => connection.query('insert into things (id, name) values ($1, $2)', [id, 'thing']));
-const errorOf = (promise: Promise<unknown>): Promise<AanaError> =>
-  promise.then(
-    () => assert.unreachable('it did not fail') as never,
-    (error: AanaError) => error,
-  );
 const idsOf = async (database: Database): Promise<unknown[]> =>
   (await database.read((connection) => connection.query<{ id: number }>('select id from things order by id'))).map(
     ({ id }) => id,

@@ -14,6 +14,7 @@ import type { DescribedHandle } from '../../deployments/index.ts';
 import { descendants, until } from '../../test/helpers/server.ts';
 import { serveSample, type Served } from './fixtures/serve-sample.ts';
 import { connect, type RunningApplication } from './index.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Client = suite('a process that attaches to an application');
 
@@ -27,11 +28,6 @@ let app: RunningApplication;
 let sample: DescribedHandle & Methods;
 
 const attach = (): Promise<RunningApplication> => connect({ runtime_dir: served.runtimeDir });
-const errorOf = (promise: Promise<unknown>): Promise<AanaError> =>
-  promise.then(
-    () => assert.unreachable('it did not fail') as never,
-    (error: unknown) => error as AanaError,
-  );
 const ongoing = async (): Promise<number> =>
   (await app.status()).deployments.find(({ name }) => name === 'sample')?.replicas[0]?.ongoing ?? -1;
 

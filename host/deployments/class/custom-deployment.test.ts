@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import * as z from 'zod';
 import type { AanaError } from '../../core/errors.ts';
 import { createLogger, type Logger, silentLogger } from '../../core/log/logger.ts';
@@ -40,12 +41,6 @@ let shared: Promise<DeploymentManager> | undefined;
 const sentiment = async (bound?: BoundDeployment, log?: Logger): Promise<Sentiment> =>
   (await (bound || log ? started(bound, log) : (shared ??= started()))).handle('sentiment') as Sentiment;
 
-const failure = (promise: Promise<unknown>): Promise<AanaError> =>
-  promise.then(
-    () => assert.unreachable('it did not fail') as never,
-    (error: AanaError) => error,
-  );
-
 Custom.after.each(async () => {
   const [keep, ...others] = shared ? [await shared, ...open] : [undefined, ...open];
   const done = others.filter((manager) => manager !== keep);
@@ -73,7 +68,7 @@ Custom('streams value by value', async () => {
   assert.equal(await stream.next(), { done: true, value: { count: 2 } }, 'what the method returned');
   const wrong = (await sentiment()).words({ text: 'one!' });
   await wrong.next();
-  assert.is((await failure(wrong.next())).name, 'InvalidOutput');
+  assert.is((await errorOf(wrong.next())).name, 'InvalidOutput');
 });
 
 Custom('takes a feed of values as an argument that is an async iterable', async () => {
@@ -91,7 +86,7 @@ Custom('takes a feed of values as an argument that is an async iterable', async 
 
 Custom('refuses a feed that is no async iterable, or has a value that its schema does not allow', async () => {
   const handle = await sentiment();
-  const none = await failure(handle.judge({ texts: ['x'] as never }).next());
+  const none = await errorOf(handle.judge({ texts: ['x'] as never }).next());
   assert.equal(
     [none.name, none.message.includes('texts: Input should be an async iterable')],
     ['ValidationError', true],
@@ -100,7 +95,7 @@ Custom('refuses a feed that is no async iterable, or has a value that its schema
     yield* ['good', ''];
   }
   const wrong = handle.judge({ texts: texts() });
-  const { name, kind, message } = await failure(
+  const { name, kind, message } = await errorOf(
     (async () => {
       for await (const _ of wrong);
     })(),
@@ -118,7 +113,7 @@ Custom('does not repeat a call on another replica after the first value of its f
     made += 1;
     yield 'die';
   }
-  const error = await failure(handle.judge({ texts: texts() }).next());
+  const error = await errorOf(handle.judge({ texts: texts() }).next());
   assert.equal([error.name, made], ['ReplicaLostError', 1]);
   assert.is((await handle.classify({ text: 'great' })).label, 'positive');
 });
@@ -154,7 +149,7 @@ Custom('gets the request id, and its log lines reach the log of the host', async
     'the deadline is the same moment by the clock of the replica',
   );
   const controller = new AbortController();
-  const waiting = failure(handle.untilCancelled({}, { requestId: 'r-2', signal: controller.signal }));
+  const waiting = errorOf(handle.untilCancelled({}, { requestId: 'r-2', signal: controller.signal }));
   while (!lines.some(({ message }) => message === 'waiting')) await handle.facts();
   controller.abort(new Error('enough'));
   assert.is((await waiting).message, 'enough');
@@ -165,7 +160,7 @@ Custom('gets the request id, and its log lines reach the log of the host', async
 
 Custom('refuses input that its schema does not allow before a replica gets it', async () => {
   const handle = await sentiment();
-  const error = await failure(handle.classify({ text: '', threshold: 1 }));
+  const error = await errorOf(handle.classify({ text: '', threshold: 1 }));
   assert.equal(
     [error.name, error.kind, error.message],
     ['ValidationError', 'invalid-input', 'sentiment.classify: text: String should have at least 1 character'],
@@ -190,7 +185,7 @@ const FAILURES: readonly (readonly [
 ];
 for (const [how, name, kind, message] of FAILURES) {
   Custom(`its errors arrive with their class, kind and message: ${how}`, async () => {
-    const error = await failure((await sentiment()).fail({ how }));
+    const error = await errorOf((await sentiment()).fail({ how }));
     assert.equal([error.name, error.kind], [name, kind]);
     assert.match(error.message, message);
   });
@@ -205,8 +200,8 @@ for (const how of ['exit', 'SIGSEGV', 'SIGKILL'] as const) {
     const stream = handle.words({ text: 'first wait' });
     assert.equal((await stream.next()).value, { word: 'first' });
     assert.equal((await stream.next()).value, { word: 'wait' });
-    const lost = failure(stream.next());
-    await failure(handle.end({ how }, { signal: AbortSignal.timeout(100) }));
+    const lost = errorOf(stream.next());
+    await errorOf(handle.end({ how }, { signal: AbortSignal.timeout(100) }));
     assert.is((await lost).name, 'ReplicaLostError');
     assert.is.not((await handle.facts())['pid'], before);
   });
@@ -284,14 +279,14 @@ const BAD_STARTS: readonly (readonly [what: string, bound: () => BoundDeployment
 ];
 for (const [what, bound, message] of BAD_STARTS) {
   Custom(`the deployment fails with the reason when ${what}`, async () => {
-    const error = await failure(started(bound()));
+    const error = await errorOf(started(bound()));
     assert.is(error.name, 'FailedDeployment');
     assert.match(error.message, message);
   });
 }
 
 Custom('the error of a failed deployment has the last lines of its process', async () => {
-  const error = await failure(started(elsewhere('../fixtures/not-importable.js')));
+  const error = await errorOf(started(elsewhere('../fixtures/not-importable.js')));
   assert.equal((error.data as { last_lines: unknown }).last_lines, ['not-importable: looking for its library']);
 });
 

@@ -9,6 +9,7 @@ import { isAlive, until } from '../../replicas/fixtures/sample-sets.ts';
 import { DeploymentManager } from './deployment-manager.ts';
 import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
 import { SampleDeployment } from '../fixtures/sample-deployment.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Life = suite('deployments at run time');
 
@@ -57,15 +58,6 @@ async function started(deployments: Record<string, Options>): Promise<Deployment
   return made;
 }
 
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error: unknown = await promise.then(
-    () => assert.unreachable('it did not fail'),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof AanaError) return error;
-  throw error;
-}
-
 const pidsOf = (made: DeploymentManager, name: string): number[] =>
   made.status()[name]?.replicas.flatMap(({ pid }) => pid ?? []) ?? [];
 const stateOf = (made: DeploymentManager, name: string): unknown => [
@@ -83,7 +75,7 @@ Life.after.each(async () => {
 Life('starts a further deployment beside running ones', async () => {
   const made = await started({ one: {} });
   made.register('two', sample());
-  assert.is((await failure(made.handle('two').call('spec', {}))).name, 'DeploymentNotStarted');
+  assert.is((await errorOf(made.handle('two').call('spec', {}))).name, 'DeploymentNotStarted');
   await made.deployOne('two');
   assert.equal(
     [stateOf(made, 'one'), stateOf(made, 'two')],
@@ -93,7 +85,7 @@ Life('starts a further deployment beside running ones', async () => {
     ],
   );
   assert.is(
-    (await failure(made.deployOne('two'))).message,
+    (await errorOf(made.deployOne('two'))).message,
     'deployment two is already running; update it to change it',
   );
 });
@@ -101,9 +93,9 @@ Life('starts a further deployment beside running ones', async () => {
 Life('keeps the others when one fails to start, and can start it later', async () => {
   const made = await started({ one: onGpu(1) });
   made.register('two', sample(onGpu(2)));
-  const error = await failure(made.deployOne('two'));
+  const error = await errorOf(made.deployOne('two'));
   assert.is(error.name, 'InsufficientResources');
-  assert.is((await failure(made.handle('two').call('spec', {}))).message, error.message);
+  assert.is((await errorOf(made.handle('two').call('spec', {}))).message, error.message);
   assert.equal(
     [stateOf(made, 'one'), made.status()['two']?.status, made.status()['two']?.message],
     [['RUNNING', 1], 'DEPLOY_FAILED', error.message],
@@ -116,12 +108,12 @@ Life('keeps the others when one fails to start, and can start it later', async (
 Life('keeps the reason of a deployment that could not be started', async () => {
   const made = await started({ one: {} });
   made.register('bad', sample({ user_config: { start: 'exit' } }));
-  const error = await failure(made.deployOne('bad'));
+  const error = await errorOf(made.deployOne('bad'));
   assert.match(error.message, /deployment bad failed: it ended 3 times before it was ready/);
   assert.is(made.status()['bad']?.status, 'DEPLOY_FAILED');
   assert.ok(made.status()['bad']?.lastLines.includes('sample: out of memory'));
   await made.remove('bad');
-  assert.is((await failure(made.remove('bad'))).name, 'DeploymentNotFound');
+  assert.is((await errorOf(made.remove('bad'))).name, 'DeploymentNotFound');
 });
 
 Life('unloads a deployment: calls finish, new ones are refused, its place is free, and it can be loaded', async () => {
@@ -132,8 +124,8 @@ Life('unloads a deployment: calls finish, new ones are refused, its place is fre
   const waiting = handle.call('spec', {});
   await until(() => made.status()['one']?.queued === 1, 'a call waits');
   const unloaded = made.unload('one');
-  assert.is((await failure(made.update('one', sample()))).name, 'DeploymentBusy');
-  const refused = await failure(handle.call('spec', {}));
+  assert.is((await errorOf(made.update('one', sample()))).name, 'DeploymentBusy');
+  const refused = await errorOf(handle.call('spec', {}));
   assert.equal([refused.name, refused.kind], ['DeploymentUnloaded', 'unavailable']);
   assert.match(refused.message, '"aana-host deployments load one"');
   await Promise.all([running, waiting, unloaded]);
@@ -142,7 +134,7 @@ Life('unloads a deployment: calls finish, new ones are refused, its place is fre
   await made.unload('one');
   made.register('other', sample(onGpu(2)));
   await made.deployOne('other');
-  const full = await failure(made.load('one'));
+  const full = await errorOf(made.load('one'));
   assert.is(full.name, 'InsufficientResources');
   assert.equal([stateOf(made, 'one'), made.canServe], [['UNLOADED', 0], true]);
   await made.remove('other');
@@ -173,7 +165,7 @@ Life('reports all deployments that failed to start, one line each', async () => 
     TWO_GPUS,
     slow,
   );
-  const error = await failure(made.start());
+  const error = await errorOf(made.start());
   assert.is(error.name, 'FailedDeployment');
   const lines = [
     'deployment bad failed: absent could not be fetched from anywhere',
@@ -185,7 +177,7 @@ Life('reports all deployments that failed to start, one line each', async () => 
 
 Life('starts nothing after the first failure when it starts in sequence', async () => {
   const made = manager({ bad: { user_config: { start: 'reject' } }, good: {} });
-  assert.match((await failure(made.start({ sequential: true }))).message, 'deployment bad failed');
+  assert.match((await errorOf(made.start({ sequential: true }))).message, 'deployment bad failed');
   assert.equal(pidsOf(made, 'good'), []);
 });
 
@@ -198,11 +190,11 @@ Life(
     const running = handle.call('wait', { ms: 200 });
     await handle.call('spec', {});
     const removed = made.remove('one');
-    assert.is((await failure(handle.call('spec', {}))).name, 'DeploymentStopped');
+    assert.is((await errorOf(handle.call('spec', {}))).name, 'DeploymentStopped');
     assert.is(await running, 200);
     await removed;
     assert.not.ok(isAlive(pid));
-    assert.is((await failure(handle.call('spec', {}))).name, 'DeploymentNotFound');
+    assert.is((await errorOf(handle.call('spec', {}))).name, 'DeploymentNotFound');
     made.register('one', sample(onGpu(2)));
     await made.deployOne('one');
     assert.equal(await handle.call('echo', { text: 'again' }), { text: 'again', times: 1 });
@@ -212,10 +204,10 @@ Life(
 Life('ends the start of a deployment that is removed', async () => {
   const made = await started({ one: {} });
   made.register('slow', sample({ user_config: { start: 'hang' } }));
-  const starting = failure(made.deployOne('slow'));
+  const starting = errorOf(made.deployOne('slow'));
   await until(() => pidsOf(made, 'slow').length === 1, 'its process was there');
   const [pid = 0] = pidsOf(made, 'slow');
-  assert.is((await failure(made.deployOne('slow'))).message, 'deployment slow is being started; try again later');
+  assert.is((await errorOf(made.deployOne('slow'))).message, 'deployment slow is being started; try again later');
   await made.remove('slow');
   assert.match((await starting).message, 'is being removed');
   assert.not.ok(isAlive(pid));
@@ -233,7 +225,7 @@ Life('scales up and down', async () => {
 Life('refuses more replicas than fit, naming demand and supply, and changes nothing', async () => {
   const made = await started({ one: onGpu(0.5, { num_replicas: 2 }) });
   const pids = pidsOf(made, 'one');
-  const error = await failure(made.scale('one', 5));
+  const error = await errorOf(made.scale('one', 5));
   assert.match(
     error.message,
     /there is no room for deployment one: each of its 5 replicas asks for 0\.5 GPU; this machine has 2 GPU: fake with 75 GiB, 50 % and/,
@@ -263,7 +255,7 @@ const BAD_SCALES: readonly (readonly [
 for (const [what, options, replicas, pattern] of BAD_SCALES) {
   Life(`refuses to scale to ${what}`, async () => {
     const made = await started({ one: options });
-    const error = await failure(made.scale('one', replicas));
+    const error = await errorOf(made.scale('one', replicas));
     assert.equal([error.name, stateOf(made, 'one')], ['ValidationError', ['RUNNING', 1]]);
     assert.match(error.message, pattern);
   });
@@ -350,7 +342,7 @@ Life('rolls back a bad version and reports the reason', async () => {
 Life('refuses an update that fits on no device before it stops anything', async () => {
   const made = await started({ one: onGpu(1, { num_replicas: 2 }) });
   const pids = pidsOf(made, 'one');
-  assert.is((await failure(made.update('one', sample(onGpu(2, { num_replicas: 2 }))))).name, 'InsufficientResources');
+  assert.is((await errorOf(made.update('one', sample(onGpu(2, { num_replicas: 2 }))))).name, 'InsufficientResources');
   assert.equal(pidsOf(made, 'one'), pids);
 });
 
@@ -405,14 +397,14 @@ Life('rolls back an update that is cancelled while the only old replica finishes
     [await call, stateOf(made, 'one'), made.status()['one']?.replicas[0]?.state],
     [300, ['RUNNING', 1], 'ready'],
   );
-  assert.is((await failure(made.deployOne('two'))).name, 'InsufficientResources');
+  assert.is((await errorOf(made.deployOne('two'))).name, 'InsufficientResources');
 });
 
 Life('refuses a second change while one is in progress', async () => {
   const made = await started({ one: {} });
   const updated = made.update('one', sample({ user_config: { model: 'big' } }), FAST);
   for (const second of [made.update('one', sample()), made.scale('one', 2)]) {
-    assert.is((await failure(second)).message, 'deployment one is already being changed; try again later');
+    assert.is((await errorOf(second)).message, 'deployment one is already being changed; try again later');
   }
   assert.is((await updated).outcome, 'updated');
 });
@@ -420,14 +412,14 @@ Life('refuses a second change while one is in progress', async () => {
 Life('refuses to change the type of a deployment', async () => {
   const made = await started({ one: {} });
   assert.match(
-    (await failure(made.update('one', { type: 'WhisperDeployment' }))).message,
+    (await errorOf(made.update('one', { type: 'WhisperDeployment' }))).message,
     'deployment one is a SampleDeployment and cannot become a WhisperDeployment',
   );
 });
 
 Life('leaves no process behind when it shuts down during an update', async () => {
   const made = await started({ one: { num_replicas: 2 } });
-  const updated = failure(made.update('one', sample({ num_replicas: 2, user_config: { start: 'hang' } })));
+  const updated = errorOf(made.update('one', sample({ num_replicas: 2, user_config: { start: 'hang' } })));
   await until(() => pidsOf(made, 'one').length === 3, 'the new replica was there');
   const pids = pidsOf(made, 'one');
   await made.shutdown({ graceMs: 1000 });

@@ -1,7 +1,7 @@
 // Deployments that sleep and wake on declared GPUs, with real replica processes.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../../core/errors.ts';
+import type { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import { until } from '../../replicas/fixtures/sample-sets.ts';
 import type { MemoryProbe } from '../../devices/index.ts';
@@ -9,6 +9,7 @@ import type { CallProgress } from '../../replicas/index.ts';
 import { DeploymentManager } from '../manager/deployment-manager.ts';
 import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
 import { SampleDeployment } from '../fixtures/sample-deployment.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Room = suite('room for deployments that wake');
 
@@ -46,15 +47,6 @@ async function started(
   return made;
 }
 
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error: unknown = await promise.then(
-    () => assert.unreachable('it did not fail'),
-    (reason: unknown) => reason,
-  );
-  if (error instanceof AanaError) return error;
-  throw error;
-}
-
 const use = (made: DeploymentManager, name: string): Promise<unknown> => made.handle(name).call('echo', { text: name });
 const awake = (made: DeploymentManager): string[] =>
   Object.entries(made.status()).flatMap(([name, { replicas }]) => replicas.map(() => name));
@@ -80,7 +72,7 @@ Room('is missing while other programs use the memory, and returns when they end'
     { freeGpuBytes: async () => [free] },
   );
   free = 20e9;
-  const error = await failure(use(made, 'one'));
+  const error = await errorOf(use(made, 'one'));
   assert.is(error.name, 'InsufficientResources');
   assert.match(error.message, '56 GiB used by other programs');
   assert.equal(awake(made), []);
@@ -122,7 +114,7 @@ Room('is not made by a deployment in use: the call is refused, and the error nam
   const made = await started(1, { one: {}, two: {} });
   const running = made.handle('one').call('wait', { ms: 2000 });
   await until(() => made.status()['one']?.replicas[0]?.ongoing === 1, 'the call ran');
-  const error = await failure(use(made, 'two'));
+  const error = await errorOf(use(made, 'two'));
   assert.equal([error.name, error.kind], ['InsufficientResources', 'unavailable']);
   assert.match(
     error.message,
@@ -135,7 +127,7 @@ Room('is not made by a deployment in use: the call is refused, and the error nam
 Room('is not made by a pinned deployment', async () => {
   const made = await started(1, { one: { pinned: true }, two: {} });
   await use(made, 'one');
-  assert.is((await failure(use(made, 'two'))).name, 'InsufficientResources');
+  assert.is((await errorOf(use(made, 'two'))).name, 'InsufficientResources');
   assert.equal(awake(made), ['one']);
 });
 
@@ -183,7 +175,7 @@ Room('is made by a replica that finishes its last calls, after its grace, when t
     leaving: { graceful_shutdown_timeout_s: 0.05, autoscaling_config: { min_replicas: 0, max_replicas: 2 } },
     waking: {},
   });
-  const running = failure(made.handle('leaving', { num_retries: 0 }).call('wait', { ms: 60_000 }));
+  const running = errorOf(made.handle('leaving', { num_retries: 0 }).call('wait', { ms: 60_000 }));
   await until(() => made.status()['leaving']?.replicas[0]?.ongoing === 1, 'the call ran');
   const removed = made.remove('leaving');
   assert.equal(await use(made, 'waking'), { text: 'waking', times: 1 });
@@ -193,7 +185,7 @@ Room('is made by a replica that finishes its last calls, after its grace, when t
 
 Room('is made by a failed deployment, which keeps its reason', async () => {
   const made = await started(1, { broken: { user_config: { start: 'exit' }, pinned: true }, two: {} });
-  const error = await failure(use(made, 'broken'));
+  const error = await errorOf(use(made, 'broken'));
   assert.is(error.name, 'FailedDeployment');
   assert.equal(await use(made, 'two'), { text: 'two', times: 1 });
   const { status, message, lastLines } = made.status()['broken'] ?? {};
@@ -201,7 +193,7 @@ Room('is made by a failed deployment, which keeps its reason', async () => {
     [status, error.message.endsWith(String(message)), lastLines?.includes('sample: out of memory')],
     ['DEPLOY_FAILED', true, true],
   );
-  assert.is((await failure(use(made, 'broken'))).message, error.message);
+  assert.is((await errorOf(use(made, 'broken'))).message, error.message);
 });
 
 Room('is waited for with progress, which the status shows, too', async () => {

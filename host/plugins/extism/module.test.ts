@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../core/abort.ts';
-import { AanaError } from '../../core/errors.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import { endpoint, type ExtismModule, extismModule } from '../fixtures/extism-module.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
+import { runPlugin } from '../fixtures/run-plugin.ts';
 
 const limits = { memoryBytes: 1024 * 1024, cpuSliceMs: 2000, maxThreads: 1, hostCalls: 50 };
 
@@ -22,25 +23,6 @@ interface Context {
   refusal(module: ExtismModule | Uint8Array, manifest?: object): Promise<string>;
 }
 
-const run = (plugin: LoadedPlugin, name: string, input: unknown = {}): Promise<unknown> =>
-  plugin
-    .run({
-      endpoint: name,
-      input: JSON.stringify(input),
-      requestId: 'request-1',
-      deadlineMs: 30_000,
-      signal: new AbortController().signal,
-      files: new Map(),
-    })
-    .then((json): unknown => JSON.parse(json));
-const failure = async (promise: Promise<unknown>): Promise<AanaError> => {
-  const error = await promise.then(
-    (value) => assert.unreachable(`it did not fail: ${JSON.stringify(value)}`),
-    (reason: unknown) => reason,
-  );
-  assert.ok(error instanceof AanaError, String(error));
-  return error;
-};
 const user = (name: string, type: string): string => `(import "extism:host/user" "${name}" (func $${name} ${type}))`;
 const env = (name: string, type: string): string => `(import "extism:host/env" "${name}" (func $${name} ${type}))`;
 
@@ -75,7 +57,7 @@ Extism.before.each(async (context) => {
     return folder;
   };
   context.load = async (module, manifest) => context.host.load(await context.write(module, manifest));
-  context.refusal = async (module, manifest) => (await failure(context.load(module, manifest))).message;
+  context.refusal = async (module, manifest) => (await errorOf(context.load(module, manifest))).message;
 });
 Extism.after.each(async ({ host, dir }) => {
   await host.close();
@@ -98,7 +80,7 @@ Extism('a plugin that needs nothing answers under the name that it describes', a
       streaming: false,
     },
   ]);
-  assert.is(await run(plugin, 'say-hello'), 'hello');
+  assert.is(await runPlugin(plugin, 'say-hello'), 'hello');
 });
 
 Extism('lines that a plugin logs while it describes itself are counted, too', async ({ load, ports }) => {
@@ -200,7 +182,7 @@ Extism('a wrong description is refused with a sentence', async ({ refusal }) => 
 });
 
 Extism('lines of the log carry the plugin and the request', async ({ load, ports }) => {
-  await run(
+  await runPlugin(
     await load({ imports: env('log_warn', '(param i64)'), functions: { a: '(call $log_warn «from the guest»)' } }),
     'a',
   );
@@ -218,10 +200,10 @@ Extism('an error may be a text; nothing set is null; a block that there is not i
       d: 'unreachable',
     },
   });
-  const error = await failure(run(plugin, 'a'));
+  const error = await errorOf(runPlugin(plugin, 'a'));
   assert.equal([error.name, error.kind, error.message], ['PluginError', 'internal', 'it is late']);
-  assert.is(await run(plugin, 'b'), null);
-  for (const name of ['c', 'd']) assert.equal([(await failure(run(plugin, name))).name], ['PluginTrapError']);
+  assert.is(await runPlugin(plugin, 'b'), null);
+  for (const name of ['c', 'd']) assert.equal([(await errorOf(runPlugin(plugin, name))).name], ['PluginTrapError']);
 });
 
 Extism("a run sees neither memory, variables nor settings of another's", async ({ load }) => {
@@ -240,9 +222,9 @@ Extism("a run sees neither memory, variables nor settings of another's", async (
       c: '(call $var_set «key» «"kept"») (answer (call $var_get «key»))',
     },
   });
-  for (let n = 0; n < 3; n++) assert.is(await run(plugin, 'a'), 'new');
-  assert.is(await run(plugin, 'b'), 'none');
-  assert.is(await run(plugin, 'c'), 'kept', 'within a run they are there');
+  for (let n = 0; n < 3; n++) assert.is(await runPlugin(plugin, 'a'), 'new');
+  assert.is(await runPlugin(plugin, 'b'), 'none');
+  assert.is(await runPlugin(plugin, 'c'), 'kept', 'within a run they are there');
 });
 
 Extism('blocks have limits of their own, in bytes and in number', async ({ load }) => {
@@ -256,9 +238,9 @@ Extism('blocks have limits of their own, in bytes and in number', async ({ load 
     },
   });
   for (const name of ['large', 'negative', 'sum'])
-    assert.match((await failure(run(plugin, name))).message, /the run put more than 1048576 bytes into blocks$/);
-  assert.match((await failure(run(plugin, 'number'))).message, /the run made more than 32000 blocks$/);
-  assert.is((await failure(run(plugin, 'beyond'))).name, 'PluginTrapError');
+    assert.match((await errorOf(runPlugin(plugin, name))).message, /the run put more than 1048576 bytes into blocks$/);
+  assert.match((await errorOf(runPlugin(plugin, 'number'))).message, /the run made more than 32000 blocks$/);
+  assert.is((await errorOf(runPlugin(plugin, 'beyond'))).name, 'PluginTrapError');
 });
 
 Extism('blocks are made of memory and copied to it, inside of it alone', async ({ load }) => {
@@ -274,9 +256,10 @@ Extism('blocks are made of memory and copied to it, inside of it alone', async (
       f: '(loop $on (drop (call $block_of (i64.const 0) (i64.const 65536))) (br $on))',
     },
   });
-  assert.is(await run(plugin, 'a'), 'copied');
-  for (const name of ['b', 'c', 'd', 'e']) assert.is((await failure(run(plugin, name))).name, 'PluginTrapError', name);
-  assert.match((await failure(run(plugin, 'f'))).message, /the run put more than 1048576 bytes into blocks$/);
+  assert.is(await runPlugin(plugin, 'a'), 'copied');
+  for (const name of ['b', 'c', 'd', 'e'])
+    assert.is((await errorOf(runPlugin(plugin, name))).name, 'PluginTrapError', name);
+  assert.match((await errorOf(runPlugin(plugin, 'f'))).message, /the run put more than 1048576 bytes into blocks$/);
 });
 
 Extism(
@@ -301,11 +284,11 @@ Extism(
       { capabilities: ['media'] },
     );
     for (const name of ['a', 'b', 'c']) {
-      const error = (await run(plugin, name)) as { kind: string; name: string; message: string };
+      const error = (await runPlugin(plugin, name)) as { kind: string; name: string; message: string };
       assert.equal([error.kind, error.name], ['invalid-input', 'InvalidArguments']);
       assert.match(error.message, /^the source is invalid: /);
     }
-    assert.is((await failure(run(plugin, 'd'))).name, 'PluginTrapError');
+    assert.is((await errorOf(runPlugin(plugin, 'd'))).name, 'PluginTrapError');
   },
 );
 
@@ -313,9 +296,9 @@ Extism('two versions serve side by side until the older is drained', async ({ ho
   const first = await load({ functions: { a: '(answer «1»)' } });
   const folder = await write({ functions: { a: '(answer «2»)' } }, { version: '2.0.0' });
   const second = await host.load(folder, { replaces: first });
-  assert.equal([await run(first, 'a'), await run(second, 'a')], [1, 2]);
+  assert.equal([await runPlugin(first, 'a'), await runPlugin(second, 'a')], [1, 2]);
   await first.drain();
-  assert.is(await run(second, 'a'), 2);
+  assert.is(await runPlugin(second, 'a'), 2);
 });
 
 Extism.run();
