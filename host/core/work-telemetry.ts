@@ -32,6 +32,8 @@ export interface WorkOptions {
 
 /** A piece of work that is under way. */
 export interface Work extends Pick<Span, 'traceparent' | 'event'> {
+  /** Returns the seconds since it came; 0 without telemetry. */
+  elapsed(): number;
   end(how?: WorkEnd): void;
 }
 
@@ -41,14 +43,16 @@ export interface WaitingWork extends Work {
   begin(): number;
 }
 
-const noWait = (): number => 0;
+const noTime = (): number => 0;
 const nothing = (): void => {};
-const NO_WORK: WaitingWork = Object.freeze({
-  traceparent: undefined,
+const unreported = (traceparent: string | undefined): WaitingWork => ({
+  traceparent,
   event: nothing,
-  begin: noWait,
+  elapsed: noTime,
+  begin: noTime,
   end: nothing,
 });
+const NO_WORK = Object.freeze(unreported(undefined));
 
 /**
  * Reports pieces of work of one kind: a span for each, and its duration in seconds (`<name>.duration`) by its outcome
@@ -147,34 +151,61 @@ export class WorkKind {
     return this.#open(parent, false);
   }
 
+  /** Ends the report of work that began `seconds` ago; undefined if it never began. */
+  end(span: Span, seconds: number | undefined, { error, outcome, attributes: more }: WorkEnd): void {
+    const labels = this.#labelsOf(outcome ?? (error === undefined ? 'ok' : faultOf(error)));
+    if (seconds !== undefined) this.#options.durations.record(seconds, labels, span.traceparent);
+    span.end({ error, attributes: more ? Object.assign({}, labels, more) : labels });
+  }
+
   #open(parent: string | undefined, hasBegun: boolean): WaitingWork {
     const { telemetry, name, kind, attributes, clock } = this.#options;
     // Nothing is measured without telemetry, because reading the clock costs more than the rest.
-    if (telemetry === noTelemetry)
-      return parent === undefined ? NO_WORK : { traceparent: parent, event: nothing, begin: noWait, end: nothing };
-    const span = telemetry.span(name, { parent, kind, attributes });
-    const cameAt = clock.now();
-    let begunAt = hasBegun ? cameAt : undefined;
-    return {
-      traceparent: span.traceparent,
-      event: (event) => span.event(event),
-      begin: () => {
-        begunAt = clock.now();
-        span.event('begun');
-        return (begunAt - cameAt) / 1000;
-      },
-      end: ({ error, outcome = error === undefined ? 'ok' : faultOf(error), attributes: more }: WorkEnd = {}) => {
-        const labels = this.#labelsOf(outcome);
-        if (begunAt !== undefined)
-          this.#options.durations.record((clock.now() - begunAt) / 1000, labels, span.traceparent);
-        span.end({ error, attributes: more ? Object.assign({}, labels, more) : labels });
-      },
-    };
+    if (telemetry === noTelemetry) return parent === undefined ? NO_WORK : unreported(parent);
+    return new OpenWork(this, telemetry.span(name, { parent, kind, attributes }), clock, hasBegun);
   }
 
   #labelsOf(outcome: string): Attributes {
     if (this.#labels?.['aana.outcome'] !== outcome)
       this.#labels = withAttribute(this.#options.attributes, 'aana.outcome', outcome);
     return this.#labels;
+  }
+}
+
+/** Work under way. It is a class, because making a function for each method would cost more than the reports. */
+class OpenWork implements WaitingWork {
+  readonly traceparent: string | undefined;
+  readonly #kind: WorkKind;
+  readonly #span: Span;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #cameAt: number;
+  #begunAt: number | undefined;
+
+  constructor(kind: WorkKind, span: Span, clock: Pick<Clock, 'now'>, hasBegun: boolean) {
+    this.traceparent = span.traceparent;
+    this.#kind = kind;
+    this.#span = span;
+    this.#clock = clock;
+    this.#cameAt = clock.now();
+    this.#begunAt = hasBegun ? this.#cameAt : undefined;
+  }
+
+  event(name: string): void {
+    this.#span.event(name);
+  }
+
+  elapsed(): number {
+    return (this.#clock.now() - this.#cameAt) / 1000;
+  }
+
+  begin(): number {
+    this.#begunAt = this.#clock.now();
+    this.#span.event('begun');
+    return (this.#begunAt - this.#cameAt) / 1000;
+  }
+
+  end(how: WorkEnd = {}): void {
+    const seconds = this.#begunAt === undefined ? undefined : (this.#clock.now() - this.#begunAt) / 1000;
+    this.#kind.end(this.#span, seconds, how);
   }
 }

@@ -1,5 +1,12 @@
 import type { Context } from 'koa';
-import { type Attributes, type Gauge, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
+import {
+  type Attributes,
+  type Gauge,
+  type Histogram,
+  noTelemetry,
+  type Span,
+  type Telemetry,
+} from '../../core/telemetry.ts';
 import { rateLimitOf, tracestateOf } from './request-context.ts';
 
 /** Telemetry of one request. */
@@ -56,24 +63,38 @@ export function requestRecorder(telemetry: Telemetry, routeOf: (path: string) =>
       attributes: kind.attributes,
     });
     kind.active.change(1);
-    return {
-      traceparent: span.traceparent,
-      end: ({ status, ms, error }) => {
-        kind.active.change(-1);
-        durations.record(ms / 1000, kind.answered(status), span.traceparent);
-        const isCallersFault = status >= 400 && status <= 499;
-        const policy = rateLimitOf(ctx);
-        span.end({
-          error: isCallersFault ? undefined : error,
-          attributes: {
-            'aana.request.id': String(ctx.state['requestId']),
-            'http.response.status_code': status,
-            ...(policy !== undefined && { 'aana.rate_limit.policy': policy }),
-          },
-        });
-      },
-    };
+    return new OpenRequest(ctx, kind, span, durations);
   };
+}
+
+/** A request until its end. */
+class OpenRequest implements RequestRecord {
+  readonly traceparent: string | undefined;
+  readonly #ctx: Context;
+  readonly #kind: RequestKind;
+  readonly #span: Span;
+  readonly #durations: Histogram;
+
+  constructor(ctx: Context, kind: RequestKind, span: Span, durations: Histogram) {
+    this.traceparent = span.traceparent;
+    this.#ctx = ctx;
+    this.#kind = kind;
+    this.#span = span;
+    this.#durations = durations;
+  }
+
+  end({ status, ms, error }: Parameters<RequestRecord['end']>[0]): void {
+    this.#kind.active.change(-1);
+    this.#durations.record(ms / 1000, this.#kind.answered(status), this.traceparent);
+    const isCallersFault = status >= 400 && status <= 499;
+    const requestId = String(this.#ctx.state['requestId']);
+    const attributes = { 'aana.request.id': requestId, 'http.response.status_code': status };
+    const policy = rateLimitOf(this.#ctx);
+    this.#span.end({
+      error: isCallersFault ? undefined : error,
+      attributes: policy === undefined ? attributes : { ...attributes, 'aana.rate_limit.policy': policy },
+    });
+  }
 }
 
 /** Finds the kind of a request. The kinds are kept, because making attributes costs more than adding up values. */

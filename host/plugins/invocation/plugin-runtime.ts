@@ -101,14 +101,13 @@ export class PluginRuntime {
    * Runs an endpoint. Returns its result as JSON. Rejects with the guest's error, or with the reason why the host ended
    * it.
    */
-  run(given: PluginInvocation): Promise<string> {
-    const { signal, requestId } = given;
-    const deadlineMs = Math.min(given.deadlineMs, this.#limits.timeoutMs);
+  run(request: PluginInvocation): Promise<string> {
+    const { signal, requestId } = request;
+    const deadlineMs = Math.min(request.deadlineMs, this.#limits.timeoutMs);
     if (signal.aborted) return Promise.reject(endReason(signal.reason));
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
     const id = ++this.#lastId;
-    const record = this.#options.telemetry.invocation(given.endpoint, given.traceparent);
-    const request = record.traceparent === given.traceparent ? given : { ...given, traceparent: record.traceparent };
+    const record = this.#options.telemetry.invocation(request.endpoint, request.traceparent);
     const onAbort = (): void => this.#end(invocation, endReason(signal.reason));
     const deadline = setTimeout(() => this.#end(invocation, overDeadline(request.endpoint, deadlineMs)), deadlineMs);
     signal.addEventListener('abort', onAbort, { once: true });
@@ -116,11 +115,13 @@ export class PluginRuntime {
       id,
       request,
       record,
-      log: this.#log.child({ request: requestId, ...traceFields(request.traceparent) }),
+      log: this.#log.child({ request: requestId, ...traceFields(record.traceparent) }),
       deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
       settled: deferred<string>(),
-      scope: this.#newScope(request, Date.now() + deadlineMs, (error) => this.#end(invocation, error)),
+      scope: this.#newScope(request, record.traceparent, Date.now() + deadlineMs, (error) =>
+        this.#end(invocation, error),
+      ),
       worker: undefined,
       wasLost: false,
       userId: request.userId ?? null,
@@ -184,7 +185,7 @@ export class PluginRuntime {
       const invocation = this.#queue.take()!;
       invocation.worker = worker;
       invocation.record.begin();
-      const { endpoint, input, requestId, userId, priority, traceparent, write } = invocation.request;
+      const { endpoint, input, requestId, userId, priority, write } = invocation.request;
       const ring = worker.run({
         id: invocation.id,
         endpoint,
@@ -192,7 +193,7 @@ export class PluginRuntime {
         requestId,
         userId,
         priority,
-        traceparent,
+        traceparent: invocation.record.traceparent,
         deadlineAt: invocation.deadlineAt,
         outputBytes: write && outputBytes,
         answerBytes: outputBytes,
@@ -382,10 +383,15 @@ export class PluginRuntime {
     }
   }
 
-  #newScope(request: PluginInvocation, deadlineAt: number, onOutputFailed: (error: unknown) => void): InvocationScope {
+  #newScope(
+    request: PluginInvocation,
+    place: string | undefined,
+    deadlineAt: number,
+    onOutputFailed: (error: unknown) => void,
+  ): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
     const { files, write, onProgress, requestUrls = new RequestUrls(request.input) } = request;
-    const context = { ...requestContextOf(request), requestId: request.requestId, deadlineAt };
+    const context = { ...requestContextOf(request), requestId: request.requestId, traceparent: place, deadlineAt };
     return new InvocationScope({
       expectedDeployments: this.#called.expectedOf(request.endpoint),
       ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed, held: this.#held, telemetry },

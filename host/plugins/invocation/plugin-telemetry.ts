@@ -77,23 +77,20 @@ export class PluginTelemetry {
    */
   invocation(endpoint: string, parent: string | undefined): InvocationRecord {
     if (this.#isOff) return { traceparent: parent, begin: nothing, end: nothing };
-    const { attributes, work: kind } = this.#invocationKind(endpoint.startsWith('helper:') ? 'helper' : endpoint);
-    const work = kind.begin(parent);
-    const cameAt = performance.now();
-    let hasBegun = false;
+    const { attributes, work } = this.#invocationKind(endpoint.startsWith('helper:') ? 'helper' : endpoint);
     this.#changeOpen(1);
-    return {
-      traceparent: work.traceparent,
-      begin: () => {
-        if (!hasBegun) this.#waits.record((performance.now() - cameAt) / 1000, attributes);
-        hasBegun = true;
-      },
-      end: ({ error, cpuMs }) => {
-        this.#computed.record(cpuMs / 1000, attributes);
-        work.end({ error, attributes: { 'aana.cpu_s': cpuMs / 1000 } });
-        this.#changeOpen(-1);
-      },
-    };
+    return new OpenInvocation(this, work.begin(parent), attributes);
+  }
+
+  /** Reports that a thread begins an invocation, which waited for `seconds`. */
+  begun(seconds: number, attributes: Attributes): void {
+    this.#waits.record(seconds, attributes);
+  }
+
+  /** Reports the end of an invocation, which computed for `cpuS` seconds. */
+  ended(cpuS: number, attributes: Attributes): void {
+    this.#computed.record(cpuS, attributes);
+    this.#changeOpen(-1);
   }
 
   /** Begins the report of a call. Returns undefined for calls that are not reported. */
@@ -120,5 +117,32 @@ export class PluginTelemetry {
   #changeOpen(change: number): void {
     this.#count += change;
     this.#open.set(this.#count, this.#plugin);
+  }
+}
+
+/** An invocation until its end. */
+class OpenInvocation implements InvocationRecord {
+  readonly traceparent: string | undefined;
+  readonly #telemetry: PluginTelemetry;
+  readonly #work: Work;
+  readonly #attributes: Attributes;
+  #hasBegun = false;
+
+  constructor(telemetry: PluginTelemetry, work: Work, attributes: Attributes) {
+    this.traceparent = work.traceparent;
+    this.#telemetry = telemetry;
+    this.#work = work;
+    this.#attributes = attributes;
+  }
+
+  begin(): void {
+    if (!this.#hasBegun) this.#telemetry.begun(this.#work.elapsed(), this.#attributes);
+    this.#hasBegun = true;
+  }
+
+  end({ error, cpuMs }: { readonly error?: unknown; readonly cpuMs: number }): void {
+    const cpuS = cpuMs / 1000;
+    this.#work.end({ error, attributes: { 'aana.cpu_s': cpuS } });
+    this.#telemetry.ended(cpuS, this.#attributes);
   }
 }
