@@ -1,130 +1,109 @@
-// Measures the cost of metrics and traces and prints one JSON object: the no-op endpoint of a component and of host
-// code. `metrics` compares servers without metrics, with metrics, and with metrics that are scraped once a second;
-// `traces` compares a server with metrics and without traces with servers that keep slow and failed requests, export one
-// of a hundred, and export all to a collector that never answers. The rounds take the servers in turn; `oursByTheirs`
-// are the figures of the first server, divided by those of the same round of the other one. `npm run bench:telemetry --
-// [--part metrics|traces] [--rounds N] [--ms N] [--connections N] [--calm SECONDS]`
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+// Measures what telemetry costs a request and prints one JSON object: the no-op endpoint of a component and of host
+// code, without telemetry and with several configurations of it. Each round starts a new process for each configuration
+// and compares its CPU time for a request with that of the process without telemetry of the same round. The result is
+// the median of the rounds and its interval. `off again` is a second process without telemetry, so its interval tells
+// which differences can be seen. `npm run bench:telemetry -- [--rounds N] [--slices N] [--requests N] [--warm-up N]
+// [--connections N] [--calm SECONDS] [--endpoint component|host] [--only NAME]...`; the names of the configurations are
+// in telemetry/servers.ts.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
 import { silentLogger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { buildPlugin } from '../plugins/build/build-plugin.ts';
-import { type Competitor, type Figures, pairedRounds } from './paired-rounds.ts';
-import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
-import { AsyncDisposableStack, sample } from './plugins/sample.ts';
-import { machineLoad, reportHead } from './report.ts';
+import { machineLoad, median, reportHead, round } from './report.ts';
+import { type Endpoint, freshRound, type Round } from './telemetry/fresh-round.ts';
+import { type Ratio, ratioOf } from './telemetry/ratios.ts';
+import { configurations } from './telemetry/servers.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    part: { type: 'string' },
-    rounds: { type: 'string', default: '9' },
-    ms: { type: 'string', default: '2000' },
+    rounds: { type: 'string', default: '20' },
+    slices: { type: 'string', default: '4' },
+    requests: { type: 'string', default: '1000' },
+    'warm-up': { type: 'string', default: '4000' },
     connections: { type: 'string', default: '32' },
     calm: { type: 'string', default: '0' },
+    endpoint: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [] },
   },
 });
 const rounds = Number(flags.rounds);
-const ms = Number(flags.ms);
+const slices = Number(flags.slices);
+const requests = Number(flags.requests);
 const connections = Number(flags.connections);
-const calmMs = Number(flags.calm) * 1000;
-const SCRAPE_EVERY_MS = 1000;
-/** The compilers need this long to optimise the code. */
-const WARM_UP_MS = 4000;
+/** A request of host code takes a fifth of the time of a component's request. */
+const HOST_CODE_FACTOR = 5;
+const warmUp = Number(flags['warm-up']);
 
-interface MeasuredServer {
-  readonly name: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly isScraped?: true;
-}
+const endpoints: readonly Endpoint[] = [
+  { name: 'component', path: '/bench/noop', warmUp, requests },
+  {
+    name: 'host code',
+    path: '/noop',
+    warmUp: warmUp * HOST_CODE_FACTOR,
+    requests: requests * HOST_CODE_FACTOR,
+  },
+].filter(({ name }) => name.startsWith(flags.endpoint));
+const all = await configurations();
+const unknown = flags.only.find((name) => !all.some((one) => one.name === name));
+if (unknown !== undefined)
+  throw new Error(`no configuration ${unknown}; there are: ${all.map(({ name }) => name).join('; ')}`);
+const [base, ...rest] = all;
+if (base === undefined || endpoints.length === 0) throw new Error('there is nothing to measure');
+const others = flags.only.length > 0 ? rest.filter(({ name }) => flags.only.includes(name)) : rest;
 
-/** Starts a collector. Returns its address. */
-async function collector(answers: boolean): Promise<string> {
-  const server = createServer((request, response) => {
-    if (answers) request.resume().on('end', () => response.end());
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  server.unref();
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-const UNTRACED = { AANA_TRACES_KEPT: '0' };
-const PARTS: Readonly<Record<string, readonly MeasuredServer[]>> = {
-  metrics: [
-    { name: 'off', env: { ...UNTRACED, AANA_METRICS: 'false' } },
-    { name: 'on', env: UNTRACED },
-    { name: 'scraped', env: UNTRACED, isScraped: true },
-  ],
-  traces: [
-    { name: 'off', env: UNTRACED },
-    { name: 'kept', env: {} },
-    {
-      name: 'one of a hundred',
-      env: {
-        OTEL_EXPORTER_OTLP_ENDPOINT: await collector(true),
-        OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
-        OTEL_TRACES_SAMPLER_ARG: '0.01',
-      },
-    },
-    { name: 'hanging collector', env: { OTEL_EXPORTER_OTLP_ENDPOINT: await collector(false) } },
-  ],
-};
 const body = JSON.stringify({
   text: 'a sentence of ordinary length for the benchmark',
   count: 1,
   options: { language: 'en', temperature: 0.5 },
 });
+const tell = (line: string): unknown => process.stderr.write(`${line}\n`);
+const percent = (ratio: number): string => `${((ratio - 1) * 100).toFixed(1)} %`;
 
-/** Runs work while the metrics of a server are read regularly. */
-async function scraped<T>({ port }: Subject, work: () => Promise<T>): Promise<T> {
-  const scrape = async (): Promise<unknown> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const timer = setInterval(() => void scrape(), SCRAPE_EVERY_MS);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-async function measure(
-  servers: readonly MeasuredServer[],
-  path: string,
-  common: NodeJS.ProcessEnv,
-): Promise<Record<string, object>> {
-  using load = new LoadProcess();
-  await using stack = new AsyncDisposableStack();
-  const competitors: Competitor[] = [];
-  for (const { name, env, isScraped } of servers) {
-    const subject = stack.use(await startServer(process.execPath, '../http/app-server', { ...common, ...env }));
-    const one = async (round: number): Promise<Figures> => {
-      const job = {
-        port: subject.port,
-        path,
-        body,
-        as: 'json',
-        connections,
-        ms: round === 0 ? WARM_UP_MS : ms,
-      } as const;
-      const { cpuMs, perSecond, p50 } = await sample(load, subject, 0, job);
-      return { cpuMs, perSecond, p50 };
-    };
-    competitors.push({ name, run: (round) => (isScraped ? scraped(subject, () => one(round)) : one(round)) });
-  }
-  return await pairedRounds(competitors, { rounds, calmMs });
+/** Returns a line for people. */
+function lineOf(endpoint: string, name: string, cpuMs: number, ratio: Ratio | undefined): string {
+  const cost = ratio && `, costs ${percent(ratio.median)}`;
+  const between = ratio?.interval ? ` (${ratio.interval.map(percent).join(' to ')})` : '';
+  return `${endpoint}, ${name}: ${cpuMs} ms${cost ?? ''}${between}`;
 }
 
 await buildPlugin(join(packageRoot, 'host/bench/fixtures/bench-plugin'), { log: silentLogger });
 const loadBefore = machineLoad();
 const env = { ...process.env, AANA_CACHE_DIR: loadConfig().cache_dir, TASK_QUEUE__ENABLED: 'false' };
-const results: Record<string, object> = {};
-for (const [part, servers] of Object.entries(PARTS))
-  if (flags.part === undefined || flags.part === part)
-    results[part] = {
-      component: await measure(servers, '/bench/noop', env),
-      'host code': await measure(servers, '/noop', env),
-    };
-const report = { ...reportHead('telemetry', loadBefore), rounds, millisecondsEach: ms, connections, results };
+const done: Round[] = [];
+for (let number = 0; number < rounds; number += 1) {
+  const one = await freshRound({
+    configurations: [base, ...others],
+    endpoints,
+    env,
+    job: { body, connections },
+    slices,
+    calmMs: Number(flags.calm) * 1000,
+    isReversed: number % 2 === 1,
+  });
+  done.push(one);
+  tell(`round ${number + 1} of ${rounds}: ${JSON.stringify(one.cpuMs)}`);
+}
+
+const results: Record<string, Record<string, object>> = {};
+for (const endpoint of endpoints) {
+  const measured = ({ name }: { readonly name: string }): number[] =>
+    done.map(({ cpuMs }) => cpuMs[endpoint.name]?.[name] ?? Number.NaN);
+  const rows: Record<string, object> = {};
+  for (const configuration of [base, ...others]) {
+    const each = measured(configuration);
+    const cpuMs = round(median(each), 4);
+    const timesOff = configuration === base ? undefined : ratioOf(each, measured(base));
+    tell(lineOf(endpoint.name, configuration.name, cpuMs, timesOff));
+    rows[configuration.name] = { cpuMs, ...(timesOff && { timesOff }), cpuMsOfRounds: each.map((ms) => round(ms, 4)) };
+  }
+  results[endpoint.name] = rows;
+}
+const report = {
+  ...reportHead('telemetry', loadBefore),
+  ...{ rounds, slices, requests, warmUp, connections },
+  otherCores: round(median(done.map(({ otherCores }) => otherCores)), 2),
+  results,
+};
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

@@ -48,6 +48,8 @@ function work(job: LoadJob): Promise<LoadResult> {
   const startedAt = performance.now();
   const until = startedAt + job.ms;
   let lastAt = startedAt;
+  const most = job.requests ?? Number.POSITIVE_INFINITY;
+  let sent = 0;
   let failed = 0;
   let failure: string | undefined;
 
@@ -61,6 +63,7 @@ function work(job: LoadJob): Promise<LoadResult> {
       let sentAt = 0;
       const send = (): void => {
         sentAt = performance.now();
+        sent += 1;
         socket.write(request);
       };
       const pace = (took: number): void => {
@@ -83,7 +86,7 @@ function work(job: LoadJob): Promise<LoadResult> {
         text = text.slice(end);
         latencies.push(now - sentAt);
         lastAt = now;
-        if (now < until && job.once !== true) pace(now - sentAt);
+        if (now < until && sent < most && job.once !== true) pace(now - sentAt);
         else socket.destroy();
       });
       socket.on('error', (error) => fail(error.message));

@@ -19,6 +19,8 @@ export interface LoadJob {
   readonly ms: number;
   /** Milliseconds between two requests of a connection, unless the answer takes longer. */
   readonly everyMs?: number;
+  /** Ends after this many requests of all connections together, if `ms` have not passed before. Default: no limit. */
+  readonly requests?: number;
   /** Ends after one answer on each connection. */
   readonly once?: boolean;
 }
