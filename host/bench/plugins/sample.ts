@@ -4,6 +4,7 @@ import type { LoadJob } from './protocol.ts';
 
 /** One measurement of a server. */
 export interface Sample {
+  readonly requests: number;
   /** CPU time of the server for each request. */
   readonly cpuMs: number;
   /** Average number of cores that other programs used. */
@@ -24,6 +25,7 @@ export async function sample(load: LoadProcess, subject: Subject, calmMs: number
   if (failed > 0) throw new Error(`${job.path}: ${failed} of ${requests} requests failed: ${failure}`);
   const cpuMs = (after.cpuMicroseconds - before.cpuMicroseconds) / 1000;
   return {
+    requests,
     cpuMs: cpuMs / requests,
     otherCores: machine.othersSince(cpuMs + loadCpuMs),
     perSecond: requests / seconds,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LoadProcess, startServer, type Subject } from '../plugins/processes.ts';
 import type { LoadJob } from '../plugins/protocol.ts';
 import { AsyncDisposableStack, sample } from '../plugins/sample.ts';
@@ -29,13 +30,15 @@ export interface RoundOptions {
 export type ByServer = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 export interface Round {
-  /** Milliseconds of CPU time, user and system, of the server for a request. */
+  /** Milliseconds of CPU time, user and system, of the server for a request, with what it does while others have their turn. */
   readonly cpuMs: ByServer;
   /** Average number of cores that other programs used. */
   readonly otherCores: number;
 }
 
 const SCRAPE_EVERY_MS = 1000;
+/** Spans wait for up to five seconds, so most of their export comes after a slice, and counts too. */
+const SETTLE_MS = 7000;
 /** A measurement ends with its requests. This ends one whose server hangs. */
 const MOST_MS = 300_000;
 
@@ -61,18 +64,36 @@ export async function freshRound(options: RoundOptions): Promise<Round> {
   const otherCores: number[] = [];
   for (const { name, path, warmUp, requests } of endpoints) {
     const job = { ...options.job, path, as: 'json', ms: MOST_MS } as const;
-    const totals: Record<string, number> = {};
     for (const { subject } of servers) await load.run({ ...job, port: subject.port, requests: warmUp });
+    const before = await settledUsage(servers);
+    const answered = servers.map(() => 0);
     for (let slice = 0; slice < slices; slice += 1)
-      for (const { configuration, subject } of slice % 2 === 0 ? servers : servers.toReversed()) {
+      for (const [at, { configuration, subject }] of inTurn(servers, slice)) {
         const once = { ...job, port: subject.port, requests };
         const measured = await whileScraped(configuration, subject, () => sample(load, subject, calmMs, once));
-        totals[configuration.name] = (totals[configuration.name] ?? 0) + measured.cpuMs / slices;
+        answered[at] = (answered[at] ?? 0) + measured.requests;
         otherCores.push(measured.otherCores);
       }
-    cpuMs[name] = totals;
+    const after = await settledUsage(servers);
+    const perRequest = servers.map(({ configuration }, at): [string, number] => {
+      const used = (after[at] ?? Number.NaN) - (before[at] ?? Number.NaN);
+      return [configuration.name, used / (answered[at] ?? Number.NaN)];
+    });
+    cpuMs[name] = Object.fromEntries(perRequest);
   }
   return { cpuMs, otherCores: otherCores.reduce((sum, one) => sum + one, 0) / otherCores.length };
+}
+
+/** Returns the servers with their positions, every second slice backwards. */
+function inTurn(servers: readonly Running[], slice: number): [at: number, server: Running][] {
+  const all = [...servers.entries()];
+  return slice % 2 === 0 ? all : all.toReversed();
+}
+
+/** Returns the milliseconds of CPU time of each server so far, when the servers have exported what waited for others. */
+async function settledUsage(servers: readonly Running[]): Promise<number[]> {
+  await sleep(SETTLE_MS);
+  return Promise.all(servers.map(async ({ subject }) => (await subject.usage()).cpuMicroseconds / 1000));
 }
 
 /** Runs work while the metrics of a server are read regularly, if its configuration says so. */
