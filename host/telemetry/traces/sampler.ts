@@ -18,6 +18,9 @@ const RANDOM_DIGITS = 14;
  * specification of probability sampling: a trace is taken if its randomness is not below the threshold.
  */
 function inRatio(ratio: number): (traceId: string) => boolean {
-  const threshold = (1 - ratio) * 16 ** RANDOM_DIGITS;
-  return (traceId) => Number.parseInt(traceId.slice(-RANDOM_DIGITS), 16) >= threshold;
+  const threshold = Math.ceil((1 - ratio) * 16 ** RANDOM_DIGITS);
+  if (threshold >= 16 ** RANDOM_DIGITS) return () => false;
+  // Digits of the same number compare as their values do, and without the rounding of numbers above 2^53.
+  const digits = BigInt(threshold).toString(16).padStart(RANDOM_DIGITS, '0');
+  return (traceId) => traceId.slice(-RANDOM_DIGITS) >= digits;
 }
