@@ -176,7 +176,7 @@ export class AanaApp implements AsyncDisposable {
       env: childEnvironment(config),
     });
     const live = new LiveChanges({
-      ...{ services: this.#services, changes, logs, traces },
+      ...{ services: this.#services, changes, logs, logLevels, traces },
       deliveryAttempts: telemetry.deliveryAttempts,
       requests: () => telemetry.requests?.().total ?? 0,
       isDeployed: () => this.#lifecycle.phase === 'deployed',

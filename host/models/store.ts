@@ -83,6 +83,7 @@ export interface PullOptions {
 export class ModelStore {
   readonly #options: ModelStoreOptions;
   readonly #hub: Hub;
+  #removals = 0;
 
   constructor(options: ModelStoreOptions) {
     this.#options = options;
@@ -204,6 +205,11 @@ export class ModelStore {
     return resolved;
   }
 
+  /** Number of models that this process has removed. */
+  get removals(): number {
+    return this.#removals;
+  }
+
   /**
    * Removes the file of a model and the files of its unfinished pulls. Returns the number of bytes freed. Throws
    * `ModelNotFound`.
@@ -231,6 +237,7 @@ export class ModelStore {
       }
       return freed;
     });
+    this.#removals += 1;
     await rmdir(path.dirname(file)).catch(() => {}); // stays if it has other variants
     if (bytes === 0)
       throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine`, { data: { id } });

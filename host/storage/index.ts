@@ -61,6 +61,7 @@ export {
   isAlertEvent,
   TASK_EVENTS,
   WEBHOOK_EVENTS,
+  WEBHOOKS_CHANGED,
   type WebhookAlertEvent,
   type WebhookChange,
   type WebhookEvent,

@@ -1,5 +1,7 @@
 import type { Operations } from '../../http/index.ts';
+import type { LogLevels } from '../../core/log/log-levels.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
+import { API_KEYS_CHANGED, DELIVERIES_WAITING, WEBHOOKS_CHANGED } from '../../storage/index.ts';
 import type { KeptTraces } from '../../telemetry/index.ts';
 import type { Services } from '../services.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
@@ -7,9 +9,10 @@ import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 type Revisions = ReturnType<Operations['revisions']>;
 
 export interface LiveChangesOptions {
-  readonly services: Pick<Services, 'storage' | 'tasks' | 'apiKeys' | 'pulls' | 'endpoints'>;
+  readonly services: Pick<Services, 'storage' | 'tasks' | 'apiKeys' | 'models' | 'pulls' | 'endpoints'>;
   readonly changes: Pick<ConfigurationChanges, 'current'>;
   readonly logs: Pick<LogRing, 'added'>;
+  readonly logLevels: Pick<LogLevels, 'changes'>;
   readonly traces: Pick<KeptTraces, 'added'> | undefined;
   /** Returns how many attempts to deliver webhooks this host has made. */
   readonly deliveryAttempts: () => number;
@@ -20,12 +23,12 @@ export interface LiveChangesOptions {
 }
 
 /**
- * Numbers that tell whether something has changed, for pages that then ask what. The database notifies of tasks, also
- * of those of other hosts on PostgreSQL.
+ * Numbers that tell whether something has changed, for pages that then ask what. The database notifies of tasks,
+ * webhooks and keys, also of those that other hosts change on PostgreSQL.
  */
 export class LiveChanges {
   readonly #options: LiveChangesOptions;
-  #stored = 0;
+  readonly #stored = { tasks: 0, webhooks: 0, keys: 0 };
   #isListening = false;
   #pulls = { text: '', changes: 0 };
   #configuration: { readonly value: unknown; readonly changes: number };
@@ -36,18 +39,19 @@ export class LiveChanges {
   }
 
   read(): Revisions {
-    const { services, logs, traces, deliveryAttempts, requests } = this.#options;
+    const { services, logs, logLevels, traces, deliveryAttempts, requests } = this.#options;
     this.#listen();
-    const stored = this.#stored;
+    const { tasks, webhooks, keys } = this.#stored;
+    const configuration = this.#configurationChanges();
     return {
-      tasks: stored,
-      webhooks: stored + deliveryAttempts(),
-      keys: stored,
-      models: this.#pullChanges(),
+      tasks,
+      webhooks: webhooks + deliveryAttempts(),
+      keys,
+      models: this.#pullChanges() + services.models.removals + configuration, // which says who uses them
       requests: traces?.added ?? 0,
-      logs: logs.added,
+      logs: logs.added + logLevels.changes,
       endpoints: services.endpoints.version + requests(),
-      configuration: this.#configurationChanges(),
+      configuration,
     };
   }
 
@@ -57,7 +61,15 @@ export class LiveChanges {
     const { storage, tasks, apiKeys } = services;
     if (this.#isListening || !isDeployed() || (!tasks && !apiKeys)) return;
     this.#isListening = true;
-    storage.listen(() => (this.#stored += 1)).catch(() => (this.#isListening = false)); // the next look tries again
+    storage.listen((message) => this.#count(message)).catch(() => (this.#isListening = false)); // the next look tries again
+  }
+
+  /** An empty message says that others may have been missed. */
+  #count(message: string): void {
+    const isAny = message === '';
+    if (isAny || message === API_KEYS_CHANGED) this.#stored.keys += 1;
+    if (isAny || message === WEBHOOKS_CHANGED || message === DELIVERIES_WAITING) this.#stored.webhooks += 1;
+    if (isAny || ![API_KEYS_CHANGED, WEBHOOKS_CHANGED, DELIVERIES_WAITING].includes(message)) this.#stored.tasks += 1;
   }
 
   #pullChanges(): number {

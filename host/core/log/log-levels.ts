@@ -29,10 +29,16 @@ export interface LogLevelChange {
 export class LogLevels {
   #common: LogLevel;
   readonly #ofAreas = new Map<string, LogLevel>();
+  #changes = 0;
 
   constructor(level: LogLevel, levels: LogLevelChange['levels'] = {}) {
     this.#common = level;
     this.change({ levels });
+  }
+
+  /** Number of changes so far. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** Returns the level of an area. An unknown area has the common level. */
@@ -41,6 +47,7 @@ export class LogLevels {
   }
 
   change({ level, levels = {} }: LogLevelChange): void {
+    this.#changes += 1;
     this.#common = level ?? this.#common;
     for (const [area, own] of Object.entries(levels)) {
       if (own === null) this.#ofAreas.delete(area);

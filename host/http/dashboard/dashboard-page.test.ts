@@ -210,6 +210,16 @@ Dashboard('shows deliveries of a webhook, sends one again, and enables the webho
   await shows('by request');
   await press('Enable');
   await page.until(`document.querySelector('tbody .badge')?.innerText === 'enabled'`);
+
+  // Without the timers of the page, only the stream tells it of webhooks.
+  await page.evaluate('for (let timer = setInterval(() => {}, 1000); timer > 0; timer -= 1) clearInterval(timer)');
+  const rows = (number: number): Promise<void> =>
+    page.until(`document.querySelectorAll('tbody tr').length === ${number}`);
+  await rows(1);
+  const { id: another } = await send('POST', '/webhooks', { url: receiver.url, events: ['task.expired'] });
+  await rows(2);
+  await send('DELETE', `/webhooks/${another}`, {});
+  await rows(1);
 });
 
 Dashboard('shows what happened in a request that failed', async () => {

@@ -176,6 +176,31 @@ Dashboard('makes one state for 50 streams, and tells what has changed', async ()
   await at.ask(`/api/tasks/${id}/cancel`, { method: 'POST' });
 });
 
+Dashboard('tells which kind of thing has changed, and no other', async () => {
+  type Changes = Readonly<Record<string, number>>;
+  const changes = async (): Promise<Changes> =>
+    ((await (await at.ask('/api/application')).json()) as { changes: Changes }).changes;
+  /** Returns the kinds that `change` changes, of those that nothing else changes meanwhile. */
+  const changedBy = async (change: () => Promise<unknown>, kind: string): Promise<string[]> => {
+    const before = await changes();
+    await change();
+    let after = before;
+    await until(async () => (after = await changes())[kind] !== before[kind]);
+    return ['tasks', 'webhooks', 'keys', 'models', 'configuration'].filter((name) => after[name] !== before[name]);
+  };
+  let id = '';
+  const make = async (): Promise<void> => {
+    const made = await fetch(`${at.app.url}/webhooks`, asJson('POST', { url: 'https://example.org/', events: [] }));
+    ({ id } = (await made.json()) as { id: string });
+  };
+  const change = (): Promise<Response> => fetch(`${at.app.url}/webhooks/${id}`, asJson('PUT', { enabled: false }));
+  const remove = (): Promise<Response> => fetch(`${at.app.url}/webhooks/${id}`, { method: 'DELETE' });
+  for (const step of [make, change, remove]) assert.equal(await changedBy(step, 'webhooks'), ['webhooks'], step.name);
+  const setLevels = (): Promise<Response> => at.ask('/api/logs/levels', asJson('PUT', { level: 'error' }));
+  assert.equal(await changedBy(setLevels, 'logs'), []); // the log has no line about it
+  await at.ask('/api/logs/levels', asJson('PUT', { level: 'info' }));
+});
+
 Dashboard('tells the configuration with the origin of each value, without secrets', async () => {
   const [status, { values }] = await json(at.ask('/api/configuration'));
   assert.is(status, 200);
@@ -216,7 +241,11 @@ Dashboard('lists, pulls and removes models, and refuses what is wrong', async ()
   const [row] = (await rows()).filter((one) => one.id === 'owner/tiny/tiny.gguf');
   assert.equal([row?.state, row?.used_by, row?.pull], ['present', [], null]);
   const remove = () => json(at.ask(`/api/models/${id}`, { method: 'DELETE' }));
+  const revision = async (): Promise<unknown> =>
+    ((await json(at.ask('/api/application')))[1]['changes'] as Readonly<Record<string, number>>)['models'];
+  const before = await revision();
   assert.equal(await remove(), [200, { id: 'owner/tiny/tiny.gguf', freed_bytes: 1000 }]);
+  assert.is.not(await revision(), before);
   assert.equal([(await remove())[0], (await remove())[1]['error']], [404, 'ModelNotFound']);
   for (const [path, status] of [
     ['none/pull', 404],

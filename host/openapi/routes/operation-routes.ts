@@ -32,11 +32,11 @@ const LoadSample = z
 const Revisions = z
   .object({
     tasks: z.int(),
-    webhooks: z.int(),
+    webhooks: z.int().describe('Webhooks and their deliveries.'),
     keys: z.int(),
-    models: z.int().describe('Pulls of models.'),
+    models: z.int().describe('Pulls and removals of models, and what the configuration uses.'),
     requests: z.int().describe('Failed and slow requests that are kept.'),
-    logs: z.int(),
+    logs: z.int().describe('Lines of the log, and its levels.'),
     endpoints: z.int().describe('Endpoints that are served, and their requests.'),
     configuration: z.int(),
   })

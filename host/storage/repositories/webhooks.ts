@@ -23,6 +23,9 @@ const sql = loadStatements('webhooks', [
   'listDisabled',
 ]);
 
+/** The notification that webhooks were made, changed, disabled or removed. */
+export const WEBHOOKS_CHANGED = 'webhooks';
+
 /** Events of tasks: the events of the Python SDK and two more. */
 export const TASK_EVENTS = ['task.started', 'task.completed', 'task.failed', 'task.expired', 'task.cancelled'] as const;
 export type WebhookTaskEvent = (typeof TASK_EVENTS)[number];
@@ -80,7 +83,7 @@ export interface WebhookHealth {
 
 type WebhookRow = Omit<WebhookRecord, 'events'> & { readonly events: string };
 
-/** The stored webhooks. Only its user sees a webhook. */
+/** The stored webhooks. Only its user sees a webhook. Changes notify the listeners of all hosts. */
 export class WebhookRepository {
   readonly #connection: Connection;
 
@@ -108,6 +111,7 @@ export class WebhookRepository {
       textOf(scopes),
       this.#connection.now(),
     ]);
+    await this.#changed();
     return webhook;
   }
 
@@ -141,22 +145,26 @@ export class WebhookRepository {
       textOf(change.scopes ?? null),
       this.#connection.now(),
     ]);
+    await this.#changed();
     return after;
   }
 
   /** Enables a webhook. Its waiting deliveries are sent, and its failures are forgotten. */
   async enable(id: string): Promise<void> {
     await this.#connection.query(sql.enable, [id]);
+    await this.#changed();
   }
 
   /** Disables a webhook. Returns false when it was already disabled; the first reason then stays. */
   async disable(id: string, reason: string): Promise<boolean> {
-    return (await this.#connection.query(sql.disable, [id, this.#connection.now(), reason])).length > 0;
+    return this.#changedIf(
+      (await this.#connection.query(sql.disable, [id, this.#connection.now(), reason])).length > 0,
+    );
   }
 
   /** Removes a webhook with its deliveries. Returns whether it existed. */
   async delete(id: string, userId: string | null): Promise<boolean> {
-    return (await this.#connection.query(sql.remove, [id, userId])).length > 0;
+    return this.#changedIf((await this.#connection.query(sql.remove, [id, userId])).length > 0);
   }
 
   /** Returns the webhooks of one user, or of all users (null), the oldest first. */
@@ -181,6 +189,7 @@ export class WebhookRepository {
   /** Removes a webhook of any user. Returns it, or undefined when it did not exist. */
   async deleteAny(id: string): Promise<WebhookRecord | undefined> {
     const [row] = await this.#connection.query<WebhookRow>(sql.removeAny, [id]);
+    await this.#changedIf(row !== undefined);
     return row && fromRow(row);
   }
 
@@ -205,6 +214,15 @@ export class WebhookRepository {
 
   async secretOfUser(userId: string): Promise<string | undefined> {
     return (await this.#connection.query<{ secret: string }>(sql.secretOfUser, [userId]))[0]?.secret;
+  }
+
+  #changed(): Promise<void> {
+    return this.#connection.notify(WEBHOOKS_CHANGED);
+  }
+
+  async #changedIf(isChanged: boolean): Promise<boolean> {
+    if (isChanged) await this.#changed();
+    return isChanged;
   }
 }
 
