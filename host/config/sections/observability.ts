@@ -45,7 +45,7 @@ const TracesConfig = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether the spans of language models have prompts and answers, in traces that are kept or exported. See [tracing.md](tracing.md#prompts-and-answers).',
+      'Whether spans have what users and models wrote: prompts and answers of language models, and transcripts, in traces that are kept or exported. See [tracing.md](tracing.md#prompts-answers-and-transcripts).',
     ),
   slow_s: z.number().min(0).max(86_400).default(1).describe('Seconds from which a request is slow.'),
   sampler: z

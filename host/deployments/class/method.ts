@@ -23,6 +23,8 @@ export interface MethodDefinition<
   readonly feed?: Fed | undefined;
   /** What a model does in it, for metrics. Absent: it is not a call that a model for texts answers. */
   readonly operation?: GenerationOperation | undefined;
+  /** Whether its results are transcripts, which spans have if the operator wants contents. Default: no. */
+  readonly transcribes?: boolean | undefined;
 }
 
 /**
@@ -47,6 +49,11 @@ interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$Zo
   readonly output: Output;
   /** What a model does in it, for metrics. */
   readonly operation?: GenerationOperation;
+  /**
+   * Whether its results are transcripts, as those of `WhisperDeployment`. Spans have their texts if the operator wants
+   * contents. Default: no.
+   */
+  readonly transcribes?: boolean;
 }
 
 /** Defines a method with one result. */

@@ -18,6 +18,7 @@ import { CheckedFeed } from './checked-feed.ts';
 import { type Generation, GenerationTelemetry } from './generation-telemetry.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
+import { TranscriptContent } from './transcript-content.ts';
 import type { MethodDefinition } from '../class/method.ts';
 
 export interface DeploymentCallsOptions {
@@ -37,6 +38,8 @@ interface OpenedCall {
   readonly feed: CheckedFeed | undefined;
   /** Undefined for methods that no model for texts answers. */
   readonly generation: Generation | undefined;
+  /** Makes what collects a transcript; undefined where spans have none. */
+  readonly contentOf: (() => TranscriptContent) | undefined;
   /** Undefined where usage is not recorded. */
   readonly metered: CallMeter | undefined;
 }
@@ -56,12 +59,14 @@ export class DeploymentCalls {
   /** Undefined without telemetry, because a stream pays for each generator that it goes through. */
   readonly #generations: GenerationTelemetry | undefined;
   readonly #retries: Counter;
+  readonly #takesContent: boolean;
 
   constructor(options: DeploymentCallsOptions) {
     const { telemetry = noTelemetry, clock } = options;
     this.#options = options;
     this.#generations = telemetry === noTelemetry ? undefined : new GenerationTelemetry(telemetry, clock);
     this.#retries = retryCounter(telemetry);
+    this.#takesContent = telemetry.takesContent ?? false;
   }
 
   /** Returns a handle to the deployment that has the name at the time of each call. */
@@ -69,12 +74,15 @@ export class DeploymentCalls {
     return {
       name,
       call: async (method, args, { places, ...options } = {}) => {
-        const { replicas, checked, affinity, generation, metered } = this.#open(name, method, args, false, options);
+        const opened = this.#open(name, method, args, false, options);
+        const { replicas, checked, affinity, generation, metered, contentOf } = opened;
         const reservation = places?.take(name);
         const run = (traceparent: string | undefined): Promise<unknown> =>
           callWithRetry(
             (_, admitted) =>
-              replicas.call(method, checked, { ...options, traceparent, reservation, affinity, admitted, metered }),
+              replicas.call(method, checked, {
+                ...{ ...options, traceparent, reservation, affinity, admitted, metered, contentOf },
+              }),
             this.#retry(name, options, policy),
           );
         const made =
@@ -100,12 +108,20 @@ export class DeploymentCalls {
     { places, ...options }: CallOptions,
     policy: HandleOptions,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    const { replicas, checked, affinity, feed, generation, metered } = this.#open(name, method, args, true, options);
+    const { replicas, checked, affinity, feed, generation, metered, contentOf } = this.#open(
+      name,
+      method,
+      args,
+      true,
+      options,
+    );
     const reservation = places?.take(name);
     const open = (traceparent: string | undefined): AsyncGenerator<unknown[], unknown, undefined> =>
       streamWithRetry(
         (_, admitted) =>
-          replicas.stream(method, checked, { ...options, traceparent, reservation, affinity, admitted, feed, metered }),
+          replicas.stream(method, checked, {
+            ...{ ...options, traceparent, reservation, affinity, admitted, feed, metered, contentOf },
+          }),
         { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
       );
     try {
@@ -176,6 +192,7 @@ export class DeploymentCalls {
       checked,
       affinity: definition.affinity?.(method, checked),
       feed,
+      contentOf: described.transcribes === true && this.#takesContent ? () => new TranscriptContent() : undefined,
       generation: operation && { operation, deployment: name, args: checked, traceparent },
       metered: meter?.call(name, operation !== undefined), // last, because nothing ends the measurement of a refused call
     };

@@ -2,8 +2,22 @@ import type { Clock } from '../../core/clock.ts';
 import { faultOf } from '../../core/errors.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { CallMeter } from '../../core/usage/usage-meter.ts';
-import { type Counter, type Gauge, type Histogram, type Telemetry, withAttribute } from '../../core/telemetry.ts';
+import {
+  type Counter,
+  type Gauge,
+  type Histogram,
+  type SpanAttributes,
+  type Telemetry,
+  withAttribute,
+} from '../../core/telemetry.ts';
 import { WorkTelemetry } from '../../core/work-telemetry.ts';
+
+/** Collects what one call says about the contents of its request, for its span. */
+export interface CallContent {
+  /** Called with the result, or with values of the stream. */
+  add(values: readonly unknown[]): void;
+  attributes(): SpanAttributes;
+}
 
 /** Telemetry of one call, from the moment it asks for a replica. */
 export interface CallRecord {
@@ -50,7 +64,7 @@ export class CallTelemetry {
     });
   }
 
-  open(method: string, context: RequestContext, metered?: CallMeter): CallRecord {
+  open(method: string, context: RequestContext, metered?: CallMeter, content?: CallContent): CallRecord {
     const attributes = { 'aana.deployment': this.#deployment, 'aana.method': method };
     const work = this.#work.wait(attributes, context.traceparent);
     this.#count(1);
@@ -78,6 +92,7 @@ export class CallTelemetry {
           attributes: {
             ...(replica !== undefined && { 'aana.replica': replica }),
             ...(values > 0 && { 'aana.call.values': values }),
+            ...(error === undefined && content?.attributes()),
           },
         });
         this.#calls.add(1, withAttribute(attributes, 'aana.outcome', outcome));

@@ -1,8 +1,9 @@
+import { flatMapped } from '../../core/async/async-values.ts';
 import type { Clock } from '../../core/clock.ts';
 import { type AanaError, cancelledError, errorLogFields, faultOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { type RequestContext, requestContextOf, traceFields } from '../../core/request-context.ts';
-import type { CallRecord, CallTelemetry } from './call-telemetry.ts';
+import type { CallContent, CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { CallMeter } from '../../core/usage/usage-meter.ts';
 import type { Fleet, LoadProgress } from '../set/fleet.ts';
@@ -27,6 +28,8 @@ export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 's
   readonly feed?: Feed | undefined;
   /** Measures the call. Default: it is not measured. */
   readonly metered?: CallMeter | undefined;
+  /** Makes what collects the contents of one try for its span. Default: spans have no contents. */
+  readonly contentOf?: (() => CallContent) | undefined;
   /** Called with load progress while the call waits for the model, and then with the progress of the call. */
   readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
@@ -48,6 +51,7 @@ interface Call {
   readonly args: Record<string, unknown>;
   readonly options: SetCallOptions;
   readonly record: CallRecord;
+  readonly content: CallContent | undefined;
 }
 
 /** A call that waits for a replica. */
@@ -89,6 +93,7 @@ export class ReplicaCalls {
     const call = this.#recorded(method, args, options);
     try {
       const result = await this.#call(call);
+      call.content?.add([result]);
       call.record.end();
       return result;
     } catch (error) {
@@ -105,7 +110,7 @@ export class ReplicaCalls {
     const call = this.#recorded(method, args, options);
     let failure: unknown = cancelledError('the reader left the stream');
     try {
-      const result = yield* this.#stream(call);
+      const result = yield* this.#noted(call);
       failure = undefined;
       return result;
     } catch (error) {
@@ -118,8 +123,19 @@ export class ReplicaCalls {
 
   #recorded(method: string, args: Record<string, unknown>, given: SetCallOptions): Call {
     const options = this.#weighed(given);
-    const record = this.#options.telemetry.open(method, requestContextOf(options), options.metered);
-    return { method, args, options: { ...options, ...record.context }, record };
+    const content = options.contentOf?.();
+    const record = this.#options.telemetry.open(method, requestContextOf(options), options.metered, content);
+    return { method, args, options: { ...options, ...record.context }, record, content };
+  }
+
+  /** Streams a call, and collects its contents. */
+  #noted(call: Call): AsyncGenerator<unknown[], unknown, undefined> {
+    const { content } = call;
+    if (!content) return this.#stream(call); // a stream pays for each generator that it goes through
+    return flatMapped(this.#stream(call), (batch) => {
+      content.add(batch);
+      return [batch];
+    });
   }
 
   /** Returns the context of a call with the weight of its user. */

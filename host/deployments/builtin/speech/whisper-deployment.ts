@@ -173,11 +173,12 @@ export const WhisperDeployment = defineDeployment({
   configSchema: schema,
   maxOngoingRequests: () => 8,
   methods: {
-    transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput }),
+    transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput, transcribes: true }),
     transcribe_stream: streamingMethod({
       description: 'Transcribes speech and yields each segment when it is final.',
       input,
       output: AsrOutput,
+      transcribes: true,
     }),
     transcribe_batch: method({
       description: 'Transcribes several audios at the same time. The result has a list for each member of an output.',
@@ -186,6 +187,7 @@ export const WhisperDeployment = defineDeployment({
         params: z.optional(z.nullable(WhisperParams)),
       }),
       output: AsrBatchOutput,
+      transcribes: true,
     }),
     transcribe_in_chunks: streamingMethod({
       description: 'Transcribes segments of an audio, and yields each segment of text when it is final.',
@@ -199,17 +201,20 @@ export const WhisperDeployment = defineDeployment({
         params: z.optional(z.nullable(BatchedWhisperParams)),
       }),
       output: AsrOutput,
+      transcribes: true,
     }),
     transcribe_live: streamingMethod({
       description: 'Transcribes speech while it comes, with partial and final results.',
       input: z.strictObject({ params: z.optional(z.nullable(LiveParams)) }),
       output: LiveResult,
+      transcribes: true,
       feed: { name: 'audio', value: LiveAudio },
     }),
     transcribe_turns: streamingMethod({
       description: 'Like `transcribe_live`, and tells where turns of the speaker begin and end.',
       input: z.strictObject({ params: z.optional(z.nullable(LiveTurnParams)) }),
       output: LiveTurnResult,
+      transcribes: true,
       feed: { name: 'audio', value: LiveAudio },
     }),
   },
