@@ -3,7 +3,7 @@ import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { validationEntries } from '../schemas/index.ts';
-import { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey, type Storage } from '../storage/index.ts';
+import { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey, type Storage, type TracedStorage } from '../storage/index.ts';
 import { AccessError, keyRefused } from './errors.ts';
 import { KeyLookUps } from './key-look-ups.ts';
 import { isMistyped, newApiKey } from './key-text.ts';
@@ -147,14 +147,14 @@ export class ApiKeys {
   /**
    * Returns the record of a key that a client at this address has sent. Throws `ApiKeyNotFound`, `ApiKeyExpired`,
    * `ApiKeyValidationFailed` when the database cannot be reached, and `TooManyRequestsException` when the address has
-   * sent too many unknown keys.
+   * sent too many unknown keys. `traceparent` is the place of the request in its trace, here and below.
    */
-  async authenticate(apiKey: string, address?: string): Promise<ApiKeyRecord> {
+  async authenticate(apiKey: string, address?: string, traceparent?: string): Promise<ApiKeyRecord> {
     if (isMistyped(apiKey)) throw keyRefused('ApiKeyNotFound', 'the API key is mistyped or not complete');
     if (apiKey.length > MAX_KEY_LENGTH) throw keyRefused('ApiKeyNotFound', 'the API key is unknown');
     // The key is found by its hash and not compared. The time of the look-up says something about hashes only, and
     // nobody can choose the beginning of a hash.
-    const found = await this.#find(apiKey, address);
+    const found = await this.#find(apiKey, address, traceparent);
     if (!found) throw keyRefused('ApiKeyNotFound', 'the API key is unknown');
     if (found.expiresAt <= performance.now()) throw keyRefused('ApiKeyExpired', 'the API key has expired');
     return found.record;
@@ -167,6 +167,7 @@ export class ApiKeys {
   async create(
     input: NewKeyInput,
     apiKey: string = newApiKey(),
+    traceparent?: string,
   ): Promise<{ readonly apiKey: string; readonly record: ApiKeyRecord }> {
     const {
       key_id: keyId = `key-${newId().slice(0, 8)}`,
@@ -178,7 +179,7 @@ export class ApiKeys {
       throw new AanaError('ValidationError', 'invalid-input', 'an API key has 16 to 512 visible ASCII characters');
     if (isMistyped(apiKey))
       throw new AanaError('ValidationError', 'invalid-input', 'the API key is mistyped or not complete');
-    const record = await this.#storage.write(async ({ apiKeys, connection }) => {
+    const record = await this.#storage.inTrace(traceparent).write(async ({ apiKeys, connection }) => {
       const expired_at = checkedExpiry(expiresAt, connection.now());
       return apiKeys.save(apiKey, {
         ...rest,
@@ -194,8 +195,11 @@ export class ApiKeys {
    * Returns the record of the key that made a client secret. Throws `ApiKeyNotFound` if it was revoked, and
    * `ApiKeyExpired`.
    */
-  async ofClientSecret({ id, userId }: { readonly id: string; readonly userId: string }): Promise<ApiKeyRecord> {
-    const { record, now } = await this.#storage.read(async ({ apiKeys, connection }) => ({
+  async ofClientSecret(
+    { id, userId }: { readonly id: string; readonly userId: string },
+    traceparent?: string,
+  ): Promise<ApiKeyRecord> {
+    const { record, now } = await this.#storage.inTrace(traceparent).read(async ({ apiKeys, connection }) => ({
       record: (await apiKeys.list(userId)).find((one) => one.key_id === id),
       now: connection.now(),
     }));
@@ -206,28 +210,29 @@ export class ApiKeys {
   }
 
   /** Throws `NotFoundException`. */
-  get(keyId: string): Promise<ApiKeyRecord> {
-    return this.#storage.read(({ apiKeys }) => apiKeys.get(keyId));
+  get(keyId: string, traceparent?: string): Promise<ApiKeyRecord> {
+    return this.#storage.inTrace(traceparent).read(({ apiKeys }) => apiKeys.get(keyId));
   }
 
   /** Returns whether a text is a key. */
-  async isKey(text: string): Promise<boolean> {
-    return (await this.#storage.read(({ apiKeys }) => apiKeys.find(text))) !== undefined;
+  async isKey(text: string, traceparent?: string): Promise<boolean> {
+    return (await this.#storage.inTrace(traceparent).read(({ apiKeys }) => apiKeys.find(text))) !== undefined;
   }
 
   /** Returns the keys of one user, or of all users (null), the oldest first. */
   list(
     userId: string | null = null,
     page: { readonly limit?: number; readonly offset?: number } = {},
+    traceparent?: string,
   ): Promise<ApiKeyRecord[]> {
-    return this.#storage.read(({ apiKeys }) => apiKeys.list(userId, page));
+    return this.#storage.inTrace(traceparent).read(({ apiKeys }) => apiKeys.list(userId, page));
   }
 
   /** Throws `ValidationError`, `NotFoundException`. */
-  async update(keyId: string, input: KeyChangesInput): Promise<ApiKeyRecord> {
+  async update(keyId: string, input: KeyChangesInput, traceparent?: string): Promise<ApiKeyRecord> {
     const { expired_at: expiresAt, ...given } = parse(KeyChanges, input);
     const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    const record = await this.#storage.write(async ({ apiKeys, connection }) =>
+    const record = await this.#storage.inTrace(traceparent).write(async ({ apiKeys, connection }) =>
       apiKeys.update(keyId, {
         ...changes,
         ...(expiresAt !== undefined && { expired_at: checkedExpiry(expiresAt, connection.now()) }),
@@ -240,8 +245,10 @@ export class ApiKeys {
   /**
    * Changes the subscription of keys, and returns their number. Tasks that waited for the subscription can then run.
    */
-  async setSubscription(subscriptionId: string, isActive: boolean): Promise<number> {
-    const changed = await this.#storage.write(({ apiKeys }) => apiKeys.setSubscription(subscriptionId, isActive));
+  async setSubscription(subscriptionId: string, isActive: boolean, traceparent?: string): Promise<number> {
+    const changed = await this.#storage
+      .inTrace(traceparent)
+      .write(({ apiKeys }) => apiKeys.setSubscription(subscriptionId, isActive));
     this.#forget();
     return changed;
   }
@@ -250,8 +257,8 @@ export class ApiKeys {
    * Revokes a key: this host refuses it from now on, and other hosts when they are notified. Throws
    * `NotFoundException`.
    */
-  async revoke(keyId: string): Promise<void> {
-    await this.#storage.write(({ apiKeys }) => apiKeys.delete(keyId));
+  async revoke(keyId: string, traceparent?: string): Promise<void> {
+    await this.#storage.inTrace(traceparent).write(({ apiKeys }) => apiKeys.delete(keyId));
     this.#forget();
   }
 
@@ -268,12 +275,17 @@ export class ApiKeys {
     this.#looking.clear();
   }
 
-  async #find(apiKey: string, address: string | undefined): Promise<Cached | undefined> {
+  async #find(
+    apiKey: string,
+    address: string | undefined,
+    traceparent: string | undefined,
+  ): Promise<Cached | undefined> {
     const hash = hashApiKey(apiKey);
     const known = this.#cache.get(hash);
     if (known && known.version === this.#version && known.staleAt > performance.now()) return known;
     const looking =
-      this.#looking.get(hash) ?? this.#lookUps.run(known ? undefined : address, () => this.#lookUp(apiKey, hash));
+      this.#looking.get(hash) ??
+      this.#lookUps.run(known ? undefined : address, () => this.#lookUp(apiKey, hash, traceparent));
     this.#looking.set(hash, looking);
     try {
       return await looking;
@@ -291,9 +303,10 @@ export class ApiKeys {
     }
   }
 
-  async #lookUp(apiKey: string, hash: string): Promise<Cached | undefined> {
+  async #lookUp(apiKey: string, hash: string, traceparent: string | undefined): Promise<Cached | undefined> {
     const version = this.#version;
-    const { record, now } = await this.#storage.read(async ({ apiKeys, connection }) => ({
+    const storage = this.#storage.inTrace(traceparent);
+    const { record, now } = await storage.read(async ({ apiKeys, connection }) => ({
       record: await apiKeys.find(apiKey),
       now: connection.now(),
     }));
@@ -307,7 +320,7 @@ export class ApiKeys {
       expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now,
     };
     this.#keep(hash, found); // after a change during the look-up it has an older version, and is used only once
-    if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(record.key_id);
+    if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(storage, record.key_id);
     return found;
   }
 
@@ -317,8 +330,8 @@ export class ApiKeys {
     this.#cache.set(hash, found);
   }
 
-  #touch(keyId: string): void {
-    this.#storage
+  #touch(storage: TracedStorage, keyId: string): void {
+    storage
       .write(({ apiKeys }) => apiKeys.touch(keyId))
       .catch((error: unknown) => this.#log.debug('the last use of an API key was not stored', { key: keyId, error }));
   }

@@ -226,7 +226,7 @@ export class Services {
       });
     this.background = new BackgroundResponses({
       ...{ storage: this.storage, tasks: this.tasks, work: responseWork.endpoint },
-      responsesOf: (userId) => this.responses.of(userId),
+      responsesOf: (userId, traceparent) => this.responses.of(userId, traceparent),
       maxStoredBytes: config.openai.responses.maximum_stored_bytes_per_user || undefined,
       onStored: () => this.responses.start(),
     });

@@ -195,7 +195,7 @@ else {
         'POST /words #2': {
           'write sqlite': {},
           'aana.task.attempt': attempt,
-          'aana.webhook.attempt task.completed': {},
+          'aana.webhook.attempt task.completed': { 'write sqlite': {} },
         },
       });
       const delivery = telemetry.spans.find(({ name }) => name === 'aana.webhook.attempt');

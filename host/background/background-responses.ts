@@ -19,7 +19,7 @@ export interface BackgroundResponsesOptions {
   /** The work of their tasks. */
   readonly work: ServedEndpoint;
   /** Returns the stored responses of a user. */
-  readonly responsesOf: (userId: string | null) => ResponseStore;
+  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
   readonly maxStoredBytes: number | undefined;
   /** Called when a response was stored. */
@@ -72,11 +72,11 @@ export class BackgroundResponses {
   }
 
   /** Returns the responses of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null): UserBackground {
+  of(userId: string | null, traceparent?: string): UserBackground {
     return {
       create: (order) => this.#create(userId, order),
-      cancel: (id) => this.#cancel(userId, id),
-      watch: (id, after, signal) => this.#watch(userId, id, after, signal),
+      cancel: (id) => this.#cancel(userId, id, traceparent),
+      watch: (id, after, signal) => this.#watch({ userId, traceparent }, id, after, signal),
     };
   }
 
@@ -110,13 +110,17 @@ export class BackgroundResponses {
     onStored();
   }
 
-  async #cancel(userId: string | null, id: string): Promise<ModelResponse | undefined> {
+  async #cancel(
+    userId: string | null,
+    id: string,
+    traceparent: string | undefined,
+  ): Promise<ModelResponse | undefined> {
     const { storage, responsesOf } = this.#options;
-    const find = (): Promise<ModelResponse | undefined> => responsesOf(userId).find(id);
+    const find = (): Promise<ModelResponse | undefined> => responsesOf(userId, traceparent).find(id);
     const response = await find();
     if (response?.background === false)
       throw invalidValue('response_id', 'only a response that is made in the background can be cancelled');
-    await storage.write(async (repositories) => {
+    await storage.inTrace(traceparent).write(async (repositories) => {
       const task = await repositories.responseRunsOf(userId).cancel(id);
       if (task !== undefined) await repositories.tasks.cancel(task, userId);
     });
@@ -124,13 +128,15 @@ export class BackgroundResponses {
   }
 
   async #watch(
-    userId: string | null,
+    { userId, traceparent }: { readonly userId: string | null; readonly traceparent: string | undefined },
     id: string,
     after: number,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<StoredEvent, void>> {
     const { storage, tasks } = this.#options;
-    const state = await storage.read((repositories) => repositories.responseRunsOf(userId).state(id));
+    const state = await storage
+      .inTrace(traceparent)
+      .read((repositories) => repositories.responseRunsOf(userId).state(id));
     if (!state?.eventCount)
       throw invalidValue('stream', 'only a response that was created with background and stream has stored events');
     const release = tasks?.countWatcher(userId);

@@ -9,7 +9,7 @@ export interface BackgroundWorkOptions {
   readonly storage: Storage;
   readonly models: ModelDirectory;
   /** Returns the stored responses of a user. */
-  readonly responsesOf: (userId: string | null) => ResponseStore;
+  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
   /** Most bytes of the responses that a request continues. */
   readonly maxDialogBytes: number;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
@@ -33,13 +33,14 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
     validate: (input) => parseInput(BackgroundTask, input),
     run: async ({ input, userId, signal, deadlineAt, traceparent, meter }) => {
       const { response_id: id, deployments } = input as BackgroundTask;
-      const run = await storage.write((repositories) =>
+      const traced = storage.inTrace(traceparent);
+      const run = await traced.write((repositories) =>
         repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length),
       );
-      const store = responsesOf(userId);
+      const store = responsesOf(userId, traceparent);
       const [response, given] = run ? await Promise.all([store.find(id), store.findInput(id)]) : [];
       if (run && response && given) {
-        const attempt = new ResponseAttempt(options, run, {
+        const attempt = new ResponseAttempt({ ...options, storage: traced }, run, {
           ...{ userId, response, input: given },
           models: onlyModels(models, deployments && new Set(deployments)),
           dialogs: { store, maxBytes: maxDialogBytes },

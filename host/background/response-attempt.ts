@@ -14,7 +14,7 @@ import {
   type StoredRequest,
 } from '../openai/index.ts';
 import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
-import { type BegunRun, type Storage, whileUnavailable } from '../storage/index.ts';
+import { type BegunRun, type TracedStorage, whileUnavailable } from '../storage/index.ts';
 import { AttemptReport } from '../tasks/index.ts';
 import { FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
 import { bodyOf, storedItems } from './response-row.ts';
@@ -32,7 +32,7 @@ const LOST = cancelledError('the response was cancelled or removed, or another a
 
 /** One attempt at a response. It begins from nothing, because half an answer cannot be continued. */
 export class ResponseAttempt {
-  readonly #storage: Storage;
+  readonly #storage: TracedStorage;
   readonly #maxStoredBytes: number | undefined;
   readonly #run: BegunRun;
   readonly #scope: AttemptScope;
@@ -45,7 +45,7 @@ export class ResponseAttempt {
   #eventBytes = 0;
 
   constructor(
-    { storage, maxStoredBytes }: { readonly storage: Storage; readonly maxStoredBytes: number | undefined },
+    { storage, maxStoredBytes }: { readonly storage: TracedStorage; readonly maxStoredBytes: number | undefined },
     run: BegunRun,
     scope: AttemptScope,
   ) {

@@ -11,6 +11,7 @@ import {
   type BatchRecord,
   type FileRecord,
   type Storage,
+  type TracedStorage,
   whileUnavailable,
 } from '../storage/index.ts';
 import { answerLine, expiredAnswer } from './answer-line.ts';
@@ -41,6 +42,8 @@ export interface BatchOwner {
   readonly scope: BatchScope;
   /** Bytes of the input. */
   readonly inputBytes: number;
+  /** The place of the attempt in its trace. */
+  readonly traceparent: string | undefined;
 }
 
 /** Requests of batches go after other requests of the same user. */
@@ -57,6 +60,8 @@ const LOST = cancelledError('another attempt at the batch has begun');
 /** One attempt at a batch: continues where the attempt before it ended. */
 export class BatchAttempt {
   readonly #options: BatchAttemptOptions;
+  /** Its work has spans. Answers and looks have none, because a batch has up to tens of thousands of them. */
+  readonly #traced: TracedStorage;
   readonly #batch: BatchRecord;
   readonly #owner: BatchOwner;
   readonly #operation: BatchOperation;
@@ -71,6 +76,7 @@ export class BatchAttempt {
     onProgress: (fraction: number) => void,
   ) {
     this.#options = options;
+    this.#traced = options.storage.inTrace(owner.traceparent);
     this.#batch = batch;
     this.#owner = owner;
     this.#operation = BATCH_OPERATIONS[batch.endpoint as BatchEndpoint];
@@ -98,13 +104,12 @@ export class BatchAttempt {
 
   /** Checks the input and answers its requests. Returns the errors of an input that is wrong, as JSON. */
   async #answer(signal: AbortSignal): Promise<string | undefined> {
-    const { storage } = this.#options;
     await this.#lookNow();
     signal.throwIfAborted();
     if (this.#batch.status === 'validating') {
       const checked = await checkInput(await this.#lines(), this.#rules, signal);
       if (checked.errors.length > 0) return JSON.stringify(checked.errors);
-      await storage.write(({ batchRuns }) => batchRuns.start(this.#batch, checked.total, checked.model));
+      await this.#traced.write(({ batchRuns }) => batchRuns.start(this.#batch, checked.total, checked.model));
       await this.#answerLines(checked.total, signal);
     } else await this.#answerLines(this.#batch.total, signal);
     return undefined;
@@ -132,8 +137,7 @@ export class BatchAttempt {
     signal: AbortSignal,
     work: (line: BatchLine, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
-    const { storage } = this.#options;
-    const answered = await storage.read(({ batchRuns }) => batchRuns.answeredLines(this.#batch.id));
+    const answered = await this.#traced.read(({ batchRuns }) => batchRuns.answeredLines(this.#batch.id));
     await boundedEach(await this.#lines(), limit, signal, async (line, ending) => {
       if (!answered.has(line.number)) await work(readLine(line, this.#rules), ending);
     });
@@ -141,12 +145,11 @@ export class BatchAttempt {
 
   /** Writes the files of a batch whose requests have answers, or get none any more, and ends the batch. */
   async #close(signal: AbortSignal): Promise<void> {
-    const { storage } = this.#options;
     const { status: before } = await this.#current();
     const isExpired = this.#ending.signal.reason === EXPIRED && before !== 'finalizing';
     if (isExpired && before === 'in_progress')
       await this.#eachUnanswered(WRITES_AT_ONCE, signal, (line, ending) => this.#store(expiredAnswer(line), ending));
-    await storage.write(({ batchRuns }) => batchRuns.finalize(this.#batch));
+    await this.#traced.write(({ batchRuns }) => batchRuns.finalize(this.#batch));
     const batch = await this.#current();
     const output = batch.completed > 0 ? await this.#write('output') : undefined;
     const error = batch.failed > 0 ? await this.#write('error') : undefined;
@@ -156,7 +159,7 @@ export class BatchAttempt {
 
   /** Returns the batch as it is now. Throws if another attempt has begun. */
   async #current(): Promise<BatchRecord> {
-    const batch = await this.#options.storage.read(({ batchRuns }) => batchRuns.read(this.#batch));
+    const batch = await this.#traced.read(({ batchRuns }) => batchRuns.read(this.#batch));
     if (!batch) throw LOST;
     return batch;
   }
@@ -182,7 +185,7 @@ export class BatchAttempt {
   }
 
   async #finish(end: BatchEnd, output?: FileRecord, error?: FileRecord): Promise<void> {
-    await this.#options.storage.write(async (repositories) => {
+    await this.#traced.write(async (repositories) => {
       const files = repositories.filesOf(this.#owner.userId);
       for (const file of [output, error]) if (file) await files.insert(file); // also over the limit of the user
       const isOurs = await repositories.batchRuns.finish(this.#batch, {

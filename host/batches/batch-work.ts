@@ -7,7 +7,7 @@ import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
 export interface BatchWorkOptions extends BatchAttemptOptions {
   readonly models: ModelDirectory;
   /** Returns the stored responses of a user. */
-  readonly responsesOf: (userId: string | null) => ResponseStore;
+  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
 }
@@ -37,16 +37,18 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
     outputSchema: { type: 'object' },
     streaming: false,
     validate: (input) => parseInput(BatchTask, input),
-    run: async ({ input, userId, signal, meter, onProgress = () => {} }) => {
+    run: async ({ input, userId, signal, traceparent, meter, onProgress = () => {} }) => {
       const { batch_id: id, input_bytes: inputBytes, deployments } = input as BatchTask;
-      const batch = await storage.write(({ batchRuns }) => batchRuns.begin(id));
+      const batch = await storage.inTrace(traceparent).write(({ batchRuns }) => batchRuns.begin(id));
       if (batch && !batchHasEnded(batch.status)) {
         const scope = {
           models: onlyModels(models, deployments && new Set(deployments)),
           dialogs: { store: responsesOf(userId), maxBytes },
           strict,
         };
-        await new BatchAttempt(options, batch, { userId, scope, inputBytes, meter }, onProgress).run(signal);
+        await new BatchAttempt(options, batch, { userId, scope, inputBytes, meter, traceparent }, onProgress).run(
+          signal,
+        );
       }
       return JSON.stringify({ batch_id: id });
     },

@@ -78,8 +78,8 @@ export class Batches {
   }
 
   /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null): UserBatches {
-    const { storage } = this.#options;
+  of(userId: string | null, traceparent?: string): UserBatches {
+    const storage = this.#options.storage.inTrace(traceparent);
     const find = async (id: string): Promise<ListedBatch | undefined> =>
       ID.test(id) ? storage.read((repositories) => repositories.batchesOf(userId).read(id)) : undefined;
     return {
@@ -129,7 +129,7 @@ export class Batches {
       alongside: (repositories, taskId) => repositories.batchesOf(userId).insert(batch, taskId),
     });
     this.start();
-    return (await storage.read((repositories) => repositories.batchesOf(userId).read(id)))!;
+    return (await storage.inTrace(traceparent).read((repositories) => repositories.batchesOf(userId).read(id)))!;
   }
 }
 

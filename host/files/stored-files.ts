@@ -4,7 +4,7 @@ import { AanaError } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
-import { type FilePage, type FileRecord, mayBeCommitted, type Storage } from '../storage/index.ts';
+import { type FilePage, type FileRecord, mayBeCommitted, type Storage, type TracedStorage } from '../storage/index.ts';
 import { FILE_ID, FileFolder } from './file-folder.ts';
 
 /** Named like the settings `openai.files.…`; times in seconds. */
@@ -26,6 +26,13 @@ export interface NewFile {
   readonly purpose: string;
   /** Seconds until nobody finds the file. Default: the setting; 0 is never. */
   readonly expiresAfterS?: number | undefined;
+}
+
+/** Whose files a request works with, and the database at the request's place of its trace. */
+export interface Owner {
+  /** Null for all callers where the host requires no keys. */
+  readonly userId: string | null;
+  readonly storage: TracedStorage;
 }
 
 /** The stored files of a user. Files of other users are not found. */
@@ -71,10 +78,10 @@ export class StoredFiles {
   }
 
   /** Returns the files of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null): UserFiles {
-    const { storage } = this.#options;
+  of(userId: string | null, traceparent?: string): UserFiles {
+    const storage = this.#options.storage.inTrace(traceparent);
     return {
-      add: (upload, file) => this.#add(userId, upload, file),
+      add: (upload, file) => this.#add({ userId, storage }, upload, file),
       find: async (id) =>
         FILE_ID.test(id) ? storage.read((repositories) => repositories.filesOf(userId).read(id)) : undefined,
       list: (page) => storage.read((repositories) => repositories.filesOf(userId).list(page)),
@@ -121,8 +128,8 @@ export class StoredFiles {
     return { id: `file-${timeOrderedId(now)}`, purpose, filename, created_at: now, expires_at: expiresAt };
   }
 
-  async #add(userId: string | null, { path, bytes, artifact }: UploadedFile, file: NewFile): Promise<FileRecord> {
-    const { storage, config } = this.#options;
+  async #add({ userId, storage }: Owner, { path, bytes, artifact }: UploadedFile, file: NewFile): Promise<FileRecord> {
+    const { config } = this.#options;
     const record = { ...(await this.#newRecord(file)), bytes, sha256: artifact?.sha256 ?? '' };
     const maxBytes = config.maximum_stored_bytes_per_user || undefined;
     try {

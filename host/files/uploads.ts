@@ -13,7 +13,7 @@ import {
   type UploadStatus,
 } from '../storage/index.ts';
 import { FileFolder, PART_ID } from './file-folder.ts';
-import type { StoredFiles } from './stored-files.ts';
+import type { Owner, StoredFiles } from './stored-files.ts';
 
 export interface UploadsOptions {
   readonly storage: Storage;
@@ -96,12 +96,13 @@ export class Uploads {
   }
 
   /** Returns the uploads of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null): UserUploads {
+  of(userId: string | null, traceparent?: string): UserUploads {
+    const owner = { userId, storage: this.#options.storage.inTrace(traceparent) };
     return {
-      create: (order) => this.#create(userId, order),
-      addPart: (id, bytes) => this.#addPart(userId, id, bytes),
-      complete: (id, parts, md5) => this.#complete(userId, id, parts, md5),
-      cancel: (id) => this.#cancel(userId, id),
+      create: (order) => this.#create(owner, order),
+      addPart: (id, bytes) => this.#addPart(owner, id, bytes),
+      complete: (id, parts, md5) => this.#complete(owner, id, parts, md5),
+      cancel: (id) => this.#cancel(owner, id),
     };
   }
 
@@ -120,8 +121,9 @@ export class Uploads {
     await this.#folder.removeOrphans((id) => storage.read((repositories) => repositories.uploadPartExists(id)));
   }
 
-  async #create(userId: string | null, order: UploadOrder): Promise<Upload> {
-    const { storage, maxBytes } = this.#options;
+  async #create(owner: Owner, order: UploadOrder): Promise<Upload> {
+    const { storage } = owner;
+    const { maxBytes } = this.#options;
     const { filename, purpose, bytes, expiresAfterS } = order;
     if (maxBytes !== undefined && bytes > maxBytes)
       throw new AanaError(
@@ -136,18 +138,19 @@ export class Uploads {
       ...{ id, purpose, filename, bytes, created_at: now, expires_at: now + LIFE_MS },
       file_expires_after: expiresAfterS ?? null,
     };
-    await storage.write((repositories) => repositories.uploadsOf(userId).insert(upload));
+    await storage.write((repositories) => repositories.uploadsOf(owner.userId).insert(upload));
     this.start();
     return { ...upload, status: 'pending', file_id: null, file: undefined };
   }
 
   async #addPart(
-    userId: string | null,
+    owner: Owner,
     id: string,
     { path, bytes }: UploadedFile,
   ): Promise<{ readonly id: string; readonly createdAt: number } | undefined> {
-    const { storage, maxBytes } = this.#options;
-    const upload = await this.#find(userId, id);
+    const { storage } = owner;
+    const { maxBytes } = this.#options;
+    const upload = await this.#find(owner, id);
     if (!upload) return undefined;
     requirePending(id, upload.status);
     const createdAt = await storage.now();
@@ -155,7 +158,7 @@ export class Uploads {
     try {
       await this.#folder.keep(part.id, path);
       await storage.write(async (repositories) => {
-        const number = await repositories.uploadsOf(userId).addPart(id, part, maxBytes);
+        const number = await repositories.uploadsOf(owner.userId).addPart(id, part, maxBytes);
         if (number === undefined) throw ended(id, 'not pending');
         if (number > MAX_PARTS)
           throw new AanaError('TooManyParts', 'bad-request', `an upload has at most ${MAX_PARTS} parts`);
@@ -170,41 +173,43 @@ export class Uploads {
   }
 
   async #complete(
-    userId: string | null,
+    owner: Owner,
     id: string,
     ids: readonly string[],
     md5: string | undefined,
   ): Promise<Upload | undefined> {
-    const { storage, files, maxBytes } = this.#options;
-    const upload = await this.#find(userId, id);
+    const { files, maxBytes } = this.#options;
+    const upload = await this.#find(owner, id);
     if (!upload) return undefined;
     requirePending(id, upload.status);
-    const parts = await this.#chosen(userId, upload, ids);
+    const parts = await this.#chosen(owner, upload, ids);
     const hash = createHash('md5');
     const { filename, purpose, file_expires_after: expiresAfterS } = upload;
     const file = await files
       .write(this.#bytesOf(parts, hash), { filename, purpose, expiresAfterS: expiresAfterS ?? undefined })
       .catch(async (error: unknown) => {
-        requirePending(id, (await this.#find(userId, id))?.status ?? 'expired'); // its parts are gone when it has ended
+        requirePending(id, (await this.#find(owner, id))?.status ?? 'expired'); // its parts are gone when it has ended
         throw error;
       });
     try {
       const actual = hash.digest('hex');
       if (md5 !== undefined && actual !== md5.toLowerCase())
         throw wrongParts('md5', `the file has the MD5 ${actual}, not ${md5}`);
-      const used = await storage.write((repositories) => repositories.uploadsOf(userId).complete(id, file, maxBytes));
+      const used = await owner.storage.write((repositories) =>
+        repositories.uploadsOf(owner.userId).complete(id, file, maxBytes),
+      );
       if (!used) throw ended(id, 'not pending');
       await this.#removeParts(used);
     } catch (error) {
       if (!mayBeCommitted(error)) await files.discard(file.id);
       throw error;
     }
-    return this.#find(userId, id);
+    return this.#find(owner, id);
   }
 
   /** Returns the parts of an upload in the order of `ids`. Throws `WrongParts` if they are not the whole file. */
-  async #chosen(userId: string | null, { id, bytes }: Upload, ids: readonly string[]): Promise<PartRecord[]> {
-    const found = await this.#options.storage.read((repositories) => repositories.uploadsOf(userId).parts(id));
+  async #chosen(owner: Owner, { id, bytes }: Upload, ids: readonly string[]): Promise<PartRecord[]> {
+    const found = await owner.storage.read((repositories) => repositories.uploadsOf(owner.userId).parts(id));
     const partsById = new Map(found.map((part) => [part.id, part]));
     const parts = ids.map((partId, index) => {
       const part = partsById.get(partId);
@@ -227,22 +232,22 @@ export class Uploads {
       }
   }
 
-  async #cancel(userId: string | null, id: string): Promise<Upload | undefined> {
+  async #cancel(owner: Owner, id: string): Promise<Upload | undefined> {
     if (!ID.test(id)) return undefined;
-    const parts = await this.#options.storage.write((repositories) => repositories.uploadsOf(userId).cancel(id));
+    const parts = await owner.storage.write((repositories) => repositories.uploadsOf(owner.userId).cancel(id));
     if (parts) await this.#removeParts(parts);
-    const upload = await this.#find(userId, id);
+    const upload = await this.#find(owner, id);
     if (upload?.status === 'completed') throw ended(id, upload.status);
     return upload;
   }
 
-  #find(userId: string | null, id: string): Promise<Upload | undefined> {
+  #find(owner: Owner, id: string): Promise<Upload | undefined> {
     if (!ID.test(id)) return Promise.resolve(undefined);
-    return this.#options.storage.read(async (repositories) => {
-      const upload = await repositories.uploadsOf(userId).read(id);
+    return owner.storage.read(async (repositories) => {
+      const upload = await repositories.uploadsOf(owner.userId).read(id);
       if (!upload) return undefined;
       const { file_id: fileId } = upload;
-      return { ...upload, file: fileId === null ? undefined : await repositories.filesOf(userId).read(fileId) };
+      return { ...upload, file: fileId === null ? undefined : await repositories.filesOf(owner.userId).read(fileId) };
     });
   }
 

@@ -17,8 +17,11 @@ export interface PluginPorts {
   readonly log: Logger;
   /** Receives reports about invocations and their host calls. Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
-  /** The data of one user. `null` stands for requests without a user, when no API key is required. */
-  forUser(userId: string | null): UserPorts;
+  /**
+   * The data of one user, for work at this place of a trace. `null` stands for requests without a user, when no API key
+   * is required.
+   */
+  forUser(userId: string | null, traceparent?: string): UserPorts;
 }
 
 /** Data that the host stores for one user. */

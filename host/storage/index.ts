@@ -68,7 +68,7 @@ export {
   type WebhookHealth,
   type WebhookRecord,
 } from './repositories/webhooks.ts';
-export { openDatabase, Storage, type StorageConfig, type StorageOptions } from './storage.ts';
+export { openDatabase, Storage, type StorageConfig, type StorageOptions, type TracedStorage } from './storage.ts';
 export { copySqlite, isSqliteOpen, readSqlite, type SqliteFileOptions } from './sqlite/sqlite-file.ts';
 export { type NeededFile, neededFiles } from './stored-paths.ts';
 export { moveFile, syncFile, syncMadeFolders } from './sync-files.ts';

@@ -1,12 +1,12 @@
-import type { Storage } from './storage.ts';
+import type { TracedStorage } from './storage.ts';
 
 /** The storage of plugins for one user or for all callers. Each call is a separate transaction. */
 export class PluginStorage {
-  readonly #storage: Storage;
+  readonly #storage: Pick<TracedStorage, 'read' | 'write'>;
   readonly #userId: string | null;
 
   /** `userId` is the owner of the values; null is no user. */
-  constructor(storage: Storage, userId: string | null = null) {
+  constructor(storage: Pick<TracedStorage, 'read' | 'write'>, userId: string | null = null) {
     this.#storage = storage;
     this.#userId = userId;
   }

@@ -14,13 +14,14 @@ export interface InTraces {
 
 /** Reports the work with the database, with the name of OpenTelemetry's conventions for database clients. */
 export class StorageTelemetry {
-  readonly #isOff: boolean;
+  /** Whether nothing is reported. */
+  readonly isOff: boolean;
   readonly #system: Dialect;
   readonly #durations: Histogram;
   readonly #span: Telemetry['span'];
 
   constructor(telemetry: Telemetry, system: Dialect) {
-    this.#isOff = telemetry === noTelemetry;
+    this.isOff = telemetry === noTelemetry;
     this.#system = system;
     this.#span = (name, options) => telemetry.span(name, options);
     this.#durations = telemetry.histogram('db.client.operation.duration', {
@@ -40,7 +41,7 @@ export class StorageTelemetry {
     inTraces: InTraces['inTraces'],
     work: (observe: (connection: Connection) => Connection) => Promise<T>,
   ): Promise<T> {
-    if (this.#isOff) return work((connection) => connection);
+    if (this.isOff) return work((connection) => connection);
     const parents = inTraces?.filter((parent) => parent !== undefined) ?? [];
     if (parents.length === 0) return this.#measured(operation, () => work((connection) => connection), undefined);
     const system = { 'db.system.name': this.#system, 'db.operation.name': operation };
@@ -49,7 +50,7 @@ export class StorageTelemetry {
     );
     const summary = new QuerySummary();
     const end = (error?: unknown): void => {
-      const attributes = { ...system, 'db.query.summary': summary.toString() };
+      const attributes = { ...system, ...summary.attributes() };
       for (const span of spans) span.end({ error, attributes });
     };
     try {

@@ -40,6 +40,9 @@ export interface StorageOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
+/** The database as one piece of work uses it. */
+export type TracedStorage = Pick<Storage, 'read' | 'write' | 'listen' | 'now'>;
+
 /** The database of the host. It is opened and migrated when it is first used. */
 export class Storage implements AsyncDisposable {
   readonly #options: StorageOptions;
@@ -64,6 +67,21 @@ export class Storage implements AsyncDisposable {
     }
     await this.#opened;
     return applied;
+  }
+
+  /**
+   * Returns the database for the work of a request or an attempt, which is at this place of a trace: reads and
+   * transactions have spans there. Work for no trace has none.
+   */
+  inTrace(traceparent: string | undefined): TracedStorage {
+    if (traceparent === undefined || this.#telemetry.isOff) return this;
+    const inTraces = [traceparent];
+    return {
+      read: (work) => this.read(work, { inTraces }),
+      write: (work, options) => this.write(work, { ...options, inTraces }),
+      listen: (listener) => this.listen(listener),
+      now: () => this.now(),
+    };
   }
 
   /** See {@link Database.read}. */

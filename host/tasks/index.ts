@@ -1,6 +1,12 @@
 export { AttemptReport } from './attempt-report.ts';
 export { retryDelayMs } from './retry-policy.ts';
-export { type DeferredRequest, TaskQueue, type TaskQueueConfig, type TaskQueueOptions } from './task-queue.ts';
+export {
+  type DeferredRequest,
+  TaskQueue,
+  type TaskQueueConfig,
+  type TaskQueueOptions,
+  type WatchOptions,
+} from './task-queue.ts';
 export {
   TASK_STATUSES,
   type AttemptRecord,

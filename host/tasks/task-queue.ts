@@ -70,6 +70,13 @@ export interface DeferredRequest {
   readonly traceparent?: string | undefined;
 }
 
+export interface WatchOptions {
+  /** The last event that the reader has; 0 for none. */
+  readonly after: number;
+  readonly signal: AbortSignal;
+  readonly traceparent?: string | undefined;
+}
+
 /** The durable queue of deferred requests. An accepted request is not lost when this process ends. */
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
@@ -210,31 +217,41 @@ export class TaskQueue {
    */
   async requireRoom(
     userId: string | null,
-    { wanted = 1, bytes = 1 }: { readonly wanted?: number; readonly bytes?: number } = {},
+    {
+      wanted = 1,
+      bytes = 1,
+      traceparent,
+    }: {
+      readonly wanted?: number;
+      readonly bytes?: number;
+      readonly traceparent?: string | undefined;
+    } = {},
   ): Promise<number> {
     const { maxWaiting, maxBytes } = this.ceilings(userId, false);
     if (userId === null) return wanted;
-    const [waiting, kept] = await this.#options.storage.read(({ tasks }) =>
-      Promise.all([
-        maxWaiting === undefined ? 0 : tasks.waiting(userId, maxWaiting),
-        maxBytes === undefined ? 0 : tasks.keptBytes(userId),
-      ]),
-    );
+    const [waiting, kept] = await this.#options.storage
+      .inTrace(traceparent)
+      .read(({ tasks }) =>
+        Promise.all([
+          maxWaiting === undefined ? 0 : tasks.waiting(userId, maxWaiting),
+          maxBytes === undefined ? 0 : tasks.keptBytes(userId),
+        ]),
+      );
     if (maxWaiting !== undefined && waiting >= maxWaiting) throw tooManyTasks(maxWaiting);
     if (maxBytes !== undefined && kept + bytes > maxBytes) throw taskStorageFull(kept + bytes, maxBytes);
     return Math.min((maxWaiting ?? Infinity) - waiting, wanted);
   }
 
   /** Throws `NotFoundException`, also for a task of another user. */
-  async get(id: string, userId: string | null): Promise<TaskRecord> {
-    const task = await this.#options.storage.read(({ tasks }) => tasks.read(id, userId));
+  async get(id: string, userId: string | null, traceparent?: string): Promise<TaskRecord> {
+    const task = await this.#options.storage.inTrace(traceparent).read(({ tasks }) => tasks.read(id, userId));
     if (!task) throw notFound(id);
     return task;
   }
 
   /** Returns the status only, because other columns may be large. Throws like {@link get}. */
-  async #statusOf(id: string, userId: string | null): Promise<TaskStatus> {
-    const status = await this.#options.storage.read(({ tasks }) => tasks.status(id, userId));
+  async #statusOf(id: string, userId: string | null, traceparent: string | undefined): Promise<TaskStatus> {
+    const status = await this.#options.storage.inTrace(traceparent).read(({ tasks }) => tasks.status(id, userId));
     if (status === undefined) throw notFound(id);
     return status;
   }
@@ -247,59 +264,60 @@ export class TaskQueue {
       perPage,
       ...filter
     }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly page: number; readonly perPage: number },
+    traceparent?: string,
   ): Promise<ListedTask[]> {
-    return this.#options.storage.read(({ tasks }) =>
-      tasks.list(userId, { ...filter, limit: perPage, offset: (page - 1) * perPage }),
-    );
+    return this.#options.storage
+      .inTrace(traceparent)
+      .read(({ tasks }) => tasks.list(userId, { ...filter, limit: perPage, offset: (page - 1) * perPage }));
   }
 
   /** Returns the attempts so far with their outcomes. Throws `NotFoundException`. */
-  async attempts(id: string, userId: string | null): Promise<AttemptRecord[]> {
-    await this.#statusOf(id, userId);
-    return this.#options.storage.read(({ tasks }) => tasks.attempts(id));
+  async attempts(id: string, userId: string | null, traceparent?: string): Promise<AttemptRecord[]> {
+    await this.#statusOf(id, userId, traceparent);
+    return this.#options.storage.inTrace(traceparent).read(({ tasks }) => tasks.attempts(id));
   }
 
   /** Returns the number of tasks by status, without statuses that no task has. */
-  count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
-    return this.#options.storage.read(({ tasks }) => tasks.count(userId));
+  count(userId: string | null, traceparent?: string): Promise<Partial<Record<TaskStatus, number>>> {
+    return this.#options.storage.inTrace(traceparent).read(({ tasks }) => tasks.count(userId));
   }
 
   /** Ends a task that waits or runs. A running engine stops, too. Throws `TaskEnded` for a task that has ended. */
-  async cancel(id: string, userId: string | null): Promise<TaskRecord> {
-    const status = await this.#statusOf(id, userId);
-    const isCancelled = await this.#options.storage.write(({ tasks }) => tasks.cancel(id, userId));
+  async cancel(id: string, userId: string | null, traceparent?: string): Promise<TaskRecord> {
+    const status = await this.#statusOf(id, userId, traceparent);
+    const isCancelled = await this.#options.storage.inTrace(traceparent).write(({ tasks }) => tasks.cancel(id, userId));
     if (!isCancelled && status !== 'cancelled')
       throw new AanaError('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', {
         data: { id },
       });
     await this.#files.remove(id);
-    return this.get(id, userId);
+    return this.get(id, userId, traceparent);
   }
 
   /**
    * Gives a failed task new attempts. Throws `TaskNotFailed` for other tasks, and the errors of {@link requireRoom}.
    */
-  async retry(id: string, userId: string | null): Promise<TaskRecord> {
-    await this.#statusOf(id, userId);
-    await this.requireRoom(userId);
-    if (!(await this.#options.storage.write(({ tasks }) => tasks.retry(id, userId))))
+  async retry(id: string, userId: string | null, traceparent?: string): Promise<TaskRecord> {
+    await this.#statusOf(id, userId, traceparent);
+    await this.requireRoom(userId, { traceparent });
+    if (!(await this.#options.storage.inTrace(traceparent).write(({ tasks }) => tasks.retry(id, userId))))
       throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
-    return this.get(id, userId);
+    return this.get(id, userId, traceparent);
   }
 
   /**
    * Gives failed tasks new attempts, starting with the task that failed first: at most `limit` tasks, and at most as
    * many as may wait. Returns their ids. Throws the errors of {@link requireRoom}.
    */
-  async retryFailed(userId: string | null, filter: TaskFilter, limit: number): Promise<string[]> {
-    const room = await this.requireRoom(userId, { wanted: limit });
-    return this.#options.storage.write(({ tasks }) => tasks.retryFailed(userId, filter, room));
+  async retryFailed(userId: string | null, filter: TaskFilter, limit: number, traceparent?: string): Promise<string[]> {
+    const room = await this.requireRoom(userId, { wanted: limit, traceparent });
+    return this.#options.storage.inTrace(traceparent).write(({ tasks }) => tasks.retryFailed(userId, filter, room));
   }
 
   /** Removes a task and returns it. Throws `TaskIsActive` for a task that a host runs. */
-  async delete(id: string, userId: string | null): Promise<TaskRecord> {
-    const task = await this.get(id, userId);
-    const isGone = await this.#options.storage.write(({ tasks }) => tasks.delete(id, userId));
+  async delete(id: string, userId: string | null, traceparent?: string): Promise<TaskRecord> {
+    const task = await this.get(id, userId, traceparent);
+    const isGone = await this.#options.storage.inTrace(traceparent).write(({ tasks }) => tasks.delete(id, userId));
     if (!isGone)
       throw new AanaError('TaskIsActive', 'bad-request', 'Cannot delete a running or assigned task.', { data: { id } });
     await this.#files.remove(id);
@@ -321,9 +339,9 @@ export class TaskQueue {
   async watch(
     id: string,
     userId: string | null,
-    { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+    { after, signal, traceparent }: WatchOptions,
   ): Promise<AsyncGenerator<TaskEvent, void>> {
-    await this.#statusOf(id, userId);
+    await this.#statusOf(id, userId, traceparent);
     const release = this.countWatcher(userId);
     return releasing(
       watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) }),

@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { silentLogger } from '../core/log/logger.ts';
+import { noTelemetry } from '../core/telemetry.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { Storage, type StorageConfig } from '../storage/index.ts';
 import { until } from '../test/helpers/server.ts';
@@ -32,6 +33,7 @@ function outboxTests(databases: TestDatabases): void {
     const outbox = new UsageOutbox({
       ...{ storage, post, source: '/test', batchSize: 10, intervalMs: 20, timeoutMs: 500, maxWaiting: 1000 },
       log: silentLogger,
+      begin: () => noTelemetry.span(''),
       onDelivered: () => {},
       onLost: (records, reason) => lost.push(`${records} ${reason}`),
       ...change,

@@ -1,8 +1,9 @@
 import { AanaError } from '../core/errors.ts';
 import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import type { Span } from '../core/telemetry.ts';
 import { RepeatedWork } from '../core/async/repeated-work.ts';
-import type { ClaimedUsage, Storage } from '../storage/index.ts';
+import type { ClaimedUsage, Storage, TracedStorage } from '../storage/index.ts';
 import { BATCH_TYPE, cloudEventBatch } from './cloud-events.ts';
 import type { UsageRecord } from './record.ts';
 
@@ -22,6 +23,8 @@ export interface UsageOutboxOptions {
   readonly timeoutMs: number;
   readonly maxWaiting: number;
   readonly log: Logger;
+  /** Begins the span of work with so many records. */
+  readonly begin: (work: 'store' | 'send', records: number) => Span;
   readonly onDelivered: (records: number) => void;
   /** Called with records that are dropped. */
   readonly onLost: (records: number, reason: LossReason) => void;
@@ -89,10 +92,10 @@ export class UsageOutbox {
   }
 
   async #storeAll(): Promise<void> {
-    const { storage, maxWaiting, onLost } = this.#options;
+    const { onLost } = this.#options;
     while (this.#waiting.length > 0) {
       const some = this.#waiting.slice(0, MOST_STORED_AT_ONCE);
-      const isStored = await storage.write(({ usageRecords }) => usageRecords.insert(some, maxWaiting));
+      const isStored = await this.#store(some);
       this.#waiting.splice(0, some.length);
       this.#hasFailedToStore = false;
       if (!isStored) onLost(some.length, 'full');
@@ -108,46 +111,89 @@ export class UsageOutbox {
     }
   }
 
+  /** Returns whether the records were stored. There is no room for them otherwise. */
+  async #store(records: readonly UsageRecord[]): Promise<boolean> {
+    const { storage, begin, maxWaiting } = this.#options;
+    const span = begin('store', records.length);
+    let failure: unknown;
+    try {
+      return await storage
+        .inTrace(span.traceparent)
+        .write(({ usageRecords }) => usageRecords.insert(records, maxWaiting));
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      span.end({ error: failure });
+    }
+  }
+
   /** Sends records. Returns whether the server took or refused all of them. */
   async #send(records: readonly ClaimedUsage[], signal: AbortSignal): Promise<boolean> {
-    const { post, source, timeoutMs, log, onDelivered, onLost } = this.#options;
-    let status: number | undefined;
-    let reason: unknown;
+    const outcome = await this.#sendOnce(records, signal);
+    if (outcome !== 'wrong') return outcome === 'over';
+    const half = Math.ceil(records.length / 2);
+    return (await this.#send(records.slice(0, half), signal)) && (await this.#send(records.slice(half), signal));
+  }
+
+  /** Returns `over` when the server took or refused the records, `later` when it did neither, `wrong` if it must say which one is wrong. */
+  async #sendOnce(records: readonly ClaimedUsage[], signal: AbortSignal): Promise<'over' | 'later' | 'wrong'> {
+    const { storage, begin, log, onDelivered, onLost } = this.#options;
+    const span = begin('send', records.length);
+    const traced = storage.inTrace(span.traceparent);
+    const { status, reason, error } = await this.#post(records, signal);
+    let failure = error;
+    try {
+      if (status !== undefined && status >= 200 && status <= 299) {
+        await this.#remove(traced, records);
+        this.#failures = 0;
+        onDelivered(records.length);
+        return 'over';
+      }
+      failure ??= new Error(`the server answered ${status}`);
+      if (status !== undefined && WRONG.has(status)) {
+        if (records.length > 1) return 'wrong';
+        await this.#remove(traced, records);
+        log.error('a record of usage was refused and is dropped', { status, record: records[0]?.record });
+        onLost(1, 'refused');
+        return 'over';
+      }
+      this.#failures += 1;
+      const delayMs = signal.aborted ? 0 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** Math.min(this.#failures, 20));
+      if (!signal.aborted && this.#failures === 1)
+        log.warn('records of usage were not taken, and are sent again', { status, reason });
+      await traced.write(({ usageRecords }) => usageRecords.giveBack(this.#owner, delayMs));
+      return 'later';
+    } catch (stored) {
+      failure = stored;
+      throw stored;
+    } finally {
+      span.end({
+        error: failure,
+        attributes: status === undefined ? {} : { 'http.response.status_code': status },
+      });
+    }
+  }
+
+  /** Posts records. Returns the status of the answer, or the reason why there is none. */
+  async #post(
+    records: readonly ClaimedUsage[],
+    signal: AbortSignal,
+  ): Promise<{ readonly status?: number; readonly reason?: unknown; readonly error?: unknown }> {
+    const { post, source, timeoutMs } = this.#options;
     try {
       const body = cloudEventBatch(
         records.map(({ record }) => JSON.parse(record) as UsageRecord),
         source,
       );
-      status = await post(body, { contentType: BATCH_TYPE, timeoutMs, signal });
+      return { status: await post(body, { contentType: BATCH_TYPE, timeoutMs, signal }) };
     } catch (error) {
-      reason = error instanceof AanaError ? error.message : error;
+      return { reason: error instanceof AanaError ? error.message : error, error };
     }
-    if (status !== undefined && status >= 200 && status <= 299) {
-      await this.#remove(records);
-      this.#failures = 0;
-      onDelivered(records.length);
-      return true;
-    }
-    if (status !== undefined && WRONG.has(status)) {
-      if (records.length === 1) {
-        await this.#remove(records);
-        log.error('a record of usage was refused and is dropped', { status, record: records[0]?.record });
-        onLost(1, 'refused');
-        return true;
-      }
-      const half = Math.ceil(records.length / 2); // one of them is wrong
-      return (await this.#send(records.slice(0, half), signal)) && (await this.#send(records.slice(half), signal));
-    }
-    this.#failures += 1;
-    const delayMs = signal.aborted ? 0 : Math.min(LONGEST_DELAY_MS, 1000 * 2 ** Math.min(this.#failures, 20));
-    if (!signal.aborted && this.#failures === 1)
-      log.warn('records of usage were not taken, and are sent again', { status, reason });
-    await this.#options.storage.write(({ usageRecords }) => usageRecords.giveBack(this.#owner, delayMs));
-    return false;
   }
 
-  #remove(records: readonly ClaimedUsage[]): Promise<void> {
-    return this.#options.storage.write(({ usageRecords }) =>
+  #remove(storage: TracedStorage, records: readonly ClaimedUsage[]): Promise<void> {
+    return storage.write(({ usageRecords }) =>
       usageRecords.remove(
         this.#owner,
         records.map(({ seq }) => seq),

@@ -56,6 +56,7 @@ export class Usage {
         timeoutMs: http.timeout_s * 1000,
         maxWaiting: http.max_waiting,
         log,
+        begin: (work, records) => reports.begin(work, records),
         onDelivered: (records) => reports.delivered(records),
         onLost: (records, reason) => reports.lost(records, reason),
       });

@@ -9,6 +9,7 @@ import {
   DELIVERIES_WAITING,
   isAlertEvent,
   type Storage,
+  type TracedStorage,
   whileUnavailable,
 } from '../storage/index.ts';
 import { DeliveryTelemetry } from './delivery-telemetry.ts';
@@ -150,12 +151,12 @@ export class Deliverer {
   async #deliver(delivery: ClaimedDelivery, signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
     const work = this.#telemetry.begin(delivery);
+    const storage = this.#options.storage.inTrace(work.traceparent);
     const answer = await this.#attempt(delivery, work.traceparent, signal);
     work.end(endOf(answer));
-    if (answer === undefined)
-      return this.#options.storage.write(({ webhookDeliveries }) => webhookDeliveries.giveBack(delivery));
+    if (answer === undefined) return storage.write(({ webhookDeliveries }) => webhookDeliveries.giveBack(delivery));
     const ms = performance.now() - startedAt;
-    await whileUnavailable(() => this.#store(delivery, answer, ms), signal);
+    await whileUnavailable(() => this.#store(storage, delivery, answer, ms), signal);
   }
 
   /** Sends a delivery once. Returns undefined when the shutdown ended the attempt. */
@@ -166,7 +167,7 @@ export class Deliverer {
   ): Promise<Answer | undefined> {
     const { config, post, includeStacktrace, mayRead = () => true } = this.#options;
     try {
-      const secret = await this.#secretOf(delivery);
+      const secret = await this.#secretOf(delivery, traceparent);
       const body = messageBody(
         isAlertEvent(delivery.event) || mayRead(delivery.scopes, delivery.endpoint)
           ? delivery
@@ -195,10 +196,10 @@ export class Deliverer {
   }
 
   /** Returns the secret of the webhook, else of a key of its user, else the common secret. */
-  async #secretOf({ secret, user_id: user }: ClaimedDelivery): Promise<string> {
+  async #secretOf({ secret, user_id: user }: ClaimedDelivery, traceparent: string | undefined): Promise<string> {
     const ofUser =
       secret === null && user !== null
-        ? await this.#options.storage.read(({ webhooks }) => webhooks.secretOfUser(user))
+        ? await this.#options.storage.inTrace(traceparent).read(({ webhooks }) => webhooks.secretOfUser(user))
         : undefined;
     const found = secret ?? ofUser ?? this.#options.config.hmac_secret;
     if (found === null)
@@ -210,8 +211,13 @@ export class Deliverer {
     return found;
   }
 
-  async #store(delivery: ClaimedDelivery, { status, error, retryAfterMs: asked }: Answer, ms: number): Promise<void> {
-    const { storage, config, log } = this.#options;
+  async #store(
+    storage: TracedStorage,
+    delivery: ClaimedDelivery,
+    { status, error, retryAfterMs: asked }: Answer,
+    ms: number,
+  ): Promise<void> {
+    const { config, log } = this.#options;
     const fields = {
       webhook: delivery.webhook_id,
       delivery: delivery.id,

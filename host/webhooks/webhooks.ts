@@ -73,6 +73,7 @@ export class Webhooks {
     secret,
     scopes = null,
     followsAlerts = false,
+    traceparent,
   }: {
     readonly userId: string | null;
     readonly url: string;
@@ -81,12 +82,14 @@ export class Webhooks {
     readonly scopes?: readonly string[] | null | undefined;
     /** Whether the caller may receive events of alerts, as admins may. Default: false. */
     readonly followsAlerts?: boolean | undefined;
+    /** The place of the request in its trace, as everywhere below. */
+    readonly traceparent?: string | undefined;
   }): Promise<{ readonly webhook: WebhookRecord; readonly newSecret: string | undefined }> {
     const { storage, config } = this.#options;
     const target = this.#checkedUrl(url);
     if (secret !== undefined) checkSecret(secret);
     checkEvents(events, followsAlerts);
-    return storage.write(async ({ webhooks }) => {
+    return storage.inTrace(traceparent).write(async ({ webhooks }) => {
       if ((await webhooks.list(userId)).length >= config.max_webhooks) {
         throw new AanaError(
           'TooManyWebhooks',
@@ -105,13 +108,16 @@ export class Webhooks {
     });
   }
 
-  list(userId: string | null): Promise<WebhookRecord[]> {
-    return this.#options.storage.read(({ webhooks }) => webhooks.list(userId));
+  list(userId: string | null, traceparent?: string): Promise<WebhookRecord[]> {
+    return this.#options.storage.inTrace(traceparent).read(({ webhooks }) => webhooks.list(userId));
   }
 
   /** Throws `NotFoundException`, also for a webhook of another user. */
-  async get(id: string, userId: string | null): Promise<WebhookRecord> {
-    return found(id, await this.#options.storage.read(({ webhooks }) => webhooks.read(id, userId)));
+  async get(id: string, userId: string | null, traceparent?: string): Promise<WebhookRecord> {
+    return found(
+      id,
+      await this.#options.storage.inTrace(traceparent).read(({ webhooks }) => webhooks.read(id, userId)),
+    );
   }
 
   /**
@@ -126,10 +132,11 @@ export class Webhooks {
       followsAlerts = false,
       ...change
     }: WebhookChange & { readonly enabled?: boolean | null | undefined; readonly followsAlerts?: boolean | undefined },
+    traceparent?: string,
   ): Promise<WebhookRecord> {
     const url = change.url === undefined || change.url === null ? undefined : this.#checkedUrl(change.url);
     if (typeof change.secret === 'string') checkSecret(change.secret);
-    return this.#options.storage.write(async ({ webhooks, webhookDeliveries }) => {
+    return this.#options.storage.inTrace(traceparent).write(async ({ webhooks, webhookDeliveries }) => {
       const before = found(id, await webhooks.read(id, userId));
       checkEvents([...before.events, ...(change.events ?? [])], followsAlerts);
       await webhooks.update(id, userId, { ...change, url });
@@ -155,8 +162,8 @@ export class Webhooks {
   }
 
   /** Removes a webhook with its deliveries, and returns it. */
-  async delete(id: string, userId: string | null): Promise<WebhookRecord> {
-    return this.#options.storage.write(async ({ webhooks }) => {
+  async delete(id: string, userId: string | null, traceparent?: string): Promise<WebhookRecord> {
+    return this.#options.storage.inTrace(traceparent).write(async ({ webhooks }) => {
       const webhook = found(id, await webhooks.read(id, userId));
       await webhooks.delete(id, userId);
       return webhook;
@@ -170,20 +177,21 @@ export class Webhooks {
   listAll(
     userId: string | null,
     { page, perPage }: { readonly page: number; readonly perPage: number },
+    traceparent?: string,
   ): Promise<WebhookRecord[]> {
-    return this.#options.storage.read(({ webhooks }) =>
-      webhooks.listAll(userId, { limit: perPage, offset: (page - 1) * perPage }),
-    );
+    return this.#options.storage
+      .inTrace(traceparent)
+      .read(({ webhooks }) => webhooks.listAll(userId, { limit: perPage, offset: (page - 1) * perPage }));
   }
 
   /** Returns a webhook of any user. Throws `NotFoundException`. For admins. */
-  async getAny(id: string): Promise<WebhookRecord> {
-    return found(id, await this.#options.storage.read(({ webhooks }) => webhooks.readAny(id)));
+  async getAny(id: string, traceparent?: string): Promise<WebhookRecord> {
+    return found(id, await this.#options.storage.inTrace(traceparent).read(({ webhooks }) => webhooks.readAny(id)));
   }
 
   /** Removes a webhook of any user with its deliveries, and returns it. Throws `NotFoundException`. For admins. */
-  async deleteAny(id: string): Promise<WebhookRecord> {
-    return found(id, await this.#options.storage.write(({ webhooks }) => webhooks.deleteAny(id)));
+  async deleteAny(id: string, traceparent?: string): Promise<WebhookRecord> {
+    return found(id, await this.#options.storage.inTrace(traceparent).write(({ webhooks }) => webhooks.deleteAny(id)));
   }
 
   /** Returns a page of deliveries, sent and waiting, the newest first. Pages count from 1. */
@@ -195,19 +203,22 @@ export class Webhooks {
       page,
       perPage,
     }: { readonly status?: DeliveryStatus | undefined; readonly page: number; readonly perPage: number },
+    traceparent?: string,
   ): Promise<DeliveryRecord[]> {
-    await this.get(id, userId);
-    return this.#options.storage.read(({ webhookDeliveries }) =>
-      webhookDeliveries.list(id, { status, limit: perPage, offset: (page - 1) * perPage }),
-    );
+    await this.get(id, userId, traceparent);
+    return this.#options.storage
+      .inTrace(traceparent)
+      .read(({ webhookDeliveries }) =>
+        webhookDeliveries.list(id, { status, limit: perPage, offset: (page - 1) * perPage }),
+      );
   }
 
   /**
    * Sends a delivery once more under the same id. Throws `NotFoundException`, `WebhookDisabled`, and `DeliveryIsActive`
    * for a delivery that is being sent.
    */
-  async replay(id: string, deliveryId: string, userId: string | null): Promise<DeliveryRecord> {
-    return this.#options.storage.write(async ({ webhooks, webhookDeliveries }) => {
+  async replay(id: string, deliveryId: string, userId: string | null, traceparent?: string): Promise<DeliveryRecord> {
+    return this.#options.storage.inTrace(traceparent).write(async ({ webhooks, webhookDeliveries }) => {
       const { disabled_at: disabledAt } = found(id, await webhooks.read(id, userId));
       found(deliveryId, await webhookDeliveries.read(id, deliveryId), 'webhook_deliveries');
       if (disabledAt !== null)

@@ -13,7 +13,7 @@ export function backgroundWorkOf(
   const endpoint = backgroundWork({
     storage,
     models: directory,
-    responsesOf: (userId) => responses.of(userId),
+    responsesOf: (userId, traceparent) => responses.of(userId, traceparent),
     maxDialogBytes: limits.max_json_bytes,
     maxStoredBytes: openai.responses.maximum_stored_bytes_per_user || undefined,
   });
@@ -29,7 +29,7 @@ export function batchWorkOf(
     storage,
     files,
     models: directory,
-    responsesOf: (userId) => responses.of(userId),
+    responsesOf: (userId, traceparent) => responses.of(userId, traceparent),
     strict,
     maxBytes: limits.max_json_bytes,
     maxDepth: limits.max_json_depth + 1, // the body of a request is inside of its line

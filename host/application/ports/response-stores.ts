@@ -41,8 +41,8 @@ export class ResponseStores {
   }
 
   /** Returns the responses of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null): ResponseStore {
-    const storage = this.#storage;
+  of(userId: string | null, traceparent?: string): ResponseStore {
+    const storage = this.#storage.inTrace(traceparent);
     return {
       isStoring: this.#isStoring,
       save: async (response, input) => {

@@ -7,16 +7,17 @@ import type { UserPorts } from '../../plugins/index.ts';
  * application lets users share.
  */
 export function userPorts(
-  storage: Storage,
+  database: Storage,
   {
     share_repositories: sharesRepositories,
     shared_storage: shared,
     maximum_repository_bytes_per_user: maxBytes,
   }: Config['api_service'],
-): (userId: string | null) => UserPorts {
-  const common = new PluginStorage(storage);
+): (userId: string | null, traceparent?: string) => UserPorts {
   const isShared = (plugin: string): boolean => shared.includes(plugin) || shared.includes('*');
-  return (userId) => {
+  return (userId, traceparent) => {
+    const storage = database.inTrace(traceparent);
+    const common = new PluginStorage(storage);
     const own = userId === null ? common : new PluginStorage(storage, userId);
     const storageOf = (plugin: string): PluginStorage => (isShared(plugin) ? common : own);
     const owner = sharesRepositories ? null : userId;

@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import { AccessError, type ApiKeyRecord, type ApiKeys, keyRefused, scopeOfPath } from '../../access/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
+import { traceparentOf } from '../request/request-context.ts';
 import { type Caller, callerOf, setCaller } from './caller.ts';
 import { CLIENT_SECRET_PATH, clientSecretOf } from './client-secret-guard.ts';
 import { isPreflight } from './cors.ts';
@@ -28,7 +29,7 @@ export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard
         'ApiKeyNotProvided',
         'an API key is needed: send the header x-api-key, or Authorization: Bearer',
       );
-    const record = (await ownerOfSecret(ctx, apiKeys)) ?? (await apiKeys.authenticate(key, ctx.ip));
+    const record = (await ownerOfSecret(ctx, apiKeys)) ?? (await apiKeys.authenticate(key, ctx.ip, traceparentOf(ctx)));
     const caller: Caller = {
       userId: record.user_id,
       isAdmin: record.is_admin,
@@ -59,7 +60,7 @@ async function ownerOfSecret(ctx: Context, apiKeys: ApiKeys): Promise<ApiKeyReco
   const secret = clientSecretOf(ctx);
   if (!secret) return undefined;
   if (secret.key === null) throw keyRefused('ApiKeyNotFound', 'the client secret is from a time without API keys');
-  const owner = await apiKeys.ofClientSecret(secret.key);
+  const owner = await apiKeys.ofClientSecret(secret.key, traceparentOf(ctx));
   if (ctx.path === CLIENT_SECRET_PATH) return owner;
   throw new AccessError('InsufficientScope', 'denied', `a client secret only opens ${CLIENT_SECRET_PATH}`, {
     'www-authenticate': 'Bearer error="insufficient_scope"',

@@ -1,9 +1,11 @@
 import type { Router } from '@koa/router';
+import type { Context } from 'koa';
 import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys } from '../../access/index.ts';
 import { KEY_ROUTES } from '../../openapi/index.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { inputReader } from '../request/input-reader.ts';
+import { traceparentOf } from '../request/request-context.ts';
 import { serveRoute } from './serve-route.ts';
 
 /** Adds the routes with which admins make, see and revoke keys. The guard refuses other callers. */
@@ -14,8 +16,8 @@ export function apiKeyRoutes(
 ): void {
   const inputOf = inputReader(options);
   /** Refuses a key in the place of its name, because logs and answers repeat names. */
-  const checkName = async (name: string): Promise<void> => {
-    if (name.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(name)))
+  const checkName = async (ctx: Context, name: string): Promise<void> => {
+    if (name.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(name, traceparentOf(ctx))))
       throw new HttpError(
         'ValidationError',
         422,
@@ -23,30 +25,35 @@ export function apiKeyRoutes(
       );
   };
   serveRoute(router, KEY_ROUTES.create, async ({ ctx }) => {
-    const { apiKey, record } = await apiKeys.create(await inputOf(ctx, KEY_ROUTES.create.body));
+    const { apiKey, record } = await apiKeys.create(
+      await inputOf(ctx, KEY_ROUTES.create.body),
+      undefined,
+      traceparentOf(ctx),
+    );
     ctx.set('cache-control', 'no-store');
     return { api_key: apiKey, ...apiKeyInfo(record) };
   });
-  serveRoute(router, KEY_ROUTES.list, async ({ query: { user_id: user = null, page, per_page: limit } }) => {
-    const found = await apiKeys.list(user, { limit, offset: (page - 1) * limit });
+  serveRoute(router, KEY_ROUTES.list, async ({ ctx, query: { user_id: user = null, page, per_page: limit } }) => {
+    const found = await apiKeys.list(user, { limit, offset: (page - 1) * limit }, traceparentOf(ctx));
     return { keys: found.map(apiKeyInfo) };
   });
-  serveRoute(router, KEY_ROUTES.get, async ({ params: { key_id: keyId } }) => {
-    await checkName(keyId);
-    return apiKeyInfo(await apiKeys.get(keyId));
+  serveRoute(router, KEY_ROUTES.get, async ({ ctx, params: { key_id: keyId } }) => {
+    await checkName(ctx, keyId);
+    return apiKeyInfo(await apiKeys.get(keyId, traceparentOf(ctx)));
   });
   serveRoute(router, KEY_ROUTES.update, async ({ ctx, params: { key_id: keyId } }) => {
-    await checkName(keyId);
-    return apiKeyInfo(await apiKeys.update(keyId, await inputOf(ctx, KEY_ROUTES.update.body)));
+    await checkName(ctx, keyId);
+    return apiKeyInfo(await apiKeys.update(keyId, await inputOf(ctx, KEY_ROUTES.update.body), traceparentOf(ctx)));
   });
-  serveRoute(router, KEY_ROUTES.revoke, async ({ params: { key_id: keyId } }) => {
-    await checkName(keyId);
-    await apiKeys.revoke(keyId);
+  serveRoute(router, KEY_ROUTES.revoke, async ({ ctx, params: { key_id: keyId } }) => {
+    await checkName(ctx, keyId);
+    await apiKeys.revoke(keyId, traceparentOf(ctx));
     return { key_id: keyId };
   });
   serveRoute(router, KEY_ROUTES.setSubscription, async ({ ctx, params: { subscription_id: id } }) => {
-    await checkName(id);
+    await checkName(ctx, id);
     const { is_active: isActive } = await inputOf(ctx, KEY_ROUTES.setSubscription.body);
-    return { subscription_id: id, is_active: isActive, keys: await apiKeys.setSubscription(id, isActive) };
+    const keys = await apiKeys.setSubscription(id, isActive, traceparentOf(ctx));
+    return { subscription_id: id, is_active: isActive, keys };
   });
 }

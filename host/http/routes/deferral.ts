@@ -38,7 +38,8 @@ export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<voi
   if (priority !== undefined && priority > maxPriority) throw refused('priority', maxPriority);
   if (executionTimeoutS !== undefined && executionTimeoutS > maxExecutionTimeoutS)
     throw refused('execution_timeout', maxExecutionTimeoutS);
-  if (ctx.get('idempotency-key') === '') await tasks.requireRoom(userId, { bytes: ctx.request.length ?? 1 });
+  if (ctx.get('idempotency-key') === '')
+    await tasks.requireRoom(userId, { bytes: ctx.request.length ?? 1, traceparent: traceparentOf(ctx) });
 }
 
 /** Stores a request as a task and answers with the id of the task. */

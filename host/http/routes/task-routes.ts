@@ -2,11 +2,11 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { type Task, TASK_ROUTES } from '../../openapi/index.ts';
-import type { ListedTask, TaskEvent, TaskQueue, TaskRecord } from '../../tasks/index.ts';
+import type { ListedTask, TaskEvent, TaskQueue, TaskRecord, WatchOptions } from '../../tasks/index.ts';
 import { callerOf, isOperator, showsInside } from '../guards/caller.ts';
 import { refuseForeignGet } from '../guards/foreign-page.ts';
 import { refusalToRun } from '../guards/run-rights.ts';
-import { abortOnClose } from '../request/request-context.ts';
+import { abortOnClose, traceparentOf } from '../request/request-context.ts';
 import { HttpError } from '../response/error-body.ts';
 import { sendEvents } from '../response/server-sent-events.ts';
 import { withDetail } from './refusals.ts';
@@ -28,17 +28,20 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
     taskInfo(task, showsInside(ctx, includeStacktrace));
 
   // The first route that matches answers, and `/tasks/{task_id}` matches `/tasks/count` too.
-  serveRoute(router, TASK_ROUTES.count, async ({ ctx }) => taskCounts(await tasks.count(userOf(ctx))));
+  serveRoute(router, TASK_ROUTES.count, async ({ ctx }) =>
+    taskCounts(await tasks.count(userOf(ctx), traceparentOf(ctx))),
+  );
   serveRoute(router, TASK_ROUTES.list, async ({ ctx, query: { page, per_page: perPage, ...filter } }) => {
-    const found = await tasks.list(userOf(ctx), { ...filter, page, perPage });
+    const found = await tasks.list(userOf(ctx), { ...filter, page, perPage }, traceparentOf(ctx));
     return { tasks: found.map((task) => show(ctx, task)) };
   });
   serveRoute(router, TASK_ROUTES.retryFailed, async ({ ctx, query: { limit, ...filter } }) => {
-    const ids = await tasks.retryFailed(userOf(ctx), { ...filter, endpoints: runnablePaths(ctx, registry) }, limit);
+    const chosen = { ...filter, endpoints: runnablePaths(ctx, registry) };
+    const ids = await tasks.retryFailed(userOf(ctx), chosen, limit, traceparentOf(ctx));
     return { count: ids.length, task_ids: ids };
   });
   serveRoute(router, TASK_ROUTES.getLegacy, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.get(params.task_id, userOf(ctx)))),
+    show(ctx, await withDetail(tasks.get(params.task_id, userOf(ctx), traceparentOf(ctx)))),
   );
   serveRoute(router, TASK_ROUTES.deleteLegacy, async ({ ctx, params }) => {
     if (ctx.method === 'HEAD')
@@ -46,25 +49,25 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
         headers: { allow: 'GET' },
       }); // a HEAD request must not delete anything
     refuseForeignGet(ctx, 'programs can send DELETE /tasks/{id}');
-    return { task_id: (await withDetail(tasks.delete(params.task_id, userOf(ctx)))).id };
+    return { task_id: (await withDetail(tasks.delete(params.task_id, userOf(ctx), traceparentOf(ctx)))).id };
   });
   serveRoute(router, TASK_ROUTES.get, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.get(params.task_id, userOf(ctx)))),
+    show(ctx, await withDetail(tasks.get(params.task_id, userOf(ctx), traceparentOf(ctx)))),
   );
   serveRoute(router, TASK_ROUTES.delete, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.delete(params.task_id, userOf(ctx)))),
+    show(ctx, await withDetail(tasks.delete(params.task_id, userOf(ctx), traceparentOf(ctx)))),
   );
   serveRoute(router, TASK_ROUTES.retry, async ({ ctx, params: { task_id: id } }) => {
-    const { endpoint: path } = await withDetail(tasks.get(id, userOf(ctx)));
+    const { endpoint: path } = await withDetail(tasks.get(id, userOf(ctx), traceparentOf(ctx)));
     const refusal = refusalToRun(callerOf(ctx), path, registry.find(path));
     if (refusal) throw refusal;
-    return show(ctx, await withDetail(tasks.retry(id, userOf(ctx))));
+    return show(ctx, await withDetail(tasks.retry(id, userOf(ctx), traceparentOf(ctx))));
   });
   serveRoute(router, TASK_ROUTES.cancel, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.cancel(params.task_id, userOf(ctx)))),
+    show(ctx, await withDetail(tasks.cancel(params.task_id, userOf(ctx), traceparentOf(ctx)))),
   );
   serveRoute(router, TASK_ROUTES.attempts, async ({ ctx, params }) => {
-    const found = await withDetail(tasks.attempts(params.task_id, userOf(ctx)));
+    const found = await withDetail(tasks.attempts(params.task_id, userOf(ctx), traceparentOf(ctx)));
     const options = { showsHost: isOperator(ctx), includeStacktrace: showsInside(ctx, includeStacktrace) };
     return { attempts: found.map((attempt) => attemptInfo(attempt, options)) };
   });
@@ -82,12 +85,16 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
 export async function sendTaskEvents(
   ctx: Context,
   lastEventId: number | undefined,
-  watch: (wanted: { readonly after: number; readonly signal: AbortSignal }) => Promise<AsyncIterable<TaskEvent>>,
+  watch: (wanted: WatchOptions) => Promise<AsyncIterable<TaskEvent>>,
 ): Promise<void> {
   const after = lastEventOf(ctx) ?? lastEventId ?? 0;
   const signal = abortOnClose(ctx);
   // The client continues from its last event, also if the database was away for a while.
-  await sendEvents(ctx, await watch({ after, signal }), { signal, keepAliveMs: KEEP_ALIVE_MS, onFailure: () => {} });
+  await sendEvents(ctx, await watch({ after, signal, traceparent: traceparentOf(ctx) }), {
+    signal,
+    keepAliveMs: KEEP_ALIVE_MS,
+    onFailure: () => {},
+  });
 }
 
 /**

@@ -7,6 +7,7 @@ import { type DeliveryRecord, isAlertEvent, type WebhookRecord, type Webhooks } 
 import { allowsPath } from '../../access/index.ts';
 import { callerOf, isOperator } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
+import { traceparentOf } from '../request/request-context.ts';
 import { readBody } from '../request/request-body.ts';
 import { HttpError } from '../response/error-body.ts';
 import { isoTime, isoTimeOrNull } from './iso-time.ts';
@@ -31,35 +32,36 @@ export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: Web
       userId: userOf(ctx),
       scopes: callerOf(ctx).scopes,
       followsAlerts: followsAlerts(ctx),
+      traceparent: traceparentOf(ctx),
       ...(await inputOf(ctx, WEBHOOK_ROUTES.create.body)),
     });
     return { ...webhookInfo(webhook), ...(newSecret !== undefined && { secret: newSecret }) };
   });
   serveRoute(router, WEBHOOK_ROUTES.list, async ({ ctx }) => ({
-    webhooks: (await webhooks.list(userOf(ctx))).map(webhookInfo),
+    webhooks: (await webhooks.list(userOf(ctx), traceparentOf(ctx))).map(webhookInfo),
   }));
   serveRoute(router, WEBHOOK_ROUTES.get, async ({ ctx, params }) =>
-    webhookInfo(await withDetail(webhooks.get(params.webhook_id, userOf(ctx)))),
+    webhookInfo(await withDetail(webhooks.get(params.webhook_id, userOf(ctx), traceparentOf(ctx)))),
   );
   serveRoute(router, WEBHOOK_ROUTES.update, async ({ ctx, params }) => {
-    const change = await inputOf(ctx, WEBHOOK_ROUTES.update.body);
     const { scopes } = callerOf(ctx);
-    return webhookInfo(
-      await withDetail(
-        webhooks.update(params.webhook_id, userOf(ctx), { ...change, scopes, followsAlerts: followsAlerts(ctx) }),
-      ),
-    );
+    const change = { ...(await inputOf(ctx, WEBHOOK_ROUTES.update.body)), scopes, followsAlerts: followsAlerts(ctx) };
+    return webhookInfo(await withDetail(webhooks.update(params.webhook_id, userOf(ctx), change, traceparentOf(ctx))));
   });
   serveRoute(router, WEBHOOK_ROUTES.delete, async ({ ctx, params }) =>
-    webhookInfo(await withDetail(webhooks.delete(params.webhook_id, userOf(ctx)))),
+    webhookInfo(await withDetail(webhooks.delete(params.webhook_id, userOf(ctx), traceparentOf(ctx)))),
   );
   serveRoute(router, WEBHOOK_ROUTES.deliveries, async ({ ctx, params, query }) => {
     const { status, page, per_page: perPage } = query;
-    const found = await withDetail(webhooks.deliveries(params.webhook_id, userOf(ctx), { status, page, perPage }));
+    const found = await withDetail(
+      webhooks.deliveries(params.webhook_id, userOf(ctx), { status, page, perPage }, traceparentOf(ctx)),
+    );
     return { deliveries: found.map(deliveryInfo) };
   });
   serveRoute(router, WEBHOOK_ROUTES.replay, async ({ ctx, params }) =>
-    deliveryInfo(await withDetail(webhooks.replay(params.webhook_id, params.delivery_id, userOf(ctx)))),
+    deliveryInfo(
+      await withDetail(webhooks.replay(params.webhook_id, params.delivery_id, userOf(ctx), traceparentOf(ctx))),
+    ),
   );
 }
 

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { attributesOf, Collector, type OtlpSpan } from '../../telemetry/fixtures/collector.ts';
 import { Receiver } from '../../webhooks/fixtures/receiver.ts';
 import { speakingVideo } from '../helpers/media/media.ts';
-import { type RunningServer, serve } from '../helpers/server.ts';
+import { type RunningServer, serve, until } from '../helpers/server.ts';
 
 const Traces = suite('the trace of a request');
 
@@ -101,11 +101,12 @@ Traces('of a deferred request has its task and its webhook', async () => {
   const { task_id: task } = JSON.parse(await summarize('?defer=true')) as { task_id: string };
   await receiver.until(1);
   const delivery = await collector.spanNamed('aana.webhook.attempt');
+  await until(async () => collector.spans.some(({ parentSpanId }) => parentSpanId === delivery.spanId)); // its result is stored
   const root = collector.spans.findLast(({ name }) => name === 'POST /video/summarize_stream')!;
   assert.equal(collector.tree(root.spanId), {
     'write sqlite': {},
     'aana.task.attempt': { ...INVOCATION, 'write sqlite': {} },
-    'aana.webhook.attempt': {},
+    'aana.webhook.attempt': { 'write sqlite': {} },
   });
   const attempt = await collector.spanNamed('aana.task.attempt');
   assert.is(attempt.kind, 5);

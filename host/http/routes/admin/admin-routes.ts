@@ -5,6 +5,7 @@ import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from '../../../openapi/index.
 import type { TaskQueue } from '../../../tasks/index.ts';
 import type { Webhooks } from '../../../webhooks/index.ts';
 import { callerOf } from '../../guards/caller.ts';
+import { traceparentOf } from '../../request/request-context.ts';
 import { withDetail } from '../refusals.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendTaskEvents } from '../task-routes.ts';
@@ -27,40 +28,48 @@ export function adminRoutes(router: Router, { tasks, webhooks, ...options }: Adm
 }
 
 function taskRoutesForAdmins(router: Router, tasks: AnyTasks): void {
-  serveRoute(router, ADMIN_TASK_ROUTES.list, async ({ query }) => ({ tasks: await tasks.list(query) }));
-  serveRoute(router, ADMIN_TASK_ROUTES.count, ({ query }) => tasks.count(query.user_id));
-  serveRoute(router, ADMIN_TASK_ROUTES.get, ({ params }) => withDetail(tasks.get(params.task_id)));
-  serveRoute(router, ADMIN_TASK_ROUTES.attempts, async ({ params }) => ({
-    attempts: await withDetail(tasks.attempts(params.task_id)),
+  serveRoute(router, ADMIN_TASK_ROUTES.list, async ({ ctx, query }) => ({
+    tasks: await tasks.list(query, traceparentOf(ctx)),
+  }));
+  serveRoute(router, ADMIN_TASK_ROUTES.count, ({ ctx, query }) => tasks.count(query.user_id, traceparentOf(ctx)));
+  serveRoute(router, ADMIN_TASK_ROUTES.get, ({ ctx, params }) =>
+    withDetail(tasks.get(params.task_id, traceparentOf(ctx))),
+  );
+  serveRoute(router, ADMIN_TASK_ROUTES.attempts, async ({ ctx, params }) => ({
+    attempts: await withDetail(tasks.attempts(params.task_id, traceparentOf(ctx))),
   }));
   serveRoute(router, ADMIN_TASK_ROUTES.watch, ({ ctx, params, query }) =>
     sendTaskEvents(ctx, query.last_event_id, (wanted) => withDetail(tasks.watch(params.task_id, wanted))),
   );
   serveRoute(router, ADMIN_TASK_ROUTES.cancel, ({ ctx, params }) =>
-    withDetail(tasks.cancel(params.task_id, adminOf(ctx))),
+    withDetail(tasks.cancel(params.task_id, adminOf(ctx), traceparentOf(ctx))),
   );
   serveRoute(router, ADMIN_TASK_ROUTES.retry, ({ ctx, params }) =>
-    withDetail(tasks.retry(params.task_id, adminOf(ctx))),
+    withDetail(tasks.retry(params.task_id, adminOf(ctx), traceparentOf(ctx))),
   );
   serveRoute(router, ADMIN_TASK_ROUTES.delete, ({ ctx, params }) =>
-    withDetail(tasks.delete(params.task_id, adminOf(ctx))),
+    withDetail(tasks.delete(params.task_id, adminOf(ctx), traceparentOf(ctx))),
   );
 }
 
 function webhookRoutesForAdmins(router: Router, webhooks: AnyWebhooks): void {
-  serveRoute(router, ADMIN_WEBHOOK_ROUTES.list, async ({ query }) => ({ webhooks: await webhooks.list(query) }));
-  serveRoute(router, ADMIN_WEBHOOK_ROUTES.get, ({ params }) => withDetail(webhooks.get(params.webhook_id)));
-  serveRoute(router, ADMIN_WEBHOOK_ROUTES.deliveries, async ({ params, query }) => ({
-    deliveries: await withDetail(webhooks.deliveries(params.webhook_id, query)),
+  serveRoute(router, ADMIN_WEBHOOK_ROUTES.list, async ({ ctx, query }) => ({
+    webhooks: await webhooks.list(query, traceparentOf(ctx)),
+  }));
+  serveRoute(router, ADMIN_WEBHOOK_ROUTES.get, ({ ctx, params }) =>
+    withDetail(webhooks.get(params.webhook_id, traceparentOf(ctx))),
+  );
+  serveRoute(router, ADMIN_WEBHOOK_ROUTES.deliveries, async ({ ctx, params, query }) => ({
+    deliveries: await withDetail(webhooks.deliveries(params.webhook_id, query, traceparentOf(ctx))),
   }));
   serveRoute(router, ADMIN_WEBHOOK_ROUTES.replay, ({ ctx, params }) =>
-    withDetail(webhooks.replay(params.webhook_id, params.delivery_id, adminOf(ctx))),
+    withDetail(webhooks.replay(params.webhook_id, params.delivery_id, adminOf(ctx), traceparentOf(ctx))),
   );
   serveRoute(router, ADMIN_WEBHOOK_ROUTES.enable, ({ ctx, params }) =>
-    withDetail(webhooks.enable(params.webhook_id, adminOf(ctx))),
+    withDetail(webhooks.enable(params.webhook_id, adminOf(ctx), traceparentOf(ctx))),
   );
   serveRoute(router, ADMIN_WEBHOOK_ROUTES.delete, ({ ctx, params }) =>
-    withDetail(webhooks.delete(params.webhook_id, adminOf(ctx))),
+    withDetail(webhooks.delete(params.webhook_id, adminOf(ctx), traceparentOf(ctx))),
   );
 }
 

@@ -1,6 +1,13 @@
 import type { LogFields, Logger } from '../../../core/log/logger.ts';
 import type { AnyAttempt, AnyTask, Task, TaskCounts } from '../../../openapi/index.ts';
-import type { AttemptRecord, ListedTask, TaskEvent, TaskQueue, TaskRecord } from '../../../tasks/index.ts';
+import type {
+  AttemptRecord,
+  ListedTask,
+  TaskEvent,
+  TaskQueue,
+  TaskRecord,
+  WatchOptions,
+} from '../../../tasks/index.ts';
 import { attemptInfo, taskCounts, taskInfo } from '../task-answers.ts';
 
 export interface AnyTasksOptions {
@@ -32,40 +39,40 @@ export class AnyTasks {
     this.#options = options;
   }
 
-  async list({ user_id: user, page, per_page: perPage, ...filter }: AnyTaskFilter): Promise<AnyTask[]> {
-    const found = await this.#options.tasks.list(user ?? null, { ...filter, page, perPage });
+  async list(
+    { user_id: user, page, per_page: perPage, ...filter }: AnyTaskFilter,
+    traceparent?: string,
+  ): Promise<AnyTask[]> {
+    const found = await this.#options.tasks.list(user ?? null, { ...filter, page, perPage }, traceparent);
     return found.map((task) => this.#show(task));
   }
 
-  async count(userId: string | undefined): Promise<TaskCounts> {
-    return taskCounts(await this.#options.tasks.count(userId ?? null));
+  async count(userId: string | undefined, traceparent?: string): Promise<TaskCounts> {
+    return taskCounts(await this.#options.tasks.count(userId ?? null, traceparent));
   }
 
-  async get(id: string): Promise<AnyTask> {
-    return this.#show(await this.#options.tasks.get(id, null));
+  async get(id: string, traceparent?: string): Promise<AnyTask> {
+    return this.#show(await this.#options.tasks.get(id, null, traceparent));
   }
 
-  async attempts(id: string): Promise<AnyAttempt[]> {
-    return (await this.#options.tasks.attempts(id, null)).map((attempt) => this.#showAttempt(attempt));
+  async attempts(id: string, traceparent?: string): Promise<AnyAttempt[]> {
+    return (await this.#options.tasks.attempts(id, null, traceparent)).map((attempt) => this.#showAttempt(attempt));
   }
 
-  async cancel(id: string, by: LogFields): Promise<AnyTask> {
-    return this.#changed(await this.#options.tasks.cancel(id, null), 'task cancelled by an admin', by);
+  async cancel(id: string, by: LogFields, traceparent?: string): Promise<AnyTask> {
+    return this.#changed(await this.#options.tasks.cancel(id, null, traceparent), 'task cancelled by an admin', by);
   }
 
-  async retry(id: string, by: LogFields): Promise<AnyTask> {
-    return this.#changed(await this.#options.tasks.retry(id, null), 'task retried by an admin', by);
+  async retry(id: string, by: LogFields, traceparent?: string): Promise<AnyTask> {
+    return this.#changed(await this.#options.tasks.retry(id, null, traceparent), 'task retried by an admin', by);
   }
 
-  async delete(id: string, by: LogFields): Promise<AnyTask> {
-    return this.#changed(await this.#options.tasks.delete(id, null), 'task removed by an admin', by);
+  async delete(id: string, by: LogFields, traceparent?: string): Promise<AnyTask> {
+    return this.#changed(await this.#options.tasks.delete(id, null, traceparent), 'task removed by an admin', by);
   }
 
   /** Returns the events of a task after the event `after`, until it has ended. */
-  async watch(
-    id: string,
-    wanted: { readonly after: number; readonly signal: AbortSignal },
-  ): Promise<AsyncGenerator<TaskEvent, void>> {
+  async watch(id: string, wanted: WatchOptions): Promise<AsyncGenerator<TaskEvent, void>> {
     const events = await this.#options.tasks.watch(id, null, wanted);
     return this.#options.showsContents ? events : withoutChunks(events);
   }

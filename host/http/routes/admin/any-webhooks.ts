@@ -27,46 +27,46 @@ export class AnyWebhooks {
     this.#options = options;
   }
 
-  async list({
-    user_id: user,
-    page,
-    per_page: perPage,
-  }: Page & { readonly user_id?: string | undefined }): Promise<AnyWebhook[]> {
-    return (await this.#options.webhooks.listAll(user ?? null, { page, perPage })).map((webhook) =>
-      this.#show(webhook),
-    );
+  async list(
+    { user_id: user, page, per_page: perPage }: Page & { readonly user_id?: string | undefined },
+    traceparent?: string,
+  ): Promise<AnyWebhook[]> {
+    const found = await this.#options.webhooks.listAll(user ?? null, { page, perPage }, traceparent);
+    return found.map((webhook) => this.#show(webhook));
   }
 
-  async get(id: string): Promise<AnyWebhook> {
-    return this.#show(await this.#options.webhooks.getAny(id));
+  async get(id: string, traceparent?: string): Promise<AnyWebhook> {
+    return this.#show(await this.#options.webhooks.getAny(id, traceparent));
   }
 
   async deliveries(
     id: string,
     { status, page, per_page: perPage }: Page & { readonly status?: DeliveryStatus | undefined },
+    traceparent?: string,
   ): Promise<Delivery[]> {
     const { webhooks } = this.#options;
-    const { user_id: owner } = await webhooks.getAny(id);
-    return (await webhooks.deliveries(id, owner, { status, page, perPage })).map(deliveryInfo);
+    const { user_id: owner } = await webhooks.getAny(id, traceparent);
+    return (await webhooks.deliveries(id, owner, { status, page, perPage }, traceparent)).map(deliveryInfo);
   }
 
-  async replay(id: string, deliveryId: string, by: LogFields): Promise<Delivery> {
+  async replay(id: string, deliveryId: string, by: LogFields, traceparent?: string): Promise<Delivery> {
     const { webhooks, log } = this.#options;
-    const { user_id: owner } = await webhooks.getAny(id);
-    const delivery = await webhooks.replay(id, deliveryId, owner);
+    const { user_id: owner } = await webhooks.getAny(id, traceparent);
+    const delivery = await webhooks.replay(id, deliveryId, owner, traceparent);
     log.info('delivery replayed by an admin', { webhook: id, delivery: deliveryId, user: owner, ...by });
     return deliveryInfo(delivery);
   }
 
   /** Enables a webhook. It begins without failures, and its waiting deliveries are sent. */
-  async enable(id: string, by: LogFields): Promise<AnyWebhook> {
+  async enable(id: string, by: LogFields, traceparent?: string): Promise<AnyWebhook> {
     const { webhooks } = this.#options;
-    const { user_id: owner } = await webhooks.getAny(id);
-    return this.#changed(await webhooks.update(id, owner, { enabled: true }), 'webhook enabled by an admin', by);
+    const { user_id: owner } = await webhooks.getAny(id, traceparent);
+    const changed = await webhooks.update(id, owner, { enabled: true }, traceparent);
+    return this.#changed(changed, 'webhook enabled by an admin', by);
   }
 
-  async delete(id: string, by: LogFields): Promise<AnyWebhook> {
-    return this.#changed(await this.#options.webhooks.deleteAny(id), 'webhook removed by an admin', by);
+  async delete(id: string, by: LogFields, traceparent?: string): Promise<AnyWebhook> {
+    return this.#changed(await this.#options.webhooks.deleteAny(id, traceparent), 'webhook removed by an admin', by);
   }
 
   #changed(webhook: WebhookRecord, message: string, by: LogFields): AnyWebhook {

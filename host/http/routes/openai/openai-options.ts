@@ -26,15 +26,15 @@ export interface OpenAiRoutesOptions {
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
   readonly imageScope: () => Promise<ImageScope>;
   /** Returns the stored responses of a user, or those of all callers if API keys are off (null). */
-  readonly responsesOf: (userId: string | null) => ResponseStore;
+  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
   /** Returns the responses of a user that tasks make, or those of all callers if API keys are off (null). */
-  readonly backgroundOf: (userId: string | null) => UserBackground;
+  readonly backgroundOf: (userId: string | null, traceparent?: string) => UserBackground;
   /** Returns the stored files of a user, or those of all callers if API keys are off (null). */
-  readonly filesOf: (userId: string | null) => UserFiles;
+  readonly filesOf: (userId: string | null, traceparent?: string) => UserFiles;
   /** Returns the uploads of a user, or those of all callers if API keys are off (null). */
-  readonly uploadsOf: (userId: string | null) => UserUploads;
+  readonly uploadsOf: (userId: string | null, traceparent?: string) => UserUploads;
   /** Returns the batches of a user, or those of all callers if API keys are off (null). */
-  readonly batchesOf: (userId: string | null) => UserBatches;
+  readonly batchesOf: (userId: string | null, traceparent?: string) => UserBatches;
 }
 
 /** Decoded audio, as an argument of `transcribe`. Disposing it removes its files. */

@@ -40,7 +40,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
   const { openai, limits, log } = options;
   const openImages = imageOpener(options);
   const dialogsOf = (ctx: Context): Dialogs => ({
-    store: openai.responsesOf(callerOf(ctx).userId),
+    store: openai.responsesOf(callerOf(ctx).userId, traceparentOf(ctx)),
     maxBytes: limits.max_json_bytes,
   });
 
@@ -123,7 +123,7 @@ async function makeInBackground(
 ): Promise<ModelResponse | undefined> {
   const { userId, scopes } = callerOf(ctx);
   const isStreamed = request.stream === true;
-  await options.openai.backgroundOf(userId).create({
+  await options.openai.backgroundOf(userId, traceparentOf(ctx)).create({
     ...{ response, input, request, isStreamed },
     deployments: allowedDeployments(scopes, OPENAI_ROUTES.createResponse.path),
     traceparent: traceparentOf(ctx),

@@ -21,7 +21,7 @@ import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 /** Adds the routes of the batches of the caller. */
 export function batchesRoutes(router: Router, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const batchesOf = (ctx: Context): UserBatches => openai.batchesOf(callerOf(ctx).userId);
+  const batchesOf = (ctx: Context): UserBatches => openai.batchesOf(callerOf(ctx).userId, traceparentOf(ctx));
 
   serveRoute(router, OPENAI_ROUTES.createBatch, async ({ ctx }) => {
     const request = await readJsonRequest(ctx, BATCH_FIELDS, options);
@@ -29,7 +29,7 @@ export function batchesRoutes(router: Router, options: OpenAiHttpOptions): void 
     const refusal = refusalToRun(caller, request.endpoint, undefined);
     if (refusal) throw refusal;
     const id = request.input_file_id;
-    const input = requireFile(id, await openai.filesOf(caller.userId).find(id), 'input_file_id');
+    const input = requireFile(id, await openai.filesOf(caller.userId, traceparentOf(ctx)).find(id), 'input_file_id');
     if (input.purpose !== 'batch')
       throw invalidValue('input_file_id', `the purpose of the file is ${input.purpose}, not batch`);
     const batch = await batchesOf(ctx).create({

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import { AccessError, allowsPath } from '../../../../access/index.ts';
 import { type FilePart, invalidValue, requireFile, textOfFile } from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
+import { traceparentOf } from '../../../request/request-context.ts';
 import { tooLarge } from '../../../request/too-large.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
@@ -18,7 +19,7 @@ export async function readFiles(
   const excess = parts[limits.max_files];
   if (excess) throw invalidValue(excess.part, `a request may have ${limits.max_files} files`);
   const { userId, scopes } = callerOf(ctx);
-  const files = openai.filesOf(userId);
+  const files = openai.filesOf(userId, traceparentOf(ctx));
   let room = limits.max_json_bytes;
   for (const part of parts) {
     if (!allowsPath(scopes, `/v1/files/${part.id}/content`))
