@@ -148,7 +148,7 @@ void DriveLlama(const std::string& model_path) {
 }
 
 OpenAudio InMemory(std::vector<float> samples) {
-  const auto audio = std::make_shared<const AudioInMemory>(std::move(samples));
+  const auto audio = std::make_shared<AudioInMemory>(std::move(samples));
   return [audio] { return audio; };
 }
 

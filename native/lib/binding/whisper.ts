@@ -173,6 +173,24 @@ export interface NativeAudioFile {
 }
 
 /**
+ * Files that a program still writes at their ends. The result is that of the complete files. Rejects with the code
+ * `unreadable-audio` when a file is removed before there is an end.
+ */
+export interface NativeGrowingAudio {
+  /** Not empty. `samples` is not used. */
+  readonly files: readonly NativeAudioFile[];
+  /** The place of the only file that is used. Default: all are used. */
+  readonly channel?: number;
+  /**
+   * A file that appears, complete, after the last sample of all files: the number of samples of each file, in decimal
+   * digits with spaces between.
+   */
+  readonly endPath: string;
+  /** Samples that the longest file is expected to have, for the progress. */
+  readonly expectedSamples: number;
+}
+
+/**
  * Samples in [−1, 1], mono, 16 kHz, which are copied. Or files whose mean is transcribed; a shorter file is silent after
  * its end. Files are read in small parts while the engine needs them. NaN and infinities count as 0.
  */
@@ -188,7 +206,7 @@ export interface NativeWhisperEngine {
    */
   transcribe(
     id: number,
-    audio: NativeAudio,
+    audio: NativeAudio | NativeGrowingAudio,
     params: WhisperNativeParams & RequestTerms,
     onSegment?: (segment: WhisperNativeSegment) => void,
     onProgress?: (fraction: number) => void,

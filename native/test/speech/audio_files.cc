@@ -10,6 +10,7 @@
 
 #include "../sampling/check.h"
 #include "core/whisper/audio/channel_mix.h"
+#include "core/whisper/audio/growing_mix.h"
 #include "tests.h"
 
 namespace aana::test {
@@ -28,6 +29,12 @@ class Folder {
     std::ofstream(path_ / name, std::ios::binary).write(reinterpret_cast<const char*>(samples.data()), static_cast<std::streamsize>(samples.size() * sizeof(float)));
     return {path_ / name, static_cast<int64_t>(samples.size()), name};
   }
+  void Append(const std::string& name, const std::vector<float>& samples) const {
+    std::ofstream(path_ / name, std::ios::binary | std::ios::app).write(reinterpret_cast<const char*>(samples.data()), static_cast<std::streamsize>(samples.size() * sizeof(float)));
+  }
+  void Text(const std::string& name, const std::string& text) const { std::ofstream(path_ / name) << text; }
+  void Remove(const std::string& name) const { std::filesystem::remove(path_ / name); }
+  Growth End(int64_t expected, size_t n_channels, size_t first = 0) const { return {path_ / "end", expected, n_channels, first}; }
 
  private:
   std::filesystem::path path_;
@@ -103,6 +110,62 @@ void TestAudioFiles() {
              std::vector<float> sample(1);
              ChannelMix({folder}).Read(0, sample);
            }) != "it did not throw", "a folder was read");
+  });
+  Test("files that grow have the samples that all of them have, and those of their end", [] {
+    const Folder folder;
+    GrowingMix audio({folder.Write("a", {1, 0.5F}), folder.Write("b", {0})}, folder.End(4, 2));
+    Expect(audio.is_growing() && audio.size() == 0 && audio.expected_size() == 4, "before the first look");
+    audio.Refresh();
+    Expect(audio.size() == 1 && ReadAll(audio) == std::vector<float>{0.5F}, "the shortest file counts");
+    folder.Append("b", {0.5F, 1});
+    folder.Append("a", {1, 1, 1});
+    Expect(audio.size() == 1, "it grows only when it is asked to");
+    audio.Refresh();
+    Expect(audio.is_growing() && audio.size() == 3 && audio.expected_size() == 4, "after the second look");
+    folder.Text("end", "5 3");
+    audio.Refresh();
+    Expect(!audio.is_growing() && audio.size() == 5 && audio.expected_size() == 5, "at the end");
+    Expect(ReadAll(audio) == std::vector<float>{0.5F, 0.5F, 1, 0.5F, 0.5F}, "other samples");
+    folder.Remove("a");
+    audio.Refresh();
+    Expect(audio.size() == 5, "what is complete changes no more");
+  });
+  Test("one of several files that grow has its own end", [] {
+    const Folder folder;
+    GrowingMix audio({folder.Write("b", {1, 1})}, folder.End(1, 3, 1));
+    audio.Refresh();
+    Expect(audio.size() == 2 && audio.expected_size() == 2, "more samples than expected");
+    folder.Text("end", "7 2 9");
+    audio.Refresh();
+    Expect(!audio.is_growing() && audio.size() == 2, "another end");
+  });
+  Test("a file that grows may end without samples", [] {
+    const Folder folder;
+    GrowingMix audio({folder.Write("a", {})}, folder.End(100, 1));
+    folder.Text("end", "0");
+    audio.Refresh();
+    Expect(!audio.is_growing() && audio.size() == 0, "samples");
+  });
+  Test("a file that is removed before its end is an error, and so is a missing one", [] {
+    const Folder folder;
+    const auto file = folder.Write("a", {1});
+    GrowingMix audio({file}, folder.End(2, 1));
+    audio.Refresh();
+    folder.Remove("a");
+    ExpectText(AudioErrorOf([&] { audio.Refresh(); }), "the audio a was removed before it was complete");
+    ExpectText(AudioErrorOf([&] { GrowingMix({file}, folder.End(2, 1)); }), "the audio a cannot be read: No such file or directory");
+  });
+  Test("an end that does not fit the files is an error", [] {
+    for (const std::string end : {"", "1", "1 x", "1 -1", "1 1 1", "x"}) {
+      const Folder folder;
+      GrowingMix audio({folder.Write("a", {1}), folder.Write("b", {1})}, folder.End(2, 2));
+      folder.Text("end", end);
+      ExpectText(AudioErrorOf([&] { audio.Refresh(); }), "the end of an audio does not say the length of each channel");
+    }
+    const Folder folder;
+    GrowingMix audio({folder.Write("a", {1})}, folder.End(2, 1));
+    folder.Text("end", "3");
+    ExpectText(AudioErrorOf([&] { audio.Refresh(); }), "the audio a holds 1 samples, not 3");
   });
   Test("a file that is truncated while it is read is an error with the number of samples left", [] {
     const Folder folder;

@@ -45,6 +45,20 @@ void TestClipWindows() {
     const auto text = Cut(60, {{40 * kSecond, 90 * kSecond}, {10, 20}, {5, 5}, {30, 20}, {70 * kSecond, 80 * kSecond}, {12, 18}});
     Expect(text == " 10-20 12-18 640000-960000", text);
   });
+  Test("chosen parts of an audio that grows are cut when all their samples are there", [] {
+    class Growing : public Sound {
+     public:
+      Growing(int64_t size, bool is_growing) : Sound(size), is_growing_(is_growing) {}
+      bool is_growing() const override { return is_growing_; }
+
+     private:
+      const bool is_growing_;
+    };
+    const std::vector<SpeechRegion> clips{{0, 60}, {10, 50}};
+    const std::vector<SpeechRegion> to_the_end{{10, 1'000'000}};
+    Expect(!CanCutClips(Growing(59, true), clips) && CanCutClips(Growing(60, true), clips), "parts that end before");
+    Expect(!CanCutClips(Growing(60, true), to_the_end) && CanCutClips(Growing(60, false), to_the_end), "a part that goes on");
+  });
   Test("chosen parts of zeros have no window", [] {
     const auto text = Cut(200, {{100 * kSecond, 110 * kSecond}, {101 * kSecond, 102 * kSecond}, {109 * kSecond, 111 * kSecond}});
     Expect(text == " " + std::to_string(109 * kSecond) + "-" + std::to_string(111 * kSecond), text);

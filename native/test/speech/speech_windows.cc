@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 #include <span>
@@ -36,6 +37,26 @@ class Noise : public AudioSource {
 
  private:
   const int64_t size_;
+};
+
+// The beginning of an audio that grows.
+class GrowingNoise : public Noise {
+ public:
+  explicit GrowingNoise(int64_t total) : Noise(total) {}
+  int64_t size() const override { return n_known_; }
+  bool is_growing() const override { return is_growing_; }
+  void Read(int64_t begin, std::span<float> samples) const override {
+    Expect(begin + static_cast<int64_t>(samples.size()) <= n_known_, "samples are read that are not there yet");
+    Noise::Read(begin, samples);
+  }
+  void Grow(int64_t n_samples) {
+    is_growing_ = n_samples < Noise::size();
+    n_known_ = std::min(n_samples, Noise::size());
+  }
+
+ private:
+  int64_t n_known_ = 0;
+  bool is_growing_ = true;
 };
 
 // The same rules over the whole audio at once.
@@ -157,6 +178,34 @@ CutResult CutInParts(WindowCutter& cutter, const std::vector<float>& probabiliti
   }
   Expect(cutter.is_complete(), "the cutter is not complete");
   return result;
+}
+
+// Cuts as SpeechScan does, while the audio grows by random lengths: a part is analysed when it is known whether it is the last.
+Windows CutWhileGrowing(WindowCutter& cutter, GrowingNoise& audio, int64_t total, const std::vector<float>& probabilities, std::mt19937& random, const SpeechRules& rules) {
+  SpeechRegionFinder finder(kFrame, std::numeric_limits<int64_t>::max(), rules);
+  Windows windows;
+  const auto largest = static_cast<int64_t>(1 + random() % 4000) * kFrame;
+  for (size_t at = 0; at < probabilities.size();) {
+    const auto count = std::min<size_t>(1 + random() % 300, probabilities.size() - at);
+    const auto part_end = static_cast<int64_t>(at + count) * kFrame;
+    while (audio.is_growing() && audio.size() <= part_end) audio.Grow(audio.size() + 1 + static_cast<int64_t>(random() % static_cast<size_t>(largest)));
+    const bool is_end = at + count == probabilities.size();
+    if (is_end) audio.Grow(total);
+    if (!audio.is_growing()) finder.set_total(total);
+    auto ended = finder.Add(std::span(probabilities).subspan(at, count));
+    at += count;
+    if (is_end) {
+      for (const auto& region : finder.Finish()) ended.push_back(region);
+    }
+    const auto least_begin = cutter.next_begin();
+    for (const auto& window : cutter.Cut({ended, finder.open(), finder.next_begin(), finder.settled(), is_end})) {
+      Expect(window.begin() >= least_begin, "a window begins before the place that was said");
+      windows.push_back(window.pieces());
+    }
+    Expect(is_end || !audio.is_growing() || !cutter.is_complete(), "the cutter is complete before the audio is");
+  }
+  Expect(cutter.is_complete(), "the cutter is not complete");
+  return windows;
 }
 
 std::string TextOf(const Windows& windows) {
@@ -290,6 +339,37 @@ void TestSpeechWindows() {
       }
       Expect(end == audio.size(), "the end is missing:" + TextOf(cut.windows));
     }
+  });
+  Test("windows of an audio that grows are those of the complete audio", [] {
+    for (unsigned seed = 1; seed <= 300; seed++) {
+      std::mt19937 random(seed);
+      const auto probabilities = RandomSpeech(random, 1 + random() % 30000);
+      const auto total = static_cast<int64_t>(probabilities.size()) * kFrame - static_cast<int64_t>(random() % kFrame);
+      const auto rules = RandomRules(random);
+      const Noise complete(total);
+      const auto all = [&] { return probabilities.size(); };
+      const auto check = [&](const char* what, auto make) {
+        GrowingNoise audio(total);
+        const auto cutter = make(static_cast<const AudioSource&>(audio));
+        const auto at_once = make(static_cast<const AudioSource&>(complete));
+        const auto windows = CutWhileGrowing(*cutter, audio, total, probabilities, random, rules);
+        const auto expected = CutInParts(*at_once, probabilities, total, all, rules).windows;
+        if (TextOf(windows) != TextOf(expected)) throw std::runtime_error(std::string(what) + ", seed " + std::to_string(seed) + ":" + TextOf(windows) + "\n not" + TextOf(expected));
+      };
+      check("of speech", [&](const AudioSource& audio) { return std::make_unique<SpeechCutter>(audio, rules); });
+      check("of everything", [&](const AudioSource& audio) { return std::make_unique<WholeCutter>(audio, rules.max_window); });
+    }
+  });
+  Test("the first windows of an audio that grows are known before its end", [] {
+    const auto probabilities = Frames({{true, 120}});
+    GrowingNoise audio(3600 * kSecond);
+    audio.Grow(120 * kSecond);
+    SpeechRegionFinder finder(kFrame, std::numeric_limits<int64_t>::max());
+    const auto ended = finder.Add(probabilities);
+    const SpeechSoFar speech{ended, finder.open(), finder.next_begin(), finder.settled(), false};
+    const auto of_speech = SpeechCutter(audio).Cut(speech);
+    const auto of_everything = WholeCutter(audio).Cut(speech);
+    Expect(of_speech.size() >= 2 && of_everything.size() >= 3, std::to_string(of_speech.size()) + " and " + std::to_string(of_everything.size()) + " windows");
   });
   Test("windows of the whole audio end in the longest pauses, as late as 30 s", [] {
     // Pauses from 20 to 20.5 s, from 25 to 25.8 s and from 40 s on.

@@ -46,6 +46,7 @@ class Detecting : public Napi::AsyncWorker {
   void Execute() override {
     try {
       const auto audio = open_audio_();
+      if (audio->is_growing()) throw AudioError("the audio is not complete");
       const auto begin = std::min(begin_, audio->size());
       std::vector<float> part(static_cast<size_t>(std::min(samples_, audio->size() - begin)));
       audio->Read(begin, part);

@@ -24,6 +24,10 @@ constexpr int64_t kTurnSamples = 120 * kSampleRate;
 constexpr size_t kMostRows = 20;
 // Progress is reported after each percent.
 constexpr double kProgressStep = 0.01;
+// The most progress before the end. The length that is expected of an audio that grows may be too short.
+constexpr double kMostProgress = 0.99;
+// Between two looks at an audio that lacks samples.
+constexpr auto kLookInterval = std::chrono::milliseconds(20);
 
 TranscriptionOutcome OutcomeOf(const std::exception_ptr& failure) {
   try {
@@ -123,9 +127,9 @@ void WhisperEngine::RunThread() {
     auto work = TakeWork(transcriber);
     while (!work && transcriber.size() == 0) {
       if (stopping_) return;
-      const auto deadline = next_deadline_.load();
-      if (deadline == Clock::time_point::max()) wake_.wait(lock);
-      else wake_.wait_until(lock, deadline);
+      const auto next_look = NextLook();
+      if (next_look == Clock::time_point::max()) wake_.wait(lock);
+      else wake_.wait_until(lock, next_look);
       work = TakeWork(transcriber);
     }
     lock.unlock();
@@ -181,6 +185,15 @@ std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(const Transcriber& tr
   return Work{std::move(request), nullptr};
 }
 
+std::chrono::steady_clock::time_point WhisperEngine::NextLook() const {
+  const auto now = Clock::now();
+  auto next = next_deadline_.load();
+  for (const auto& request : turn_) {
+    if (request->next_look > now) next = std::min(next, request->next_look);
+  }
+  return next;
+}
+
 bool WhisperEngine::HasWork(const Request& request, const Transcriber& transcriber) const {
   if (transcriber.size() > 0) {
     const auto rows = RowsOf(request.params);
@@ -194,7 +207,7 @@ bool WhisperEngine::HasWork(const Request& request, const Transcriber& transcrib
   if (request.CanTranscribe()) return true;
   // No thread has to wait for a window, but a request that is cancelled early was not analysed to its end.
   const auto ahead = std::max(static_cast<size_t>(std::max(1, options_.max_states)), request.next_place()) + 1;
-  return !request.is_analysed && !request.is_analysing && request.waiting.size() < ahead;
+  return !request.is_analysed && !request.is_analysing && request.waiting.size() < ahead && request.next_look <= Clock::now();
 }
 
 void WhisperEngine::EndOverdue() {
@@ -231,23 +244,38 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
     request.scan.emplace(*request.audio, coverage, request.params.speech);
   }
   auto& scan = *request.scan;
+  const auto& clips = request.params.clips;
   std::vector<SpeechWindow> windows;
-  if (request.params.clips) {
-    const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
-    windows = ClipWindows(*request.audio, *request.params.clips, request.params.speech.max_window);
+  bool is_analysed = false;
+  bool lacks_samples = false;
+  {
+    const Pulse::Pause pause(pulse_);
+    request.audio->Refresh();
+    if (clips && CanCutClips(*request.audio, *clips)) {
+      windows = ClipWindows(*request.audio, *clips, request.params.speech.max_window);
+      is_analysed = true;
+    }
   }
-  const auto turn_end = scan.position() + kTurnSamples;
-  while (!request.params.clips && windows.empty() && !scan.is_complete() && scan.position() < turn_end && !request.cancelled) {
-    windows = scan.Advance(detector);
-    pulse_.Beat();
-    EndOverdueIfDue();
+  if (clips) {
+    lacks_samples = !is_analysed;
+  } else {
+    const auto turn_end = scan.position() + kTurnSamples;
+    while (windows.empty() && !scan.is_complete() && scan.CanAdvance() && scan.position() < turn_end && !request.cancelled) {
+      windows = scan.Advance(detector);
+      pulse_.Beat();
+      EndOverdueIfDue();
+    }
+    is_analysed = scan.is_complete();
+    lacks_samples = !is_analysed && windows.empty() && !scan.CanAdvance();
   }
+  pulse_.Beat();  // an engine that waits for samples does not hang
 
   std::lock_guard lock(mutex_);
   request.is_analysing = false;
   if (request.has_ended) return;
   if (request.language.code.empty()) request.language = std::move(language);
-  request.is_analysed = request.params.clips.has_value() || scan.is_complete();
+  request.is_analysed = is_analysed;
+  request.next_look = lacks_samples ? Clock::now() + kLookInterval : Clock::time_point::min();
   request.next_window_begin = scan.next_begin();
   for (auto& speech : windows) {
     request.windows.push_back(std::make_shared<Window>(std::move(speech), request.n_windows++));
@@ -322,7 +350,7 @@ void WhisperEngine::Flush(Request& request) {
   }
   const bool is_done = request.windows.empty() && request.is_analysed;
   if (listener.on_progress) {
-    const double progress = is_done ? 1 : static_cast<double>(request.SamplesDone()) / static_cast<double>(request.audio->size());
+    const double progress = is_done ? 1 : std::min(kMostProgress, static_cast<double>(request.SamplesDone()) / static_cast<double>(request.audio->expected_size()));
     if (progress - request.progress >= kProgressStep || (is_done && request.progress < 1)) {
       request.progress = progress;
       listener.on_progress(progress);

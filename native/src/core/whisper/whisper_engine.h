@@ -95,6 +95,8 @@ class WhisperEngine {
   void RunThread();
   // Takes work for a thread with these windows. With the lock held.
   std::optional<Work> TakeWork(const Transcriber& transcriber);
+  // Returns when a thread without work looks for some if nobody wakes it. With the lock held.
+  std::chrono::steady_clock::time_point NextLook() const;
   void EndOverdue();               // with the lock held
   void EndOverdueIfDue();
   // Analyses the audio until a window is known, but not for long.

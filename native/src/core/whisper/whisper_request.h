@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -46,13 +47,15 @@ struct WhisperEngine::Request {
   std::atomic<bool> cancelled{false};  // nobody waits for the result any more
 
   // Only the thread that analyses uses the scan. The audio is set before the first window.
-  std::shared_ptr<const AudioSource> audio;
+  std::shared_ptr<AudioSource> audio;
   std::optional<SpeechScan> scan;
 
   // Everything below is guarded by the engine's lock.
   bool has_ended = false;
   bool is_analysing = false;
   bool is_analysed = false;          // all windows are known
+  // Its audio lacks samples, and is not looked at before this.
+  std::chrono::steady_clock::time_point next_look = std::chrono::steady_clock::time_point::min();
   std::deque<WindowPtr> windows;     // the known windows without those of which all segments were delivered
   std::deque<WindowPtr> waiting;     // the known windows that no thread has begun
   bool has_begun = false;            // a thread has begun the first window

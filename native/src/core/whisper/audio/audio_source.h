@@ -19,8 +19,18 @@ class AudioSource {
  public:
   virtual ~AudioSource() = default;
 
-  // Number of samples.
+  // Number of samples that can be read. Any thread.
   virtual int64_t size() const = 0;
+
+  // Whether further samples may follow.
+  virtual bool is_growing() const { return false; }
+
+  // Number of samples at the end, as far as it is known. At least size(). Any thread.
+  virtual int64_t expected_size() const { return size(); }
+
+  // Looks for further samples of an audio that grows. Only here, size() and is_growing() change. One thread at a time.
+  // Throws an AudioError, also if the audio cannot become complete.
+  virtual void Refresh() {}
 
   // Reads the samples from `begin` on. The range must lie inside the audio. All values are usable (see Usable). Throws an
   // AudioError.
@@ -28,7 +38,7 @@ class AudioSource {
 };
 
 // Opens the audio of a request. A thread of the engine calls it, because file systems may be slow. Throws an AudioError.
-using OpenAudio = std::function<std::shared_ptr<const AudioSource>()>;
+using OpenAudio = std::function<std::shared_ptr<AudioSource>()>;
 
 // Audio that could not be read.
 class AudioError : public WhisperError {

@@ -7,7 +7,7 @@ namespace aana {
 ChannelMix::ChannelMix(const std::vector<ChannelFile>& files) {
   for (const auto& file : files) {
     channels_.emplace_back(file);
-    size_ = std::max(size_, file.n_samples);
+    size_ = std::max(size(), file.n_samples);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "core/whisper/audio/audio_file.h"
@@ -16,9 +17,15 @@ class ChannelMix : public AudioSource {
   int64_t size() const override { return size_; }
   void Read(int64_t begin, std::span<float> samples) const override;
 
+ protected:
+  std::vector<AudioFile>& channels() { return channels_; }
+  const std::vector<AudioFile>& channels() const { return channels_; }
+  // Sets the number of samples of the mix, after those of the channels.
+  void set_size(int64_t size) { size_ = size; }
+
  private:
   std::vector<AudioFile> channels_;
-  int64_t size_ = 0;
+  std::atomic<int64_t> size_ = 0;
 };
 
 }  // namespace aana

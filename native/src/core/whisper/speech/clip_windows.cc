@@ -6,6 +6,10 @@
 
 namespace aana {
 
+bool CanCutClips(const AudioSource& audio, const std::vector<SpeechRegion>& clips) {
+  return !audio.is_growing() || std::all_of(clips.begin(), clips.end(), [&](const SpeechRegion& clip) { return clip.end <= audio.size(); });
+}
+
 std::vector<SpeechWindow> ClipWindows(const AudioSource& audio, std::vector<SpeechRegion> clips, int64_t window) {
   std::stable_sort(clips.begin(), clips.end(), [](const SpeechRegion& a, const SpeechRegion& b) { return a.begin < b.begin; });
   std::vector<SpeechWindow> windows;

@@ -13,7 +13,11 @@ namespace aana {
 // probability rises above a threshold, and ends where it stays below a lower threshold. Regions are ascending and apart.
 class SpeechRegionFinder {
  public:
+  // `total_samples` is the length of the audio, or more while it is not known.
   SpeechRegionFinder(int64_t frame_samples, int64_t total_samples, const SpeechRules& rules = {}) : frame_samples_(frame_samples), total_samples_(total_samples), rules_(rules) {}
+
+  // Tells the length of the audio, before its last frame is added.
+  void set_total(int64_t total_samples) { total_samples_ = total_samples; }
 
   // Each returns the regions that ended.
   std::vector<SpeechRegion> Add(std::span<const float> probabilities);
@@ -33,7 +37,7 @@ class SpeechRegionFinder {
   void Close(int64_t end, std::vector<SpeechRegion>& ended);
 
   const int64_t frame_samples_;
-  const int64_t total_samples_;
+  int64_t total_samples_;
   const SpeechRules rules_;
   int64_t n_frames_ = 0;
   int64_t speech_begin_ = -1;   // of the region that has begun

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <span>
 
 #include "core/whisper/speech/speech_cutter.h"
@@ -27,12 +28,19 @@ std::unique_ptr<WindowCutter> MakeCutter(const AudioSource& audio, Coverage cove
 }  // namespace
 
 SpeechScan::SpeechScan(const AudioSource& audio, Coverage coverage, const SpeechRules& rules)
-    : audio_(audio), coverage_(coverage), finder_(VoiceDetector::kFrameSamples, audio.size(), rules), cutter_(MakeCutter(audio, coverage, rules)) {}
+    : audio_(audio),
+      coverage_(coverage),
+      finder_(VoiceDetector::kFrameSamples, std::numeric_limits<int64_t>::max(), rules),
+      cutter_(MakeCutter(audio, coverage, rules)) {}
+
+// A part that ends where the samples end may be the last one, which is not known before the audio is complete.
+bool SpeechScan::CanAdvance() const { return !audio_.is_growing() || audio_.size() - position_ > kPartSamples; }
 
 std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
   std::vector<float> part(static_cast<size_t>(std::min(kPartSamples, audio_.size() - position_)));
   audio_.Read(position_, part);
   const auto probabilities = detector.Detect(part, state_);
+  if (!audio_.is_growing()) finder_.set_total(audio_.size());
   if (coverage_ == Coverage::kWhole) {
     for (size_t i = 0; i < probabilities.size(); i++) {
       const auto second = static_cast<size_t>((position_ + static_cast<int64_t>(i) * VoiceDetector::kFrameSamples) / kSampleRate);
@@ -42,7 +50,7 @@ std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
   }
   auto ended = finder_.Add(probabilities);
   position_ += static_cast<int64_t>(part.size());
-  const bool is_end = position_ == audio_.size();
+  const bool is_end = IsAtEnd();
   if (is_end) {
     for (const auto& region : finder_.Finish()) ended.push_back(region);
   }
@@ -80,6 +88,8 @@ float SpeechScan::VoiceIn(const SpeechWindow& window) const {
   return voice;
 }
 
-bool SpeechScan::is_complete() const { return position_ == audio_.size() || (cutter_ && cutter_->is_complete() && unheard_.empty()); }
+bool SpeechScan::IsAtEnd() const { return !audio_.is_growing() && position_ == audio_.size(); }
+
+bool SpeechScan::is_complete() const { return IsAtEnd() || (cutter_ && cutter_->is_complete() && unheard_.empty()); }
 
 }  // namespace aana

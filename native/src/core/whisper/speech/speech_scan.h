@@ -18,12 +18,14 @@ enum class Coverage {
   kNone,    // no windows, only regions of speech
 };
 
-// Analyses an audio part by part, so that windows are known long before its end. It holds a few seconds of audio. Not
-// thread-safe.
+// Analyses an audio part by part, so that windows are known long before its end. It holds a few seconds of audio. The
+// windows of an audio that grows are those of the complete audio. Not thread-safe.
 class SpeechScan {
  public:
   SpeechScan(const AudioSource& audio, Coverage coverage, const SpeechRules& rules = {});
 
+  // Whether the audio has the samples that Advance needs next.
+  bool CanAdvance() const;
   // Analyses the next 4 seconds. The detectors of successive calls may differ. Returns the windows that became known.
   // Throws a WhisperError.
   std::vector<SpeechWindow> Advance(VoiceDetector& detector);
@@ -39,6 +41,7 @@ class SpeechScan {
   std::vector<SpeechRegion> TakeRegions() { return std::move(regions_); }
 
  private:
+  bool IsAtEnd() const;
   // Returns the windows that were analysed to their end and have a voice.
   std::vector<SpeechWindow> TakeHeard();
   // Returns the highest probability of speech of the window's frames.

@@ -27,13 +27,19 @@ std::vector<SpeechWindow> WholeCutter::Cut(const SpeechSoFar& speech) {
   }
   const auto settled = speech.is_complete ? audio_.size() : speech.settled;
   std::vector<SpeechWindow> windows;
-  while (audio_.size() - begin_ > window_) {
+  while (IsCut()) {
     const auto latest = std::min(begin_ + window_, audio_.size() - ShortestRest(window_));
     if (settled < latest) return windows;
     windows.push_back(WindowTo(Place(begin_ + Filled(window_), latest)));
   }
-  if (begin_ < audio_.size()) windows.push_back(WindowTo(audio_.size()));
+  if (!audio_.is_growing() && begin_ < audio_.size()) windows.push_back(WindowTo(audio_.size()));
   return windows;
+}
+
+bool WholeCutter::IsCut() const {
+  const auto left = audio_.size() - begin_;
+  // While an audio grows, a window ends only where it would end at any length of the audio.
+  return audio_.is_growing() ? left >= window_ + ShortestRest(window_) : left > window_;
 }
 
 int64_t WholeCutter::Place(int64_t begin, int64_t end) const {

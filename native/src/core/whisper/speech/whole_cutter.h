@@ -16,9 +16,11 @@ class WholeCutter : public WindowCutter {
 
   std::vector<SpeechWindow> Cut(const SpeechSoFar& speech) override;
   int64_t next_begin() const override { return begin_; }
-  bool is_complete() const override { return begin_ == audio_.size(); }
+  bool is_complete() const override { return !audio_.is_growing() && begin_ == audio_.size(); }
 
  private:
+  // Whether a window ends before the audio does, and its place can be chosen.
+  bool IsCut() const;
   // Returns the place in [begin, end) where a window ends.
   int64_t Place(int64_t begin, int64_t end) const;
   // Returns a window from the end of the last one to `end`.
