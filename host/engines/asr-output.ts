@@ -50,23 +50,35 @@ export function infoOf({
   };
 }
 
-/**
- * Returns the language in which most of the time is spoken, with its mean confidence. Undefined if the segments have no
- * languages of their own.
- */
-export function mainLanguage(segments: readonly WhisperNativeSegment[]): AsrTranscriptionInfo | undefined {
-  const found = new Map<string, { seconds: number; confidence: number; count: number }>();
-  for (const { language, languageProbability = 0, start, end } of segments) {
-    if (language === undefined) continue;
-    const { seconds, confidence, count } = found.get(language) ?? { seconds: 0, confidence: 0, count: 0 };
-    found.set(language, {
+/** Adds up the languages of segments. */
+export class SpokenLanguages {
+  readonly #found = new Map<string, { seconds: number; confidence: number; count: number }>();
+
+  add({ language, languageProbability = 0, start, end }: WhisperNativeSegment): void {
+    if (language === undefined) return;
+    const { seconds, confidence, count } = this.#found.get(language) ?? { seconds: 0, confidence: 0, count: 0 };
+    this.#found.set(language, {
       seconds: seconds + end - start,
       confidence: confidence + languageProbability,
       count: count + 1,
     });
   }
-  const [first] = [...found].sort(([, a], [, b]) => b.seconds - a.seconds);
-  return first && { language: first[0], language_confidence: fraction(first[1].confidence / first[1].count) };
+
+  /**
+   * Returns the language in which most of the time is spoken, with its mean confidence. Undefined if the segments have
+   * no languages of their own.
+   */
+  main(): AsrTranscriptionInfo | undefined {
+    const [first] = [...this.#found].sort(([, a], [, b]) => b.seconds - a.seconds);
+    return first && { language: first[0], language_confidence: fraction(first[1].confidence / first[1].count) };
+  }
+}
+
+/** See {@link SpokenLanguages.main}. */
+export function mainLanguage(segments: readonly WhisperNativeSegment[]): AsrTranscriptionInfo | undefined {
+  const spoken = new SpokenLanguages();
+  for (const segment of segments) spoken.add(segment);
+  return spoken.main();
 }
 
 /**

@@ -15,6 +15,8 @@ import type { CallContext } from '../rpc/index.ts';
 import {
   type AsrBatchOutput,
   type AsrOutput,
+  type AsrSegment,
+  type AsrTranscriptionInfo,
   type AudioReference,
   LiveParams,
   type LiveResult,
@@ -23,7 +25,7 @@ import {
   type VadSegment,
 } from '../schemas/index.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
-import { combineInfo, infoOf, mainLanguage, silence, toOutput, toSegment } from './asr-output.ts';
+import { combineInfo, infoOf, mainLanguage, silence, SpokenLanguages, toOutput, toSegment } from './asr-output.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
 import { channelFiles } from './channel-files.ts';
@@ -58,11 +60,6 @@ const UNLIMITED = new AbortController().signal;
 /** Audio that is transcribed on its own: the mean of all channels, or one of them. */
 interface Track {
   readonly audio: NativeAudio;
-  readonly speaker: string | null;
-}
-
-interface Transcription {
-  readonly result: WhisperNativeResult;
   readonly speaker: string | null;
 }
 
@@ -193,11 +190,11 @@ class Whisper {
 
   async #transcribe(audio: AudioReference, request: RequestedTranscription, context: CallContext): Promise<AsrOutput> {
     const tracks = await this.#tracks(audio, request);
-    const transcriptions = await this.#transcribeAll(tracks, request, context);
-    const segments = transcriptions
-      .flatMap(({ result, speaker }) => result.segments.map((segment) => toSegment(segment, speaker)))
-      .sort((a, b) => a.time_interval.start - b.time_interval.start);
-    return segments.length === 0 ? silence() : toOutput(segments, languageOf(transcriptions));
+    const segments: AsrSegment[] = [];
+    const info = await this.#transcribeAll(tracks, request, context, (segment, speaker) =>
+      segments.push(toSegment(segment, speaker)),
+    );
+    return segments.length === 0 ? silence() : toOutput(segments.sort(byTime), info);
   }
 
   async *#stream(
@@ -219,9 +216,9 @@ class Whisper {
     const work = async (): Promise<void> => {
       try {
         const signal = AbortSignal.any([context.signal, left.signal]);
-        const transcriptions = await this.#transcribeAll(tracks, request, { ...context, signal }, onSegment);
+        const found = await this.#transcribeAll(tracks, request, { ...context, signal }, onSegment);
         if (count === 0) queue.push(silence());
-        else if (known === undefined) queue.push(toOutput([], languageOf(transcriptions)));
+        else if (known === undefined) queue.push(toOutput([], found));
         queue.end();
       } catch (error) {
         queue.fail(error);
@@ -264,31 +261,38 @@ class Whisper {
   }
 
   /**
-   * Transcribes the tracks at the same time, because they share the engine's states. If one fails, it still waits for
-   * the others.
+   * Transcribes the tracks at the same time, because they share the engine's states. Returns the language of those with
+   * speech. If one fails, it still waits for the others.
    */
   async #transcribeAll(
     tracks: readonly Track[],
     { native }: RequestedTranscription,
     context: CallContext,
-    onSegment?: (segment: WhisperNativeSegment, speaker: string | null) => void,
-  ): Promise<Transcription[]> {
+    onSegment: (segment: WhisperNativeSegment, speaker: string | null) => void,
+  ): Promise<AsrTranscriptionInfo> {
     const progress = meanProgress(tracks.length, context.progress);
+    const spoken = new SpokenLanguages();
     const settled = await Promise.allSettled(
-      tracks.map(async ({ audio, speaker }, index): Promise<Transcription> => {
+      tracks.map(async ({ audio, speaker }, index): Promise<AsrTranscriptionInfo | undefined> => {
+        let hasSpeech = false;
         const result = await this.#transcribeOne(
           audio,
           native,
           { ...context, progress: progress && ((fraction) => progress(index, fraction)) },
-          onSegment && ((segment) => onSegment(segment, speaker)),
+          (segment) => {
+            hasSpeech = true;
+            spoken.add(segment);
+            onSegment(segment, speaker);
+          },
         );
-        return { result, speaker };
+        return hasSpeech ? infoOf(result) : undefined;
       }),
     );
-    return settled.map((outcome) => {
+    const infos = settled.flatMap((outcome) => {
       if (outcome.status === 'rejected') throw outcome.reason;
-      return outcome.value;
+      return outcome.value ?? [];
     });
+    return spoken.main() ?? combineInfo(infos);
   }
 
   async #transcribeOne(
@@ -334,11 +338,8 @@ class Whisper {
   }
 }
 
-/** Returns the language of the channels that have speech. */
-function languageOf(transcriptions: readonly Transcription[]): AsrOutput['transcription_info'] {
-  const main = mainLanguage(transcriptions.flatMap(({ result }) => result.segments));
-  if (main) return main;
-  return combineInfo(
-    transcriptions.filter(({ result }) => result.segments.length > 0).map(({ result }) => infoOf(result)),
-  );
+/** Orders segments by their start, and those of channels with the same start by the channel. */
+function byTime(one: AsrSegment, other: AsrSegment): number {
+  const apart = one.time_interval.start - other.time_interval.start;
+  return apart === 0 ? (one.speaker ?? '').localeCompare(other.speaker ?? '') : apart;
 }

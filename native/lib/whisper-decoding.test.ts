@@ -88,8 +88,12 @@ if (missing !== undefined) {
         (error: unknown) => (error as { code?: unknown }).code,
       ),
     );
-    const kept = transcribe(speech, {}, () => ids.forEach((id) => engine.cancelTranscription(id)));
-    assert.is(wordsOf((await kept).segments), said);
+    const heard: WhisperNativeSegment[] = [];
+    await transcribe(speech, {}, (segment) => {
+      heard.push(segment);
+      for (const id of ids) engine.cancelTranscription(id);
+    });
+    assert.is(wordsOf(heard), said);
     assert.equal(await Promise.all(cancelled), ['cancelled', 'cancelled', 'cancelled']);
     assert.is(wordsOf((await transcribe(speech)).segments), said);
   });

@@ -152,6 +152,7 @@ export interface WhisperNativeSegment {
 }
 
 export interface WhisperNativeResult {
+  /** Empty if the call had `onSegment`, which got them. */
   readonly segments: readonly WhisperNativeSegment[];
   /** Empty if no speech was found. */
   readonly language: string;

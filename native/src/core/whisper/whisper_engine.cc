@@ -345,7 +345,8 @@ void WhisperEngine::Flush(Request& request) {
       if (listener.on_segment) listener.on_segment(window.segments[window.n_delivered]);
     }
     if (!window.is_done) break;
-    std::move(window.segments.begin(), window.segments.end(), std::back_inserter(request.result.segments));
+    // A long audio has many segments, so only one side keeps them.
+    if (!listener.on_segment) std::move(window.segments.begin(), window.segments.end(), std::back_inserter(request.result.segments));
     request.windows.pop_front();
   }
   const bool is_done = request.windows.empty() && request.is_analysed;

@@ -66,7 +66,7 @@ class WhisperEngine {
 
   WhisperModelInfo info() const { return info_; }
 
-  // Calls `on_end` exactly once, and before it `on_segment` in order of time.
+  // Calls `on_end` exactly once, and before it `on_segment` in order of time. With `on_segment` the result has no segments.
   void Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms, Listener listener);
   void DetectSpeech(uint64_t id, OpenAudio open_audio, OnEnd on_end);
 

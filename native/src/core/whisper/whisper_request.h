@@ -67,7 +67,7 @@ struct WhisperEngine::Request {
   double progress = 0;               // as it was reported last
   Language language = {};
   LanguageVote vote;                 // decides the language if it has to be detected
-  WhisperResult result = {};         // the segments that were delivered
+  WhisperResult result = {};         // the segments so far, unless the listener gets them
 
   // The samples whose text is complete. Windows that are decoded together end in any order.
   int64_t SamplesDone() const {
