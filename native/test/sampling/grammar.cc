@@ -187,6 +187,41 @@ void TestGrammar() {
     ExpectAllowed(matcher, 8, "7");
     Expect(matcher.IsComplete(), "it is complete");
   });
+  Test("branches of plain texts are allowed as far as a text may go on", [] {
+    // Texts of a few characters in all combinations, so that branches end at each length, and some of their tokens are not plain.
+    std::vector<std::string> pieces = {std::string(300, 'a'), std::string(300, 'a') + "b", "a\x7F"};
+    for (const std::string first : {"a", " ", "~", "\"", "\\", "\n", "\u00e9"}) {
+      pieces.push_back(first);
+      for (const std::string second : {"a", "b", "\"", "\\", "\u00e9"}) {
+        pieces.push_back(first + second);
+        for (const std::string third : {"aa", "bb", "b\"", "}", "abcdef"}) pieces.push_back(first + second + third);
+      }
+    }
+    const auto n_vocab = pieces.size() + 1;
+    const std::string escapes = "\"\\\\\" [\"\\\\n]";
+    const std::vector<std::string> grammars = {
+        "root ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | " + escapes + ")* \"\\\"\" \"}\"?",      // any text
+        "root ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | " + escapes + "){0,5} \"\\\"\" \"}\"?",   // of limited length
+        "root ::= \"\\\"\" [^\"\\\\b\\x00-\\x1f]* \"\\\"\"",                                 // without a plain letter
+        "root ::= \"\\\"\" ([a-z ]{3} [^\"\\\\\\x00-\\x1f]*)? \"\\\"\"",                      // narrow at first
+        "root ::= \"\\\"\" [ -~]{0,400}",                                                            // longer than a height has numbers
+    };
+    for (const auto& gbnf : grammars) {
+      auto matcher = Match(gbnf, pieces);
+      for (const std::string text : {"\"", "a", "a", " ", "a", "a", "a"}) {
+        const auto token = std::ranges::find(pieces, text);
+        if (!matcher.Allows(static_cast<TokenId>(token - pieces.begin()))) break;
+        matcher.Accept(static_cast<TokenId>(token - pieces.begin()));
+        Expect(!AllowedBy(matcher, n_vocab).empty(), "nothing may follow in " + gbnf);
+      }
+    }
+    auto any = Match(grammars.front(), pieces);
+    any.Accept(static_cast<TokenId>(std::ranges::find(pieces, "\"") - pieces.begin()));
+    Expect(any.Allows(0) && any.Allows(1) && any.Allows(2), "long texts, and the character 127");
+    auto limited = Match(grammars[1], pieces);
+    limited.Accept(static_cast<TokenId>(std::ranges::find(pieces, "\"") - pieces.begin()));
+    Expect(!limited.Allows(0), "a text that is too long");
+  });
   Test("a grammar may name tokens", [] {
     auto matcher = Match("root ::= <[2]> !<[1]> \"a\"", {"a", "b", ""});
     ExpectAllowed(matcher, 4, "2");

@@ -36,8 +36,16 @@ size_t GrammarStates::HashThreads::operator()(const Threads& threads) const {
 }
 
 GrammarStates::GrammarStates(const GrammarAutomaton& automaton) : automaton_(automaton), n_classes_(automaton.n_classes()) {
+  std::vector<bool> is_known(n_classes_);
+  for (int byte = 0; byte < 256; byte++) {
+    const auto of_byte = static_cast<uint8_t>(byte);
+    if (!TokenTrie::IsPlain(of_byte) || is_known[automaton_.ClassOf(of_byte)]) continue;
+    is_known[automaton_.ClassOf(of_byte)] = true;
+    plain_bytes_.push_back(of_byte);
+  }
   Keep({});  // kDead
   for (size_t i = 0; i < n_classes_; i++) next_[i] = kDead;
+  next_plain_[kDead] = kDead;
   start_ = Close({{automaton.StartOf(automaton.root()), kBottom}});
 }
 
@@ -51,6 +59,27 @@ GrammarStates::Id GrammarStates::FindNext(Id state, uint8_t byte) {
   const Id next = threads.empty() ? kDead : Close(std::move(threads));
   next_[static_cast<size_t>(state) * n_classes_ + automaton_.ClassOf(byte)] = next;
   return next;
+}
+
+GrammarStates::Id GrammarStates::NextPlain(Id state) {
+  if (next_plain_[static_cast<size_t>(state)] != kUnknown) return next_plain_[static_cast<size_t>(state)];
+  Id next = Next(state, plain_bytes_.front());
+  for (const auto byte : plain_bytes_) {
+    if (next == kDead) break;
+    if (Next(state, byte) != next) next = kDead;
+  }
+  next_plain_[static_cast<size_t>(state)] = next;
+  return next;
+}
+
+bool GrammarStates::AllowsPlain(Id state, uint8_t n_bytes) {
+  for (; n_bytes > 0; n_bytes--) {
+    const Id next = NextPlain(state);
+    if (next == state) return true;
+    if (next == kDead) return false;
+    state = next;
+  }
+  return true;
 }
 
 GrammarStates::Id GrammarStates::Next(Id state, TokenId token, std::string_view piece) {
@@ -134,9 +163,10 @@ GrammarStates::Id GrammarStates::Keep(State state) {
   }
   const auto id = static_cast<Id>(states_.size());
   constexpr size_t kBytesPerState = 128;
-  Count(n_classes_ * sizeof(Id) + state.threads.size() * sizeof(Thread) + kBytesPerState);
+  Count((n_classes_ + 1) * sizeof(Id) + state.threads.size() * sizeof(Thread) + kBytesPerState);
   states_.push_back(std::move(state));
   next_.resize(next_.size() + n_classes_, kUnknown);
+  next_plain_.push_back(kUnknown);
   ids_.emplace(hash, id);
   return id;
 }
@@ -176,6 +206,13 @@ const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenT
     const auto& node = nodes[i];
     const Id next = Next(path_[node.depth], node.byte);
     if (next == kDead) {
+      i = node.behind;
+      continue;
+    }
+    // Within a text that may have any characters, whole branches need no walk.
+    if (node.plain_height != TokenTrie::kNotPlain && AllowsPlain(next, node.plain_height)) {
+      const auto tokens = trie.TokensFrom(node);
+      found_.insert(found_.end(), tokens.begin(), tokens.end());
       i = node.behind;
       continue;
     }

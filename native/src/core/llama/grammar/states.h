@@ -88,6 +88,10 @@ class GrammarStates {
   };
 
   Id FindNext(Id state, uint8_t byte);
+  // The state after any plain byte (TokenTrie::IsPlain), if it is the same for all of them and not dead; otherwise kDead.
+  Id NextPlain(Id state);
+  // Whether so many plain bytes may follow, whichever they are.
+  bool AllowsPlain(Id state, uint8_t n_bytes);
   // A step from the state names the token.
   bool NamesToken(Id state, TokenId token) const;
   // The state of these threads and of those that they lead to without a byte.
@@ -102,6 +106,8 @@ class GrammarStates {
   size_t n_classes_;
   std::vector<State> states_;
   std::vector<Id> next_;  // of each state by the class of the byte
+  std::vector<Id> next_plain_;  // of each state
+  std::vector<uint8_t> plain_bytes_;  // one of each class
   std::vector<Frame> frames_;
   std::unordered_map<Thread, int32_t, HashFrame> frame_ids_;  // by node and parent
   std::unordered_multimap<size_t, Id> ids_;                   // by the hash of threads

@@ -24,14 +24,33 @@ TokenTrie::TokenTrie(std::vector<std::string> pieces) : pieces_(std::move(pieces
     close(n_common);
     for (size_t depth = n_common; depth < piece.size(); depth++) {
       path.push_back(static_cast<uint32_t>(nodes_.size()));
-      nodes_.push_back({.depth = static_cast<uint16_t>(depth), .byte = static_cast<uint8_t>(piece[depth])});
+      nodes_.push_back({.first_token = static_cast<uint32_t>(i), .depth = static_cast<uint16_t>(depth), .byte = static_cast<uint8_t>(piece[depth])});
     }
-    auto& node = nodes_[path.back()];
-    if (node.n_tokens++ == 0) node.first_token = static_cast<uint32_t>(i);
+    nodes_[path.back()].n_tokens++;
     max_depth_ = std::max(max_depth_, piece.size());
     last = piece;
   }
   close(0);
+  FindPlainHeights();
+}
+
+void TokenTrie::FindPlainHeights() {
+  std::vector<uint32_t> parents;  // of the node at hand, the nearest last
+  std::vector<uint32_t> parent_of(nodes_.size());
+  for (uint32_t i = 0; i < nodes_.size(); i++) {
+    parents.resize(nodes_[i].depth);
+    parent_of[i] = parents.empty() ? i : parents.back();
+    parents.push_back(i);
+  }
+  // Nodes below a node come after it.
+  for (auto i = static_cast<uint32_t>(nodes_.size()); i-- > 0;) {
+    if (parent_of[i] == i) continue;
+    auto& height = nodes_[parent_of[i]].plain_height;
+    const auto below = nodes_[i].plain_height;
+    // A height that has no number counts as not plain, too.
+    if (!IsPlain(nodes_[i].byte) || below >= kNotPlain - 1) height = kNotPlain;
+    else height = std::max(height, static_cast<uint8_t>(below + 1));
+  }
 }
 
 }  // namespace aana::llama
