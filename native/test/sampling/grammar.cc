@@ -189,10 +189,10 @@ void TestGrammar() {
   });
   Test("branches of plain texts are allowed as far as a text may go on", [] {
     // Texts of a few characters in all combinations, so that branches end at each length, and some of their tokens are not plain.
-    std::vector<std::string> pieces = {std::string(300, 'a'), std::string(300, 'a') + "b", "a\x7F"};
-    for (const std::string first : {"a", " ", "~", "\"", "\\", "\n", "\u00e9"}) {
+    std::vector<std::string> pieces = {std::string(300, 'a'), std::string(300, 'a') + "b", "a\x7F", "a\xE6\x9D", "\xED\xA0\x80", "a\xC0\x80", "\x80", "a\u6771\U0001F600b"};
+    for (const std::string first : {"a", " ", "~", "\"", "\\", "\n", "\u00e9", "\u6771", "\xE6", "\xE6\x9D"}) {
       pieces.push_back(first);
-      for (const std::string second : {"a", "b", "\"", "\\", "\u00e9"}) {
+      for (const std::string second : {"a", "b", "\"", "\\", "\u00e9", "\u00e8", "\xC3"}) {
         pieces.push_back(first + second);
         for (const std::string third : {"aa", "bb", "b\"", "}", "abcdef"}) pieces.push_back(first + second + third);
       }
@@ -204,6 +204,7 @@ void TestGrammar() {
         "root ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | " + escapes + "){0,5} \"\\\"\" \"}\"?",   // of limited length
         "root ::= \"\\\"\" [^\"\\\\b\\x00-\\x1f]* \"\\\"\"",                                 // without a plain letter
         "root ::= \"\\\"\" ([a-z ]{3} [^\"\\\\\\x00-\\x1f]*)? \"\\\"\"",                      // narrow at first
+        "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1f\\u00e9]* \"\\\"\"",                             // without a character of two bytes
         "root ::= \"\\\"\" [ -~]{0,400}",                                                            // longer than a height has numbers
     };
     for (const auto& gbnf : grammars) {
@@ -217,7 +218,7 @@ void TestGrammar() {
     }
     auto any = Match(grammars.front(), pieces);
     any.Accept(static_cast<TokenId>(std::ranges::find(pieces, "\"") - pieces.begin()));
-    Expect(any.Allows(0) && any.Allows(1) && any.Allows(2), "long texts, and the character 127");
+    Expect(any.Allows(0) && any.Allows(1) && any.Allows(2) && any.Allows(3) && !any.Allows(4) && !any.Allows(5), "long texts, the character 127, and no other UTF-8");
     auto limited = Match(grammars[1], pieces);
     limited.Accept(static_cast<TokenId>(std::ranges::find(pieces, "\"") - pieces.begin()));
     Expect(!limited.Allows(0), "a text that is too long");

@@ -1,8 +1,12 @@
 #include "core/llama/grammar/states.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
 #include <utility>
 
+#include "core/llama/grammar/char_set.h"
 #include "core/llama/sampling/sampling_error.h"
 
 namespace aana::llama {
@@ -18,10 +22,22 @@ constexpr size_t kMaxStepsPerToken = 4'000'000;
 // Calls in calls. A text that nests deeper cannot go on so.
 constexpr uint32_t kMaxDepth = 2000;
 
+// States within a character, of a text that may go on with any character.
+constexpr size_t kMostPlaces = 8;
+
 constexpr uint64_t kMostCost = GrammarAutomaton::kNever - 1;
 
 [[noreturn]] void RefuseReadings() {
   throw SamplingError(Fault::kCaller, "the grammar is too ambiguous: a text has more than " + std::to_string(kMaxThreads) + " readings at the same time");
+}
+
+std::vector<uint8_t> OneOfEachClass(const GrammarAutomaton& automaton, std::span<const uint8_t> bytes) {
+  std::vector<uint8_t> found;
+  std::array<bool, 256> is_known{};
+  for (const auto byte : bytes) {
+    if (!std::exchange(is_known[automaton.ClassOf(byte)], true)) found.push_back(byte);
+  }
+  return found;
 }
 
 }  // namespace
@@ -36,12 +52,20 @@ size_t GrammarStates::HashThreads::operator()(const Threads& threads) const {
 }
 
 GrammarStates::GrammarStates(const GrammarAutomaton& automaton) : automaton_(automaton), n_classes_(automaton.n_classes()) {
-  std::vector<bool> is_known(n_classes_);
-  for (int byte = 0; byte < 256; byte++) {
-    const auto of_byte = static_cast<uint8_t>(byte);
-    if (!TokenTrie::IsPlain(of_byte) || is_known[automaton_.ClassOf(of_byte)]) continue;
-    is_known[automaton_.ClassOf(of_byte)] = true;
-    plain_bytes_.push_back(of_byte);
+  std::vector<uint8_t> plain;
+  for (int byte = 0; byte < 0x80; byte++) {
+    if (TokenTrie::IsPlain(static_cast<uint8_t>(byte))) plain.push_back(static_cast<uint8_t>(byte));
+  }
+  plain_characters_.push_back({OneOfEachClass(automaton_, plain)});
+  for (const auto& range : Normalized({{0x80, kLastChar}})) {
+    ForEachUtf8Range(range, [&](std::span<const ByteRange> bytes) {
+      auto& character = plain_characters_.emplace_back();
+      for (const auto& [first, last] : bytes) {
+        std::vector<uint8_t> all(last - first + 1U);
+        std::iota(all.begin(), all.end(), first);
+        character.push_back(OneOfEachClass(automaton_, all));
+      }
+    });
   }
   Keep({});  // kDead
   for (size_t i = 0; i < n_classes_; i++) next_[i] = kDead;
@@ -63,17 +87,35 @@ GrammarStates::Id GrammarStates::FindNext(Id state, uint8_t byte) {
 
 GrammarStates::Id GrammarStates::NextPlain(Id state) {
   if (next_plain_[static_cast<size_t>(state)] != kUnknown) return next_plain_[static_cast<size_t>(state)];
-  Id next = Next(state, plain_bytes_.front());
-  for (const auto byte : plain_bytes_) {
+  Id next = kUnknown;
+  for (const auto& characters : plain_characters_) {
+    const Id after = NextOf(state, characters);
+    next = next == kUnknown || next == after ? after : kDead;
     if (next == kDead) break;
-    if (Next(state, byte) != next) next = kDead;
   }
   next_plain_[static_cast<size_t>(state)] = next;
   return next;
 }
 
-bool GrammarStates::AllowsPlain(Id state, uint8_t n_bytes) {
-  for (; n_bytes > 0; n_bytes--) {
+GrammarStates::Id GrammarStates::NextOf(Id state, std::span<const std::vector<uint8_t>> characters) {
+  std::vector<Id> places{state};
+  for (const auto& bytes : characters) {
+    std::vector<Id> behind;
+    for (const auto place : places) {
+      for (const auto byte : bytes) {
+        const Id next = Next(place, byte);
+        if (next == kDead) return kDead;
+        if (std::ranges::find(behind, next) == behind.end()) behind.push_back(next);
+        if (behind.size() > kMostPlaces) return kDead;
+      }
+    }
+    places = std::move(behind);
+  }
+  return places.size() == 1 ? places.front() : kDead;
+}
+
+bool GrammarStates::AllowsPlain(Id state, uint8_t n_characters) {
+  for (; n_characters > 0; n_characters--) {
     const Id next = NextPlain(state);
     if (next == state) return true;
     if (next == kDead) return false;

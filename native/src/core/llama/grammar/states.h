@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -88,10 +89,12 @@ class GrammarStates {
   };
 
   Id FindNext(Id state, uint8_t byte);
-  // The state after any plain byte (TokenTrie::IsPlain), if it is the same for all of them and not dead; otherwise kDead.
+  // The state after any plain character (TokenTrie::IsPlain), if it is the same for all of them and not dead; otherwise kDead.
   Id NextPlain(Id state);
-  // Whether so many plain bytes may follow, whichever they are.
-  bool AllowsPlain(Id state, uint8_t n_bytes);
+  // The state after all of these characters, if it is the same one and not dead; otherwise kDead.
+  Id NextOf(Id state, std::span<const std::vector<uint8_t>> characters);
+  // Whether so many plain characters may follow, whichever they are.
+  bool AllowsPlain(Id state, uint8_t n_characters);
   // A step from the state names the token.
   bool NamesToken(Id state, TokenId token) const;
   // The state of these threads and of those that they lead to without a byte.
@@ -107,7 +110,8 @@ class GrammarStates {
   std::vector<State> states_;
   std::vector<Id> next_;  // of each state by the class of the byte
   std::vector<Id> next_plain_;  // of each state
-  std::vector<uint8_t> plain_bytes_;  // one of each class
+  // All plain characters: sequences of bytes in UTF-8, with one byte of each class that may be at a place.
+  std::vector<std::vector<std::vector<uint8_t>>> plain_characters_;
   std::vector<Frame> frames_;
   std::unordered_map<Thread, int32_t, HashFrame> frame_ids_;  // by node and parent
   std::unordered_multimap<size_t, Id> ids_;                   // by the hash of threads

@@ -5,6 +5,40 @@
 #include <utility>
 
 namespace aana::llama {
+namespace {
+
+// Where a text in UTF-8 is in a character.
+class Utf8Place {
+ public:
+  bool IsBetween() const { return n_missing_ == 0; }
+  bool IsValid() const { return n_missing_ >= 0; }
+
+  Utf8Place After(uint8_t byte) const {
+    if (n_missing_ < 0) return *this;
+    if (n_missing_ > 0) return least_ <= byte && byte <= most_ ? Utf8Place(n_missing_ - 1) : Utf8Place(-1);
+    if (byte < 0x80) return Utf8Place(0);
+    if (byte >= 0xC2 && byte <= 0xDF) return Utf8Place(1);
+    // The shortest form of each character, and no surrogates.
+    if (byte == 0xE0) return Utf8Place(2, 0xA0, 0xBF);
+    if (byte == 0xED) return Utf8Place(2, 0x80, 0x9F);
+    if (byte >= 0xE1 && byte <= 0xEF) return Utf8Place(2);
+    if (byte == 0xF0) return Utf8Place(3, 0x90, 0xBF);
+    if (byte == 0xF4) return Utf8Place(3, 0x80, 0x8F);
+    if (byte >= 0xF1 && byte <= 0xF3) return Utf8Place(3);
+    return Utf8Place(-1);
+  }
+
+  Utf8Place() = default;
+
+ private:
+  explicit Utf8Place(int n_missing, uint8_t least = 0x80, uint8_t most = 0xBF) : n_missing_(static_cast<int8_t>(n_missing)), least_(least), most_(most) {}
+
+  int8_t n_missing_ = 0;  // bytes of the character; -1: this is no UTF-8
+  uint8_t least_ = 0x80;  // the next byte
+  uint8_t most_ = 0xBF;
+};
+
+}  // namespace
 
 TokenTrie::TokenTrie(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {
   constexpr size_t kMaxPiece = std::numeric_limits<uint16_t>::max();
@@ -35,21 +69,28 @@ TokenTrie::TokenTrie(std::vector<std::string> pieces) : pieces_(std::move(pieces
 }
 
 void TokenTrie::FindPlainHeights() {
-  std::vector<uint32_t> parents;  // of the node at hand, the nearest last
-  std::vector<uint32_t> parent_of(nodes_.size());
+  std::vector<uint32_t> path;  // the node at hand last
+  std::vector<uint32_t> parents(nodes_.size());
+  std::vector<Utf8Place> places(nodes_.size());
   for (uint32_t i = 0; i < nodes_.size(); i++) {
-    parents.resize(nodes_[i].depth);
-    parent_of[i] = parents.empty() ? i : parents.back();
-    parents.push_back(i);
+    path.resize(nodes_[i].depth);
+    places[i] = (path.empty() ? Utf8Place() : places[path.back()]).After(nodes_[i].byte);
+    parents[i] = path.empty() ? i : path.back();
+    path.push_back(i);
   }
-  // Nodes below a node come after it.
+  // Nodes below a node come after it. Each passes on how many characters begin below its parent.
+  std::vector<uint8_t> heights(nodes_.size());
   for (auto i = static_cast<uint32_t>(nodes_.size()); i-- > 0;) {
-    if (parent_of[i] == i) continue;
-    auto& height = nodes_[parent_of[i]].plain_height;
-    const auto below = nodes_[i].plain_height;
+    auto& node = nodes_[i];
+    node.plain_height = places[i].IsBetween() ? heights[i] : kNotPlain;
+    if (node.depth == 0) continue;
+    const bool is_begin = places[parents[i]].IsBetween();
+    const bool is_plain = node.byte < 0x80 ? is_begin && IsPlain(node.byte) : places[i].IsValid();
+    const auto below = heights[i];
+    auto& height = heights[parents[i]];
     // A height that has no number counts as not plain, too.
-    if (!IsPlain(nodes_[i].byte) || below >= kNotPlain - 1) height = kNotPlain;
-    else height = std::max(height, static_cast<uint8_t>(below + 1));
+    if (!is_plain || below >= kNotPlain - 1) height = kNotPlain;
+    else height = std::max(height, static_cast<uint8_t>(below + (is_begin ? 1 : 0)));
   }
 }
 

@@ -24,11 +24,12 @@ class TokenTrie {
     uint32_t n_tokens = 0;     // whose text ends at the node
     uint16_t depth = 0;        // 0: a first byte
     uint8_t byte = 0;
-    // The most bytes that a text has below the node, if all of them are plain; otherwise kNotPlain.
+    // The most characters that a text has below the node, if the node ends a character and all characters below are plain; otherwise kNotPlain. The last
+    // character may be the beginning of one.
     uint8_t plain_height = 0;
   };
   static constexpr uint8_t kNotPlain = 255;
-  // Bytes that mean only themselves in a JSON string. Most tokens consist of them.
+  // Plain characters mean only themselves in a JSON string, and most tokens consist of them: these bytes, and all characters of several bytes.
   static constexpr bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte <= 0x7E && byte != '"' && byte != '\\'; }
 
   std::span<const Node> nodes() const { return nodes_; }
