@@ -25,6 +25,15 @@ aana_change_whisper("a state allocates its cache"
 aana_change_whisper("a state allocates its results" "    state->logits.reserve(ctx->vocab.n_vocab * ctx->model.hparams.n_text_ctx);\n" "")
 aana_change_whisper("a state allocates its decoder" "    // decoder allocator\n    {\n" "    // decoder allocator\n    if (false) {\n")
 
+# Most of the time of a spectrogram was that of divisions in this transform.
+aana_change_whisper("a transform begins"
+  "static void dft(const float* in, int N, float* out) {\n"
+  "static void dft(const float* in, int N, float* out) {
+    if (N == aana::ShortDft::kSize) {
+        static const aana::ShortDft transform(global_cache.cos_vals, global_cache.sin_vals, SIN_COS_N_COUNT);
+        return transform.Transform(in, out);
+    }\n")
+
 # Matrices, attention to the audio and activations take most of the time. native/src/core/compute computes them where that is faster.
 aana_change_whisper("memory is chosen"
   "ggml_backend_buffer_type_t buft = select_weight_buft(hparams, meta, op, buft_list);"
@@ -40,7 +49,7 @@ aana_change_whisper("the encoder's attention is computed"
   "if (ggml_tensor * fast = aana::compute::Attention(ctx0, Qcur, Kcur, Vcur, n_head, layer.attn_q_w)) {
                 cur = fast;
             } else if (wctx.params.flash_attn) {\n                ggml_build_forward_expand(gf, ggml_cpy(ctx0, Kcur, ggml_view_1d(ctx0, kv_pad.k, n_ctx*n_state, 0)));")
-string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/decoder/whisper_access.h\"\n")
+string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/audio/short_dft.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/decoder/whisper_access.h\"\n")
 
 # The state of a voice activity model has no interface. With it, one detector analyses parts of several audios in turn. The last functions give our
 # decoder the weights and the encoded audio.

@@ -4,6 +4,7 @@ namespace aana::test {
 
 void TestAudioFiles();
 void TestClipWindows();
+void TestShortDft();
 void TestSpeechWindows();
 
 }  // namespace aana::test
