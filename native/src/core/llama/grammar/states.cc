@@ -253,7 +253,8 @@ const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenT
     }
     // Within a text that may have any characters, whole branches need no walk.
     // The state is asked first, because a processor guesses that better than what the node is.
-    if (next_plain_[static_cast<size_t>(next)] != kDead && node.plain_height != 0 && node.plain_height != TokenTrie::kNotPlain && AllowsPlain(next, node.plain_height)) {
+    const bool may_go_on = next_plain_[static_cast<size_t>(next)] != kDead;
+    if (may_go_on && node.plain_height != 0 && node.plain_height != TokenTrie::kNotPlain && AllowsPlain(next, node.plain_height)) {
       const auto tokens = trie.TokensFrom(node);
       found_.insert(found_.end(), tokens.begin(), tokens.end());
       i = node.behind;
