@@ -30,7 +30,7 @@ struct Value {
   llama_pos position = 0;
   llama_pos next_position = 0;  // of what follows
   int32_t n_image_left = 0;     // cells of the image that follow
-  uint64_t plain = 0;           // follows from the tokens up to this one
+  uint64_t plain = 0;           // follows from the tokens up to this one, and from the adapter of each
   uint64_t passes = 0;          // and from the passes that computed them
 };
 
@@ -39,8 +39,11 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-Value After(const Value* last, int32_t token, size_t n_in_pass) {
-  const uint64_t plain = Mix(last ? last->plain : 17, static_cast<uint64_t>(token));
+// Adapters have other numbers, and so has an adapter with another scale.
+uint64_t NumberOf(const llama::AdapterUse& use) { return use.index < 0 ? 0 : static_cast<uint64_t>(use.index + 1) * 1000 + static_cast<uint64_t>(use.scale * 4); }
+
+Value After(const Value* last, int32_t token, size_t n_in_pass, const llama::AdapterUse& adapter) {
+  const uint64_t plain = Mix(last ? last->plain : 17, static_cast<uint64_t>(token) + (NumberOf(adapter) << 32));
   const uint64_t passes = Mix(Mix(last ? last->passes : 17, static_cast<uint64_t>(token)), n_in_pass);
   const llama_pos position = last ? last->next_position : 0;
   return {token, position, position + 1, 0, plain, passes};
@@ -60,6 +63,7 @@ int n_failures = 0;
 int n_images_taken_back = 0;
 std::mutex threads_mutex;
 std::set<std::thread::id> threads;
+const llama_memory_i* cache = nullptr;  // of the one context
 
 bool Happens(double probability) { return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_numbers) < probability; }
 
@@ -116,13 +120,14 @@ size_t NThreads() {
   return threads.size();
 }
 
-std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes) {
+std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes,
+                              const llama::AdapterUse& adapter) {
   Value last{};
   size_t chunk = 0;
   size_t n_left = 0;
   for (size_t i = 0; i < prompt.size(); i++) {
     if (n_left == 0) n_left = chunks[chunk++];
-    last = After(i == 0 ? nullptr : &last, prompt[i], chunks[chunk - 1]);
+    last = After(i == 0 ? nullptr : &last, prompt[i], chunks[chunk - 1], adapter);
     n_left--;
   }
   std::vector<int32_t> text;
@@ -130,7 +135,7 @@ std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const s
     const auto token = depends_on_passes ? NextByPasses(last) : NextPlain(last);
     if (token == kEnd) break;
     text.push_back(token);
-    last = After(&last, token, 1);
+    last = After(&last, token, 1, adapter);
   }
   return text;
 }
@@ -178,16 +183,23 @@ struct llama_context {
   llama_memory_i memory;
   llama_context_params params;
   bool is_causal = true;
+  aana::llama::AdapterUse adapter;
   std::map<int32_t, std::vector<float>> logits;
 };
 
 using namespace aana::fake;
 
+size_t aana::fake::NUsedCells() { return cache->Used(); }
+size_t aana::fake::NEndingInImage() {
+  const auto ends_in_image = [](const auto& sequence) { return !sequence.second.empty() && sequence.second.back()->n_image_left > 0; };
+  return static_cast<size_t>(std::ranges::count_if(cache->sequences, ends_in_image));
+}
+
 namespace aana::llama {
 void CheckGguf(const std::string&, std::string_view) {}
 bool CanShift(llama_context*, ggml_type) { return false; }
 Adapters::Adapters(const Model&, const std::vector<std::string>&) {}
-void Adapters::Apply(llama_context*, const AdapterUse&) const {}
+void Adapters::Apply(llama_context* context, const AdapterUse& use) const { context->adapter = use; }
 bool PromptStore::Fetch(const AdapterUse&, const std::string&, std::span<const llama_token>, size_t, PromptCache::OnFetched) { return false; }
 void PromptStore::Save(const AdapterUse&, const std::string&, const std::vector<llama_token>&, const std::function<StateBytes(uint64_t)>&) {}
 void DraftModel::Guess(std::span<DraftDemand>) {}
@@ -224,11 +236,11 @@ static void CheckImage(const llama_context& context, const llama_batch& batch) {
 }
 
 // Returns the value of a token, or of a cell of an image, behind `last`.
-static Value NextValue(const llama_batch& batch, size_t index, const Value* last) {
+static Value NextValue(const llama_context& context, const llama_batch& batch, size_t index, const Value* last) {
   const auto n = static_cast<size_t>(batch.n_tokens);
   const int32_t n_image_left = last ? last->n_image_left : 0;
   if (!batch.embd) {
-    const auto value = After(last, batch.token[index], n);
+    const auto value = After(last, batch.token[index], n, context.adapter);
     Expect(n_image_left == 0, "a token in the middle of an image");
     Expect(batch.pos[index] == value.position,
            "a token at " + std::to_string(batch.pos[index]) + " where " + std::to_string(value.position) + " comes next");
@@ -236,7 +248,7 @@ static Value NextValue(const llama_batch& batch, size_t index, const Value* last
   }
   const auto cell = CellAt(batch, index);
   Expect(n_image_left == (cell.index == 0 ? 0 : cell.n_cells - cell.index), "cell " + std::to_string(cell.index) + " of an image in the wrong place");
-  auto value = After(last, cell.number, n);
+  auto value = After(last, cell.number, n, context.adapter);
   Place(value, last, cell);
   const auto expect = [&](size_t dimension, llama_pos position) {
     const auto given = batch.pos[dimension * n + index];
@@ -287,9 +299,13 @@ llama_context* llama_init_from_model(llama_model*, llama_context_params params) 
   context->params = params;
   context->memory.is_unified = params.kv_unified;
   context->memory.n_cells = params.kv_unified ? params.n_ctx : params.n_ctx / params.n_seq_max;
+  cache = &context->memory;
   return context;
 }
-void llama_free(llama_context* context) { delete context; }
+void llama_free(llama_context* context) {
+  if (cache == &context->memory) cache = nullptr;
+  delete context;
+}
 uint32_t llama_n_ubatch(const llama_context* context) { return context->params.n_ubatch; }
 llama_memory_t llama_get_memory(const llama_context* context) { return const_cast<llama_memory_i*>(&context->memory); }
 
@@ -333,7 +349,7 @@ int32_t llama_decode(llama_context* context, llama_batch batch) {
     const auto id = batch.seq_id[i][0];
     auto& cells = memory.sequences[id];
     Expect(id >= 0 && id < static_cast<llama_seq_id>(context->params.n_seq_max), "a sequence that does not exist");
-    const auto value = NextValue(batch, i, cells.empty() ? nullptr : cells.back().get());
+    const auto value = NextValue(*context, batch, i, cells.empty() ? nullptr : cells.back().get());
     const size_t n_free = memory.n_cells - (memory.is_unified ? n_used++ : cells.size());
     Expect(n_free > 0, "a decode of " + std::to_string(n) + " tokens where " + std::to_string(i) + " cells are free");
     cells.push_back(std::make_shared<Value>(value));

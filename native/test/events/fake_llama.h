@@ -10,10 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "core/llama/model/adapter_use.h"
 #include "core/llama/vision/prompt_image.h"
 
-// Stands for llama.cpp's library where only the bookkeeping of the engine matters: which tokens of which sequence are computed where, and in which
-// pass. Its model has no weights: the next token follows from the tokens before, in two ways.
+// Stands for llama.cpp's library where only the bookkeeping of the engine matters: which tokens of which sequence are computed where, with which
+// adapter, and in which pass. Its model has no weights: the next token follows from the tokens before and from the adapter, in two ways.
 namespace aana::fake {
 
 constexpr int32_t kTokens = 64;
@@ -52,6 +53,10 @@ int NFailures();
 // Images of which a part was taken back since Set.
 int NImagesTakenBack();
 
+// What the cache of the one context holds: cells, and sequences that end in the middle of an image.
+size_t NUsedCells();
+size_t NEndingInImage();
+
 // Threads that asked for the text of a token since Set: those that choose tokens.
 size_t NThreads();
 
@@ -59,7 +64,9 @@ size_t NThreads();
 extern std::atomic<std::chrono::nanoseconds> now;
 void Advance(std::chrono::nanoseconds time);
 
-// Returns the text of `n` tokens that follow a prompt which is computed alone: `chunks` gives the number of tokens of each pass.
-std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes);
+// Returns the text of `n` tokens that follow a prompt which is computed alone with `adapter`: `chunks` gives the number of tokens of each pass.
+// Fewer when kEnd comes.
+std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes,
+                              const llama::AdapterUse& adapter);
 
 }  // namespace aana::fake

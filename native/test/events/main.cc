@@ -1,6 +1,8 @@
 // Random sequences of events to the decode loop of the language model engine: arrivals, also with images, cancellations, slow readers, deadlines,
-// guessed tokens, too few cells, images that cannot be encoded, and decodes that fail or are abandoned. The library below the loop is a fake whose next token follows from the tokens in the cache, so each
-// answer has one right text, also when its sequence shares a beginning or is computed again. Time is a number that the events move on.
+// guessed tokens, adapters, too few cells, images that cannot be encoded, and decodes that fail or are abandoned. The library below the loop is a fake
+// whose next token follows from the tokens in the cache, so each answer has one right text, also when its sequence shares a beginning or is computed
+// again. Time is a number that the events move on. After each turn, what the engine tells of itself is compared with the fake's cache, and no request
+// may be open that should have ended or gone on.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -9,7 +11,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <random>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -17,10 +19,13 @@
 #include <variant>
 #include <vector>
 
+#include "core/llama/common_prefix.h"
 #include "core/llama/loop/decode_loop.h"
 #include "core/llama/schedule/fixed_chunks.h"
 #include "core/llama/vision/image_encoder.h"
 #include "fake_llama.h"
+#include "prompts.h"
+#include "random.h"
 
 // Takes the place of the library's clock.
 std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept { return time_point(aana::fake::now.load()); }
@@ -50,45 +55,61 @@ struct Totals {
   uint64_t n_passes = 0;
 };
 
-// A prompt with images.
-struct FakePrompt {
+// What a request leaves in the cache at most, and who may use it.
+struct Left {
+  RequestId id = 0;
+  std::string tenant;
+  AdapterUse adapter;
   std::vector<TokenId> tokens;
-  std::vector<PromptImage> images;
-  std::vector<int32_t> pictures;  // of the images
 };
 
-// How the model of an engine reads images.
-enum class Sight { kNone, kCausal, kWhole, kPositions };
-
 struct Open {
+  std::string tenant;
+  AdapterUse adapter;
   std::vector<TokenId> prompt;
   std::vector<PromptImage> images;
   bool has_broken_picture = false;
   std::vector<TokenId> told;  // of the prompt
   std::string text;
+  int64_t n_told = 0;  // tokens of the text
   int32_t max_tokens = 0;
   bool is_reproducible = false;
   bool is_scored = false;
   bool is_cancelled = false;
-  bool has_deadline = false;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
   bool is_slow = false;
   bool was_slow = false;
   int64_t n_unread = 0;
+  std::optional<std::chrono::steady_clock::time_point> full_since;  // when its reader had so much to take that it should have been held back
+  int n_turns_without_text = 0;
+  bool has_slot_for_good = false;  // it had a text when it was the oldest one, and the youngest one loses its slot
 };
+
+// Texts that a reader may have before it, as in sequence.h.
+constexpr int64_t kMostUnread = 64;
+// A sequence that decodes has a text after so many turns. Each slot may have a step of its own, and decodes may be abandoned.
+constexpr int kMostTurnsWithoutText = 40;
 
 // The events of one engine.
 class EventSequence {
  public:
   EventSequence(uint32_t seed, Totals& totals) : random_(seed), totals_(totals) {
     sight_ = OneIn(2) ? Sight::kNone : static_cast<Sight>(1 + UpTo(2));
-    fake::Set({.is_recurrent = OneIn(8),
+    is_recurrent_ = OneIn(8);
+    fake::Set({.is_recurrent = is_recurrent_,
                .has_image_positions = sight_ == Sight::kPositions,
                .abandoned = OneIn(3) ? 0.05 : 0,
                .failing = OneIn(10) ? 0.01 : 0,
                .seed = seed});
-    options_.n_context = sight_ == Sight::kNone ? 96 : 160;
     options_.n_sequences = 1 + UpTo(4);
-    options_.n_prefill_per_step = 4 + UpTo(60);
+    // Few tokens divide images.
+    options_.n_prefill_per_step = OneIn(3) ? 2 + UpTo(4) : 4 + UpTo(60);
+    // Only the scores of a long prompt that is read token by token are too many for a reader who takes none.
+    has_many_scores_ = OneIn(8);
+    if (has_many_scores_) options_.n_prefill_per_step = 1;
+    options_.n_context = sight_ == Sight::kNone && !has_many_scores_ ? 96 : 160;
+    // With few tokens in a pass, a step of too many does not fit into a batch.
+    if (OneIn(2)) options_.n_ubatch = 32 + UpTo(32);
     options_.n_drafted = OneIn(2) ? UpTo(8) : 0;
     options_.n_threads = OneIn(4) ? 3 : 1;
     options_.least_sampling_work = std::chrono::microseconds(0);
@@ -96,19 +117,16 @@ class EventSequence {
     if (OneIn(2)) options_.n_cells = options_.n_context + UpTo(100);
     options_.shares_prefixes_among_tenants = OneIn(2);
     options_.reader_timeout = milliseconds(3000);
-    for (auto& beginning : beginnings_) {
-      AddTokens(beginning, 5 + UpTo(30));
-      if (sight_ != Sight::kNone && OneIn(2)) AddImage(beginning);
-      AddTokens(beginning, 5 + UpTo(20));
-    }
+    has_slow_readers_ = OneIn(6);
+    n_adapters_ = OneIn(3) ? 1 + UpTo(1) : 0;
+    prompts_.emplace(random_, sight_, has_many_scores_ ? 50 : 5);
   }
 
   void Run() {
     const Model model(options_, {});
     const Context context(model, options_, nullptr, nullptr);
-    Counters counters;
     const Adapters adapters(model, {});
-    DecodeLoop loop(model, context, adapters, nullptr, nullptr, options_, inbox_, outbox_, counters);
+    DecodeLoop loop(model, context, adapters, nullptr, nullptr, options_, inbox_, outbox_, counters_);
     // Its thread makes the order of arrivals depend on the machine, so only some sequences of events have it.
     if (sight_ != Sight::kNone && OneIn(4)) StartEncoder(model);
     const int n_requests = 4 + UpTo(8);
@@ -122,11 +140,12 @@ class EventSequence {
       Turn(loop);
     }
     constexpr int kMostTurns = 20'000;
-    const int n_patience = OneIn(3) ? UpTo(1000) : 0;
+    const int n_patience = has_slow_readers_ || OneIn(3) ? UpTo(1000) : 0;
     for (int n = 0; !open_.empty(); n++) {
       for (auto& [id, request] : open_) {
         if (!request.is_slow || n >= n_patience) Acknowledge(id, request);
       }
+      if (has_slow_readers_ && OneIn(20)) Cancel();
       // Else nothing that can happen before an image is encoded would bring the loop on.
       TakeEncoded(in_encoder_.size() == open_.size());
       Turn(loop);
@@ -134,7 +153,7 @@ class EventSequence {
         throw std::runtime_error("request " + std::to_string(open_.begin()->first) + " does not end");
       }
     }
-    const auto counts = counters.Read();
+    const auto counts = counters_.Read();
     totals_.n_preempted += counts.n_preempted;
     totals_.n_reused += counts.n_reused;
     totals_.n_accepted += counts.n_accepted;
@@ -145,44 +164,8 @@ class EventSequence {
   }
 
  private:
-  int UpTo(int most) { return static_cast<int>(random_() % static_cast<uint32_t>(most + 1)); }
-  bool OneIn(int n) { return UpTo(n - 1) == 0; }
-
-  void AddTokens(FakePrompt& prompt, int n) {
-    for (int i = 0; i < n; i++) prompt.tokens.push_back(1 + UpTo(fake::kPlainTokens - 2));
-  }
-
-  // The size of a picture follows from the picture.
-  void AddImage(FakePrompt& prompt) {
-    const int32_t picture = UpTo(4) == 0 && UpTo(4) == 0 ? fake::kBrokenPicture : 1 + UpTo(4);
-    const auto width = static_cast<size_t>(2 + picture % 4);
-    const auto height = static_cast<size_t>(1 + picture / 2);
-    PromptImage image;
-    image.first = prompt.tokens.size();
-    image.n_cells = width * height;
-    image.n_positions = sight_ == Sight::kPositions ? width : image.n_cells;
-    image.is_causal = sight_ != Sight::kWhole;
-    image.part = prompt.images.size();
-    for (size_t cell = 0; cell < image.n_cells; cell++) prompt.tokens.push_back(fake::CellNumber(picture, cell));
-    if (sight_ == Sight::kPositions) {
-      const auto begin = PositionAfter(prompt.images, image.first);
-      for (size_t cell = 0; cell < image.n_cells; cell++) {
-        image.positions.push_back({begin, begin + static_cast<llama_pos>(cell / width), begin + static_cast<llama_pos>(cell % width), 0});
-      }
-    }
-    prompt.images.push_back(std::move(image));
-    prompt.pictures.push_back(picture);
-  }
-
-  FakePrompt NextPrompt() {
-    FakePrompt prompt;
-    if (OneIn(4)) AddTokens(prompt, 1 + UpTo(30));
-    else prompt = beginnings_[static_cast<size_t>(UpTo(2))];
-    if (sight_ != Sight::kNone && OneIn(3)) AddImage(prompt);
-    // A prompt may end with an image.
-    AddTokens(prompt, UpTo(OneIn(3) ? 25 : 3));
-    return prompt;
-  }
+  int UpTo(int most) { return random_.UpTo(most); }
+  bool OneIn(int n) { return random_.OneIn(n); }
 
   void StartEncoder(const Model& model) {
     projector_ = std::make_unique<Projector>(options_, model, LoadProgress());
@@ -202,15 +185,16 @@ class EventSequence {
   void Submit() {
     const RequestId id = ++last_id_;
     auto& request = open_[id];
-    auto prompt = NextPrompt();
+    auto prompt = prompts_->Next();
     const bool has_images = !prompt.images.empty();
     request.prompt = prompt.tokens;
     request.images = prompt.images;
-    request.max_tokens = 1 + UpTo(OneIn(2) ? 90 : 10);
+    request.max_tokens = 1 + UpTo(has_slow_readers_ || OneIn(2) ? 90 : 10);
     request.is_reproducible = OneIn(5) && !options_.kv_unified && options_.n_cells == 0 && !has_images;
-    request.is_scored = OneIn(8) && !has_images;
-    request.is_slow = request.was_slow = OneIn(6);
-    request.has_deadline = OneIn(12);
+    request.is_scored = OneIn(has_many_scores_ ? 2 : 8) && !has_images;
+    request.is_slow = request.was_slow = OneIn(has_many_scores_ || has_slow_readers_ ? 2 : 6);
+    request.adapter = n_adapters_ > 0 && OneIn(2) ? AdapterUse{UpTo(n_adapters_ - 1), OneIn(3) ? 0.5F : 1.0F} : AdapterUse{};
+    request.tenant = std::to_string(UpTo(2));
     ReadRequest read{.id = id, .tokens = request.prompt, .sampling = {}, .rules = {}, .shown_tokens = {}, .terms = {}, .adapter = {}, .arrived_at = {}};
     read.arrived_at = std::chrono::steady_clock::now();
     read.sampling.temperature = 0;
@@ -220,10 +204,12 @@ class EventSequence {
     if (request.is_reproducible) {
       for (TokenId token = fake::kPlainTokens; token < fake::kTokens; token++) read.sampling.logit_bias.push_back({token, 20.0F});
     }
-    read.terms.tenant = std::to_string(UpTo(2));
+    read.adapter = request.adapter;
+    read.terms.tenant = request.tenant;
     read.terms.priority = UpTo(4) - 2;
     read.terms.weight = 1 + UpTo(2);
-    if (request.has_deadline) read.terms.deadline = std::chrono::steady_clock::now() + milliseconds(UpTo(3000));
+    if (OneIn(12)) request.deadline = read.terms.deadline = std::chrono::steady_clock::now() + milliseconds(UpTo(3000));
+    Leaves(id, request);
     totals_.n_requests++;
     totals_.n_images += prompt.images.size();
     if (has_images) Post(std::move(read), std::move(prompt), request);
@@ -275,15 +261,73 @@ class EventSequence {
   }
 
   void Acknowledge(RequestId id, Open& request) {
+    request.full_since.reset();
     if (request.n_unread > 0) inbox_.Post(llama::Acknowledge{id, std::exchange(request.n_unread, 0)});
   }
 
   void Turn(DecodeLoop& loop) {
     fake::Advance(milliseconds(OneIn(40) ? UpTo(1500) : UpTo(20)));
     TakeEncoded(false);
-    loop.Turn(false);
+    const auto begun_at = std::chrono::steady_clock::now();
+    const bool has_computed = loop.Turn(false);
+    for (auto& [id, request] : open_) request.n_turns_without_text++;
     for (auto& event : outbox_.Take().events) Take(event);
     if (!fake::FirstMisuse().empty()) throw std::runtime_error("llama.cpp was misused: " + fake::FirstMisuse());
+    CheckCache();
+    if (!has_computed) CheckIdle();
+    for (const auto& [id, request] : open_) CheckOpen(id, request, begun_at);
+  }
+
+  void CheckCache() const {
+    const auto counts = counters_.Read();
+    const auto n_used = fake::NUsedCells();
+    if (counts.n_used_cells != n_used) {
+      throw std::runtime_error(std::to_string(n_used) + " cells are used, not " + std::to_string(counts.n_used_cells));
+    }
+    // Only a sequence that runs can go on in the middle of an image.
+    if (fake::NEndingInImage() > counts.n_running) throw std::runtime_error("a free slot keeps a part of an image");
+  }
+
+  // Nothing was computed, so the slots that there are, or the cells, must belong to requests whose readers have too much to take.
+  void CheckIdle() const {
+    const auto is_full = [](const auto& open) { return open.second.n_unread >= kMostUnread; };
+    const auto n_full = std::ranges::count_if(open_, is_full);
+    const bool has_common_cells = options_.kv_unified || options_.n_cells > 0;
+    if (n_full >= (has_common_cells ? 1 : options_.n_sequences)) return;
+    for (const auto& open : open_) {
+      if (!is_full(open) && !in_encoder_.contains(open.first)) throw std::runtime_error("request " + std::to_string(open.first) + " could go on");
+    }
+  }
+
+  // `begun_at` is when the turn began.
+  void CheckOpen(RequestId id, const Open& request, std::chrono::steady_clock::time_point begun_at) const {
+    const auto expect = [&](bool is_true, const std::string& problem) {
+      if (!is_true) throw std::runtime_error("request " + std::to_string(id) + " " + problem);
+    };
+    expect(request.n_unread <= kMostUnread + options_.n_drafted, "has " + std::to_string(request.n_unread) + " texts that its reader does not take");
+    if (in_encoder_.contains(id)) return;
+    expect(!request.is_cancelled, "goes on after it was cancelled");
+    expect(!request.deadline || *request.deadline > begun_at, "goes on behind its deadline");
+    expect(!request.full_since || *request.full_since + options_.reader_timeout > begun_at, "goes on without its reader");
+    // One of a recurrent model reads its prompt again when a decode is abandoned.
+    const bool has_slot = request.has_slot_for_good || (!request.text.empty() && counters_.Read().n_preempted == 0);
+    expect(!has_slot || request.was_slow || is_recurrent_ || request.n_turns_without_text <= kMostTurnsWithoutText, "gets no further text");
+  }
+
+  void Leaves(RequestId id, const Open& request) {
+    auto tokens = request.prompt;
+    for (const auto letter : Expected(request)) tokens.push_back(letter - '0');
+    left_.push_back({id, options_.shares_prefixes_among_tenants ? "" : request.tenant, request.adapter, std::move(tokens)});
+  }
+
+  // Returns how many tokens of the request's prompt others have computed that it may use.
+  size_t MostReused(RequestId id, const Open& request) const {
+    size_t most = 0;
+    for (const auto& left : left_) {
+      const bool may_use = left.id != id && left.adapter == request.adapter && (options_.shares_prefixes_among_tenants || left.tenant == request.tenant);
+      if (may_use) most = std::max(most, CommonPrefix(left.tokens, request.prompt));
+    }
+    return most;
   }
 
   void Take(const Event& event) {
@@ -298,7 +342,11 @@ class EventSequence {
       expect(text->prompt.empty() || request.text.empty(), "is told its prompt after its text");
       for (const auto& token : text->prompt) request.told.push_back(token.token.token);
       request.text += text->text;
-      request.n_unread++;
+      request.n_told += text->n_tokens;
+      expect(request.n_told == std::ssize(request.text), "is told of other tokens than those of its text");
+      request.n_turns_without_text = 0;
+      request.has_slot_for_good |= !request.text.empty() && !encoder_ && found == open_.begin();
+      if (++request.n_unread == kMostUnread) request.full_since = std::chrono::steady_clock::now();
       if (!request.is_slow) Acknowledge(event.id, request);
       return;
     }
@@ -312,7 +360,11 @@ class EventSequence {
         totals_.n_whole++;
         expect(request.text == expected, "has the text " + request.text + ", not " + expected);
         expect(!request.is_scored || request.told == request.prompt, "is not told its prompt");
+        const bool is_long = std::ssize(expected) == MostText(request);
+        expect(end->reason == (is_long ? FinishReason::kLength : FinishReason::kStop), "has another reason to end");
+        expect(end->n_prompt == std::ssize(request.prompt) && end->n_completion == std::ssize(expected), "has other numbers of tokens");
         expect(end->n_reused < end->n_prompt, "reused its whole prompt");
+        expect(static_cast<size_t>(end->n_reused) <= MostReused(event.id, request), "reused what others may not use");
         expect(!request.has_broken_picture, "read a picture that cannot be encoded");
         totals_.n_images_reused += static_cast<uint64_t>(
             std::ranges::count_if(request.images, [&](const PromptImage& image) { return image.end() <= static_cast<size_t>(end->n_reused); }));
@@ -322,7 +374,7 @@ class EventSequence {
       expect(expected.starts_with(request.text), "has the text " + request.text + ", not " + expected);
       switch (error.code) {
         case ErrorCode::kDeadlineExceeded:
-          expect(request.has_deadline, "has no deadline");
+          expect(request.deadline.has_value(), "has no deadline");
           totals_.n_late++;
           break;
         case ErrorCode::kSlowReader:
@@ -348,21 +400,32 @@ class EventSequence {
     for (size_t at = 0; at < n_prompt; at += chunks.back()) {
       chunks.push_back(request.is_scored ? FixedChunk(at, n_prompt, Context::kMostScored) : FixedChunk(at, n_prompt));
     }
-    const auto n = std::min(static_cast<size_t>(request.max_tokens), static_cast<size_t>(options_.n_context) - n_prompt);
+    const auto n = static_cast<size_t>(MostText(request));
     std::string text;
-    for (const auto token : fake::Continue(request.prompt, chunks, n, request.is_reproducible)) text += static_cast<char>('0' + token);
+    for (const auto token : fake::Continue(request.prompt, chunks, n, request.is_reproducible, request.adapter)) text += static_cast<char>('0' + token);
     return text;
   }
 
-  std::mt19937 random_;
+  // Returns how many tokens the text of a request has if none ends it.
+  std::ptrdiff_t MostText(const Open& request) const {
+    return std::min<std::ptrdiff_t>(request.max_tokens, options_.n_context - std::ssize(request.prompt));
+  }
+
+  Random random_;
   Totals& totals_;
   LoadOptions options_;
   Sight sight_ = Sight::kNone;
-  FakePrompt beginnings_[3];
+  bool is_recurrent_ = false;
+  bool has_many_scores_ = false;
+  bool has_slow_readers_ = false;
+  int n_adapters_ = 0;
+  Counters counters_;
+  std::optional<Prompts> prompts_;
   Inbox inbox_;
   Inbox encoded_;  // what the encoder gives
   Outbox outbox_{[this] { encoded_.Post(llama::Acknowledge{0, 0}); }};
   std::map<RequestId, Open> open_;
+  std::vector<Left> left_;  // of all requests
   std::set<RequestId> in_encoder_;
   RequestId last_id_ = 0;
   std::unique_ptr<Projector> projector_;

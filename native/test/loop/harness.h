@@ -17,6 +17,7 @@ class LoopHarness {
   std::vector<llama::Event> Turn();
   // Returns all events until no request is left.
   std::vector<llama::Event> TurnUntilIdle();
+  llama::Counts counts() const { return counters_.Read(); }
 
  private:
   llama::LoadOptions options_;

@@ -4,6 +4,7 @@
 
 int main() {
   aana::test::TestFairness();
+  aana::test::TestInterruptions();
   aana::test::TestThreads();
   return aana::test::ExitStatus();
 }

@@ -3,6 +3,7 @@
 namespace aana::test {
 
 void TestFairness();
+void TestInterruptions();
 void TestThreads();
 
 }  // namespace aana::test
