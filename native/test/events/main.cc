@@ -107,19 +107,22 @@ class EventSequence {
     // Only the scores of a long prompt that is read token by token are too many for a reader who takes none.
     has_many_scores_ = OneIn(8);
     if (has_many_scores_) options_.n_prefill_per_step = 1;
-    options_.n_context = sight_ == Sight::kNone && !has_many_scores_ ? 96 : 160;
+    // Only long beginnings have whole chunks that reproducible requests share.
+    is_mostly_reproducible_ = !has_many_scores_ && OneIn(8);
+    const bool has_long_beginnings = has_many_scores_ || is_mostly_reproducible_;
+    options_.n_context = sight_ == Sight::kNone && !has_long_beginnings ? 96 : 160;
     // With few tokens in a pass, a step of too many does not fit into a batch.
     if (OneIn(2)) options_.n_ubatch = 32 + UpTo(32);
     options_.n_drafted = OneIn(2) ? UpTo(8) : 0;
     options_.n_threads = OneIn(4) ? 3 : 1;
     options_.least_sampling_work = std::chrono::microseconds(0);
-    options_.kv_unified = OneIn(4);
-    if (OneIn(2)) options_.n_cells = options_.n_context + UpTo(100);
+    options_.kv_unified = OneIn(4) && !is_mostly_reproducible_;
+    if (OneIn(2) && !is_mostly_reproducible_) options_.n_cells = options_.n_context + UpTo(100);
     options_.shares_prefixes_among_tenants = OneIn(2);
     options_.reader_timeout = milliseconds(3000);
     has_slow_readers_ = OneIn(6);
     n_adapters_ = OneIn(3) ? 1 + UpTo(1) : 0;
-    prompts_.emplace(random_, sight_, has_many_scores_ ? 50 : 5);
+    prompts_.emplace(random_, sight_, has_long_beginnings ? 50 : 5);
   }
 
   void Run() {
@@ -135,7 +138,7 @@ class EventSequence {
         Submit();
         n_sent++;
       }
-      if (OneIn(12)) Cancel();
+      if (OneIn(has_many_scores_ ? 6 : 12)) Cancel();
       if (OneIn(10)) ChangeReader();
       Turn(loop);
     }
@@ -190,7 +193,7 @@ class EventSequence {
     request.prompt = prompt.tokens;
     request.images = prompt.images;
     request.max_tokens = 1 + UpTo(has_slow_readers_ || OneIn(2) ? 90 : 10);
-    request.is_reproducible = OneIn(5) && !options_.kv_unified && options_.n_cells == 0 && !has_images;
+    request.is_reproducible = OneIn(is_mostly_reproducible_ ? 2 : 5) && !options_.kv_unified && options_.n_cells == 0 && !has_images;
     request.is_scored = OneIn(has_many_scores_ ? 2 : 8) && !has_images;
     request.is_slow = request.was_slow = OneIn(has_many_scores_ || has_slow_readers_ ? 2 : 6);
     request.adapter = n_adapters_ > 0 && OneIn(2) ? AdapterUse{UpTo(n_adapters_ - 1), OneIn(3) ? 0.5F : 1.0F} : AdapterUse{};
@@ -417,6 +420,7 @@ class EventSequence {
   Sight sight_ = Sight::kNone;
   bool is_recurrent_ = false;
   bool has_many_scores_ = false;
+  bool is_mostly_reproducible_ = false;
   bool has_slow_readers_ = false;
   int n_adapters_ = 0;
   Counters counters_;

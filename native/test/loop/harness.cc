@@ -20,11 +20,11 @@ LoopHarness::LoopHarness(const LoadOptions& options)
       adapters_(model_, {}),
       loop_(model_, context_, adapters_, nullptr, nullptr, options_, inbox_, outbox_, counters_) {}
 
-std::vector<Event> LoopHarness::Turn() {
+std::vector<Event> LoopHarness::Turn(bool is_read) {
   loop_.Turn(false);
   auto events = outbox_.Take().events;
   for (const auto& event : events) {
-    if (std::holds_alternative<TextEvent>(event.what)) inbox_.Post(Acknowledge{event.id, 1});
+    if (is_read && std::holds_alternative<TextEvent>(event.what)) inbox_.Post(Acknowledge{event.id, 1});
   }
   return events;
 }

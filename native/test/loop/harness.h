@@ -13,8 +13,9 @@ class LoopHarness {
   explicit LoopHarness(const llama::LoadOptions& options);
 
   void Submit(llama::ReadRequest request) { inbox_.Post(std::move(request)); }
-  // Returns the events of one turn, which are read at once.
-  std::vector<llama::Event> Turn();
+  void Post(llama::Command command) { inbox_.Post(std::move(command)); }
+  // Returns the events of one turn. `is_read` says whether their readers take the texts at once.
+  std::vector<llama::Event> Turn(bool is_read = true);
   // Returns all events until no request is left.
   std::vector<llama::Event> TurnUntilIdle();
   llama::Counts counts() const { return counters_.Read(); }

@@ -103,7 +103,7 @@ class Sequence {
   Event End(FinishReason reason) const;
   Event Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const;
 
-  // Prompt tokens that were in the slot already.
+  // Prompt tokens that were there when it began.
   int32_t n_reused = 0;
   // Order of arrival.
   uint64_t number = 0;

@@ -192,7 +192,8 @@ void Slots::Begin(Slot& slot) {
       slot.n_fixed = WholeChunks(std::min(source.slot->n_fixed, source.n_tokens));
     }
   }
-  if (!sequence.HasNextToken()) sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
+  // What it computed itself before it lost its slot was not reused.
+  if (!sequence.has_begun) sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
 }
 
 void Slots::EndWaits() {
@@ -219,7 +220,7 @@ size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span
   const bool is_restored = MakeRoom(tokens.size()) && memory_.Restore(slot.sequence_id, state, tokens.size());
   if (is_restored && (is_whole || memory_.Truncate(slot.sequence_id, n))) {
     Append(slot, tokens.data(), n);
-    if (!slot.sequence->HasNextToken()) slot.sequence->n_reused = static_cast<int32_t>(n);
+    if (!slot.sequence->has_begun) slot.sequence->n_reused = static_cast<int32_t>(n);
     return n;
   }
   Forget(slot);
