@@ -101,12 +101,12 @@ class EventSequence {
                .abandoned = OneIn(3) ? 0.05 : 0,
                .failing = OneIn(10) ? 0.01 : 0,
                .seed = seed});
-    options_.n_sequences = 1 + UpTo(4);
     // Few tokens divide images.
     options_.n_prefill_per_step = OneIn(3) ? 2 + UpTo(4) : 4 + UpTo(60);
     // Only the scores of a long prompt that is read token by token are too many for a reader who takes none.
-    has_many_scores_ = OneIn(8);
+    has_many_scores_ = OneIn(6);
     if (has_many_scores_) options_.n_prefill_per_step = 1;
+    options_.n_sequences = 1 + (has_many_scores_ ? 2 + UpTo(2) : UpTo(4));
     // Only long beginnings have whole chunks that reproducible requests share.
     is_mostly_reproducible_ = !has_many_scores_ && OneIn(8);
     const bool has_long_beginnings = has_many_scores_ || is_mostly_reproducible_;
@@ -118,10 +118,10 @@ class EventSequence {
     options_.least_sampling_work = std::chrono::microseconds(0);
     options_.kv_unified = OneIn(4) && !is_mostly_reproducible_;
     if (OneIn(2) && !is_mostly_reproducible_) options_.n_cells = options_.n_context + UpTo(100);
-    options_.shares_prefixes_among_tenants = OneIn(2);
+    options_.shares_prefixes_among_tenants = has_many_scores_ || OneIn(2);
     options_.reader_timeout = milliseconds(3000);
     has_slow_readers_ = OneIn(6);
-    n_adapters_ = OneIn(3) ? 1 + UpTo(1) : 0;
+    n_adapters_ = !has_many_scores_ && OneIn(3) ? 1 + UpTo(1) : 0;
     prompts_.emplace(random_, sight_, has_long_beginnings ? 50 : 5);
   }
 
@@ -138,7 +138,7 @@ class EventSequence {
         Submit();
         n_sent++;
       }
-      if (OneIn(has_many_scores_ ? 6 : 12)) Cancel();
+      if (OneIn(12)) Cancel();
       if (OneIn(10)) ChangeReader();
       Turn(loop);
     }
