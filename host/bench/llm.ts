@@ -5,7 +5,7 @@
 // `npm run bench:llm -- <model.gguf> [--llama-server PATH] [--batched-bench PATH] [--node-llama-cpp FOLDER] [--rounds N]
 // [--threads N] [--only NAME,…] [--size PART] [--calm SECONDS] [--parity N] [--adapter-parity N] [--margin NATS] [--model-kwargs JSON]`.
 // `--size 0.5` halves the requests of the scenarios for throughput. With `--parity`, it also compares the greedy texts of
-// N prompts with llama-server's: alone, 8 at a time, and with guessed tokens. With `--adapter-parity`, it compares those of
+// N prompts with llama-server's: alone and 8 at a time, without guessed tokens, with those of n-grams and of a draft model. With `--adapter-parity`, it compares those of
 // N prompts with an adapter with those of the merged model. `--only ,` leaves out all scenarios. `--model-kwargs` are further ones of our
 // deployment, such as `{"quantization_config":{"weight_type":"auto"}}`.
 import { basename } from 'node:path';
@@ -14,10 +14,9 @@ import { batchedBench } from './llm/batched-bench.ts';
 import { compareAdapter } from './llm/adapter-parity.ts';
 import { complete } from './llm/completions.ts';
 import { describedFloors, judgedFloors, type ScenarioResult } from './llm/floors.ts';
-import { greedyTexts, judged, type Parity } from './llm/parity.ts';
 import { textOf } from './llm/prompts.ts';
-import type { Completion } from './llm/protocol.ts';
 import { type BatchShape, type Scenario, SCENARIOS } from './llm/scenarios.ts';
+import { compareServers } from './llm/server-parity.ts';
 import { startAana, startLlamaServer, startNodeLlamaCpp, type StartSubject, type Subject } from './llm/subjects.ts';
 import { type Competitor, type Figures, pairedRounds } from './paired-rounds.ts';
 import { AsyncDisposableStack } from './plugins/sample.ts';
@@ -89,25 +88,6 @@ async function batchedCompetitor(path: string, batch: BatchShape, { port }: Subj
   };
 }
 
-async function compare(count: number, path: string): Promise<object> {
-  const options = { slots: 8, contextTokens: 512, ...model };
-  const margin = Number(flags.margin);
-  const texts = async (start: StartSubject, atOnce: number): Promise<Completion[]> => {
-    await using subject = await start(options);
-    return await greedyTexts(subject, count, atOnce); // before the server ends
-  };
-  const theirs = await texts(startLlamaServer(path), 1);
-  const parity = async (kwargs: Readonly<Record<string, unknown>>, atOnce: number): Promise<Parity> =>
-    judged(await texts(startAana({ ...modelKwargs, ...kwargs }), atOnce), theirs, margin);
-  return {
-    prompts: count,
-    margin,
-    alone: await parity({}, 1),
-    inBatches: await parity({}, 8),
-    withGuessedTokens: await parity({ speculative_config: { method: 'ngram' } }, 1),
-  };
-}
-
 const loadBefore = machineLoad();
 const wanted = flags.only?.split(',');
 const scenarios: ScenarioResult[] = [];
@@ -117,7 +97,10 @@ for (const scenario of SCENARIOS) {
 }
 const parity =
   Number(flags.parity) > 0 && flags['llama-server'] !== undefined
-    ? await compare(Number(flags.parity), flags['llama-server'])
+    ? await compareServers({
+        ...{ ...model, modelKwargs, llamaServer: flags['llama-server'] },
+        ...{ prompts: Number(flags.parity), margin: Number(flags.margin) },
+      })
     : undefined;
 const adapterPrompts = Number(flags['adapter-parity']);
 const adapterParity =

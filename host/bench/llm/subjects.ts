@@ -15,18 +15,31 @@ export interface Subject extends ServerProcess {
   readonly name: string;
   /** Returns how many tokens its model has chosen so far, by its own counter; undefined where it has none. */
   generatedTokens(): Promise<number | undefined>;
+  /** Returns how many tokens were guessed so far, and how many of them came true. Other servers than ours do not tell. */
+  guesses(): Promise<Guesses>;
+}
+
+export interface Guesses {
+  readonly guessed: number | undefined;
+  readonly accepted: number | undefined;
 }
 
 export type StartSubject = (options: ServerOptions) => Promise<Subject>;
 
 function subject(name: string, server: ServerProcess, counter?: string): Subject {
-  const generatedTokens = async (): Promise<number | undefined> => {
-    if (counter === undefined) return undefined;
+  const valueOf = async (metric: string): Promise<number | undefined> => {
     const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
-    const value = new RegExp(`^${counter}(?:\\{.*\\})? (\\S+)$`, 'm').exec(text)?.[1];
+    const value = new RegExp(`^${metric}(?:\\{.*\\})? (\\S+)$`, 'm').exec(text)?.[1];
     return value === undefined ? undefined : Number(value);
   };
-  return { ...server, name, generatedTokens };
+  return {
+    ...{ ...server, name },
+    generatedTokens: async () => (counter === undefined ? undefined : await valueOf(counter)),
+    guesses: async () => ({
+      guessed: await valueOf('aana_engine_tokens_guessed_total'),
+      accepted: await valueOf('aana_engine_tokens_accepted_total'),
+    }),
+  };
 }
 
 /** An application of this project. `modelKwargs` are further ones of its deployment. */
