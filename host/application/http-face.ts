@@ -47,6 +47,10 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
         const media = await services.openMedia();
         return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
       },
+      openSound: async (file, signal) => {
+        const media = await services.openMedia();
+        return media.openSound({ content: 'file' }, { files: new Map([['file', file]]), signal });
+      },
       imageInput: config.openai.image_input,
       imageScope: async () => {
         const media = await services.openMedia();

@@ -59,7 +59,7 @@ export async function verifiedPath(
   return path;
 }
 
-function notFound(id: string, reason: string, cause?: unknown): AanaError {
+export function notFound(id: string, reason: string, cause?: unknown): AanaError {
   return new AanaError('ArtifactNotFound', 'internal', `artifact ${id} cannot be opened: ${reason}`, {
     data: { id },
     cause,

@@ -1,6 +1,8 @@
-import type { NativeAudioFile } from '../../native/lib/index.ts';
+import type { NativeAudioFile, NativeGrowingAudio } from '../../native/lib/index.ts';
+import { AanaError } from '../core/errors.ts';
 import type { StartContext } from '../replicas/process/implementation.ts';
 import type { AudioReference } from '../schemas/index.ts';
+import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
 
 /** Returns the files of the channels for the engine. Rejects with `ArtifactNotFound`. A channel without samples needs no file. */
 export async function channelFiles(
@@ -14,4 +16,24 @@ export async function channelFiles(
       name: artifact.id,
     })),
   );
+}
+
+/**
+ * Returns the files of each channel, which still grow, for the engine. Rejects with `AudioReadingException` when they are
+ * not there, because their decoder has failed.
+ */
+export async function growingChannels(
+  { channels, growing }: GrowingAudioReference,
+  growingPaths: StartContext['growingPaths'],
+): Promise<NativeGrowingAudio> {
+  const ids = channels.map(({ artifact }) => artifact.id);
+  const { files, end } = await growingPaths(ids, growing.end).catch((error: unknown) => {
+    if (!(error instanceof AanaError && error.name === 'ArtifactNotFound')) throw error;
+    throw new AanaError('AudioReadingException', 'internal', error.message, { cause: error });
+  });
+  return {
+    files: files.map((path, index) => ({ path, samples: 0, name: ids[index] ?? '' })),
+    endPath: end,
+    expectedSamples: growing.expected_samples,
+  };
 }

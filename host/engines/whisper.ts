@@ -2,6 +2,7 @@
 import {
   assignedGpus,
   type NativeAudio,
+  type NativeGrowingAudio,
   type NativeVoiceDetector,
   type NativeWhisperEngine,
   type WhisperNativeParams,
@@ -24,11 +25,12 @@ import {
   type LiveTurnResult,
   type VadSegment,
 } from '../schemas/index.ts';
+import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { combineInfo, infoOf, mainLanguage, silence, SpokenLanguages, toOutput, toSegment } from './asr-output.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
-import { channelFiles } from './channel-files.ts';
+import { channelFiles, growingChannels } from './channel-files.ts';
 import { type LiveEngine, transcribeLive, transcribeTurns } from './live/live-transcription.ts';
 import { termsOf } from './request-terms.ts';
 import { meanProgress } from './speech/mean-progress.ts';
@@ -57,14 +59,17 @@ const SAMPLES_PER_SECOND = 16_000;
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
+/** The audio of a call. The host passes the second form to the methods that `WhisperDeployment` names for it. */
+type CallAudio = AudioReference | GrowingAudioReference;
+
 /** Audio that is transcribed on its own: the mean of all channels, or one of them. */
 interface Track {
-  readonly audio: NativeAudio;
+  readonly audio: NativeAudio | NativeGrowingAudio;
   readonly speaker: string | null;
 }
 
-export async function start(spec: WhisperSpec, { log, artifactPath }: StartContext): Promise<Implementation> {
-  const native = openNative(log);
+export async function start(spec: WhisperSpec, context: StartContext): Promise<Implementation> {
+  const native = openNative(context.log);
   const gpus = new GpuMemoryWatch(native, spec.use_gpu);
   const [device] = assignedGpus();
   const engine = await native.loadWhisper({
@@ -78,16 +83,16 @@ export async function start(spec: WhisperSpec, { log, artifactPath }: StartConte
     ...(spec.model_size !== undefined && { modelSize: spec.model_size }),
   });
   const voiceDetector = await native.loadVoiceDetector(spec.vad_model_path);
-  const whisper = new Whisper(engine, voiceDetector, spec.model_name, artifactPath);
+  const whisper = new Whisper(engine, voiceDetector, spec.model_name, context);
   return {
     info: { model: spec.model_name, multilingual: engine.info.multilingual, type: engine.info.type },
     methods: {
-      transcribe: (args, context) => whisper.transcribe(args, context),
-      transcribe_stream: (args, context) => whisper.transcribeStream(args, context),
-      transcribe_batch: (args, context) => whisper.transcribeBatch(args, context),
-      transcribe_in_chunks: (args, context) => whisper.transcribeInChunks(args, context),
-      transcribe_live: (args, context) => whisper.transcribeLive(args, context),
-      transcribe_turns: (args, context) => whisper.transcribeTurns(args, context),
+      transcribe: (args, call) => whisper.transcribe(args, call),
+      transcribe_stream: (args, call) => whisper.transcribeStream(args, call),
+      transcribe_batch: (args, call) => whisper.transcribeBatch(args, call),
+      transcribe_in_chunks: (args, call) => whisper.transcribeInChunks(args, call),
+      transcribe_live: (args, call) => whisper.transcribeLive(args, call),
+      transcribe_turns: (args, call) => whisper.transcribeTurns(args, call),
     },
     warmUp: () => whisper.warmUp(),
     gpuMemory: () => gpus.read(),
@@ -103,16 +108,16 @@ class Whisper {
   readonly #voiceDetector: NativeVoiceDetector;
   readonly #model: WhisperModelFacts;
   readonly #modelName: string;
-  readonly #artifactPath: StartContext['artifactPath'];
+  readonly #files: Pick<StartContext, 'artifactPath' | 'growingPaths'>;
   #nextId = 1;
 
   constructor(
     engine: NativeWhisperEngine,
     voiceDetector: NativeVoiceDetector,
     modelName: string,
-    artifactPath: StartContext['artifactPath'],
+    files: Pick<StartContext, 'artifactPath' | 'growingPaths'>,
   ) {
-    this.#artifactPath = artifactPath;
+    this.#files = files;
     this.#engine = engine;
     this.#voiceDetector = voiceDetector;
     this.#modelName = modelName;
@@ -141,7 +146,7 @@ class Whisper {
   }
 
   async transcribe(args: Record<string, unknown>, context: CallContext): Promise<AsrOutput> {
-    return await this.#transcribe(args['audio'] as AudioReference, requested(args['params'], this.#model), context);
+    return await this.#transcribe(args['audio'] as CallAudio, requested(args['params'], this.#model), context);
   }
 
   /** Transcribes several audios at the same time. If one fails, all fail. */
@@ -174,7 +179,7 @@ class Whisper {
    * detected first, the language of these values is empty, and a last value without segments has it.
    */
   transcribeStream(args: Record<string, unknown>, context: CallContext): AsyncGenerator<AsrOutput> {
-    return this.#stream(args['audio'] as AudioReference, requested(args['params'], this.#model), context);
+    return this.#stream(args['audio'] as CallAudio, requested(args['params'], this.#model), context);
   }
 
   /** Like {@link transcribeStream}, for the given segments of the audio, or for those with speech. */
@@ -185,10 +190,10 @@ class Whisper {
       maxWindows: args['batch_size'] as number,
     };
     const request = requestedInChunks(args['params'], parts, this.#model);
-    return this.#stream(args['audio'] as AudioReference, request, context);
+    return this.#stream(args['audio'] as CallAudio, request, context);
   }
 
-  async #transcribe(audio: AudioReference, request: RequestedTranscription, context: CallContext): Promise<AsrOutput> {
+  async #transcribe(audio: CallAudio, request: RequestedTranscription, context: CallContext): Promise<AsrOutput> {
     const tracks = await this.#tracks(audio, request);
     const segments: AsrSegment[] = [];
     const info = await this.#transcribeAll(tracks, request, context, (segment, speaker) =>
@@ -197,11 +202,7 @@ class Whisper {
     return segments.length === 0 ? silence() : toOutput(segments.sort(byTime), info);
   }
 
-  async *#stream(
-    audio: AudioReference,
-    request: RequestedTranscription,
-    context: CallContext,
-  ): AsyncGenerator<AsrOutput> {
+  async *#stream(audio: CallAudio, request: RequestedTranscription, context: CallContext): AsyncGenerator<AsrOutput> {
     const tracks = await this.#tracks(audio, request);
     const { knownLanguage: known } = request;
     const left = new AbortController();
@@ -251,13 +252,14 @@ class Whisper {
     };
   }
 
-  async #tracks({ channels }: AudioReference, { channels: how }: RequestedTranscription): Promise<Track[]> {
-    const files = await channelFiles(channels, this.#artifactPath);
+  async #tracks(audio: CallAudio, { channels: how }: RequestedTranscription): Promise<Track[]> {
+    if ('growing' in audio) return growingTracks(await growingChannels(audio, this.#files.growingPaths), how);
+    const files = await channelFiles(audio.channels, this.#files.artifactPath);
     const tracks =
       how === 'mix'
         ? [{ audio: files, speaker: null }]
-        : files.map((file, index) => ({ audio: [file], speaker: `CHANNEL_${String(index).padStart(2, '0')}` }));
-    return tracks.filter(({ audio }) => audio.some(({ samples }) => samples > 0));
+        : files.map((file, index) => ({ audio: [file], speaker: speakerOf(index) }));
+    return tracks.filter(({ audio: parts }) => parts.some(({ samples }) => samples > 0));
   }
 
   /**
@@ -296,7 +298,7 @@ class Whisper {
   }
 
   async #transcribeOne(
-    audio: NativeAudio,
+    audio: Track['audio'],
     params: WhisperNativeParams,
     context: CallContext,
     onSegment: ((segment: WhisperNativeSegment) => void) | undefined,
@@ -336,6 +338,13 @@ class Whisper {
       );
     return new InferenceException(this.#modelName, message);
   }
+}
+
+const speakerOf = (channel: number): string => `CHANNEL_${String(channel).padStart(2, '0')}`;
+
+function growingTracks(audio: NativeGrowingAudio, how: RequestedTranscription['channels']): Track[] {
+  if (how === 'mix') return [{ audio, speaker: null }];
+  return audio.files.map((_, channel) => ({ audio: { ...audio, channel }, speaker: speakerOf(channel) }));
 }
 
 /** Orders segments by their start, and those of channels with the same start by the channel. */

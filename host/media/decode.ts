@@ -2,8 +2,10 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { artifactOf } from '../artifacts/index.ts';
 import { AanaError } from '../core/errors.ts';
+import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
 import { audioReadingError, diskFullError, mediaTooLongError } from './errors.ts';
 import { runFfmpeg } from './ffmpeg.ts';
+import { Handover } from './handover.ts';
 import { type Probe, complaint } from './probe.ts';
 import type { AudioChannels, AudioMedia, MediaSource } from './types.ts';
 
@@ -18,6 +20,11 @@ export interface DecodeOptions {
   readonly folder: string;
   readonly name: string;
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Called once with the files if decoding takes a while. Not called for a file that does not say its duration. If
+   * decoding fails afterwards, the files are removed.
+   */
+  readonly onGrowing?: ((reference: GrowingAudioReference) => void) | undefined;
 }
 
 const SAMPLE_RATE = 16_000;
@@ -39,18 +46,39 @@ export async function decodeAudio(path: string, probe: Probe, options: DecodeOpt
   const outputs = filtersOf(probe, options).map((filter, channel) =>
     outputIn(options.folder, `${options.name}-${channel}`, filter),
   );
+  const handover = handoverOf(outputs, probe, options);
   try {
     await runDecoder(path, outputs, options);
+    handover?.stop();
     const channels = await Promise.all(outputs.map((output) => channelOf(output, options.root)));
     const duration = Math.max(...channels.map(({ samples }) => samples)) / SAMPLE_RATE;
     if (duration > maxDurationS) throw mediaTooLongError(source, maxDurationS);
+    await handover?.end(channels.map(({ samples }) => samples));
     return { duration, reference: { channels, sample_rate: SAMPLE_RATE } };
   } catch (error) {
+    handover?.stop();
     await Promise.all(outputs.map(({ file }) => rm(file, { force: true })));
     throw error;
   } finally {
     await Promise.all(outputs.map(({ sumFile }) => rm(sumFile, { force: true })));
   }
+}
+
+function handoverOf(
+  outputs: readonly Output[],
+  { info: { duration } }: Probe,
+  { root, folder, name, onGrowing }: DecodeOptions,
+): Handover | undefined {
+  if (onGrowing === undefined || duration === undefined) return undefined;
+  return new Handover({
+    root,
+    folder,
+    name,
+    files: outputs.map(({ file }) => file),
+    sampleRate: SAMPLE_RATE,
+    expectedSamples: Math.round(duration * SAMPLE_RATE),
+    onGrowing,
+  });
 }
 
 interface Output {

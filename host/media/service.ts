@@ -1,10 +1,13 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { raceAbort } from '../core/abort.ts';
 import { cancelledError } from '../core/errors.ts';
+import { deferred } from '../core/deferred.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
 import { noTelemetry } from '../core/telemetry.ts';
-import { DecodedAudio } from './decoded-audio.ts';
+import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
+import { DecodedAudio, DecodedTrack, OpenedSound } from './decoded-audio.ts';
 import { DecodedImage, sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
 import {
@@ -26,6 +29,7 @@ import { downloadPage, type PageMedia } from './yt-dlp.ts';
 import type {
   AudioChannels,
   AudioMedia,
+  EarlyAudio,
   ImageMedia,
   MediaOptions,
   MediaSource,
@@ -65,6 +69,8 @@ export interface OpenAudioOptions {
    */
   readonly allowPaths?: readonly string[] | undefined;
 }
+
+export type OpenSoundOptions = Pick<OpenAudioOptions, 'signal' | 'files'>;
 
 export type OpenImageOptions = Omit<OpenAudioOptions, 'channels'>;
 
@@ -117,6 +123,22 @@ export class MediaService {
       const media = await scope.open(source, { files, signal });
       const { reference, duration } = await media.extractAudio(channels, { signal });
       return new DecodedAudio(reference, duration, () => scope[Symbol.asyncDispose]());
+    } catch (error) {
+      await scope[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /**
+   * Like `openAudio`, for calls of one request: it does not wait for the end of decoding that takes a while. Disposing
+   * the sound or aborting the signal stops the decoder.
+   */
+  async openSound(source: MediaSource, { signal, files = new Map() }: OpenSoundOptions): Promise<OpenedSound> {
+    const scope = this.openScope();
+    try {
+      const media = await scope.open(source, { files, signal });
+      const audio = await media.extractAudio('mix', { signal, early: true });
+      return new OpenedSound(audio, () => scope[Symbol.asyncDispose]());
     } catch (error) {
       await scope[Symbol.asyncDispose]();
       throw error;
@@ -220,9 +242,8 @@ export class MediaScope {
       }
       return opened;
     });
-    return new OpenedVideo(source.media_id ?? newId(), file, (channels, work) =>
-      this.#extract(source, file, channels, work),
-    );
+    const extract: Extract = (channels, work) => this.#extract(source, file, channels, work);
+    return new OpenedVideo(source.media_id ?? newId(), file, extract);
   }
 
   /** Like `open`, for an image. Throws `ImageReadingException` for a file that is not an image. */
@@ -370,15 +391,21 @@ export class MediaScope {
     file: OpenedFile,
     channels: AudioChannels,
     { signal, traceparent }: MediaWorkOptions,
-  ): Promise<AudioMedia> {
+  ): Promise<DecodedTrack> {
     return this.#track(signal, async (combined) => {
-      let audio = file.audio.get(channels);
-      if (!audio) {
-        audio = this.#telemetry.decode('audio', traceparent, () => this.#decode(source, file, channels, combined));
-        file.audio.set(channels, audio);
-        audio.catch(() => file.audio.delete(channels));
+      let track = file.audio.get(channels);
+      if (!track) {
+        const growing = deferred<GrowingAudioReference>();
+        const whole = this.#track(combined, (ends) =>
+          this.#telemetry.decode('audio', traceparent, () =>
+            this.#decode(source, file, channels, ends, growing.resolve),
+          ),
+        );
+        track = new DecodedTrack(file.probe.info, growing.promise, whole);
+        file.audio.set(channels, track);
+        whole.catch(() => file.audio.delete(channels));
       }
-      return audio;
+      return track;
     });
   }
 
@@ -387,6 +414,7 @@ export class MediaScope {
     file: OpenedFile,
     channels: AudioChannels,
     signal: AbortSignal,
+    onGrowing: (reference: GrowingAudioReference) => void,
   ): Promise<AudioMedia> {
     const { ffmpegPath, maxDurationS, tempDir } = this.#options;
     const folder = await this.#ownFolder();
@@ -401,6 +429,7 @@ export class MediaScope {
           folder,
           name: randomSuffix(),
           signal,
+          onGrowing,
         }),
       signal,
     );
@@ -435,25 +464,29 @@ type Opening = OpenOptions & { readonly signal: AbortSignal };
 interface OpenedFile {
   readonly path: string;
   readonly probe: Probe;
-  readonly audio: Map<AudioChannels, Promise<AudioMedia>>;
+  readonly audio: Map<AudioChannels, DecodedTrack>;
 }
+
+type Extract = (channels: AudioChannels, work: MediaWorkOptions) => Promise<DecodedTrack>;
 
 class OpenedVideo implements VideoMedia {
   readonly mediaId: string;
   readonly info: VideoInfo;
-  readonly #extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<AudioMedia>;
+  readonly #extract: Extract;
 
-  constructor(
-    mediaId: string,
-    file: OpenedFile,
-    extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<AudioMedia>,
-  ) {
+  constructor(mediaId: string, file: OpenedFile, extract: Extract) {
     this.mediaId = mediaId;
     this.info = file.probe.info;
     this.#extract = extract;
   }
 
-  extractAudio(channels: AudioChannels, options: MediaWorkOptions = {}): Promise<AudioMedia> {
-    return this.#extract(channels, options);
+  extractAudio(channels: AudioChannels, options: MediaWorkOptions & { readonly early: true }): Promise<EarlyAudio>;
+  extractAudio(channels: AudioChannels, options?: MediaWorkOptions): Promise<AudioMedia>;
+  async extractAudio(
+    channels: AudioChannels,
+    { early = false, ...work }: MediaWorkOptions & { readonly early?: boolean } = {},
+  ): Promise<EarlyAudio> {
+    const track = await this.#extract(channels, work);
+    return await raceAbort(early ? track.early : track.whole, work.signal);
   }
 }

@@ -2,6 +2,7 @@ import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { Artifact } from '../schemas/artifact.ts';
 import type { AudioReference } from '../schemas/asr.ts';
+import type { GrowingAudio } from '../schemas/growing-audio.ts';
 import type { ImageReference } from '../schemas/image.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
@@ -105,8 +106,19 @@ export type AudioChannels = 'mix' | 'separate';
 export interface VideoMedia {
   readonly mediaId: string;
   readonly info: VideoInfo;
-  /** Decodes the audio track, once for each `channels`. Media without audio gives 0 channels and 0 seconds. */
+  /**
+   * Decodes the audio track, once for each `channels`. Media without audio gives 0 channels and 0 seconds. With `early`
+   * it does not wait for the end of decoding that takes a while. The decoder then stops when the signal aborts.
+   */
+  extractAudio(channels: AudioChannels, options: MediaWorkOptions & { readonly early: true }): Promise<EarlyAudio>;
   extractAudio(channels: AudioChannels, options?: MediaWorkOptions): Promise<AudioMedia>;
+}
+
+/** Audio that is decoded or being decoded. Its files lie in the scope's folder. */
+export interface EarlyAudio {
+  /** Seconds of the longest channel. While the audio is being decoded, it is what the media says. */
+  readonly duration: number;
+  readonly reference: AudioReference | GrowingAudio;
 }
 
 /** Decoded audio. Its files lie in the scope's folder. */

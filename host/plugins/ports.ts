@@ -3,6 +3,7 @@ import type { Logger } from '../core/log/logger.ts';
 import type { RequestContext } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { AudioReference } from '../schemas/asr.ts';
+import type { GrowingAudio } from '../schemas/growing-audio.ts';
 import type { ImageReference } from '../schemas/image.ts';
 
 /** What plugins need from the rest of the host. */
@@ -209,7 +210,8 @@ export interface VideoInfo {
 
 export interface VideoPort {
   readonly info: VideoInfo;
-  extractAudio(channels: 'mix' | 'separate', options: WorkOptions): Promise<AudioPort>;
+  /** With `early` it does not wait for the end of decoding that takes a while. */
+  extractAudio(channels: 'mix' | 'separate', options: WorkOptions & { readonly early: true }): Promise<AudioPort>;
 }
 
 export interface ImageInfo {
@@ -229,9 +231,9 @@ export interface ImagePort {
 }
 
 export interface AudioPort {
-  /** Seconds. */
+  /** Seconds. While the audio is being decoded, it is what the media says. */
   readonly duration: number;
-  readonly reference: AudioReference;
+  readonly reference: AudioReference | GrowingAudio;
 }
 
 /** A file part of a request. The host stores the file. */

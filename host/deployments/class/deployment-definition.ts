@@ -77,6 +77,11 @@ export interface DeploymentDefinition<
    * Returns a text for a call. Calls with the same text prefer the same replica, which may have cached their beginning.
    */
   affinity?(method: string, args: Readonly<Record<string, unknown>>): string | undefined;
+  /**
+   * Methods that take audio while it is decoded, a `GrowingAudioReference`, with the name of the argument. All others get
+   * it when it is complete.
+   */
+  readonly growingAudio?: Readonly<Record<string, string>>;
   /** Module that replicas run. It exports `start`. */
   readonly implementation: URL;
 }

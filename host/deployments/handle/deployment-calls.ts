@@ -16,6 +16,13 @@ import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import { figuresOf, heardSeconds } from './call-figures.ts';
 import { CheckedFeed } from './checked-feed.ts';
 import { type Generation, GenerationTelemetry } from './generation-telemetry.ts';
+import {
+  DecodedMeanwhile,
+  type GrowingArgument,
+  hasGrowingAudio,
+  readyArguments,
+  wholeArguments,
+} from './growing-arguments.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
 import { TranscriptContent } from './transcript-content.ts';
@@ -73,23 +80,14 @@ export class DeploymentCalls {
   handle(name: string, policy: HandleOptions): DeploymentHandle {
     return {
       name,
-      call: async (method, args, { places, ...options } = {}) => {
-        const opened = this.#open(name, method, args, false, options);
-        const { replicas, checked, affinity, generation, metered, contentOf } = opened;
-        const reservation = places?.take(name);
-        const run = (traceparent: string | undefined): Promise<unknown> =>
-          callWithRetry(
-            (_, admitted) =>
-              replicas.call(method, checked, {
-                ...{ ...options, traceparent, reservation, affinity, admitted, metered, contentOf },
-              }),
-            this.#retry(name, options, policy),
-          );
-        const made =
-          generation && this.#generations ? this.#generations.call(generation, run) : run(options.traceparent);
-        return metered ? this.#measured(made, metered, generation !== undefined, checked) : made;
-      },
-      stream: (method, args, options = {}) => this.#stream(name, method, args, options, policy),
+      call: (method, args, options = {}) =>
+        hasGrowingAudio(args)
+          ? this.#callGrowing(name, method, args, options, policy)
+          : this.#call(name, method, args, options, policy),
+      stream: (method, args, options = {}) =>
+        hasGrowingAudio(args)
+          ? this.#streamGrowing(name, method, args, options, policy)
+          : this.#stream(name, method, args, options, policy),
     };
   }
 
@@ -101,20 +99,82 @@ export class DeploymentCalls {
     return this.#options.find(name).requireReplicas().reserve(context);
   }
 
+  async #call(
+    name: string,
+    method: string,
+    args: Record<string, unknown>,
+    { places, ...options }: CallOptions,
+    policy: HandleOptions,
+    growing?: GrowingArgument,
+  ): Promise<unknown> {
+    const opened = this.#open(name, method, args, false, options, growing);
+    const { replicas, checked, affinity, generation, metered, contentOf } = opened;
+    const reservation = places?.take(name);
+    const run = (traceparent: string | undefined): Promise<unknown> =>
+      callWithRetry(
+        (_, admitted) =>
+          replicas.call(method, checked, {
+            ...{ ...options, traceparent, reservation, affinity, admitted, metered, contentOf },
+          }),
+        this.#retry(name, options, policy),
+      );
+    const made = generation && this.#generations ? this.#generations.call(generation, run) : run(options.traceparent);
+    return metered || growing ? this.#measured(made, opened, growing) : made;
+  }
+
+  /** Makes a call with audio that is being decoded. */
+  async #callGrowing(
+    name: string,
+    method: string,
+    args: Record<string, unknown>,
+    options: CallOptions,
+    policy: HandleOptions,
+  ): Promise<unknown> {
+    const ready = await readyArguments(args, this.#takenEarly(name, method), options.signal);
+    const { growing } = ready;
+    if (!growing) return this.#call(name, method, ready.args, options, policy);
+    const decoding = new DecodedMeanwhile(growing, options.signal);
+    try {
+      return await this.#call(name, method, ready.args, { ...options, signal: decoding.signal }, policy, growing);
+    } catch (error) {
+      throw await decoding.reason(error);
+    }
+  }
+
+  async *#streamGrowing(
+    name: string,
+    method: string,
+    args: Record<string, unknown>,
+    options: CallOptions,
+    policy: HandleOptions,
+  ): AsyncGenerator<unknown[], unknown, undefined> {
+    const ready = await readyArguments(args, this.#takenEarly(name, method), options.signal);
+    const { growing } = ready;
+    if (!growing) return yield* this.#stream(name, method, ready.args, options, policy);
+    const decoding = new DecodedMeanwhile(growing, options.signal);
+    try {
+      return yield* this.#stream(name, method, ready.args, { ...options, signal: decoding.signal }, policy, growing);
+    } catch (error) {
+      throw await decoding.reason(error);
+    }
+  }
+
+  /** Returns the argument that the method takes while it is decoded. */
+  #takenEarly(name: string, method: string): string | undefined {
+    const { growingAudio = {} } = this.#options.find(name).bound.definition;
+    return Object.hasOwn(growingAudio, method) ? growingAudio[method] : undefined;
+  }
+
   async *#stream(
     name: string,
     method: string,
     args: Record<string, unknown>,
     { places, ...options }: CallOptions,
     policy: HandleOptions,
+    growing?: GrowingArgument,
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    const { replicas, checked, affinity, feed, generation, metered, contentOf } = this.#open(
-      name,
-      method,
-      args,
-      true,
-      options,
-    );
+    const opened = this.#open(name, method, args, true, options, growing);
+    const { replicas, checked, affinity, feed, generation, metered, contentOf } = opened;
     const reservation = places?.take(name);
     const open = (traceparent: string | undefined): AsyncGenerator<unknown[], unknown, undefined> =>
       streamWithRetry(
@@ -128,7 +188,8 @@ export class DeploymentCalls {
       const result = yield* generation && this.#generations
         ? this.#generations.stream(generation, open)
         : open(options.traceparent);
-      metered?.end(figuresOf(generation !== undefined, checked, result));
+      const whole = await wholeArguments(checked, growing);
+      metered?.end(figuresOf(generation !== undefined, whole, result));
       return result;
     } finally {
       metered?.end(undefined); // changes nothing after a success
@@ -137,16 +198,16 @@ export class DeploymentCalls {
 
   async #measured(
     made: Promise<unknown>,
-    metered: CallMeter,
-    isGeneration: boolean,
-    checked: Record<string, unknown>,
+    { metered, generation, checked }: OpenedCall,
+    growing: GrowingArgument | undefined,
   ): Promise<unknown> {
     try {
       const result = await made;
-      metered.end(figuresOf(isGeneration, checked, result));
+      const whole = await wholeArguments(checked, growing);
+      metered?.end(figuresOf(generation !== undefined, whole, result));
       return result;
     } finally {
-      metered.end(undefined);
+      metered?.end(undefined);
     }
   }
 
@@ -173,6 +234,7 @@ export class DeploymentCalls {
     args: Record<string, unknown>,
     streaming: boolean,
     { traceparent, meter }: RequestContext,
+    growing: GrowingArgument | undefined,
   ): OpenedCall {
     const deployment = this.#options.find(name);
     const { definition } = deployment.bound;
@@ -184,6 +246,7 @@ export class DeploymentCalls {
     const what = `${name}.${method}`;
     const { [described.feed?.name ?? '']: source, ...others } = args;
     const checked = check(described.input, described.feed ? others : args, what) as Record<string, unknown>;
+    if (growing) checked[growing.name] = growing.audio.early;
     const onValue = meter && ((value: unknown): void => opened.metered?.heard(heardSeconds(value)));
     const feed = described.feed && new CheckedFeed(described.feed, source, what, onValue);
     const { operation } = described;

@@ -38,6 +38,7 @@ async function open({ baseUrl }: ScriptedServer, config: Config = {}): Promise<I
   return start(JSON.parse(JSON.stringify(spec)) as never, {
     log: silentLogger,
     artifactPath: () => Promise.reject(new Error('no artifacts')),
+    growingPaths: () => Promise.reject(new Error('no artifacts')),
     progress: () => {},
   });
 }

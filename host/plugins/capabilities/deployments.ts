@@ -2,7 +2,7 @@ import type { ImageReference } from '../../schemas/image.ts';
 import type { HostCalls } from '../invocation/protocol.ts';
 import type { DeploymentsCalls } from '../../../wit/generated/world/deployments.ts';
 import { heldImages } from './scope/held-images.ts';
-import { withMedia } from './scope/media-arguments.ts';
+import { type HeldMedia, withMedia } from './scope/media-arguments.ts';
 import { openStream } from './scope/open-stream.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
@@ -23,9 +23,11 @@ type Arguments = HostCalls['deployments.call-with-images']['args'];
 
 async function call(scope: CapabilityScope, ...[deployment, method, args, audio, images]: Arguments): Promise<string> {
   const port = scope.deployment(deployment); // refuses before an image is decoded
-  // Without images there is no wait, so that the host reads the arguments in the time of the guest.
+  // Without images and growing audio there is no wait, so that the host reads the arguments in the time of the guest.
   const pictures = images.length > 0 ? await heldImages(scope, images) : [];
-  const value = await port.call(method, argumentsOf(scope, args, audio, pictures), scope.callOptions());
+  const { values, waits } = argumentsOf(scope, args, audio, pictures);
+  if (waits.length > 0) await Promise.all(waits.map((wait) => wait()));
+  const value = await port.call(method, values, scope.callOptions());
   const startedAt = performance.now();
   const json = JSON.stringify(value ?? null);
   scope.charge(performance.now() - startedAt);
@@ -35,7 +37,9 @@ async function call(scope: CapabilityScope, ...[deployment, method, args, audio,
 async function open(scope: CapabilityScope, ...[deployment, method, args, audio, images]: Arguments): Promise<number> {
   scope.deployment(deployment);
   const pictures = images.length > 0 ? await heldImages(scope, images) : [];
-  return openStream(scope, deployment, method, argumentsOf(scope, args, audio, pictures));
+  const { values, waits } = argumentsOf(scope, args, audio, pictures);
+  if (waits.length > 0) await Promise.all(waits.map((wait) => wait()));
+  return openStream(scope, deployment, method, values);
 }
 
 function argumentsOf(
@@ -43,6 +47,8 @@ function argumentsOf(
   json: string,
   audio: readonly number[],
   images: readonly ImageReference[],
-): Record<string, unknown> {
-  return withMedia(json, { audio: audio.map((handle) => scope.get(handle, 'audio').audio.reference), images });
+): Pick<HeldMedia, 'waits'> & { readonly values: Record<string, unknown> } {
+  const waits: HeldMedia['waits'] = [];
+  const sounds = audio.map((handle) => scope.get(handle, 'audio').audio.reference);
+  return { values: withMedia(json, { audio: sounds, images, waits }), waits };
 }

@@ -15,7 +15,7 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
   async 'media.extract-audio'(scope, handle, channels) {
     const { video } = scope.get(handle, 'video');
     const { signal, context } = scope;
-    const audio = await video.extractAudio(channels, { signal, traceparent: context.traceparent });
+    const audio = await video.extractAudio(channels, { signal, traceparent: context.traceparent, early: true });
     scope.charge(hostWork.audio(audio.duration));
     return { handle: scope.keep({ kind: 'audio', audio }), duration: audio.duration };
   },

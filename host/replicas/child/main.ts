@@ -1,6 +1,6 @@
 // Main module of a replica process. It serves calls on file descriptor 3 until the host closes it.
 import { Socket } from 'node:net';
-import { artifactPath } from '../../artifacts/index.ts';
+import { artifactPath, growingPaths } from '../../artifacts/index.ts';
 import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
 import type { Logger, LogFields, LogLevel } from '../../core/log/logger.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
@@ -84,6 +84,7 @@ async function start(frame: StartFrame): Promise<void> {
     implementation = await module.start(frame.spec, {
       log: remoteLogger({}),
       artifactPath: (artifact) => artifactPath(artifact, frame.artifactsDirs),
+      growingPaths: (ids, endId) => growingPaths(ids, endId, frame.artifactsDirs),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
     });
     await warmUp(implementation);

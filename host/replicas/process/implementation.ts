@@ -49,6 +49,14 @@ export interface StartContext {
   readonly log: Logger;
   /** Returns the path of an artifact's bytes on this machine. Rejects with `ArtifactNotFound`. */
   artifactPath(artifact: Artifact): Promise<string>;
+  /**
+   * Returns the paths of files that another process still writes, and of a file beside them that appears when they are
+   * complete. Rejects with `ArtifactNotFound` when one of the former is missing.
+   */
+  growingPaths(
+    ids: readonly string[],
+    endId: string,
+  ): Promise<{ readonly files: readonly string[]; readonly end: string }>;
   /** Reports the progress of loading: 0 to 1, or undefined when unknown. */
   progress(fraction: number | undefined, text: string): void;
 }

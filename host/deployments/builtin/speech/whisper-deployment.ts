@@ -218,6 +218,7 @@ export const WhisperDeployment = defineDeployment({
       feed: { name: 'audio', value: LiveAudio },
     }),
   },
+  growingAudio: { transcribe: 'audio', transcribe_stream: 'audio', transcribe_in_chunks: 'audio' },
   threads: (config, { cpus, numGpus }) => config.threads && config.threads * statesOf(config, cpus, numGpus),
   async prepare(config, context) {
     const size = whisperSize(config.model_size);

@@ -21,6 +21,8 @@ export interface OpenAiRoutesOptions {
   readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
   readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
+  /** Like `openAudio`, but it does not wait for the end of decoding that takes a while. The signal stops the decoder. */
+  readonly openSound: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedSound>;
   /** Images in dialogs: their most number and bytes in a request, and whether they are fetched from addresses. */
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
@@ -41,6 +43,15 @@ export interface OpenAiRoutesOptions {
 export interface OpenedAudio extends AudioReference, AsyncDisposable {
   /** Seconds. */
   readonly duration: number;
+}
+
+/** Audio that is decoded or being decoded. Disposing it removes its files. */
+export interface OpenedSound extends AsyncDisposable {
+  readonly hasAudio: boolean;
+  /** Seconds. Exact after a call that used the audio. */
+  readonly duration: number;
+  /** An argument of a deployment's method. */
+  readonly reference: object;
 }
 
 /** The images of one request. Disposing it removes their files. */

@@ -1,11 +1,14 @@
 import { AanaError } from '../../../core/errors.ts';
 import type { AudioReference } from '../../../schemas/asr.ts';
+import { GrowingAudio } from '../../../schemas/growing-audio.ts';
 import type { ImageReference } from '../../../schemas/image.ts';
 
 /** What the handles of a call stand for. */
 export interface HeldMedia {
-  readonly audio: readonly AudioReference[];
+  readonly audio: readonly (AudioReference | GrowingAudio)[];
   readonly images: readonly ImageReference[];
+  /** Receives what completes the arguments: waits for audio that is being decoded and is part of an argument. */
+  readonly waits: (() => Promise<unknown>)[];
 }
 
 /**
@@ -24,7 +27,7 @@ export function withMedia(json: string, media: HeldMedia): Record<string, unknow
     throw invalid('the arguments are not a JSON object');
   if (!mayNameMedia.test(json)) return { ...args };
   const found = { args: args as unknown };
-  replaceMedia(found, media);
+  replaceMedia(found, args, media);
   if (found.args !== args) throw invalid('the arguments are a handle of media; pass a JSON object that contains it');
   return { ...args };
 }
@@ -39,7 +42,7 @@ const kinds = { $audio: 'audio', $image: 'images' } as const satisfies Record<st
  * Replaces the media in place. It uses neither recursion nor a reviver of `JSON.parse`, because arguments have up to
  * half a million values.
  */
-function replaceMedia(root: object, media: HeldMedia): void {
+function replaceMedia(root: object, args: object, media: HeldMedia): void {
   const within: object[] = [root];
   for (let parent = within.pop(); parent; parent = within.pop()) {
     for (const key of Object.keys(parent)) {
@@ -61,6 +64,9 @@ function replaceMedia(root: object, media: HeldMedia): void {
       if (reference === undefined)
         throw invalid(`the arguments name ${named.key.slice(1)} ${named.index}, but ${all.length} were given`);
       Object.defineProperty(parent, key, { value: reference }); // `__proto__` is an ordinary key
+      // The call waits for a growing argument, if it has to, and not for parts of arguments.
+      if (reference instanceof GrowingAudio && parent !== args)
+        media.waits.push(async () => Object.defineProperty(parent, key, { value: await reference.complete }));
     }
   }
 }

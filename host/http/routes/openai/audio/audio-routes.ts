@@ -27,7 +27,7 @@ import { sendEvents } from '../event-stream.ts';
 import { type FormRequest, formRequests } from '../form-request.ts';
 import { type OpenedReferences, openReferences } from './open-references.ts';
 import { openSound } from './open-sound.ts';
-import type { OpenedAudio } from '../openai-options.ts';
+import type { OpenedSound } from '../openai-options.ts';
 import { type OpenAiHttpOptions, withinTime } from '../openai-request.ts';
 
 /** Adds `POST /v1/audio/transcriptions` and `POST /v1/audio/translations`. */
@@ -52,26 +52,31 @@ function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
     const names = references.map((speaker) => speaker.name);
 
     const transcribe = async (
-      audio: OpenedAudio,
+      sound: OpenedSound,
       { speakers }: OpenedReferences,
       context: RunContext,
     ): Promise<AsrOutput> => {
-      const transcript = (await models.call(name, 'transcribe', { audio, params }, context)) as AsrOutput;
+      const transcript = (await models.call(
+        name,
+        'transcribe',
+        { audio: sound.reference, params },
+        context,
+      )) as AsrOutput;
       if (diarizer === undefined || transcript.segments.length === 0) return transcript;
-      const args = { audio, ...(speakers.length > 0 && { known_speakers: speakers }) };
+      const args = { audio: sound.reference, ...(speakers.length > 0 && { known_speakers: speakers }) };
       const speech = await blaming(referencesBlame(references), () => models.call(diarizer, 'diarize', args, context));
       return diarized(transcript, speech as SpeakerDiarizationOutput, names);
     };
 
-    return await withAudio(ctx, form, options, async (audio, context) => {
+    return await withAudio(ctx, form, options, async (sound, context) => {
       await using known = await openReferences(references, options, context.signal);
       if (request.stream !== true)
-        return bodyOf(ctx, transcriptionAnswer(request, await transcribe(audio, known, context), audio));
+        return bodyOf(ctx, transcriptionAnswer(request, await transcribe(sound, known, context), sound));
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
-        if (isDiarized) return await send(diarizedEvents(await transcribe(audio, known, context)));
+        if (isDiarized) return await send(diarizedEvents(await transcribe(sound, known, context)));
         const events = new TranscriptionEvents(request);
-        const values = models.stream(name, 'transcribe_stream', { audio, params }, context);
+        const values = models.stream(name, 'transcribe_stream', { audio: sound.reference, params }, context);
         await drained(values, (batch) => send((batch as AsrOutput[]).flatMap((output) => events.of(output))));
         await send([events.end()]);
       });
@@ -88,24 +93,24 @@ function translationsRoute(router: Router, options: OpenAiHttpOptions): void {
     const { request } = form;
     const { name } = resolveModel(models, request.model, 'transcriptions').model;
     const params = translationParams(request);
-    return await withAudio(ctx, form, options, async (audio, context) => {
-      const output = await models.call(name, 'transcribe', { audio, params }, context);
-      return bodyOf(ctx, translationAnswer(request, output as AsrOutput, audio));
+    return await withAudio(ctx, form, options, async (sound, context) => {
+      const output = await models.call(name, 'transcribe', { audio: sound.reference, params }, context);
+      return bodyOf(ctx, translationAnswer(request, output as AsrOutput, sound));
     });
   });
 }
 
-/** Runs the work for a request with its decoded audio, whose files are removed at the end. */
+/** Runs the work for a request with its audio, whose files are removed at the end. */
 function withAudio<T>(
   ctx: Context,
   { file }: FormRequest<unknown>,
   options: OpenAiHttpOptions,
-  work: (audio: OpenedAudio, context: RunContext) => Promise<T>,
+  work: (sound: OpenedSound, context: RunContext) => Promise<T>,
 ): Promise<T> {
   return withinTime(ctx, options, (context) =>
     blaming(AUDIO_BLAME, async () => {
-      await using audio = await openSound(file, options.openai, context.signal);
-      return await work(audio, context);
+      await using sound = await openSound(file, options.openai, context.signal);
+      return await work(sound, context);
     }),
   );
 }

@@ -4,22 +4,30 @@ import { AanaError } from '../../../../core/errors.ts';
 import type { UploadedFile } from '../../../../endpoints/index.ts';
 import { fromFormidable } from '../../../request/form/form-failures.ts';
 import { makeUploadDir } from '../../../request/form/uploads.ts';
-import type { OpenAiRoutesOptions, OpenedAudio } from '../openai-options.ts';
+import type { OpenAiRoutesOptions, OpenedAudio, OpenedSound } from '../openai-options.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
-/** Decodes the audio of a file. Throws `AudioReadingException` for a file without an audio track, too. */
+/**
+ * Decodes the audio of a file without a wait for the end of decoding that takes a while. Throws `AudioReadingException`
+ * for a file without an audio track, too.
+ */
 export async function openSound(
   file: UploadedFile,
-  { openAudio }: OpenAiRoutesOptions,
+  options: OpenAiRoutesOptions,
   signal: AbortSignal,
-): Promise<OpenedAudio> {
-  const audio = await openAudio(file, signal);
-  if (audio.channels.length > 0) return audio;
+): Promise<OpenedSound> {
+  const sound = await options.openSound(file, signal);
+  return await withTrack(sound, sound.hasAudio);
+}
+
+/** Returns an opened audio if it has a track. Otherwise disposes it and throws. */
+async function withTrack<Audio extends AsyncDisposable>(audio: Audio, hasTrack: boolean): Promise<Audio> {
+  if (hasTrack) return audio;
   await audio[Symbol.asyncDispose]();
   throw new AanaError('AudioReadingException', 'bad-request', 'the file has no audio track');
 }
 
-/** Decodes the audio of a file that came inside of a request. Throws like {@link openSound}. */
+/** Decodes the audio of a file that came inside of a request, to its end. Throws like {@link openSound}. */
 export async function openSoundBytes(
   bytes: Buffer,
   { openai, limits, tempDir }: OpenAiHttpOptions,
@@ -33,7 +41,8 @@ export async function openSoundBytes(
     await writeFile(path, bytes).catch((error: unknown) => {
       throw fromFormidable(error, limits);
     });
-    return await openSound({ path, bytes: bytes.length }, openai, signal);
+    const audio = await openai.openAudio({ path, bytes: bytes.length }, signal);
+    return await withTrack(audio, audio.channels.length > 0);
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
   }
