@@ -33,7 +33,7 @@ export class Audio implements Disposable {
     this.#scope = scope;
   }
 
-  /** Seconds of the longest channel; 0 when the media has no audio track. */
+  /** Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media says. */
   get duration(): number {
     return this.handle.duration();
   }

@@ -28,7 +28,7 @@ export type Channels = 'mix' | 'separate';
 
 /** Decoded audio: mono 16 kHz, one or more channels, held by the host. */
 export interface Audio extends Disposable {
-  /** Seconds of the longest channel; 0 when the media has no audio track. */
+  /** Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media says. */
   duration(): number;
 }
 

@@ -62,7 +62,7 @@ declare module 'aana:host/media@0.1.0' {
      */
     private constructor();
     /**
-    * Seconds of the longest channel; 0 when the media has no audio track.
+    * Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media says.
     */
     duration(): number;
     [Symbol.dispose](): void;
