@@ -1,6 +1,6 @@
 import type { Logger } from '../../core/log/logger.ts';
 import type { Counter, Telemetry } from '../../core/telemetry.ts';
-import type { MetricData } from '../metric-data.ts';
+import type { Exemplar, MetricData } from '../metric-data.ts';
 import { metricDelta } from './metric-delta.ts';
 import type { MetricReport, Temporality } from './otlp-metrics.ts';
 import type { Send } from './otlp-sender.ts';
@@ -42,6 +42,8 @@ export class MetricExport {
   readonly #startedAt = Date.now();
   /** The totals that the collector has, and their time. */
   #sent: { readonly at: number; readonly metrics: readonly MetricData[] } = { at: this.#startedAt, metrics: [] };
+  /** The exemplars that the collector has and that are still the last ones of their buckets. */
+  #sentExemplars: ReadonlySet<Exemplar> = new Set();
   #sending: Promise<void> | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
@@ -79,9 +81,11 @@ export class MetricExport {
     try {
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
       const startedAt = isDelta ? this.#sent.at : this.#startedAt;
-      const report = { metrics, temporality, startedAt, endedAt: at, exemplarsFrom: this.#sent.at };
+      const hasExemplar = (one: Exemplar): boolean => this.#sentExemplars.has(one);
+      const report = { metrics, temporality, startedAt, endedAt: at, hasExemplar };
       const refused = await (await sender)(report, signal);
       this.#sent = { at, metrics: totals };
+      this.#sentExemplars = new Set(exemplarsOf(totals));
       this.#exported.add(points - refused);
       if (refused > 0) this.#lose(refused, 'the collector refused some values', 'rejected');
     } catch (error) {
@@ -96,4 +100,12 @@ export class MetricExport {
     this.#loggedAt = performance.now();
     this.#options.log.warn('metrics not exported', { values: points, reason });
   }
+}
+
+function exemplarsOf(totals: readonly MetricData[]): Exemplar[] {
+  return totals.flatMap((metric) =>
+    metric.kind === 'histogram'
+      ? metric.points.flatMap(({ exemplars = [] }) => exemplars.filter((one) => one !== undefined))
+      : [],
+  );
 }

@@ -1,7 +1,7 @@
 import type { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { Attributes } from '../../core/telemetry.ts';
-import type { MetricData } from '../metric-data.ts';
+import type { Exemplar, MetricData } from '../metric-data.ts';
 
 /** Metrics as OpenTelemetry's serialisers take them. */
 export type ResourceMetrics = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0];
@@ -17,8 +17,8 @@ export interface MetricReport {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Exemplars from before are left out, because the collector has them: milliseconds since the epoch. */
-  readonly exemplarsFrom: number;
+  /** Whether the collector has an exemplar, so that it is left out. */
+  readonly hasExemplar: (exemplar: Exemplar) => boolean;
 }
 
 // The numbers of `ValueType`, `DataPointType` and `AggregationTemporality` in OpenTelemetry's API and SDK.
@@ -40,7 +40,7 @@ export function otlpMetricsOf(resource: Attributes, version: string): (report: M
 
 function otlpMetricOf(
   metric: MetricData,
-  { temporality, startedAt, endedAt, exemplarsFrom }: Omit<MetricReport, 'metrics'>,
+  { temporality, startedAt, endedAt, hasExemplar }: Omit<MetricReport, 'metrics'>,
 ): OtlpMetric {
   const { name, unit, description } = metric;
   const descriptor = { name, unit, description, valueType: DOUBLE };
@@ -54,7 +54,7 @@ function otlpMetricOf(
         ...time,
         attributes,
         value,
-        exemplars: exemplars.filter((one) => one !== undefined && one.at >= exemplarsFrom),
+        exemplars: exemplars.filter((one) => one !== undefined && !hasExemplar(one)),
       };
     });
     return { ...common, dataPointType: HISTOGRAM, dataPoints };
