@@ -6,7 +6,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { NativeGrowingAudio, NativeWhisperEngine, WhisperNativeParams } from './binding/index.ts';
+import type {
+  NativeGrowingAudio,
+  NativeWhisperEngine,
+  WhisperNativeParams,
+  WhisperNativeSegment,
+} from './binding/index.ts';
 import {
   concat,
   loadWhisper,
@@ -105,17 +110,18 @@ if (missing !== undefined) {
         assert.ok(complete.segments.length > 1);
         const writer = await Writer.open(1, 16_000);
         const fractions: number[] = [];
+        const segments: WhisperNativeSegment[] = [];
         const [result] = await Promise.all([
           engine.transcribe(
             ++lastId,
             writer.audio,
             { ...plain, ...params },
-            () => {},
+            (segment) => segments.push(segment),
             (fraction) => fractions.push(fraction),
           ),
           writer.writeSlowly(samples),
         ]);
-        assert.equal(result, complete);
+        assert.equal({ ...result, segments }, complete);
         assert.is(fractions.at(-1), 1);
         assert.ok(fractions.every((fraction, n) => fraction <= 1 && fraction > (fractions[n - 1] ?? 0)));
       }
@@ -137,13 +143,17 @@ if (missing !== undefined) {
     const writer = await Writer.open(1, samples.length);
     const half = samples.length / 2;
     await writer.append(0, samples.subarray(0, half));
+    const segments: WhisperNativeSegment[] = [];
     let onFirst = (): void => {};
     const first = new Promise<void>((resolve) => (onFirst = resolve));
-    const result = engine.transcribe(++lastId, writer.audio, plain, onFirst);
+    const result = engine.transcribe(++lastId, writer.audio, plain, (segment) => {
+      segments.push(segment);
+      onFirst();
+    });
     await first; // the test hangs if the engine waits for the end
     await writer.append(0, samples.subarray(half));
     await writer.end();
-    assert.equal(await result, await engine.transcribe(++lastId, samples, plain));
+    assert.equal({ ...(await result), segments }, await engine.transcribe(++lastId, samples, plain));
   });
 
   GrowingAudio('does not hold up other audio, does not look hung, and can be cancelled', async () => {

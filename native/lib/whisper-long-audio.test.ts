@@ -126,7 +126,9 @@ if (missing !== undefined) {
       assert.ok(fractions.length > 2, JSON.stringify(events));
       assert.is(fractions.at(-1), 1);
       assert.ok(fractions.every((fraction, n) => fraction > (fractions[n - 1] ?? 0)));
-      assert.is(typeof events[0], 'string', 'the first progress comes before the segments that are done');
+      // A later window may be done before the first one, and all texts come before the end.
+      assert.is(events.at(-1), 1);
+      assert.ok(events.some((event) => typeof event === 'string'));
     });
 
   LongAudio('gives the first segment before the rest was read', async () => {
