@@ -20,7 +20,7 @@ export interface GrowingAudioReference {
 
 /** Audio that is being decoded, as an argument of a call. */
 export class GrowingAudio {
-  /** For those who can wait for its rest. */
+  /** The reference for methods that read the rest of the audio when it comes. */
   readonly early: GrowingAudioReference;
   /** Rejects with the reason why the audio does not become complete. */
   readonly complete: Promise<AudioReference>;

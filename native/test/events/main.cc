@@ -55,7 +55,7 @@ struct Totals {
   uint64_t n_passes = 0;
 };
 
-// What a request leaves in the cache at most, and who may use it.
+// The tokens that a request may have left in the cache, and the requests that may reuse them.
 struct Left {
   RequestId id = 0;
   std::string tenant;
