@@ -22,10 +22,17 @@ export function check<Schema extends z.core.$ZodType>(
   throw new AanaError('ValidationError', 'invalid-input', message, { data: entries });
 }
 
+/** The keys of schemas. They are kept, because a client can repeat a mistake and finding them takes milliseconds. */
+const pathsOf = new WeakMap<z.core.$ZodType, readonly string[]>();
+
 /** Returns a suggestion of other keys of the schema's objects. */
 function hintFor(loc: readonly (string | number)[], schema: z.core.$ZodType): string {
-  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObjectSchema;
-  return suggestion(String(loc.at(-1)), loc.slice(0, -1), propertyPaths(json));
+  let paths = pathsOf.get(schema);
+  if (paths === undefined) {
+    paths = propertyPaths(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObjectSchema);
+    pathsOf.set(schema, paths);
+  }
+  return suggestion(String(loc.at(-1)), loc.slice(0, -1), paths);
 }
 
 /** What is read of a JSON Schema. */
