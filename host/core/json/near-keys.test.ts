@@ -25,6 +25,12 @@ Near('short names do not fit everything that contains them', () => {
   assert.equal(nearKeys('id', ['model_id', 'ids']), ['ids']);
 });
 
+Near('a key that is too long for a typing mistake has none', () => {
+  const long = 'k'.repeat(64);
+  assert.equal(nearKeys(long, [long]), [long]);
+  assert.equal(nearKeys(`${long}k`, [long]), []);
+});
+
 Near('a suggestion names keys beside the unknown one, else keys elsewhere, or nothing', () => {
   const paths = ['port', 'host', 'dashboard', 'dashboard.port', 'model_kwargs.n_threads'];
   assert.is(suggestion('prot', [], paths), '; did you mean "port"?');
