@@ -1,12 +1,13 @@
 import type { Config } from '../../config/index.ts';
-import { areaOf, LOG_LEVELS, type Logger, type LogRecord } from '../../core/log/logger.ts';
+import type { KeptRecord } from '../../core/log/log-ring.ts';
+import { LOG_LEVELS, type Logger, type LogRecord } from '../../core/log/logger.ts';
 import type { Telemetry } from '../../core/telemetry.ts';
 import { ExportQueue, logCounters, otlpLogSender } from '../../telemetry/index.ts';
 import { otlpOptions } from './otlp-options.ts';
 
 /** The export of the log lines of an application. */
 export interface LogExport {
-  readonly add: (record: LogRecord) => void;
+  readonly add: (record: KeptRecord) => void;
   /** Sends the last lines. */
   close(): Promise<void>;
 }
@@ -46,7 +47,7 @@ export function exportLogs(
   const followsTraces = otlpOptions(config, 'traces', name) !== undefined;
   return {
     add: (record) => {
-      const staysHere = areaOf(record.fields) === OWN_AREA || (followsTraces && isOfUnsampledTrace(record));
+      const staysHere = record.field('area') === OWN_AREA || (followsTraces && isOfUnsampledTrace(record));
       if (!staysHere) queue.add(record);
     },
     close: () => queue.close(CLOSE_MS),
@@ -57,6 +58,10 @@ export function exportLogs(
  * Whether a line stays here because the collector does not get the spans of its request either. The line of each request
  * would cost more than all other telemetry together.
  */
-function isOfUnsampledTrace({ level, fields }: LogRecord): boolean {
-  return LOG_LEVELS[level] < LOG_LEVELS.warn && fields['traceId'] !== undefined && fields['spanId'] === undefined;
+function isOfUnsampledTrace(record: KeptRecord): boolean {
+  return (
+    LOG_LEVELS[record.level] < LOG_LEVELS.warn &&
+    record.field('traceId') !== undefined &&
+    record.field('spanId') === undefined
+  );
 }

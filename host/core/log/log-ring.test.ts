@@ -5,13 +5,6 @@ import { createLogger, type LogRecord } from './logger.ts';
 
 const Ring = suite('the last lines of a log');
 
-const record = (message: string, fields: Record<string, unknown> = {}): LogRecord => ({
-  time: '2026-01-01T00:00:00.000Z',
-  level: 'info',
-  message,
-  fields,
-});
-
 async function collect(records: AsyncIterable<LogRecord>): Promise<LogRecord[]> {
   const all: LogRecord[] = [];
   for await (const one of records) all.push(one);
@@ -23,7 +16,7 @@ const messages = async (records: AsyncIterable<LogRecord>): Promise<string[]> =>
 
 Ring('keeps a limited number, and returns the last ones, on request of one deployment', async () => {
   const ring = new LogRing(3);
-  for (const n of [1, 2, 3, 4]) ring.add(record(`m${n}`, { deployment: n % 2 === 0 ? 'even' : 'odd' }));
+  for (const n of [1, 2, 3, 4]) ring.add('info', `m${n}`, { deployment: n % 2 === 0 ? 'even' : 'odd' });
   assert.equal(await messages(ring.read({ lines: 10, follow: false })), ['m2', 'm3', 'm4']);
   assert.equal(await messages(ring.read({ lines: 1, follow: false })), ['m4']);
   assert.equal(await messages(ring.read({ lines: 0, follow: false })), []);
@@ -32,23 +25,23 @@ Ring('keeps a limited number, and returns the last ones, on request of one deplo
 
 Ring('returns records of an area, and of a level or above', async () => {
   const ring = new LogRing();
-  ring.add(record('of http', { area: 'http' }));
-  ring.add({ ...record('bad', { area: 'http' }), level: 'error' });
-  ring.add({ ...record('worse'), level: 'error' });
+  ring.add('info', 'of http', { area: 'http' });
+  ring.add('error', 'bad', { area: 'http' });
+  ring.add('error', 'worse');
   assert.equal(await messages(ring.read({ lines: 10, follow: false, area: 'http' })), ['of http', 'bad']);
   assert.equal(await messages(ring.read({ lines: 10, follow: false, level: 'warn' })), ['bad', 'worse']);
   assert.equal(await messages(ring.read({ lines: 1, follow: false, level: 'warn', area: 'http' })), ['bad']);
-  ring.add(record('of a replica', { area: 'http', deployment: 'asr', replica: 'asr#1' }));
-  ring.add(record('of another', { area: 'http', deployment: 'asr', replica: 'asr#2' }));
+  ring.add('info', 'of a replica', { area: 'http', deployment: 'asr', replica: 'asr#1' });
+  ring.add('info', 'of another', { area: 'http', deployment: 'asr', replica: 'asr#2' });
   assert.equal(await messages(ring.read({ lines: 10, follow: false, replica: 'asr#1' })), ['of a replica']);
 });
 
 Ring('passes new records and the end to followers', async () => {
   const ring = new LogRing();
-  ring.add(record('before'));
+  ring.add('info', 'before');
   const all = messages(ring.read({ lines: 1, follow: true }));
   await Promise.resolve();
-  ring.add(record('after'));
+  ring.add('info', 'after');
   ring.close();
   assert.equal(await all, ['before', 'after']);
 });
@@ -57,9 +50,9 @@ Ring('tells a slow reader how many records it missed, and delays nobody', async 
   const ring = new LogRing(2);
   const reading = ring.read({ lines: 0, follow: true });
   const first = reading.next();
-  ring.add(record('m1'));
+  ring.add('info', 'm1');
   assert.is((await first).value?.message, 'm1');
-  for (const n of [2, 3, 4, 5]) ring.add(record(`m${n}`));
+  for (const n of [2, 3, 4, 5]) ring.add('info', `m${n}`);
   const gap = (await reading.next()).value;
   assert.equal([gap?.level, gap?.fields], ['warn', { lines: 2 }]);
   assert.is((await reading.next()).value?.message, 'm4');
@@ -95,7 +88,7 @@ Ring('shortens fields that are too long or have no JSON', async () => {
   const ring = new LogRing();
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
-  ring.add(record('odd', { circle, big: 10n, long: 'x'.repeat(10_000), nested: { error: new Error('deep') } }));
+  ring.add('info', 'odd', { circle, big: 10n, long: 'x'.repeat(10_000), nested: { error: new Error('deep') } });
   const [kept] = await collect(ring.read({ lines: 1, follow: false }));
   assert.equal(kept?.fields['nested'], { error: 'deep' });
   assert.is(String(kept?.fields['long']).length, 4001);

@@ -111,11 +111,16 @@ export class PluginRuntime {
     const onAbort = (): void => this.#end(invocation, endReason(signal.reason));
     const deadline = setTimeout(() => this.#end(invocation, overDeadline(request.endpoint, deadlineMs)), deadlineMs);
     signal.addEventListener('abort', onAbort, { once: true });
+    const ofPlugin = this.#log;
+    let log: Logger | undefined;
     const invocation: AcceptedInvocation = {
       id,
       request,
       record,
-      log: this.#log.child({ request: requestId, ...traceFields(record.traceparent) }),
+      // Few invocations have lines, and a logger costs more than the rest of this object.
+      get log() {
+        return (log ??= ofPlugin.child({ request: requestId, ...traceFields(record.traceparent) }));
+      },
       deadlineMs,
       deadlineAt: Date.now() + deadlineMs,
       settled: deferred<string>(),
