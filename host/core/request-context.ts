@@ -55,6 +55,8 @@ export interface WireContext {
  */
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
+const ODD_DIGITS = '13579bdf';
+
 /** Returns only the facts about the request from `options`. */
 export function requestContextOf({
   requestId,
@@ -90,9 +92,11 @@ export function validTraceparent(value: string | undefined): string | undefined 
 export function traceFields(traceparent: string | undefined): { readonly traceId?: string; readonly spanId?: string } {
   if (traceparent === undefined) return {};
   const traceId = traceparent.slice(3, 35);
-  const isSampled = (Number.parseInt(traceparent.slice(53), 16) & 1) === 1;
-  return isSampled ? { traceId, spanId: traceparent.slice(36, 52) } : { traceId };
+  return isSampledPlace(traceparent) ? { traceId, spanId: traceparent.slice(36, 52) } : { traceId };
 }
+
+/** Returns whether a valid `traceparent` belongs to a sampled trace: whether its last digit is odd. */
+export const isSampledPlace = (traceparent: string): boolean => ODD_DIGITS.includes(traceparent[54] as string);
 
 /** Returns the milliseconds until the deadline, at least 0; undefined when there is no deadline. */
 export function remainingMs({ deadlineAt }: RequestContext, now: number = Date.now()): number | undefined {

@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { isSampledPlace } from '../../core/request-context.ts';
 
 /**
  * Ids are cut out of a reserve of random digits, because a call of the generator costs more than everything else of a
@@ -47,14 +48,11 @@ export function traceparentAt(traceId: string, spanId: string, isSampled: boolea
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }
 
-/** Returns the span id in a valid `traceparent`. */
-export const spanIdIn = (traceparent: string): string => traceparent.slice(36, 52);
-
 /** Returns the place of a valid `traceparent`. */
 export function placeOf(traceparent: string): TracePlace {
   return {
     traceId: traceparent.slice(3, 35),
-    spanId: spanIdIn(traceparent),
-    isSampled: (Number.parseInt(traceparent.slice(53), 16) & 1) === 1,
+    spanId: traceparent.slice(36, 52),
+    isSampled: isSampledPlace(traceparent),
   };
 }

@@ -14,8 +14,8 @@ export class LocalTrace {
   /** Set when the root has ended. Spans inside of it can end later. */
   root: SpanRecord | undefined;
   droppedSpans = 0;
-  /** The ids of all spans so far. */
-  readonly spanIds: string[] = [];
+  /** The `traceparent` of all spans so far. */
+  readonly places: string[] = [];
   #open = 0;
   /** Milliseconds since the epoch. */
   readonly startedAt = Date.now();
@@ -38,9 +38,9 @@ export class LocalTrace {
     return this.#open === 0 && this.root !== undefined;
   }
 
-  /** Notes a span that begins. */
-  begin(spanId: string): void {
-    this.spanIds.push(spanId);
+  /** Notes a span that begins at this place. */
+  begin(traceparent: string): void {
+    this.places.push(traceparent);
     this.#open += 1;
   }
 

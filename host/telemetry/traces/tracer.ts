@@ -1,5 +1,5 @@
 import type { Span, SpanKind, SpanOptions } from '../../core/telemetry.ts';
-import { newSpanId, newTraceId, placeOf, spanIdIn, traceparentAt } from './ids.ts';
+import { newSpanId, newTraceId, placeOf, traceparentAt } from './ids.ts';
 import { LocalTrace } from './local-trace.ts';
 import type { Sampler } from './sampler.ts';
 import { RecordedSpan } from './recorded-span.ts';
@@ -26,7 +26,7 @@ const nothing = (): void => {};
 export class Tracer {
   readonly #options: TracerOptions;
   /**
-   * Spans of the work that has not ended, by their ids. An ended span stays until then, because the opening of a stream
+   * Spans of the work that has not ended, by their `traceparent`. An ended span stays until then, because the opening of a stream
    * ends before the stream begins.
    */
   readonly #spans = new Map<string, RecordedSpan>();
@@ -40,7 +40,7 @@ export class Tracer {
     const { parent, kind } = options;
     if (parent !== undefined && !BEGINS_WORK.has(kind)) {
       if (this.#options.onTrace === undefined && parent.endsWith(NOT_SAMPLED)) return unrecorded(parent);
-      const opener = this.#spans.get(spanIdIn(parent));
+      const opener = this.#spans.get(parent);
       if (opener) return this.#begin(name, options, opener.trace, opener.spanId, false);
     }
     const place = parent === undefined ? undefined : placeOf(parent);
@@ -64,15 +64,15 @@ export class Tracer {
     isRoot: boolean,
   ): Span {
     const span = new RecordedSpan(name, options, trace, parentSpanId, isRoot, this.#onEnd);
-    this.#spans.set(span.spanId, span);
-    trace.begin(span.spanId);
+    this.#spans.set(span.traceparent, span);
+    trace.begin(span.traceparent);
     return span;
   }
 
   readonly #onEnd = (span: RecordedSpan): void => {
     const { trace, isRoot } = span;
     trace.end(span, isRoot);
-    if (trace.isOver) for (const spanId of trace.spanIds) this.#spans.delete(spanId);
+    if (trace.isOver) for (const place of trace.places) this.#spans.delete(place);
     if (trace.isSampled) this.#options.onSpan?.(span);
     if (isRoot) this.#options.onTrace?.(trace);
   };
