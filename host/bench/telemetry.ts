@@ -2,7 +2,7 @@
 // code, without telemetry and with several configurations of it. Each round starts a new process for each configuration
 // and compares its CPU time for a request with that of the process without telemetry of the same round. The result is
 // the median of the rounds and its interval. `off again` is a second process without telemetry, so its interval tells
-// which differences can be seen. `npm run bench:telemetry -- [--rounds N] [--slices N] [--requests N] [--warm-up N]
+// which differences can be seen. `npm run bench:telemetry -- [--rounds N] [--requests N] [--warm-up N]
 // [--connections N] [--calm SECONDS] [--endpoint component|host] [--only NAME]...`; the names of the configurations are
 // in telemetry/servers.ts.
 import { join } from 'node:path';
@@ -18,9 +18,8 @@ import { configurations } from './telemetry/servers.ts';
 
 const { values: flags } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '20' },
-    slices: { type: 'string', default: '4' },
-    requests: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '10' },
+    requests: { type: 'string', default: '20000' },
     'warm-up': { type: 'string', default: '4000' },
     connections: { type: 'string', default: '32' },
     calm: { type: 'string', default: '0' },
@@ -29,7 +28,6 @@ const { values: flags } = parseArgs({
   },
 });
 const rounds = Number(flags.rounds);
-const slices = Number(flags.slices);
 const requests = Number(flags.requests);
 const connections = Number(flags.connections);
 /** A request of host code takes a fifth of the time of a component's request. */
@@ -78,7 +76,6 @@ for (let number = 0; number < rounds; number += 1) {
     endpoints,
     env,
     job: { body, connections },
-    slices,
     calmMs: Number(flags.calm) * 1000,
     isReversed: number % 2 === 1,
   });
@@ -102,7 +99,7 @@ for (const endpoint of endpoints) {
 }
 const report = {
   ...reportHead('telemetry', loadBefore),
-  ...{ rounds, slices, requests, warmUp, connections },
+  ...{ rounds, requests, warmUp, connections },
   otherCores: round(median(done.map(({ otherCores }) => otherCores)), 2),
   results,
 };
