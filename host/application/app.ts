@@ -20,6 +20,7 @@ import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
 import { appAlerts } from './ports/app-alerts.ts';
 import { AppTelemetry } from './ports/app-telemetry.ts';
+import { networkFrom } from './ports/outgoing-ports.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
 import { adminWork } from './ports/admin-work.ts';
 import { endpointReport } from './ports/endpoint-report.ts';
@@ -108,9 +109,11 @@ export class AanaApp implements AsyncDisposable {
     this.#log = inArea(everyArea, 'application');
     this.#migrate = options.migration_func;
     const progress = options.progress ?? process.stderr;
+    const network = networkFrom(config);
     const telemetry = new AppTelemetry({
       name: this.name,
       config: config.telemetry,
+      network,
       own: options.telemetry,
       log: everyArea,
       logs,
@@ -138,6 +141,7 @@ export class AanaApp implements AsyncDisposable {
     this.#services = new Services({
       config,
       log: everyArea,
+      network,
       definitions: options.definitions,
       migrations: options.migrations,
       retryable: retryableNames(options),

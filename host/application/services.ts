@@ -29,7 +29,7 @@ import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/
 import { backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
 import { modelDirectory } from './ports/model-directory.ts';
 import { ResponseStores } from './ports/response-stores.ts';
-import { httpPort, networkFrom, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
+import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelPulls, ModelStore } from '../models/index.ts';
@@ -46,6 +46,8 @@ import { limitsFrom, PluginHost, PluginSet } from '../plugins/index.ts';
 export interface ServicesOptions {
   readonly config: Config;
   readonly log: Logger;
+  /** Proxies and certificate authorities of outgoing requests. */
+  readonly network: Network;
   readonly definitions: readonly DeploymentDefinition[] | undefined;
   readonly migrations?: readonly MigrationSource[] | undefined;
   /** Names of errors after which a task gets another attempt. */
@@ -103,11 +105,11 @@ export class Services {
   #native: Promise<unknown> | undefined;
 
   constructor(options: ServicesOptions) {
-    const { config, log, definitions, migrations, retryable, telemetry, signal } = options;
+    const { config, log, network, definitions, migrations, retryable, telemetry, signal } = options;
     this.#options = options;
     this.artifactsDir = resolve(config.media.temp_dir ?? tmpdir());
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
-    this.#network = networkFrom(config);
+    this.#network = network;
     this.models = new ModelStore({
       cacheDir: config.cache_dir,
       log: inArea(log, 'models'),

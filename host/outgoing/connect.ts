@@ -197,7 +197,7 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-function proxyHeaders({ username, password }: URL): Record<string, string> {
+export function proxyHeaders({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   return {
     'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,

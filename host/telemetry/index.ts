@@ -8,7 +8,13 @@ export { MAX_PROFILE_S, Profiler, profileRefused } from './profile/profiler.ts';
 export { labelName, sampleName } from './prometheus/names.ts';
 export { type Format, FORMATS, metricsText } from './prometheus/text.ts';
 export { MetricExport, metricPointCounter } from './otlp/metric-export.ts';
-export { otlpLogSender, otlpMetricSender, type OtlpOptions, otlpSender } from './otlp/otlp-sender.ts';
+export {
+  otlpLogSender,
+  otlpMetricSender,
+  type OtlpOptions,
+  otlpSender,
+  type PostToCollector,
+} from './otlp/otlp-sender.ts';
 export { ExportQueue, logCounters, spanCounters } from './otlp/export-queue.ts';
 export { KeptTraces } from './traces/kept-traces.ts';
 export { samplerOf } from './traces/sampler.ts';

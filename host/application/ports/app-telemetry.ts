@@ -4,6 +4,7 @@ import type { LogRing } from '../../core/log/log-ring.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { noTelemetry, type Telemetry, withSpans } from '../../core/telemetry.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
+import type { Network } from '../../outgoing/index.ts';
 import {
   type Format,
   type KeptTraces,
@@ -23,6 +24,8 @@ export interface AppTelemetryOptions {
   /** Name of the application. */
   readonly name: string;
   readonly config: Config['telemetry'];
+  /** Through it collectors are reached. */
+  readonly network: Network;
   /** The program's own telemetry, which gets everything in place of the metrics and traces of the host. */
   readonly own: Telemetry | undefined;
   /** Without an area. */
@@ -44,8 +47,8 @@ export class AppTelemetry {
   readonly #logExport: LogExport | undefined;
   #stopMeasuring: (() => void) | undefined;
 
-  constructor({ name, config, own, log, logs }: AppTelemetryOptions) {
-    const ofTelemetry = { name, log: inArea(log, OWN_AREA) };
+  constructor({ name, config, network, own, log, logs }: AppTelemetryOptions) {
+    const ofTelemetry = { name, network, log: inArea(log, OWN_AREA) };
     this.#name = name;
     const metrics = config.metrics && !own ? new Metrics() : undefined;
     this.#metrics = metrics;

@@ -3,7 +3,7 @@ import type { KeptRecord } from '../../core/log/log-ring.ts';
 import { LOG_LEVELS, type Logger, type LogRecord } from '../../core/log/logger.ts';
 import type { Telemetry } from '../../core/telemetry.ts';
 import { ExportQueue, logCounters, otlpLogSender } from '../../telemetry/index.ts';
-import { otlpOptions } from './otlp-options.ts';
+import { type ExportSource, otlpOptions } from './otlp-options.ts';
 
 /** The export of the log lines of an application. */
 export interface LogExport {
@@ -12,9 +12,7 @@ export interface LogExport {
   close(): Promise<void>;
 }
 
-export interface LogExportOptions {
-  /** Name of the application. */
-  readonly name: string;
+export interface LogExportOptions extends ExportSource {
   readonly telemetry: Pick<Telemetry, 'counter'>;
   /** Of the area {@link OWN_AREA}. Tells about lines that were dropped. */
   readonly log: Logger;
@@ -29,9 +27,9 @@ const CLOSE_MS = 2000;
 /** Returns the export of log lines as configured; undefined if no collector is configured. */
 export function exportLogs(
   config: Config['telemetry'],
-  { name, telemetry, log }: LogExportOptions,
+  { telemetry, log, ...source }: LogExportOptions,
 ): LogExport | undefined {
-  const options = otlpOptions(config, 'logs', name);
+  const options = otlpOptions(config, 'logs', source);
   if (!options) return undefined;
   const { otlp } = config;
   const queue = new ExportQueue<LogRecord>({
@@ -44,7 +42,7 @@ export function exportLogs(
     counters: logCounters(telemetry),
     log,
   });
-  const followsTraces = otlpOptions(config, 'traces', name) !== undefined;
+  const followsTraces = otlpOptions(config, 'traces', source) !== undefined;
   return {
     add: (record) => {
       const staysHere = record.field('area') === OWN_AREA || (followsTraces && isOfUnsampledTrace(record));

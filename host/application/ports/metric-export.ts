@@ -1,7 +1,7 @@
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { MetricExport, type Metrics, otlpMetricSender } from '../../telemetry/index.ts';
-import { otlpOptions } from './otlp-options.ts';
+import { type ExportSource, otlpOptions } from './otlp-options.ts';
 
 /** The shutdown does not wait longer than this for the collector. */
 const CLOSE_MS = 2000;
@@ -12,9 +12,9 @@ const CLOSE_MS = 2000;
  */
 export function exportMetrics(
   config: Config['telemetry'],
-  { name, metrics, log }: { readonly name: string; readonly metrics: Metrics; readonly log: Logger },
+  { metrics, log, ...source }: ExportSource & { readonly metrics: Metrics; readonly log: Logger },
 ): (() => Promise<void>) | undefined {
-  const options = otlpOptions(config, 'metrics', name);
+  const options = otlpOptions(config, 'metrics', source);
   if (!options) return undefined;
   const { otlp } = config;
   const exporting = new MetricExport({

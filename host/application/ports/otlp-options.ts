@@ -2,10 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/index.ts';
 import { packageVersion } from '../../core/package-root.ts';
 import type { Attributes } from '../../core/telemetry.ts';
-import type { OtlpOptions } from '../../telemetry/index.ts';
+import { KeptConnection, type KeptConnectionOptions, type Network, reasonOf } from '../../outgoing/index.ts';
+import type { OtlpOptions, PostToCollector } from '../../telemetry/index.ts';
 
 /** A kind of facts that is exported on its own. */
 export type Signal = 'traces' | 'metrics' | 'logs';
+
+export interface ExportSource {
+  /** Name of the application. */
+  readonly name: string;
+  /** Through it the collector is reached. */
+  readonly network: Network;
+}
 
 /**
  * Returns how a signal of the application `name` is exported; undefined if it stays here. A key of the signal takes
@@ -14,19 +22,36 @@ export type Signal = 'traces' | 'metrics' | 'logs';
 export function otlpOptions(
   { otlp, ...process }: Config['telemetry'],
   signal: Signal,
-  name: string,
+  { name, network }: ExportSource,
 ): OtlpOptions | undefined {
   const isExported = (otlp[`${signal}_exporter`] as readonly string[]).includes('otlp');
   const url = otlp[`${signal}_endpoint`] ?? urlBelow(otlp.endpoint, signal);
   if (otlp.disabled || !isExported || url === undefined) return undefined;
   return {
-    url,
+    post: postTo({
+      url: new URL(url),
+      network,
+      timeoutMs: otlp[`${signal}_request_timeout_ms`] ?? otlp.timeout_ms,
+    }),
     protocol: otlp[`${signal}_protocol`] ?? otlp.protocol,
     headers: fromPairs(otlp[`${signal}_headers`] ?? otlp.headers),
     compression: otlp[`${signal}_compression`] ?? otlp.compression,
-    timeoutMs: otlp[`${signal}_request_timeout_ms`] ?? otlp.timeout_ms,
     resource: resourceOf(process, name),
     version: packageVersion(),
+  };
+}
+
+/** The reasons are those of other outgoing requests, which have no headers of the request. */
+function postTo(options: KeptConnectionOptions): PostToCollector {
+  const connection = new KeptConnection(options);
+  return async (headers, body, signal) => {
+    try {
+      return await connection.post(headers, body, signal);
+    } catch (error) {
+      const { name } = error as Error;
+      const isLate = name === 'TimeoutError' || name === 'AbortError';
+      throw new Error(isLate ? 'it did not answer in time' : reasonOf(error), { cause: error });
+    }
   };
 }
 

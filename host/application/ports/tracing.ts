@@ -2,7 +2,7 @@ import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { Telemetry } from '../../core/telemetry.ts';
 import { ExportQueue, KeptTraces, otlpSender, samplerOf, spanCounters, Tracer } from '../../telemetry/index.ts';
-import { otlpOptions } from './otlp-options.ts';
+import { type ExportSource, otlpOptions } from './otlp-options.ts';
 
 /** The spans of an application. */
 export interface Tracing {
@@ -13,9 +13,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-export interface TracingOptions {
-  /** Name of the application. */
-  readonly name: string;
+export interface TracingOptions extends ExportSource {
   readonly telemetry: Telemetry;
   readonly log: Logger;
 }
@@ -26,10 +24,10 @@ const CLOSE_MS = 2000;
 /** Returns the recording of spans as configured; undefined if nothing reads them. */
 export function tracingFrom(
   config: Config['telemetry'],
-  { name, telemetry, log }: TracingOptions,
+  { telemetry, log, ...source }: TracingOptions,
 ): Tracing | undefined {
   const { traces, otlp } = config;
-  const options = otlpOptions(config, 'traces', name);
+  const options = otlpOptions(config, 'traces', source);
   if (!options && traces.kept === 0) return undefined;
   const kept = traces.kept === 0 ? undefined : new KeptTraces({ limit: traces.kept, slowMs: traces.slow_s * 1000 });
   const queue =

@@ -7,15 +7,30 @@ import type { SpanRecord } from '../traces/span-record.ts';
 import { jsonWithExemplars, protobufWithExemplars } from './otlp-exemplars.ts';
 import type { MetricReport } from './otlp-metrics.ts';
 
+/** The answer of a collector. */
+export interface CollectorAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Uint8Array;
+}
+
+/**
+ * Posts a message to the collector. Redirects are not followed. Rejects when there is no answer, with a message that has
+ * no secrets.
+ */
+export type PostToCollector = (
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array,
+  signal: AbortSignal,
+) => Promise<CollectorAnswer>;
+
 export interface OtlpOptions {
-  /** The URL to which messages are posted. */
-  readonly url: string;
+  readonly post: PostToCollector;
   readonly protocol: 'http/protobuf' | 'http/json';
   /** Headers of the requests, such as the key of a service. */
   readonly headers: Readonly<Record<string, string>>;
   readonly compression: 'none' | 'gzip';
-  /** Milliseconds that one request may take. */
-  readonly timeoutMs: number;
   /** Facts about this process. */
   readonly resource: Attributes;
   readonly version: string;
@@ -129,31 +144,18 @@ async function retried<T>(send: () => Promise<T>, signal: AbortSignal): Promise<
 }
 
 async function post(
-  { url, timeoutMs }: OtlpOptions,
+  { post: send }: OtlpOptions,
   headers: Readonly<Record<string, string>>,
   body: Uint8Array,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  let response: Response;
-  let answer: ArrayBuffer;
-  try {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    response = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal: within });
-    answer = await response.arrayBuffer();
-  } catch (error) {
-    throw new NotNow(reasonOf(error));
-  }
-  if (response.ok) return new Uint8Array(answer);
-  const refusal = `the collector answered ${response.status}`;
-  if (!RETRYABLE.has(response.status)) throw new Refused(refusal);
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const answer = await send(headers, body, signal).catch((error: unknown) => {
+    throw new NotNow(`the collector cannot be reached: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  const { status } = answer;
+  if (status >= 200 && status <= 299) return answer.body;
+  const refusal = `the collector answered ${status}`;
+  if (!RETRYABLE.has(status)) throw new Refused(refusal);
+  const seconds = Number(answer.headers['retry-after'] ?? Number.NaN);
   throw new NotNow(refusal, Number.isFinite(seconds) ? seconds * 1000 : undefined);
-}
-
-/** Returns why there is no answer. Messages of `fetch` itself are left out, because they quote headers. */
-function reasonOf(error: unknown): string {
-  const { name, cause } = error as Error;
-  if (name === 'TimeoutError' || name === 'AbortError') return 'the collector did not answer in time';
-  const { code, message = name } = (cause ?? {}) as { readonly code?: string; readonly message?: string };
-  return `the collector cannot be reached: ${code ?? message}`;
 }

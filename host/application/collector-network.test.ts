@@ -1,0 +1,89 @@
+// How collectors are reached: through proxies, with certificates of private authorities, over kept connections.
+import { rmSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createLogger } from '../core/log/logger.ts';
+import type { AanaApp } from '../index.ts';
+import { Collector } from '../telemetry/fixtures/collector.ts';
+import { makeCertificates, startForwardProxy } from '../test/helpers/outgoing.ts';
+import { until } from '../test/helpers/server.ts';
+import { skip } from '../test/skip.ts';
+import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+
+const Reached = suite('collectors');
+const folder = makeFolder();
+const certificates = await makeCertificates(folder, 'collector.test', 'localhost');
+Reached.after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Every span is sent at once. */
+const exportingApp = (env: Readonly<Record<string, string>>): Promise<AanaApp> =>
+  started(makeApp(folder, {}, {}, { OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_LOGS_EXPORTER: 'none', ...env }));
+
+/** Sends a request, and waits for its span. */
+async function oneMore(app: AanaApp, collector: Collector): Promise<void> {
+  const before = collector.spans.length;
+  await (await fetch(`${app.url}/api/status`)).text();
+  await until(async () => collector.spans.length > before);
+}
+
+Reached('of an http URL are reached through the proxy, which knows their names', async () => {
+  await using collector = await Collector.start();
+  await using proxy = await startForwardProxy({ credentials: 'user:pass' });
+  const endpoint = `http://collector.test:${collector.port}`;
+  await using app = await exportingApp({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, HTTP_PROXY: proxy.url });
+  await oneMore(app, collector);
+  assert.is(proxy.asked[0], `POST ${endpoint}/v1/traces`);
+});
+
+if (certificates) {
+  const { key, cert, authorityFile } = certificates;
+  Reached('of an https URL are reached through a tunnel, with the authorities of the configuration', async () => {
+    await using collector = await Collector.start({ key, cert });
+    await using proxy = await startForwardProxy();
+    const address = `collector.test:${collector.port}`;
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `https://${address}`, HTTPS_PROXY: proxy.url };
+    await using app = await exportingApp({ ...env, SSL_CERT_FILE: authorityFile });
+    for (let count = 0; count < 3; count += 1) await oneMore(app, collector);
+    assert.equal(proxy.asked, [`CONNECT ${address}`], 'one tunnel for all exports');
+  });
+
+  Reached('with a certificate of an unknown authority get nothing, and a line says which key is missing', async () => {
+    await using collector = await Collector.start({ key, cert });
+    const lines: string[] = [];
+    const log = createLogger({ level: 'warn', format: 'text', write: (line) => lines.push(line) });
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `https://localhost:${collector.port}`,
+      OTEL_BSP_SCHEDULE_DELAY: '1',
+      OTEL_BSP_EXPORT_TIMEOUT: '200',
+      OTEL_LOGS_EXPORTER: 'none',
+    };
+    await using app = await started(makeApp(folder, { log }, {}, env));
+    await (await fetch(`${app.url}/api/status`)).text();
+    await until(async () => lines.length > 0);
+    assert.match(
+      lines[0] ?? '',
+      /spans dropped .*not signed by a trusted authority; name the authority with outgoing\.ca_file/,
+    );
+    assert.is(collector.requests, 0);
+  });
+} else skip('collectors of https', 'openssl is missing');
+
+Reached('keep their connection between exports, and are found again after a restart of it', async () => {
+  await using collector = await Collector.start();
+  await using app = await exportingApp({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_METRICS_EXPORTER: 'none' });
+  for (let count = 0; count < 5; count += 1) await oneMore(app, collector);
+  assert.is(collector.connections, 1);
+  collector.dropConnections();
+  await oneMore(app, collector);
+  assert.is(collector.connections, 2);
+});
+
+Reached('get the user and the password of their URL', async () => {
+  await using collector = await Collector.start();
+  const endpoint = collector.url.replace('//', '//operator:p%40ss@');
+  await using app = await exportingApp({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  await oneMore(app, collector);
+  assert.is(collector.exports[0]?.headers.authorization, `Basic ${Buffer.from('operator:p@ss').toString('base64')}`);
+});
+
+Reached.run();
