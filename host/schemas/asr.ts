@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { answerOf } from './answer-kinds.ts';
 import { Artifact } from './artifact.ts';
 import { ScoredToken } from './chat.ts';
 import { VadOptions } from './vad-options.ts';
@@ -57,19 +58,25 @@ export const AsrTranscription = z.strictObject({ text: z.string().check(z.descri
 export type AsrTranscription = z.infer<typeof AsrTranscription>;
 
 /** The result of `transcribe` and of `/video/transcribe`. */
-export const AsrOutput = z.strictObject({
-  segments: z.array(AsrSegment),
-  transcription_info: AsrTranscriptionInfo,
-  transcription: AsrTranscription,
-});
+export const AsrOutput = answerOf(
+  'transcript',
+  z.strictObject({
+    segments: z.array(AsrSegment),
+    transcription_info: AsrTranscriptionInfo,
+    transcription: AsrTranscription,
+  }),
+);
 export type AsrOutput = z.infer<typeof AsrOutput>;
 
 /** The results of `transcribe_batch`: one element for each audio. */
-export const AsrBatchOutput = z.strictObject({
-  segments: z.array(z.array(AsrSegment)),
-  transcription_info: z.array(AsrTranscriptionInfo),
-  transcription: z.array(AsrTranscription),
-});
+export const AsrBatchOutput = answerOf(
+  'transcripts',
+  z.strictObject({
+    segments: z.array(z.array(AsrSegment)),
+    transcription_info: z.array(AsrTranscriptionInfo),
+    transcription: z.array(AsrTranscription),
+  }),
+);
 export type AsrBatchOutput = z.infer<typeof AsrBatchOutput>;
 
 const temperature = z.number().check(z.minimum(0), z.maximum(1));

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { answerOf } from './answer-kinds.ts';
 import { ChatMessage } from './dialog.ts';
 import { absent, text } from './fields.ts';
 import { StructuredOutputs } from './structured-outputs.ts';
@@ -213,14 +214,20 @@ export const ChatChoice = z.strictObject({ message: ChatMessage, details: z.opti
 export type ChatChoice = z.infer<typeof ChatChoice>;
 
 /** The result of `chat`. */
-export const ChatOutput = z.strictObject({
-  message: ChatMessage,
-  choices: z.optional(z.array(ChatChoice).check(z.describe('With `n`: all answers. The first one is `message`.'))),
-});
+export const ChatOutput = answerOf(
+  'chat',
+  z.strictObject({
+    message: ChatMessage,
+    choices: z.optional(z.array(ChatChoice).check(z.describe('With `n`: all answers. The first one is `message`.'))),
+  }),
+);
 export type ChatOutput = z.infer<typeof ChatOutput>;
 
 /** The result of `chat` for a call with `details`, `logprobs` or `prompt_logprobs`. */
-export const ChatOutputWithDetails = z.extend(ChatOutput, { details: z.optional(GenerationDetails) });
+export const ChatOutputWithDetails = answerOf(
+  'chat with details',
+  z.extend(ChatOutput, { details: z.optional(GenerationDetails) }),
+);
 export type ChatOutputWithDetails = z.infer<typeof ChatOutputWithDetails>;
 
 /** The next piece of a call of a tool. The first piece of a call has its id and its name. */

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { answerOf } from './answer-kinds.ts';
 import { AudioReference, TimeInterval } from './asr.ts';
 import { absent } from './fields.ts';
 
@@ -67,5 +68,8 @@ export const SpeakerDiarizationSegment = z.strictObject({
 export type SpeakerDiarizationSegment = z.infer<typeof SpeakerDiarizationSegment>;
 
 /** The result of `diarize`. */
-export const SpeakerDiarizationOutput = z.strictObject({ segments: z.array(SpeakerDiarizationSegment) });
+export const SpeakerDiarizationOutput = answerOf(
+  'speakers',
+  z.strictObject({ segments: z.array(SpeakerDiarizationSegment) }),
+);
 export type SpeakerDiarizationOutput = z.infer<typeof SpeakerDiarizationOutput>;

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { answerOf } from './answer-kinds.ts';
 import { TimeInterval } from './asr.ts';
 import { absent } from './fields.ts';
 
@@ -35,5 +36,5 @@ export const VadSegment = z.strictObject({
 export type VadSegment = z.infer<typeof VadSegment>;
 
 /** The result of `asr_preprocess_vad`. Audio without speech has no segments. */
-export const VadSegments = z.strictObject({ segments: z.array(VadSegment) });
+export const VadSegments = answerOf('speech', z.strictObject({ segments: z.array(VadSegment) }));
 export type VadSegments = z.infer<typeof VadSegments>;

@@ -39,7 +39,7 @@ interface Stamp {
 }
 
 /** The version of the build. It changes when the same sources give a different component. */
-const BUILDER = 'sources are confined to the plugin';
+const BUILDER = 'components have no comments';
 
 /** The contract between host and guests. */
 export const worldFile = join(packageRoot, 'wit', 'world.wit');

@@ -35,4 +35,11 @@ Bundle('have the schemas and the writers of transcripts that the plugin uses, an
   assert.not.match(writing, 'transcript.text.segment');
 });
 
+Bundle('of plugins that use no schema of the host have none, and no comments', async () => {
+  const code = await bundled('', '1');
+  assert.not.match(code, /ChatOutput = |AsrOutput = |SamplingParams|clip_timestamps|logit_bias/);
+  assert.not.match(code, /\/\*\*/);
+  assert.ok(code.length < 150_000, `${code.length} characters, and each is restored for every invocation`);
+});
+
 Bundle.run();

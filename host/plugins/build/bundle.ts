@@ -85,6 +85,7 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
       format: 'esm',
       minify: false,
       keepNames: true,
+      comments: false, // QuickJS keeps the sources of all functions in the memory that is restored for each invocation
       codeSplitting: false,
       sourcemap: true,
       file: join(dir, 'bundle.js'),

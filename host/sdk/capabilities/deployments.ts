@@ -1,25 +1,26 @@
 import type * as z from 'zod/mini';
-import {
+import { type AnswerKind, kindOf } from '../../schemas/answer-kinds.ts';
+import type {
   AsrBatchOutput,
   AsrOutput,
-  type BatchedWhisperParams,
-  type ChatDialogInput,
+  BatchedWhisperParams,
+  ChatDialogInput,
   ChatOutput,
   ChatOutputWithDetails,
-  type GenerationDetails,
-  type ImageReference,
-  type Overflow,
-  type ResponseFormat,
-  type SamplingParams,
+  GenerationDetails,
+  ImageReference,
+  Overflow,
+  ResponseFormat,
+  SamplingParams,
   SpeakerDiarizationOutput,
-  type SpeakerDiarizationParams,
-  type TextChunk,
-  type ToolChoice,
-  type ToolDefinitionInput,
-  type VadParams,
-  type VadSegment,
+  SpeakerDiarizationParams,
+  TextChunk,
+  ToolChoice,
+  ToolDefinitionInput,
+  VadParams,
+  VadSegment,
   VadSegments,
-  type WhisperParams,
+  WhisperParams,
 } from '../../schemas/index.ts';
 import { Audio, type HandleScope, Image, Stream } from './handles.ts';
 import { hostCall } from '../host-error.ts';
@@ -27,25 +28,25 @@ import type { Audio as HostAudio, Image as HostImage } from '../../../wit/genera
 import type { Host } from '../host.ts';
 
 /**
- * Results of typed methods with their schemas, so that an endpoint that returns such a result need not check an hour of
+ * Results of typed methods with their kinds, so that an endpoint that returns such a result need not check an hour of
  * words again.
  */
-const typedAnswers = new WeakMap<object, unknown>();
+const typedAnswers = new WeakMap<object, AnswerKind>();
 
-function typed<T extends object>(schema: unknown, answer: T): T {
-  typedAnswers.set(answer, schema);
+function typed<T extends object>(kind: AnswerKind, answer: T): T {
+  typedAnswers.set(answer, kind);
   return answer;
 }
 
 /** Whether a value is the unchanged result of a typed method with this schema, or with a branch of this union. */
-export function isTypedAnswer(schema: unknown, value: unknown): boolean {
+export function isTypedAnswer(schema: z.ZodMiniType, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const of = typedAnswers.get(value);
-  return of !== undefined && (of === schema || branchesOf(schema).includes(of));
+  const kind = typedAnswers.get(value);
+  return kind !== undefined && [schema, ...branchesOf(schema)].some((one) => kindOf(one) === kind);
 }
 
-function branchesOf(schema: unknown): readonly unknown[] {
-  const { def } = (schema as z.ZodMiniType)._zod;
+function branchesOf(schema: z.ZodMiniType): readonly object[] {
+  const { def } = schema._zod;
   return def.type === 'union' ? (def as z.core.$ZodUnionDef).options : [];
 }
 
@@ -96,7 +97,7 @@ export class Deployment {
 export class AsrDeployment extends Deployment {
   /** Transcribes. Audio of 0 seconds or without speech gives the language "silence" and no segments. */
   transcribe(audio: Audio, params?: Partial<WhisperParams> | null): AsrOutput {
-    return typed(AsrOutput, this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
+    return typed('transcript', this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
   }
 
   /** Transcribes. Each value has one segment, when it is final; the language may come last, without a segment. */
@@ -107,7 +108,7 @@ export class AsrDeployment extends Deployment {
   /** Transcribes several audios at the same time. The lists of the answer have one element for each. */
   transcribeBatch(audios: readonly Audio[], params?: Partial<WhisperParams> | null): AsrBatchOutput {
     const answer = this.call<AsrBatchOutput>('transcribe_batch', withoutAbsent({ audio_batch: audios, params }));
-    return typed(AsrBatchOutput, answer);
+    return typed('transcripts', answer);
   }
 
   /** Like `transcribeStream`, for segments of the audio: the given ones, or those with speech. */
@@ -128,7 +129,7 @@ export interface ChunksOptions {
 export class VadDeployment extends Deployment {
   /** Finds the parts with speech, and groups them to segments that are transcribed in one piece each. */
   asrPreprocessVad(audio: Audio, params?: Partial<VadParams> | null): VadSegments {
-    return typed(VadSegments, this.call<VadSegments>('asr_preprocess_vad', withoutAbsent({ audio, params })));
+    return typed('speech', this.call<VadSegments>('asr_preprocess_vad', withoutAbsent({ audio, params })));
   }
 }
 
@@ -145,7 +146,7 @@ export class DiarizationDeployment extends Deployment {
   ): SpeakerDiarizationOutput {
     const args = withoutAbsent({ audio, params, known_speakers: knownSpeakers });
     const answer = this.call<SpeakerDiarizationOutput>('diarize', args);
-    return typed(SpeakerDiarizationOutput, answer);
+    return typed('speakers', answer);
   }
 }
 
@@ -199,8 +200,8 @@ export class LlmDeployment extends Deployment {
   /** With `details`, the answer says why it ended and its tokens, where the deployment knows them. */
   chat(dialog: DialogInput, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
   chat(dialog: DialogInput, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
-    const schema = options.details ? ChatOutputWithDetails : ChatOutput;
-    return typed(schema, this.call<ChatOutputWithDetails>('chat', withoutAbsent({ dialog, ...options })));
+    const answer = this.call<ChatOutputWithDetails>('chat', withoutAbsent({ dialog, ...options }));
+    return typed(options.details ? 'chat with details' : 'chat', answer);
   }
 
   /** `returned` of the stream has the details of the answer, where the deployment knows them. */
