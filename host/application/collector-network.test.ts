@@ -1,5 +1,8 @@
 // How collectors are reached: through proxies, with certificates of private authorities, over kept connections.
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../core/log/logger.ts';
@@ -24,6 +27,25 @@ async function oneMore(app: AanaApp, collector: Collector): Promise<void> {
   const before = collector.spans.length;
   await (await fetch(`${app.url}/api/status`)).text();
   await until(async () => collector.spans.length > before);
+}
+
+/** Starts a server that answers without end, as fast as it is read. */
+async function endlessServer(onSent: () => void, chunk: Buffer): Promise<{ readonly url: string } & AsyncDisposable> {
+  const server = createServer((_, response) => {
+    const more = (): void => {
+      while (!response.destroyed && response.write(chunk)) onSent();
+      if (!response.destroyed) response.once('drain', more);
+    };
+    more();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }
 
 Reached('of an http URL are reached through the proxy, which knows their names', async () => {
@@ -76,6 +98,27 @@ Reached('keep their connection between exports, and are found again after a rest
   collector.dropConnections();
   await oneMore(app, collector);
   assert.is(collector.connections, 2);
+});
+
+Reached('have no connection left when the application has shut down', async () => {
+  await using collector = await Collector.start();
+  const app = await exportingApp({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  await oneMore(app, collector);
+  await app.shutdown();
+  await until(async () => (await collector.openConnections()) === 0);
+});
+
+Reached('whose answer does not end are left, and a line says why', async () => {
+  const chunk = Buffer.alloc(65_536, 'x');
+  let sent = 0;
+  await using server = await endlessServer(() => (sent += chunk.length), chunk);
+  const lines: string[] = [];
+  const log = createLogger({ level: 'warn', format: 'text', write: (line) => lines.push(line) });
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: server.url, OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_BSP_EXPORT_TIMEOUT: '500' };
+  await using app = await started(makeApp(folder, { log }, {}, { ...env, OTEL_LOGS_EXPORTER: 'none' }));
+  await (await fetch(`${app.url}/api/status`)).text();
+  await until(async () => lines.some((line) => line.includes('its answer is longer than 1048576 bytes')));
+  assert.ok(sent < 16 * 2 ** 20, `${sent} bytes were taken`);
 });
 
 Reached('get the user and the password of their URL', async () => {

@@ -1,6 +1,5 @@
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { connect, proxyHeaders } from './connect.ts';
 import type { Network } from './network.ts';
 
@@ -10,6 +9,10 @@ export interface KeptConnectionOptions {
   readonly network: Network;
   /** Milliseconds that one request may take, the connection included. */
   readonly timeoutMs: number;
+  /** Longest answer in bytes. */
+  readonly maxBytes: number;
+  /** Ends the connection. */
+  readonly until: AbortSignal;
 }
 
 export interface Posted {
@@ -19,8 +22,7 @@ export interface Posted {
 }
 
 /**
- * Posts messages to one server, one at a time, over a connection that is kept between them. It ends no process that
- * would end otherwise. `fetch` is not used, because a request costs three times as much with it, and it knows neither
+ * Posts messages to one server, one at a time, over a connection that is kept between them. `fetch` is not used, because a request costs three times as much with it, and it knows neither
  * the proxies nor the authorities of the configuration.
  */
 export class KeptConnection {
@@ -36,14 +38,15 @@ export class KeptConnection {
       const { stream } = await connect(url, { network, idleTimeoutMs: timeoutMs, signal: this.#within });
       return stream;
     });
+    options.until.addEventListener('abort', () => this.#agent.destroy(), { once: true });
   }
 
   /**
    * Sends a message and returns the answer with any status; redirects are not followed. Rejects when there is no complete
-   * answer.
+   * answer in time, or it is too long.
    */
   async post(headers: Readonly<Record<string, string>>, body: Uint8Array, signal: AbortSignal): Promise<Posted> {
-    const { url, network, timeoutMs } = this.#options;
+    const { url, network, timeoutMs, maxBytes } = this.#options;
     const path = `${url.pathname}${url.search}`;
     // A proxy for http gets the whole URL; for https there is a tunnel.
     const proxy = url.protocol === 'http:' ? network.proxyFor(url) : undefined;
@@ -64,7 +67,7 @@ export class KeptConnection {
         signal: within,
       });
       outgoing.on('response', (message) => {
-        buffer(message).then(
+        readUpTo(maxBytes, message).then(
           (answer) => resolve({ status: message.statusCode ?? 0, headers: message.headers, body: answer }),
           reject,
         );
@@ -73,6 +76,18 @@ export class KeptConnection {
       outgoing.end(body);
     });
   }
+}
+
+/** Returns the body of an answer. Leaving the loop ends the connection. */
+async function readUpTo(maxBytes: number, message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of message as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new Error(`its answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Keeps connections that are made by a function. */

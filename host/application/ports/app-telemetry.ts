@@ -45,10 +45,11 @@ export class AppTelemetry {
   readonly #tracing: Tracing | undefined;
   readonly #endExport: (() => Promise<void>) | undefined;
   readonly #logExport: LogExport | undefined;
+  readonly #closed = new AbortController();
   #stopMeasuring: (() => void) | undefined;
 
   constructor({ name, config, network, own, log, logs }: AppTelemetryOptions) {
-    const ofTelemetry = { name, network, log: inArea(log, OWN_AREA) };
+    const ofTelemetry = { name, network, until: this.#closed.signal, log: inArea(log, OWN_AREA) };
     this.#name = name;
     const metrics = config.metrics && !own ? new Metrics() : undefined;
     this.#metrics = metrics;
@@ -90,9 +91,10 @@ export class AppTelemetry {
     this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments);
   }
 
-  /** Sends the last spans, metrics and log lines. */
+  /** Sends the last spans, metrics and log lines, and ends the connections to collectors. */
   async close(): Promise<void> {
     await Promise.all([this.#tracing?.close(), this.#endExport?.(), this.#logExport?.close()]);
+    this.#closed.abort();
     this.#stopMeasuring?.();
     this.load?.stop();
   }

@@ -13,6 +13,8 @@ export interface ExportSource {
   readonly name: string;
   /** Through it the collector is reached. */
   readonly network: Network;
+  /** Ends the connection to the collector. */
+  readonly until: AbortSignal;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface ExportSource {
 export function otlpOptions(
   { otlp, ...process }: Config['telemetry'],
   signal: Signal,
-  { name, network }: ExportSource,
+  { name, network, until }: ExportSource,
 ): OtlpOptions | undefined {
   const isExported = (otlp[`${signal}_exporter`] as readonly string[]).includes('otlp');
   const url = otlp[`${signal}_endpoint`] ?? urlBelow(otlp.endpoint, signal);
@@ -32,6 +34,8 @@ export function otlpOptions(
       url: new URL(url),
       network,
       timeoutMs: otlp[`${signal}_request_timeout_ms`] ?? otlp.timeout_ms,
+      maxBytes: MOST_ANSWER_BYTES,
+      until,
     }),
     protocol: otlp[`${signal}_protocol`] ?? otlp.protocol,
     headers: fromPairs(otlp[`${signal}_headers`] ?? otlp.headers),
@@ -40,6 +44,9 @@ export function otlpOptions(
     version: packageVersion(),
   };
 }
+
+/** An answer says at most how many items were refused, and why. */
+const MOST_ANSWER_BYTES = 1024 * 1024;
 
 /** The reasons are those of other outgoing requests, which have no headers of the request. */
 function postTo(options: KeptConnectionOptions): PostToCollector {
