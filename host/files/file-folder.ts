@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
 import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -37,7 +36,10 @@ export class FileFolder {
     await this.#sync(id, made);
   }
 
-  /** Writes a file, synced to the disk. Returns the number of its bytes and their SHA-256. */
+  /**
+   * Writes a file, synced to the disk. Returns the number of its bytes and their SHA-256. Nothing is left of a file whose
+   * chunks end with an error, or for which the disk has no room.
+   */
   async write(
     id: string,
     chunks: AsyncIterable<string | Buffer>,
@@ -45,19 +47,25 @@ export class FileFolder {
     const made = await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     const hash = createHash('sha256');
     let bytes = 0;
-    await pipeline(
-      chunks,
-      async function* (parts: AsyncIterable<string | Buffer>) {
-        for await (const part of parts) {
-          const chunk = typeof part === 'string' ? Buffer.from(part) : part;
-          hash.update(chunk);
-          bytes += chunk.length;
-          yield chunk;
-        }
-      },
-      createWriteStream(this.#pathOf(id), { mode: 0o600 }),
-    );
-    await this.#sync(id, made);
+    const file = await open(this.#pathOf(id), 'w', 0o600);
+    try {
+      await pipeline(
+        chunks,
+        async function* (parts: AsyncIterable<string | Buffer>) {
+          for await (const part of parts) {
+            const chunk = typeof part === 'string' ? Buffer.from(part) : part;
+            hash.update(chunk);
+            bytes += chunk.length;
+            yield chunk;
+          }
+        },
+        file.createWriteStream(),
+      );
+      await this.#sync(id, made);
+    } catch (error) {
+      await this.remove(id);
+      throw error;
+    }
     return { bytes, sha256: hash.digest('hex') };
   }
 

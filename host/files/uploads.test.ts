@@ -122,6 +122,19 @@ function uploadTests(databases: TestDatabases): void {
     if (!isCompleted) assert.is((await ann.cancel(id))?.status, 'cancelled');
   });
 
+  Parts('of which one is lost make no file, and leave no bytes of one', async ({ uploads, upload, onDisk, folder }) => {
+    const ann = uploads.of('ann');
+    const { id } = await ann.create(ORDER);
+    const [first, second] = [
+      (await ann.addPart(id, await upload('abc')))!,
+      (await ann.addPart(id, await upload('def')))!,
+    ];
+    await rm(join(folder, 'uploads', second.id));
+    const error = await errorOf(ann.complete(id, [first.id, second.id], undefined));
+    assert.is(error.name, 'UploadedFileLost');
+    assert.equal(onDisk(), [first.id]);
+  });
+
   Parts('are completed once by two requests', async ({ uploads, upload, onDisk }) => {
     const ann = uploads.of('ann');
     const { id } = await ann.create(ORDER);

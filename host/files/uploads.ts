@@ -182,11 +182,12 @@ export class Uploads {
     const upload = await this.#find(owner, id);
     if (!upload) return undefined;
     requirePending(id, upload.status);
-    const parts = await this.#chosen(owner, upload, ids);
     const hash = createHash('md5');
     const { filename, purpose, file_expires_after: expiresAfterS } = upload;
-    const file = await files
-      .write(this.#bytesOf(parts, hash), { filename, purpose, expiresAfterS: expiresAfterS ?? undefined })
+    const file = await this.#chosen(owner, upload, ids)
+      .then((parts) =>
+        files.write(this.#bytesOf(parts, hash), { filename, purpose, expiresAfterS: expiresAfterS ?? undefined }),
+      )
       .catch(async (error: unknown) => {
         requirePending(id, (await this.#find(owner, id))?.status ?? 'expired'); // its parts are gone when it has ended
         throw error;
