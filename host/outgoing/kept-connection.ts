@@ -22,8 +22,8 @@ export interface Posted {
 }
 
 /**
- * Posts messages to one server, one at a time, over a connection that is kept between them. `fetch` is not used, because a request costs three times as much with it, and it knows neither
- * the proxies nor the authorities of the configuration.
+ * Posts messages to one server, one at a time, over a connection that is kept between them. `fetch` is not used, because
+ * a request costs three times as much with it, and it knows neither the proxies nor the authorities of the configuration.
  */
 export class KeptConnection {
   readonly #options: KeptConnectionOptions;

@@ -77,25 +77,14 @@ export class LogRing {
   tap(log: Logger, levelOf: (area: string | undefined) => LogLevel, bound: LogFields = NO_FIELDS): Logger {
     const area = areaOf(bound);
     const take = (at: LogLevel, message: string, fields: LogFields | undefined): void => {
+      log[at](message, fields);
       if (LOG_LEVELS[at] >= LOG_LEVELS[levelOf(area)]) this.add(at, message, fields, bound);
     };
     return {
-      debug: (message, fields) => {
-        log.debug(message, fields);
-        take('debug', message, fields);
-      },
-      info: (message, fields) => {
-        log.info(message, fields);
-        take('info', message, fields);
-      },
-      warn: (message, fields) => {
-        log.warn(message, fields);
-        take('warn', message, fields);
-      },
-      error: (message, fields) => {
-        log.error(message, fields);
-        take('error', message, fields);
-      },
+      debug: (message, fields) => take('debug', message, fields),
+      info: (message, fields) => take('info', message, fields),
+      warn: (message, fields) => take('warn', message, fields),
+      error: (message, fields) => take('error', message, fields),
       child: (fields) => this.tap(log.child(fields), levelOf, { ...bound, ...shortened(fields) }),
     };
   }

@@ -26,8 +26,8 @@ const nothing = (): void => {};
 export class Tracer {
   readonly #options: TracerOptions;
   /**
-   * Spans of the work that has not ended, by their `traceparent`. An ended span stays until then, because the opening of a stream
-   * ends before the stream begins.
+   * Spans of the work that has not ended, by their `traceparent`. An ended span stays until then, because the opening
+   * of a stream ends before the stream begins.
    */
   readonly #spans = new Map<string, RecordedSpan>();
 
