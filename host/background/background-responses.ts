@@ -7,7 +7,7 @@ import {
   type ResponseStore,
   type StoredRequest,
 } from '../openai/index.ts';
-import { responseChanged, type Storage, watchStored } from '../storage/index.ts';
+import { responseChanged, type Storage, StoredWatchers } from '../storage/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
 import { type BackgroundTask, FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
 import { responseRow } from './response-row.ts';
@@ -66,9 +66,15 @@ export interface UserBackground {
 /** Responses that tasks make. Their status and their answer are those of the stored response. */
 export class BackgroundResponses {
   readonly #options: BackgroundResponsesOptions;
+  readonly #events: StoredWatchers;
 
   constructor(options: BackgroundResponsesOptions) {
     this.#options = options;
+    this.#events = new StoredWatchers({
+      storage: options.storage,
+      readPositions: (repositories, ids) => repositories.responseRunsOf(null).positions(ids),
+      messageOf: responseChanged,
+    });
   }
 
   /** Returns the responses of a user, or those of all callers where the host requires no keys (null). */
@@ -140,22 +146,22 @@ export class BackgroundResponses {
     if (!state?.eventCount)
       throw invalidValue('stream', 'only a response that was created with background and stream has stored events');
     const release = tasks?.countWatcher(userId);
-    return this.#events(userId, id, after, signal, release);
+    return this.#eventsOf(userId, id, after, signal, release);
   }
 
-  async *#events(
+  async *#eventsOf(
     userId: string | null,
     id: string,
     after: number,
     signal: AbortSignal,
     release: (() => void) | undefined,
   ): AsyncGenerator<StoredEvent, void> {
-    const { storage, responsesOf } = this.#options;
+    const { responsesOf } = this.#options;
     let last = after;
     let eventCount = 0;
     try {
-      yield* watchStored(storage, {
-        isAbout: (message) => message === responseChanged(id),
+      yield* this.#events.watch({
+        id,
         signal,
         read: async (repositories) => {
           const runs = repositories.responseRunsOf(userId);
@@ -167,7 +173,8 @@ export class BackgroundResponses {
           last = fresh.at(-1)?.sequence_number ?? last;
           eventCount = state?.eventCount ?? 0;
           const hasEnded = !state || !['queued', 'in_progress'].includes(state.status);
-          return { values: fresh, hasMore: fresh.length > 0 && last < eventCount - 1, hasEnded };
+          const hasMore = fresh.length > 0 && last < eventCount - 1;
+          return { values: fresh, hasMore, hasEnded, position: eventCount };
         },
       });
       if (signal.aborted || last >= eventCount) return;

@@ -1,7 +1,7 @@
 // Measures the cost of durable tasks and prints one JSON object. It measures tasks that do nothing, many at once and
 // one at a time on an idle queue, on SQLite and PostgreSQL, beside pg-boss on the same PostgreSQL. Queues run in
-// separate processes. The rounds take them in turn, and ratios are medians of pairs. `npm run bench:tasks -- [--rounds
-// N] [--tasks N] [--callers N] [--samples N]`
+// separate processes. The rounds take them in turn, and ratios are medians of pairs. It also measures claims while tasks
+// of many users wait. `npm run bench:tasks -- [--rounds N] [--tasks N] [--callers N] [--samples N] [--claims N]`
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,6 +13,7 @@ import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../stora
 import { cpuSeconds, descendants } from '../test/helpers/server.ts';
 import { installForBench } from './packages/install-npm.ts';
 import { machineLoad, reportHead, round } from './report.ts';
+import { type ClaimTimes, measureClaims } from './tasks/claims.ts';
 import { type FromQueue, type QueueArguments, type QueueJob, type QueueResult, WORKERS } from './tasks/protocol.ts';
 
 const { values: flags } = parseArgs({
@@ -21,11 +22,14 @@ const { values: flags } = parseArgs({
     tasks: { type: 'string', default: '2000' },
     callers: { type: 'string', default: '64' },
     samples: { type: 'string', default: '40' },
+    claims: { type: 'string', default: '100' },
   },
 });
 /** This version needs Node 22.12 or later. */
 const PG_BOSS = '12.30.0';
 const PAUSE_MS = 100;
+/** Numbers of users whose tasks wait while claims are measured. */
+const WAITING_USERS = [100, 20_000];
 
 function at(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
@@ -104,6 +108,7 @@ const loadBefore = machineLoad();
 const subjects: Subject[] = [];
 const databases: TestDatabases[] = [sqliteDatabases()];
 const results: unknown[] = [];
+const claims: Record<string, ClaimTimes[]> = {};
 try {
   const [sqlite] = databases as [TestDatabases];
   subjects.push(
@@ -170,6 +175,7 @@ try {
         }),
     });
   }
+  for (const one of databases) claims[one.title] = await measureClaims(one, WAITING_USERS, Number(flags.claims));
 } finally {
   for (const subject of subjects) await subject[Symbol.asyncDispose]();
   for (const one of databases) await one.end();
@@ -181,6 +187,7 @@ const report = {
   rounds,
   ...{ tasks, callers, workers: WORKERS, samples },
   results,
+  claims,
   notes,
 };
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);

@@ -32,6 +32,17 @@ Errors('make an unknown error internal, an abort cancelled, a time-out exceeded'
   assert.is(toErrorRecord(new DOMException('x', 'TimeoutError')).kind, 'deadline-exceeded');
 });
 
+Errors('say that a disk is full, which may pass, and name its path in the log only', () => {
+  for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG']) {
+    const error = Object.assign(new Error(`${code}: open '/data/secret'`), { code, path: '/data/secret' });
+    const record = toErrorRecord(error);
+    assert.equal([record.name, record.kind, record.unexpected], ['DiskFullException', 'unavailable', undefined]);
+    assert.not.match(publicMessage(record), /secret/);
+    assert.is(errorLogFields(error)['path'], '/data/secret');
+    assert.is(faultOf(error), 'overload');
+  }
+});
+
 Errors('have the same fault on both sides of a border', () => {
   const lost = new AanaError('ReplicaLostError', 'unavailable', 'x', { fault: 'replica-lost' });
   for (const error of [lost, fromErrorRecord(JSON.parse(JSON.stringify(toErrorRecord(lost))))])

@@ -113,8 +113,16 @@ export function cancelledError(what = 'the request was cancelled'): AanaError {
   return new AanaError('CancelledError', 'cancelled', what);
 }
 
+/** Codes of the system for a disk, a quota or a file that is full. */
+const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** Returns whether work failed because a disk, a quota or a file is full. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && NO_SPACE.has(error.code);
+}
+
 /**
- * Returns a thrown value as a record. Unknown errors become `internal` and keep their message and their name, or the
+ * Returns a thrown value as a record. A disk without space is `unavailable`, because it may have space later. Unknown errors become `internal` and keep their message and their name, or the
  * name of their class. They are `unexpected`, except for aborts, time-outs and errors that clients may see (`expose`,
  * which `ctx.throw` sets).
  */
@@ -130,6 +138,10 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
       stack,
       ...(unexpected && { unexpected: true }),
     };
+  }
+  if (isDiskFull(thrown)) {
+    const message = 'there is no space left on a disk of the server';
+    return { name: 'DiskFullException', kind: 'unavailable', message, data: {}, stack: (thrown as Error).stack };
   }
   if (thrown instanceof Error) {
     const kind =
@@ -173,9 +185,10 @@ export function publicMessage({ message, unexpected }: ErrorRecord): string {
  */
 export function errorLogFields(thrown: unknown): Readonly<Record<string, unknown>> {
   const { name, message, unexpected } = toErrorRecord(thrown);
-  const { code } = (thrown ?? {}) as { code?: unknown };
+  const { code, path } = (thrown ?? {}) as { code?: unknown; path?: unknown };
   const said = unexpected ? { ...(typeof code === 'string' && { code }), content: message } : { reason: message };
-  return { error: name, ...said, ...(thrown instanceof AanaError && thrown.logFields) };
+  const where = isDiskFull(thrown) && typeof path === 'string' && { path };
+  return { error: name, ...said, ...where, ...(thrown instanceof AanaError && thrown.logFields) };
 }
 
 /**

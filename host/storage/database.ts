@@ -29,6 +29,8 @@ export interface Connection {
    * process.
    */
   notify(message: string): Promise<void>;
+  /** Notifies the listeners of this process when the transaction is committed. It costs nothing in the database. */
+  notifyHere(message: string): Promise<void>;
 }
 
 export interface WriteOptions {

@@ -72,7 +72,7 @@ export { openDatabase, Storage, type StorageConfig, type StorageOptions, type Tr
 export { copySqlite, isSqliteOpen, readSqlite, type SqliteFileOptions } from './sqlite/sqlite-file.ts';
 export { type NeededFile, neededFiles } from './stored-paths.ts';
 export { moveFile, syncFile, syncMadeFolders } from './sync-files.ts';
-export { watchStored } from './watch-stored.ts';
+export { StoredWatchers } from './stored-watchers.ts';
 export { whileUnavailable } from './while-unavailable.ts';
 export {
   hasEnded,

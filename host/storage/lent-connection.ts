@@ -41,6 +41,10 @@ export class LentConnection implements Connection {
     return this.#lent().notify(message);
   }
 
+  async notifyHere(message: string): Promise<void> {
+    return this.#lent().notifyHere(message);
+  }
+
   #lent(): Connection {
     if (this.#isOver) throw databaseError('the transaction of this statement is over', 'internal');
     return this.#connection;

@@ -22,6 +22,7 @@ export class QuerySummary {
       },
       script: (sql) => connection.script(sql),
       notify: (message) => connection.notify(message),
+      notifyHere: (message) => connection.notifyHere(message),
     };
   }
 

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/log/logger.ts';
 import { adapterTests } from './fixtures/adapter.ts';
 import { sqliteDatabases, sqliteModule } from './fixtures/databases.ts';
+import { observed } from './fixtures/observed.ts';
 import { ownerTests } from './fixtures/owners.ts';
 import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { repositoryTests } from './fixtures/repositories.ts';
@@ -12,7 +13,7 @@ import { batchTests } from './fixtures/batches.ts';
 import { fileTests } from './fixtures/files.ts';
 import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
-import { Storage } from './index.ts';
+import { migrate, Repositories, Storage, type Value } from './index.ts';
 
 const databases = sqliteDatabases();
 const Sqlite = suite('SQLite');
@@ -41,6 +42,37 @@ Sqlite('names the file when it is not a database, and when it cannot be created'
   );
   assert.match(String(await messages[0]), new RegExp(`the database ${path}: .*file is not a database`));
   assert.match(String(await messages[1]), '/dev/null/aana.db cannot be opened');
+});
+
+Sqlite('lists of one user use an index, whichever filters are given', async () => {
+  await using database = await databases.open(await databases.create());
+  await migrate(database);
+  const filters = [
+    {},
+    { status: 'failed' },
+    { endpoint: '/e' },
+    { error: 'E' },
+    { status: 'failed', error: 'E' },
+  ] as const;
+  const statements: [string, readonly Value[]][] = [];
+  await database.write(async (connection) => {
+    const observing = observed(connection, (statement, values) => {
+      statements.push([typeof statement === 'string' ? statement : statement.sqlite, values]);
+    });
+    const { tasks, webhooks, apiKeys } = new Repositories(observing);
+    for (const filter of filters) await tasks.list('ann', { ...filter, limit: 10, offset: 0 });
+    await tasks.count('ann');
+    await tasks.retryFailed('ann', { endpoints: ['/e'] }, 10);
+    await webhooks.listAll('ann', { limit: 10, offset: 0 });
+    await apiKeys.list('ann', { limit: 10, offset: 0 });
+  });
+  assert.is(statements.length, filters.length + 4);
+  for (const [statement, values] of statements) {
+    const steps = await database.read((connection) =>
+      connection.query<{ detail: string }>(`explain query plan ${statement}`, values),
+    );
+    assert.not.match(steps.map(({ detail }) => detail).join('; '), /SCAN (tasks|webhooks|api_keys)/);
+  }
 });
 
 Sqlite('is opened and migrated by the first use, and by `migrate`', async () => {

@@ -1,12 +1,36 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../core/package-root.ts';
-import type { Dialect, Statement } from './database.ts';
+import type { Dialect, Statement, Value } from './database.ts';
 
 const folder = join(packageRoot, 'host', 'storage', 'sql');
 const DIALECTS = ['sqlite', 'postgresql'] as const satisfies readonly Dialect[];
 const HEADING = /^-- statement: ([a-z][A-Za-z0-9]*)(?: \((sqlite|postgresql)\))?$/m;
 const COMMENT = /^--.*$/gm;
+
+/** A condition, in which `?` is its value. Without a value (undefined or null) it does not apply. */
+export type Filter = readonly [condition: string, value: Value | undefined];
+
+/** The place of conditions in a statement. */
+const FILTERS = '{filters}';
+
+/**
+ * Returns a statement with the conditions that apply in the place of `{filters}`, and its values: `values`, then those of
+ * the conditions. Conditions that do not apply are left out, because SQLite uses no index for `$1 is null or user_id = $1`.
+ */
+export function filtered(
+  statement: Statement,
+  values: readonly Value[],
+  filters: readonly Filter[],
+): readonly [Statement, readonly Value[]] {
+  const all = [...values];
+  const conditions = filters.flatMap(([condition, value]) =>
+    value === undefined || value === null ? [] : [condition.replace('?', `$${all.push(value)}`)],
+  );
+  const where = conditions.length > 0 ? conditions.join(' and ') : 'true';
+  const { sqlite, postgresql } = statement;
+  return [{ sqlite: sqlite.replace(FILTERS, where), postgresql: postgresql.replace(FILTERS, where) }, all];
+}
 
 /**
  * Returns the statements of `sql/<file>.sql` by name. Each begins with a line `-- statement: <name>`, or `-- statement:

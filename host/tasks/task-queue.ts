@@ -5,7 +5,7 @@ import { validTraceparent } from '../core/request-context.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import { checkInput, type ServedEndpoint, type EndpointRegistry, type UploadedFile } from '../endpoints/index.ts';
 import {
-  type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Repositories, type Storage, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
+  type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Repositories, type Storage, StoredWatchers, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, UnknownOutcomeError, whileUnavailable,
 } from '../storage/index.ts'; // prettier-ignore
 import type { Usage } from '../usage/index.ts';
 import { type Ceilings, ceilingsOf, type UserCeilingsConfig } from './ceilings.ts';
@@ -86,6 +86,7 @@ export class TaskQueue {
   readonly #telemetry: TaskTelemetry;
   readonly #accepting: WriteTogether;
   readonly #watchers = new Watchers();
+  readonly #events: StoredWatchers;
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
@@ -120,6 +121,11 @@ export class TaskQueue {
       maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes,
     });
     this.#accepting = new WriteTogether(storage);
+    this.#events = new StoredWatchers({
+      storage,
+      readPositions: ({ tasks }, ids) => tasks.positions(ids),
+      messageOf: (id) => id,
+    });
     this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
   }
 
@@ -344,7 +350,7 @@ export class TaskQueue {
     await this.#statusOf(id, userId, traceparent);
     const release = this.countWatcher(userId);
     return releasing(
-      watchTask(this.#options.storage, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) }),
+      watchTask(this.#events, { id, after, signal: AbortSignal.any([signal, this.#options.signal]) }),
       release,
     );
   }

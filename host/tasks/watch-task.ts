@@ -1,4 +1,4 @@
-import { hasEnded, type Storage, type TaskEvent, watchStored } from '../storage/index.ts';
+import { hasEnded, type StoredWatchers, type TaskEvent } from '../storage/index.ts';
 
 export interface WatchOptions {
   readonly id: string;
@@ -15,10 +15,13 @@ const BATCH_BYTES = 1_048_576;
 const MOST_BYTES_OF_CHARACTER = 3;
 
 /** Yields the stored and the coming events of a task, until it has ended or is removed. */
-export function watchTask(storage: Storage, { id, after, signal }: WatchOptions): AsyncGenerator<TaskEvent, void> {
+export function watchTask(
+  watchers: StoredWatchers,
+  { id, after, signal }: WatchOptions,
+): AsyncGenerator<TaskEvent, void> {
   let last = after;
-  return watchStored(storage, {
-    isAbout: (message) => message === id,
+  return watchers.watch({
+    id,
     signal,
     read: async ({ tasks }) => {
       // The status is read first, so that all events of a task with an ended status are read.
@@ -30,6 +33,7 @@ export function watchTask(storage: Storage, { id, after, signal }: WatchOptions)
         values,
         hasMore: values.length === BATCH || bytes >= BATCH_BYTES / MOST_BYTES_OF_CHARACTER,
         hasEnded: status === undefined || hasEnded(status),
+        position: last,
       };
     },
   });

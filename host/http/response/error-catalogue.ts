@@ -110,9 +110,12 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
     ['unavailable', 'too-large'],
     'An upload does not fit on the disk of the server, or a plugin or a user exceeds its limit of stored data.',
   ),
-  one('DiskFullException', 'unavailable', 'Decoded media does not fit on the disk of the server.', {
-    data: 'directory',
-  }),
+  one(
+    'DiskFullException',
+    'unavailable',
+    'A disk of the server has no space left. `data.directory` names the folder if the disk is that of temporary files.',
+    { data: 'directory' },
+  ),
   // WebSockets. After the handshake, an error is the last message, and its kind decides the close code.
   one(
     'TooManySockets',

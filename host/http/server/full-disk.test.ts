@@ -1,33 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { smallDisk } from '../../test/helpers/small-disk.ts';
 import { skip } from '../../test/skip.ts';
 import { startServer } from '../fixtures/test-server.ts';
 
 const Disk = suite('uploads to a full disk');
 
-/** A disk of 64 KiB, where this process may make one. */
-function smallDisk(): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), 'aana-disk-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
-    return folder;
-  } catch {
-    rmdirSync(folder);
-    return undefined;
-  }
-}
-
-const folder = smallDisk();
-if (folder === undefined) skip('uploads to a full disk', 'this user may not mount a file system');
+const disk = smallDisk(64);
+if (!disk) skip('uploads to a full disk', 'this user may not mount a file system');
 else {
-  Disk.after(() => {
-    execFileSync('umount', ['-l', folder]);
-    rmdirSync(folder);
-  });
+  const { folder } = disk;
+  Disk.after(() => disk[Symbol.dispose]());
 
   Disk('are answered with 503 StorageFull, leave nothing, and the next one that fits succeeds', async () => {
     await using at = await startServer({ tempDir: folder });

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, isDiskFull } from '../../core/errors.ts';
 
 /** Returns the error for one source that failed. The next source may work. */
 export function downloadError(url: string, reason: string, cause?: unknown): AanaError {
@@ -32,8 +32,8 @@ export function diskFullError(what: string, folder: string, needed: number | und
   );
 }
 
-export function isDiskFull(error: unknown): boolean {
+/** Returns whether a disk is full for this process, or for one that it started and that said so. */
+export function diskIsFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  if ('code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) return true;
-  return /ENOSPC|No space left on device/.test(error.message) || isDiskFull(error.cause);
+  return isDiskFull(error) || /ENOSPC|No space left on device/.test(error.message) || diskIsFull(error.cause);
 }

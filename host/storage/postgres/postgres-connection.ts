@@ -15,6 +15,8 @@ export interface ConnectionOptions {
   readonly answerTimeoutMs: number;
   /** The time for the answer to `begin`, which a reachable server sends at once. */
   readonly beginTimeoutMs: number;
+  /** Called with each notification for this process when its transaction is committed. */
+  readonly tellHere: (message: string) => void;
 }
 
 export const CHANNEL = 'aana_host';
@@ -37,6 +39,7 @@ export class PostgresConnection implements Connection {
   readonly now: () => number;
   readonly #options: ConnectionOptions;
   readonly #notifications = new Set<string>();
+  readonly #notificationsHere = new Set<string>();
   #answerTimeoutMs: number;
   #lost: Error | undefined;
   #isReadOnly = false;
@@ -79,12 +82,17 @@ export class PostgresConnection implements Connection {
     this.#notifications.add(message);
   }
 
+  async notifyHere(message: string): Promise<void> {
+    this.#notificationsHere.add(message);
+  }
+
   /**
    * Runs `work` in a transaction. Throws {@link UnknownOutcomeError} when the connection is lost while it is committed.
    * @param isUnlimited whether statements may take any time
    */
   async transaction<T>(work: (connection: Connection) => Promise<T>, isUnlimited: boolean): Promise<T> {
     this.#notifications.clear();
+    this.#notificationsHere.clear();
     this.#answerTimeoutMs = isUnlimited ? 0 : this.#options.answerTimeoutMs;
     const begun = this.#send({ text: 'begin' }, this.#options.beginTimeoutMs);
     try {
@@ -93,6 +101,7 @@ export class PostgresConnection implements Connection {
         : undefined;
       const [result] = await Promise.all([LentConnection.for(this, work), begun, limit]);
       await this.#commit();
+      for (const message of this.#notificationsHere) this.#options.tellHere(message);
       return result;
     } catch (error) {
       if (!this.#lost) await this.#send({ text: 'rollback' }, this.#options.beginTimeoutMs).catch(this.lose);

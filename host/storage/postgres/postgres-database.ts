@@ -202,6 +202,7 @@ export class PostgresDatabase implements Database {
       now: this.now,
       answerTimeoutMs,
       beginTimeoutMs: connectionTimeoutMs,
+      tellHere: (message) => this.#listeners.tell(message),
     });
     client.on('error', connection.lose);
     try {

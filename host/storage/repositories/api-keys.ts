@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AanaError } from '../../core/errors.ts';
 import type { Connection, Row } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
-import { loadStatements } from '../statements.ts';
+import { filtered, loadStatements } from '../statements.ts';
 import { TASKS_WAITING } from './task-log.ts';
 
 const sql = loadStatements('api-keys', [
@@ -107,7 +107,9 @@ export class ApiKeyRepository {
     userId: string | null = null,
     { limit = 1_000_000, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {},
   ): Promise<ApiKeyRecord[]> {
-    return (await this.#connection.query(sql.list, [userId, limit, offset])).map(fromRow);
+    return (await this.#connection.query(...filtered(sql.list, [limit, offset], [['user_id = ?', userId]]))).map(
+      fromRow,
+    );
   }
 
   /** Changes a key and returns it. Throws `NotFoundException`. */

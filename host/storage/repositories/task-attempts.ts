@@ -155,7 +155,8 @@ export class TaskAttempts extends TaskLists {
     }
     const events = chunks.map((chunk) => this.log.add(id, 'chunk', chunk));
     if (progress !== undefined) events.push(this.log.add(id, 'progress', JSON.stringify({ progress })));
-    await Promise.all([...events, this.connection.notify(id)]);
+    // All hosts would wait for each other if values were announced to them: PostgreSQL commits notifications one by one.
+    await Promise.all([...events, this.connection.notifyHere(id)]);
     return true;
   }
 

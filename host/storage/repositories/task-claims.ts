@@ -4,8 +4,11 @@ import { loadStatements } from '../statements.ts';
 const sql = loadStatements('task-claims', [
   'ofNobody',
   'ofUser',
-  'hasWaitingUsers',
-  'users',
+  'endpoints',
+  'active',
+  'waiting',
+  'lock',
+  'leave',
   'nobody',
   'turn',
   'waitingOfUser',
@@ -16,6 +19,9 @@ const sql = loadStatements('task-claims', [
  * takes some.
  */
 const CLAIM_LOCK = 4_161_616_174;
+
+/** Rows of waiting users that one statement reads. Most claims need one page. */
+const PAGE = 32;
 
 /** The tasks that may be claimed, and their holder. */
 export interface NextTasksOptions {
@@ -32,11 +38,21 @@ export interface NextTasksOptions {
   readonly subscribersOnly?: boolean | undefined;
 }
 
-interface UserRow {
+/** The number of running tasks of a user, and how many of them one host has. */
+interface ActiveRow {
   readonly user_id: string;
   readonly active: number;
   readonly here: number;
-  readonly taken_at: number;
+}
+
+/** A user who waits for an endpoint. */
+interface WaitingRow {
+  readonly id: number;
+  readonly user_id: string;
+  readonly turn_at: number;
+  /** When the first task is due; null if none waits any more. */
+  readonly due_at: number | null;
+  readonly may_run: boolean | number;
 }
 
 /** A user with tasks that may be claimed; null is the tasks without a user. */
@@ -44,10 +60,16 @@ interface WaitingUser {
   readonly user: string | null;
   /** The number of running tasks. */
   readonly active: number;
-  /** The time of the last claim: milliseconds since 1970; 0 is never. */
-  readonly takenAt: number;
+  /** The time of the last claim, or of the first waiting task: milliseconds since 1970. */
+  readonly turnAt: number;
   /** Most tasks that may be claimed now. */
   readonly room: number;
+}
+
+/** The users who may be next, and the rows of users who no longer wait. */
+interface Found {
+  readonly users: ReadonlyMap<string, WaitingUser>;
+  readonly left: readonly number[];
 }
 
 interface Share extends WaitingUser {
@@ -63,44 +85,84 @@ interface Share extends WaitingUser {
  * a user count as the tasks of one more user.
  */
 export async function nextTasks(connection: Connection, options: NextTasksOptions): Promise<string[]> {
-  const {
-    owner,
-    endpoints,
-    limit,
-    activeOfUser,
-    activeOfUserHere = Number.MAX_SAFE_INTEGER,
-    subscribersOnly = false,
-  } = options;
+  const { endpoints, limit } = options;
   const now = connection.now();
   const due = [now, JSON.stringify(endpoints)] as const;
-  const [ofNobody, hasUsers] = await Promise.all([
+  const [ofNobody, waitedFor] = await Promise.all([
     idsOf(connection, sql.ofNobody, [...due, limit]),
-    connection.query(sql.hasWaitingUsers),
+    connection.query<{ endpoint: string }>(sql.endpoints, [due[1]]),
   ]);
-  if (hasUsers.length === 0) return ofNobody;
+  if (waitedFor.length === 0) return ofNobody;
   if (connection.dialect === 'postgresql') await connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
-  const rows = await connection.query<UserRow>(sql.users, [
-    ...due,
-    limit,
-    owner,
-    activeOfUser,
-    activeOfUserHere,
-    subscribersOnly,
-  ]);
-  const users: WaitingUser[] = rows.map(({ user_id: user, active, here, taken_at: takenAt }) => ({
-    user,
-    active,
-    takenAt,
-    room: Math.min(activeOfUser - active, activeOfUserHere - here),
-  }));
+  const found = await usersWaitingFor(
+    connection,
+    waitedFor.map(({ endpoint }) => endpoint),
+    options,
+  );
+  const users = [...found.users.values()];
   if (ofNobody.length > 0) users.push(await nobody(connection));
-  users.sort((a, b) => a.active - b.active || a.takenAt - b.takenAt);
+  users.sort((a, b) => a.active - b.active || a.turnAt - b.turnAt);
   const chosen = await choose(users, limit, async (user, count, from) =>
     user === null ? ofNobody.slice(from, from + count) : idsOf(connection, sql.ofUser, [...due, count, user, from]),
   );
   const served = [...chosen.keys()].map((user) => user ?? '');
   if (served.length > 0) await connection.query(sql.turn, [JSON.stringify(served), now]);
+  if (found.left.length > 0) await removeRows(connection, found.left);
   return [...chosen.values()].flat();
+}
+
+/**
+ * Finds the users who have due tasks for one of `endpoints` and room for one more task. Reads waiting users in the order
+ * of their turns, and no further than to `limit` users without running tasks, who go before all others. So the number
+ * of waiting users costs no time.
+ */
+async function usersWaitingFor(
+  connection: Connection,
+  endpoints: readonly string[],
+  {
+    owner,
+    limit,
+    activeOfUser,
+    activeOfUserHere = Number.MAX_SAFE_INTEGER,
+    subscribersOnly = false,
+  }: Omit<NextTasksOptions, 'endpoints'>,
+): Promise<Found> {
+  const rows = await connection.query<ActiveRow>(sql.active, [owner]);
+  const running = new Map(rows.map((row) => [row.user_id, row]));
+  const now = connection.now();
+  const users = new Map<string, WaitingUser>();
+  const left: number[] = [];
+  for (const endpoint of endpoints) {
+    let idle = 0;
+    let last: Pick<WaitingRow, 'turn_at' | 'id'> | undefined = { turn_at: -1, id: 0 };
+    while (last && idle < limit) {
+      const page: WaitingRow[] = await connection.query<WaitingRow>(sql.waiting, [
+        endpoint,
+        last.turn_at,
+        last.id,
+        PAGE,
+        subscribersOnly,
+      ]);
+      for (const { id, user_id: user, turn_at: turnAt, due_at: dueAt, may_run: mayRun } of page) {
+        if (dueAt === null) left.push(id);
+        if (dueAt === null || dueAt > now || !mayRun) continue;
+        const { active, here } = running.get(user) ?? { active: 0, here: 0 };
+        const room = Math.min(activeOfUser - active, activeOfUserHere - here);
+        if (room <= 0) continue;
+        const before = users.get(user);
+        users.set(user, { user, active, turnAt: Math.min(turnAt, before?.turnAt ?? turnAt), room });
+        if (active === 0 && !before) idle += 1;
+      }
+      last = page.length === PAGE ? page.at(-1) : undefined;
+    }
+  }
+  return { users, left };
+}
+
+/** Removes rows of users who no longer wait. A row to which a running transaction adds a task is left for later. */
+async function removeRows(connection: Connection, ids: readonly number[]): Promise<void> {
+  const locked = await connection.query<{ id: number }>(sql.lock, [JSON.stringify(ids)]);
+  await connection.query(sql.leave, [JSON.stringify(locked.map(({ id }) => id))]); // sees what was committed meanwhile
 }
 
 /** Returns how many tasks of a user wait, at most `most`. */
@@ -117,8 +179,8 @@ async function idsOf(
 }
 
 async function nobody(connection: Connection): Promise<WaitingUser> {
-  const [row] = await connection.query<Omit<UserRow, 'user_id' | 'here'>>(sql.nobody);
-  return { user: null, active: row?.active ?? 0, takenAt: row?.taken_at ?? 0, room: Number.MAX_SAFE_INTEGER };
+  const [row] = await connection.query<{ active: number; turn_at: number }>(sql.nobody);
+  return { user: null, active: row?.active ?? 0, turnAt: row?.turn_at ?? 0, room: Number.MAX_SAFE_INTEGER };
 }
 
 /**

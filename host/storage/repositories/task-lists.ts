@@ -1,11 +1,20 @@
 import type { Connection } from '../database.ts';
-import { loadStatements } from '../statements.ts';
+import { filtered, loadStatements } from '../statements.ts';
 import type { TaskStatus } from '../task-state.ts';
 import { waitingOfUser } from './task-claims.ts';
 import { keptBytesOf } from './task-usage.ts';
 import type { AttemptRecord, ListedTask, TaskEvent, TaskFilter, TaskRecord } from './task-records.ts';
 
-const sql = loadStatements('task-lists', ['read', 'status', 'list', 'count', 'nextDue', 'attempts', 'events']);
+const sql = loadStatements('task-lists', [
+  'read',
+  'status',
+  'list',
+  'count',
+  'nextDue',
+  'positions',
+  'attempts',
+  'events',
+]);
 
 /** Most bytes of an input or result in a list, as JSON, because a page has up to a thousand of each. */
 const LISTED_BYTES = 8192;
@@ -38,8 +47,18 @@ export class TaskLists {
       offset,
     }: TaskFilter & { readonly status?: TaskStatus | undefined; readonly limit: number; readonly offset: number },
   ): Promise<ListedTask[]> {
-    const values = [userId, status ?? null, endpoint ?? null, error ?? null, limit, offset, LISTED_BYTES];
-    const rows = await this.connection.query<Omit<ListedTask, 'omitted'> & { has_result: unknown }>(sql.list, values);
+    const rows = await this.connection.query<Omit<ListedTask, 'omitted'> & { has_result: unknown }>(
+      ...filtered(
+        sql.list,
+        [limit, offset, LISTED_BYTES],
+        [
+          ['user_id = ?', userId],
+          ['status = ?', status],
+          ['endpoint = ?', endpoint],
+          ['error = ?', error],
+        ],
+      ),
+    );
     return rows.map(({ has_result: hasResult, ...task }) => ({
       ...task,
       omitted: [
@@ -60,13 +79,21 @@ export class TaskLists {
   }
 
   async count(userId: string | null): Promise<Partial<Record<TaskStatus, number>>> {
-    const rows = await this.connection.query<{ status: TaskStatus; count: number }>(sql.count, [userId]);
+    const rows = await this.connection.query<{ status: TaskStatus; count: number }>(
+      ...filtered(sql.count, [], [['user_id = ?', userId]]),
+    );
     return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
   }
 
   /** Returns the due time of the first waiting task, which may be in the past. */
   async nextDue(): Promise<number | undefined> {
     return (await this.connection.query<{ at: number | null }>(sql.nextDue))[0]?.at ?? undefined;
+  }
+
+  /** Returns the ids of the last events of those of the tasks that have not ended, by task. */
+  async positions(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.connection.query<{ id: string; position: number }>(sql.positions, [JSON.stringify(ids)]);
+    return new Map(rows.map(({ id, position }) => [id, position]));
   }
 
   /** Returns the attempts in their order. */

@@ -1,5 +1,5 @@
 import { AanaError } from '../../core/errors.ts';
-import { loadStatements } from '../statements.ts';
+import { filtered, loadStatements } from '../statements.ts';
 import { statusesBefore } from '../task-state.ts';
 import { type TaskOwner, TaskAttempts } from './task-attempts.ts';
 import { TASK_CANCELLED } from './task-log.ts';
@@ -36,7 +36,7 @@ export class TaskRepository extends TaskAttempts {
    */
   async enqueue(
     task: NewTask,
-    { maxWaiting, maxBytes }: EnqueueLimits = {},
+    { maxWaiting, maxBytes = Number.MAX_SAFE_INTEGER }: EnqueueLimits = {},
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const now = this.connection.now();
     const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
@@ -61,11 +61,11 @@ export class TaskRepository extends TaskAttempts {
     const [waiting, inserted, kept] = await Promise.all([
       user === null || maxWaiting === undefined ? 0 : this.waiting(user, maxWaiting),
       this.connection.query(sql.insert, values),
-      user === null || maxBytes === undefined ? undefined : keptBytesOf(this.connection, user), // this task included
+      user === null ? undefined : keptBytesOf(this.connection, user), // this task included
     ]);
     if (inserted.length > 0) {
       if (maxWaiting !== undefined && waiting >= maxWaiting) throw tooManyTasks(maxWaiting);
-      if (kept && user !== null && maxBytes !== undefined) await limitKeptBytes(this.connection, user, kept, maxBytes);
+      if (kept && user !== null) await limitKeptBytes(this.connection, user, kept, maxBytes);
       await Promise.all([this.log.tell(id, 'created', {}), this.log.tellHosts()]);
       return { id, isNew: true };
     }
@@ -110,14 +110,22 @@ export class TaskRepository extends TaskAttempts {
     { endpoint, endpoints, error }: TaskFilter,
     limit: number,
   ): Promise<string[]> {
-    const rows = await this.connection.query<{ id: string }>(sql.retryFailed, [
-      userId,
-      endpoint ?? null,
-      error ?? null,
-      this.connection.now(),
-      limit,
-      endpoints ? JSON.stringify(endpoints) : null,
-    ]);
+    const isOneOf = {
+      sqlite: 'select value from json_each(?)',
+      postgresql: 'select json_array_elements_text(cast(? as json))',
+    };
+    const rows = await this.connection.query<{ id: string }>(
+      ...filtered(
+        sql.retryFailed,
+        [this.connection.now(), limit],
+        [
+          ['user_id = ?', userId],
+          ['endpoint = ?', endpoint],
+          ['error = ?', error],
+          [`endpoint in (${isOneOf[this.connection.dialect]})`, endpoints && JSON.stringify(endpoints)],
+        ],
+      ),
+    );
     if (rows.length > 0)
       await Promise.all([...rows.map(({ id }) => this.log.tell(id, 'created', {})), this.log.tellHosts()]);
     return rows.map(({ id }) => id);

@@ -143,7 +143,10 @@ export class WebhookDeliveryRepository {
    * Adds a delivery for each webhook of the event. It must run in the transaction of the event. The result is left out
    * if copies of results for webhooks of the user would keep more than `maxBytes`.
    */
-  async add(happening: TaskHappening, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): Promise<void> {
+  async add(
+    happening: TaskHappening,
+    { maxBytes = Number.MAX_SAFE_INTEGER }: { readonly maxBytes?: number | undefined } = {},
+  ): Promise<void> {
     const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [
       happening.user_id,
     ]);
@@ -155,7 +158,6 @@ export class WebhookDeliveryRepository {
     const isCopied =
       bytes <= MOST_RESULT_BYTES &&
       (user === null ||
-        maxBytes === undefined ||
         bytes === 0 ||
         (await hasRoomForCopies(this.#connection, user, bytes * wanting.length, maxBytes)));
     const result = isCopied ? happening.result : null;

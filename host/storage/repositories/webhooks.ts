@@ -2,7 +2,7 @@ import { AanaError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Connection } from '../database.ts';
 import { checkText } from '../errors.ts';
-import { loadStatements } from '../statements.ts';
+import { filtered, loadStatements } from '../statements.ts';
 
 const sql = loadStatements('webhooks', [
   'insert',
@@ -172,7 +172,9 @@ export class WebhookRepository {
     userId: string | null,
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<WebhookRecord[]> {
-    return (await this.#connection.query<WebhookRow>(sql.listAll, [userId, limit, offset])).map(fromRow);
+    return (
+      await this.#connection.query<WebhookRow>(...filtered(sql.listAll, [limit, offset], [['user_id = ?', userId]]))
+    ).map(fromRow);
   }
 
   /** Returns webhooks of all users that are disabled, the last disabled one first. */

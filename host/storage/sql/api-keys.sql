@@ -10,10 +10,9 @@ from api_keys where api_key_hash = $1
 select key_id, user_id, subscription_id, is_subscription_active, is_admin, scopes, hmac_secret, expired_at, created_at, last_used_at
 from api_keys where key_id = $1
 
--- $1 is the user; null is all users.
 -- statement: list
 select key_id, user_id, subscription_id, is_subscription_active, is_admin, scopes, hmac_secret, expired_at, created_at, last_used_at
-from api_keys where (cast($1 as text) is null or user_id = $1) order by id limit $2 offset $3
+from api_keys where {filters} order by id limit $1 offset $2
 
 -- Only the named columns ($2: a JSON list) change, so that a simultaneous update of other columns stays.
 -- statement: update (sqlite)

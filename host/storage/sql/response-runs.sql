@@ -10,6 +10,16 @@ select response_runs.status, tasks.status as task_status, event_count from respo
 join responses on responses.id = response_runs.response_id left join tasks on tasks.id = response_runs.task_id
 where response_id = $1 and owner = $2
 
+-- The number of events of each of the responses $1 that has not ended. A response has also ended when its task has.
+-- statement: positions (sqlite)
+select response_id as id, event_count as position from response_runs join tasks on tasks.id = response_runs.task_id
+where response_id in (select value from json_each($1)) and response_runs.status in ('queued', 'in_progress')
+  and tasks.status not in ('completed', 'failed', 'cancelled')
+-- statement: positions (postgresql)
+select response_id as id, event_count as position from response_runs join tasks on tasks.id = response_runs.task_id
+where response_id in (select json_array_elements_text(cast($1 as json))) and response_runs.status in ('queued', 'in_progress')
+  and tasks.status not in ('completed', 'failed', 'cancelled')
+
 -- Counts events of an attempt, unless they are counted or another attempt has begun.
 -- statement: count
 update response_runs set event_count = event_count + $4 where response_id = $1 and attempt = $2 and event_count = $3 and status = 'in_progress' returning event_count

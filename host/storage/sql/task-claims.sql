@@ -20,67 +20,58 @@ select id from tasks
 where status in ('created', 'not_finished') and user_id = $4 and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
 order by priority desc, seq limit $3 offset $5
 
--- statement: hasWaitingUsers (sqlite)
-select 1 as found from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id is not null limit 1
--- statement: hasWaitingUsers (postgresql)
-select 1 as found from tasks where status in ('created', 'not_finished') and user_id is not null limit 1
+-- Those of the endpoints $1 for which users wait. There is no "exists", because PostgreSQL would read all waiting users for it.
+-- statement: endpoints (sqlite)
+select value as endpoint from json_each($1) where (select 1 from waiting_users where endpoint = value limit 1) is not null
+-- statement: endpoints (postgresql)
+select endpoint from json_array_elements_text(cast($1 as json)) as given (endpoint)
+where (select 1 from waiting_users where waiting_users.endpoint = given.endpoint limit 1) is not null
 
--- Users with due tasks and room for one more task: first the users with the fewest tasks, then the users whose turn was longest ago. Users are found
--- by steps along the index of waiting tasks, so the length of a backlog costs no time. `here` counts the tasks on the host $4. $5 and $6 are the most
--- tasks of a user on all hosts and on this one. With $7, only users with an active subscription count. There is no "exists", because PostgreSQL would
--- read whole backlogs for it.
--- statement: users (sqlite)
-with recursive waiting (user_id) as (
-  select min(user_id) from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id is not null
-  union all
-  select (select min(user_id) from tasks indexed by tasks_waiting_of_user where status in ('created', 'not_finished') and user_id > waiting.user_id) from waiting where waiting.user_id is not null
+-- The users with running tasks; `here` counts those of the host $1.
+-- statement: active
+select user_id, count(*) as active, sum(case when lease_owner = $1 then 1 else 0 end) as here from tasks
+where status in ('assigned', 'running') and user_id is not null group by user_id
+
+-- At most $4 users who wait for the endpoint $1, after the turn $2 and the row $3, in the order of their turns. `due_at` is null if no task of the user
+-- waits any more. With $5, only users with an active subscription may run tasks.
+-- statement: waiting (sqlite)
+select id, user_id, turn_at,
+  (select min(available_at) from tasks indexed by tasks_waiting_for_endpoint
+    where status in ('created', 'not_finished') and tasks.user_id = waiting_users.user_id and tasks.endpoint = $1) as due_at,
+  not cast($5 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting_users.user_id and is_subscription_active) as may_run
+from waiting_users where endpoint = $1 and (turn_at, id) > ($2, $3) order by turn_at, id limit $4
+-- statement: waiting (postgresql)
+select id, user_id, turn_at,
+  (select min(available_at) from tasks where status in ('created', 'not_finished') and tasks.user_id = waiting_users.user_id and tasks.endpoint = $1) as due_at,
+  not cast($5 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting_users.user_id and is_subscription_active) as may_run
+from waiting_users where endpoint = $1 and (turn_at, id) > (cast($2 as bigint), cast($3 as bigint)) order by turn_at, id limit $4
+
+-- Those of the rows $1 to which no running transaction adds a task. They stay locked.
+-- statement: lock (sqlite)
+select id from waiting_users where id in (select value from json_each($1))
+-- statement: lock (postgresql)
+select id from waiting_users where id in (select cast(json_array_elements_text(cast($1 as json)) as bigint)) for update skip locked
+
+-- Removes those of the rows $1 whose users have no more waiting tasks.
+-- statement: leave (sqlite)
+delete from waiting_users where id in (select value from json_each($1)) and not exists (
+  select 1 from tasks indexed by tasks_waiting_for_endpoint
+  where status in ('created', 'not_finished') and tasks.user_id = waiting_users.user_id and tasks.endpoint = waiting_users.endpoint
 )
-select waiting.user_id, coalesce(held.active, 0) as active, coalesce(here, 0) as here, coalesce(taken_at, 0) as taken_at
-from waiting
-left join (
-  select user_id, count(*) as active, sum(case when lease_owner = $4 then 1 else 0 end) as here from tasks
-  where status in ('assigned', 'running') and user_id is not null group by user_id
-) as held on held.user_id = waiting.user_id
-left join task_turns on task_turns.user_id = waiting.user_id
-where waiting.user_id is not null and coalesce(held.active, 0) < $5 and coalesce(here, 0) < $6
-  and (not cast($7 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting.user_id and is_subscription_active))
-  and exists (
-    select 1 from tasks indexed by tasks_waiting_of_user
-    where status in ('created', 'not_finished') and tasks.user_id = waiting.user_id and available_at <= $1 and endpoint in (select value from json_each($2))
-  )
-order by coalesce(held.active, 0), coalesce(taken_at, 0), waiting.user_id limit $3
--- statement: users (postgresql)
-with recursive waiting (user_id) as (
-  select min(user_id) from tasks where status in ('created', 'not_finished') and user_id is not null
-  union all
-  select (select min(user_id) from tasks where status in ('created', 'not_finished') and user_id > waiting.user_id) from waiting where waiting.user_id is not null
-)
-select waiting.user_id, coalesce(held.active, 0) as active, coalesce(here, 0) as here, coalesce(taken_at, 0) as taken_at
-from waiting
-left join (
-  select user_id, count(*) as active, sum(case when lease_owner = $4 then 1 else 0 end) as here from tasks
-  where status in ('assigned', 'running') and user_id is not null group by user_id
-) as held on held.user_id = waiting.user_id
-left join task_turns on task_turns.user_id = waiting.user_id
-where waiting.user_id is not null and coalesce(held.active, 0) < $5 and coalesce(here, 0) < $6
-  and (not cast($7 as boolean) or exists (select 1 from api_keys where api_keys.user_id = waiting.user_id and is_subscription_active))
-  and (
-    select seq from tasks
-    where status in ('created', 'not_finished') and tasks.user_id = waiting.user_id and available_at <= $1 and endpoint in (select json_array_elements_text(cast($2 as json)))
-    order by priority desc, seq limit 1
-  ) is not null
-order by coalesce(held.active, 0), coalesce(taken_at, 0), waiting.user_id limit $3
+-- statement: leave (postgresql)
+delete from waiting_users where id in (select cast(json_array_elements_text(cast($1 as json)) as bigint)) and (
+  select 1 from tasks where status in ('created', 'not_finished') and tasks.user_id = waiting_users.user_id and tasks.endpoint = waiting_users.endpoint limit 1
+) is null
 
 -- statement: nobody
-select (select count(*) from tasks where status in ('assigned', 'running') and user_id is null) as active, coalesce((select taken_at from task_turns where user_id = ''), 0) as taken_at
+select (select count(*) from tasks where status in ('assigned', 'running') and user_id is null) as active,
+  (select turn_at from waiting_users where user_id = '' and endpoint = '') as turn_at
 
 -- Stores that the users $1 had their turn.
 -- statement: turn (sqlite)
-insert into task_turns (user_id, taken_at) select value, $2 from json_each($1) where true
-on conflict (user_id) do update set taken_at = excluded.taken_at
+update waiting_users set turn_at = $2 where user_id in (select value from json_each($1))
 -- statement: turn (postgresql)
-insert into task_turns (user_id, taken_at) select value, $2 from json_array_elements_text(cast($1 as json)) as given (value)
-on conflict (user_id) do update set taken_at = excluded.taken_at
+update waiting_users set turn_at = $2 where user_id in (select json_array_elements_text(cast($1 as json)))
 
 -- statement: waitingOfUser
 select count(*) as count from (select 1 from tasks where status in ('created', 'not_finished') and user_id = $1 order by priority desc, seq limit $2) as waiting

@@ -20,23 +20,18 @@ where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (sele
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $3, updated_at = $3
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status = 'failed' returning id
 
--- At most $5 tasks, starting with the task that failed first.
+-- At most $2 tasks, starting with the task that failed first.
 -- statement: retryFailed (sqlite)
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $1, updated_at = $1
 where seq in (
-  select seq from tasks where status = 'failed' and ($1 is null or user_id = $1) and ($2 is null or endpoint = $2) and ($3 is null or error = $3)
-    and ($6 is null or endpoint in (select value from json_each($6)))
-  order by completed_at, seq limit $5
+  select seq from tasks where status = 'failed' and {filters} order by completed_at, seq limit $2
 ) and status = 'failed' returning id
 -- Materialized, because a subquery with a lock may run more than once and then choose other rows.
 -- statement: retryFailed (postgresql)
 with chosen as materialized (
-  select seq from tasks
-  where status = 'failed' and (cast($1 as text) is null or user_id = $1) and (cast($2 as text) is null or endpoint = $2) and (cast($3 as text) is null or error = $3)
-    and (cast($6 as json) is null or endpoint in (select json_array_elements_text(cast($6 as json))))
-  order by completed_at, seq limit $5 for update skip locked
+  select seq from tasks where status = 'failed' and {filters} order by completed_at, seq limit $2 for update skip locked
 )
-update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $4, updated_at = $4
+update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null, assigned_at = null, completed_at = null, available_at = $1, updated_at = $1
 where seq in (select seq from chosen) and status = 'failed' returning id
 
 -- A task that a host runs is not removed.

@@ -12,9 +12,8 @@ select id, user_id, url, events, disabled_at, disabled_reason from webhooks wher
 -- statement: list (postgresql)
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where user_id is not distinct from $1 order by created_at, id
 
--- $1 is the user; null is all users.
 -- statement: listAll
-select id, user_id, url, events, disabled_at, disabled_reason from webhooks where (cast($1 as text) is null or user_id = $1) order by created_at, id limit $2 offset $3
+select id, user_id, url, events, disabled_at, disabled_reason from webhooks where {filters} order by created_at, id limit $1 offset $2
 
 -- statement: listDisabled
 select id, user_id, url, events, disabled_at, disabled_reason from webhooks where disabled_at is not null order by disabled_at desc, id limit $1

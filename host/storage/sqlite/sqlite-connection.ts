@@ -70,6 +70,11 @@ export class SqliteConnection implements Connection {
     this.notifications.push(message);
   }
 
+  /** The same as {@link notify}, because SQLite notifies no other process. */
+  notifyHere(message: string): Promise<void> {
+    return this.notify(message);
+  }
+
   async close(): Promise<void> {
     await this.#forgetStatements();
     await new Promise<void>((resolve) => this.#handle.close(() => resolve()));

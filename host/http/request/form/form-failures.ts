@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { AanaError, isDiskFull } from '../../../core/errors.ts';
 import { tooLarge } from '../too-large.ts';
 import { goneError } from '../request-context.ts';
 import type { FormLimits } from './read-form.ts';
@@ -31,13 +31,10 @@ export function fromFormidable(error: unknown, limits: FormLimits): unknown {
       );
     case 1016:
       return tooLarge('an uploaded file is too large', limits.max_file_bytes, 'limits.max_file_bytes');
-    case 'ENOSPC':
-    case 'EDQUOT':
-    case 'EFBIG':
-      return storageFull(error);
     default:
       break;
   }
+  if (isDiskFull(error)) return storageFull(error);
   if (httpCode === undefined) return error;
   const reason = /stream ended unexpectedly/.test(error.message)
     ? 'it does not follow the boundary of its content type, or ends early'

@@ -4,7 +4,7 @@ import type { TaskStatus } from '../../task-state.ts';
 import { type NewAnswer, type NewResponse, ResponseRepository, type RunStatus, runStatusOf } from './responses.ts';
 
 const sql = loadStatements('response-runs', [
-  'insert', 'begin', 'read', 'count', 'isCounted', 'addEvents', 'removeEvents', 'events', 'finish', 'cancel', 'task',
+  'insert', 'begin', 'read', 'positions', 'count', 'isCounted', 'addEvents', 'removeEvents', 'events', 'finish', 'cancel', 'task',
 ]); // prettier-ignore
 
 /** Limits of the events that are read at a time. */
@@ -100,7 +100,7 @@ export class ResponseRunRepository {
       return (await this.#connection.query(sql.isCounted, values)).length > 0;
     }
     await this.#connection.query(sql.addEvents, [id, first, `[${events.join(',')}]`]);
-    await this.#connection.notify(responseChanged(id));
+    await this.#connection.notifyHere(responseChanged(id)); // not to all hosts, as for the values of tasks
     return true;
   }
 
@@ -134,6 +134,12 @@ export class ResponseRunRepository {
     if (!row) return undefined;
     const { status, task_status: task, event_count: eventCount } = row;
     return { status: runStatusOf(status, task), eventCount };
+  }
+
+  /** Returns the numbers of events of those of the responses that have not ended, by response, whoever owns them. */
+  async positions(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#connection.query<{ id: string; position: number }>(sql.positions, [JSON.stringify(ids)]);
+    return new Map(rows.map(({ id, position }) => [id, position]));
   }
 
   /**
