@@ -8,6 +8,7 @@ import { packageRoot } from '../core/package-root.ts';
 import { unreadConfigs } from './config-options.ts';
 import { curlLine } from '../application/start/curl-line.ts';
 import { pluginEndpoints } from '../endpoints/index.ts';
+import { watPlugin } from '../plugins/fixtures/wat-plugin.ts';
 
 const Cli = suite('the command line');
 let folder = '';
@@ -140,7 +141,7 @@ Cli('shows what a plugin asks for and would get, and why it would not be loaded'
     /asks for +media, deployments \(model\), remote\n +would get +media, deployments \(model\), remote\n/,
   );
   assert.match(granted.out, /imports +aana:host\/log@0\.1\.0.* interfaces of WASI, which are empty or denied\n/);
-  assert.match(granted.out, /endpoints +\/attacks\/ping, .*would be loaded\n$/s);
+  assert.match(granted.out, /would be started; the server then accepts or refuses the endpoints that it describes\n$/);
   writeFileSync(
     join(folder, 'grants.json'),
     JSON.stringify({ plugin_grants: { attacks: { capabilities: ['media'], limits: { handles: 3 } } } }),
@@ -151,6 +152,17 @@ Cli('shows what a plugin asks for and would get, and why it would not be loaded'
     refused.out,
     /would get +media\n.*handles 3,.*would not be loaded: plugin attacks imports aana:host\/deployments, which plugin_grants does not grant/s,
   );
+});
+
+Cli('a check runs nothing of a plugin, and refuses names that are there twice', async () => {
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map((name) => watPlugin(join(folder, name), { go: '(i32.const 0)', describe: '(unreachable)' })),
+  );
+  const alone = run('check', one!);
+  assert.equal([alone.code, alone.err], [0, ''], alone.out);
+  const both = run('check', one!, other!);
+  assert.is(both.code, 1);
+  assert.is(both.out.match(/would not be loaded: plugin wat is there twice, in /g)?.length, 2, both.out);
 });
 
 Cli('refuses a grant of an unknown capability, and names its place', () => {

@@ -6,6 +6,7 @@ export { asksFor } from './rights/asked-capabilities.ts';
 export { limitsFrom } from './rights/limits.ts';
 export { findPluginFolders } from './set/find-plugin-folders.ts';
 export { readManifest } from './set/manifest.ts';
+export { requireOwnName } from './set/own-name.ts';
 export { PluginHost, type PluginReport, type PluginRights } from './set/plugin-host.ts';
 export { PluginSet } from './set/plugin-set.ts';
 export type { PluginState, ReloadOutcome } from './set/plugin-state.ts';

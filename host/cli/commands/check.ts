@@ -9,9 +9,13 @@ import {
   PluginHost,
   type PluginReport,
   type PluginRights,
+  requireOwnName,
 } from '../../plugins/index.ts';
 
-/** The command `check`. Prints what plugins import, ask for and would get. Returns 1 when one would not be loaded. */
+/**
+ * The command `check`. Prints what plugins import, ask for and would get, and runs none of them. Returns 1 when one would
+ * not be loaded.
+ */
 export async function check(
   config: Config,
   sources: readonly string[],
@@ -40,14 +44,12 @@ export async function check(
   try {
     for (const source of sources) {
       try {
+        await requireOwnName(source, sources);
         await buildPlugin(source, { log, signal });
         const report = await host.inspect(source);
         out.write(reportText(report));
-        const plugin = await host.load(source);
-        out.write(
-          `  endpoints    ${plugin.endpoints.map(({ path, streaming }) => `${path}${streaming ? ' (stream)' : ''}`).join(', ')}\n  would be loaded\n`,
-        );
-        await plugin.close();
+        await host.check(source);
+        out.write('  would be started; the server then accepts or refuses the endpoints that it describes\n');
       } catch (error) {
         signal.throwIfAborted();
         exitCode = 1;

@@ -10,6 +10,7 @@ const itemBytes = 64;
 const decoder = /^ {2}const TEXT_DECODER_UTF8 = new TextDecoder\(\);\n/m;
 const importFunction = /^ {2}const _trampoline\d+ = (?:async )?function\(.*?\) \{\n/gm;
 const string = /(TEXT_DECODER_UTF8\.decode\(new Uint8Array\(memory\d+\.buffer, \w+, )(\w+)(?=\)\))/g;
+const wideString = /(utf16Decoder\.decode\(new Uint16Array\(memory\d+\.buffer, \w+, )(\w+)(?=\)\))/g;
 const numbers = /(\.buffer\.slice\((\w+), \2 \+ )(\w+ \* \d+)(?=\))/g;
 const list = /^( *)for \(let i = 0; i < (len\d+); i\+\+\) \{$/gm;
 
@@ -31,6 +32,7 @@ export function boundLifting(glue: string): string {
     )
     .replaceAll(importFunction, (line) => `${line}    _liftedBytes = 0;\n`)
     .replaceAll(string, '$1_lift($2)')
+    .replaceAll(wideString, '$1_lift(2 * $2) / 2')
     .replaceAll(numbers, '$1_lift($3)')
     .replaceAll(list, (line, indent: string, length: string) => `${indent}_lift(${length} * ${itemBytes});\n${line}`);
 }

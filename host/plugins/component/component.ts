@@ -4,8 +4,11 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { boundLifting } from './bounded-lifting.ts';
+import { boundHandles } from './bounded-handles.ts';
+import { checkComponent, type ComponentWorld } from './component-binary/component-binary.ts';
 import { capabilityNames, type EntryFunction, entryFunctions, suspendingFunctions } from '../capabilities/catalogue.ts';
 import type { Interrupts } from './core-modules/hooks.ts';
+import { timesInitial } from './core-modules/memory-cap.ts';
 import { type ModuleFacts, type PreparedModule, prepareModule } from './core-modules/prepare.ts';
 import { leanGlue } from './lean-glue.ts';
 import { compileModules, interruptsOf, type TranslatedComponent } from './loaded-component.ts';
@@ -55,12 +58,10 @@ export async function readComponent(file: string, options: ComponentOptions): Pr
 }
 
 async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<CacheEntry> {
-  const { transpileBytes } = await import('@bytecodealliance/jco-transpile');
-  const { componentWit } = await import('@bytecodealliance/jco-transpile/wasm-tools');
   const broken = (cause: unknown): never => {
     throw pluginLoadError(plugin, `has a broken component: ${firstLine(messageOf(cause))}`, cause);
   };
-  const { imports, exports } = worldOf(await componentWit(bytes).catch(broken));
+  const { imports, exports } = checked(plugin, bytes);
   const refused = imports.filter((name) => !isAllowed(name));
   if (refused.length > 0)
     throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer`);
@@ -70,6 +71,7 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
     mode === 'suspending'
       ? { asyncMode: 'jspi' as const, asyncImports: imports.flatMap(suspendingOf), asyncExports: [`${endpoint}#run`] }
       : { asyncMode: 'sync' as const };
+  const { transpileBytes } = await import('@bytecodealliance/jco-transpile');
   const { files } = await transpileBytes(bytes, {
     name: 'component',
     instantiation: 'sync',
@@ -78,19 +80,20 @@ async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: Compo
     ...suspending,
   }).catch(broken);
 
-  const glue = new TextDecoder().decode(files[glueFile]);
-  const uses = capabilityNames.filter((name) => entryFunctions(name).some((entry) => takes(glue, name, entry)));
+  const generated = new TextDecoder().decode(files[glueFile]);
+  const glue = boundHandles(boundLifting(leanGlue(generated)));
+  const uses = capabilityNames.filter((name) => entryFunctions(name).some((entry) => takes(generated, name, entry)));
   const kept: Record<string, Uint8Array | string> = {};
   const modules: Record<string, ModuleFacts> = {};
   for (const [name, content] of Object.entries(files)) {
     if (name.includes('/')) continue;
     if (!name.endsWith('.wasm')) {
-      kept[name] = name === glueFile ? boundLifting(leanGlue(glue)) : content;
+      kept[name] = name === glueFile ? glue : content;
       continue;
     }
-    const { code, ...facts } = prepared(plugin, new Uint8Array(content), interruptsOf(mode, 'component'));
+    const { code, initial, hiddenState } = prepared(plugin, new Uint8Array(content), interruptsOf(mode, 'component'));
     kept[name] = code;
-    modules[name] = facts;
+    modules[name] = { initial: timesInitial(initial, instancesOf(generated, name)), hiddenState };
   }
   const entry: CacheEntry = { imports, uses, modules };
   await keep(dir, entry, kept);
@@ -109,6 +112,13 @@ export function prepared(plugin: string, module: Uint8Array<ArrayBuffer>, interr
   }
 }
 
+/** Returns how many instances of a core module the glue makes. */
+function instancesOf(glue: string, file: string): number {
+  const variable = new RegExp(`^ *const (module\\d+) = getCoreModule\\('${file}'\\);$`, 'm').exec(glue)?.[1];
+  if (variable === undefined) throw new Error(`the shape of the generated glue has changed: it does not name ${file}`);
+  return [...glue.matchAll(new RegExp(`\\binstantiateCore\\(${variable}\\b`, 'g'))].length;
+}
+
 /**
  * Whether the glue calls a function of an interface: `const { Chunks, Image, call, open: open$1 } =
  * imports['aana:host/deployments'];`. A class alone is no sign, because an interface that borrows its objects imports
@@ -123,14 +133,13 @@ function takes(glue: string, interfaceName: string, { entryPoint, member }: Entr
     );
 }
 
-/** Returns the imports and exports of a component's world: interfaces with their version, functions by their name. */
-function worldOf(wit: string): { imports: string[]; exports: string[] } {
-  const world = /^world root \{$([\s\S]*?)^\}$/m.exec(wit)?.[1] ?? '';
-  const names = (direction: 'import' | 'export'): string[] =>
-    [
-      ...world.matchAll(new RegExp(`^  ${direction} ([^;{]+?)(?:: (?:async )?(?:func|interface)\\b.*|;| \\{)?$`, 'gm')),
-    ].map((match) => match[1]!);
-  return { imports: names('import'), exports: names('export') };
+/** Returns the imports and exports of a component that may be translated. Throws a `PluginLoadError` for another one. */
+function checked(plugin: string, component: Uint8Array): ComponentWorld {
+  try {
+    return checkComponent(component);
+  } catch (cause) {
+    throw pluginLoadError(plugin, `has a component that is refused: ${messageOf(cause)}`, cause);
+  }
 }
 
 function isAllowed(name: string): boolean {

@@ -5,7 +5,7 @@ import type { ModuleFacts } from './core-modules/prepare.ts';
 import type { Capability } from '../capabilities/catalogue.ts';
 
 /** The version of the cached files. */
-export const cacheFormat = 6;
+export const cacheFormat = 7;
 
 /** Facts about a translation, kept as members of its `package.json`. */
 export interface CacheEntry {

@@ -47,7 +47,7 @@ const configOf = (dir: string): ReturnType<typeof loadConfig> =>
   });
 
 Serving(
-  'a check says what it imports, and that it would be loaded; without its module, that it would not',
+  'a check says what it imports, and that it would be started; without its module, that it would not be loaded',
   async ({ dir, plugin, put }) => {
     let text = '';
     const checked = (): Promise<number> =>
@@ -62,7 +62,7 @@ Serving(
     assert.is(await checked(), 0);
     assert.match(
       text,
-      /^plugin greeter 1\.0\.0\n {2}component +.*greeter\.wasm\n {2}sha256 +[0-9a-f]{64}\n {2}imports +extism:host\/env alloc, .*\n {2}asks for +nothing\n[\s\S]*endpoints +\/greet\n {2}would be loaded\n$/,
+      /^plugin greeter 1\.0\.0\n {2}component +.*greeter\.wasm\n {2}sha256 +[0-9a-f]{64}\n {2}imports +extism:host\/env alloc, .*\n {2}asks for +nothing\n[\s\S]*\n {2}would be started; .*\n$/,
     );
   },
 );

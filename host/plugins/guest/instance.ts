@@ -2,6 +2,7 @@ import type { Outcome, WitEndpoint, WitError } from '../invocation/protocol.ts';
 import { hookModule, type Hooks } from '../component/core-modules/hooks.ts';
 import { hookMemories } from '../component/core-modules/import-memories.ts';
 import type { Bridge, Invocation } from './bridge.ts';
+import { HandleTables } from './handle-tables.ts';
 import { hostImports, writeLog } from './imports.ts';
 import type { InstanceMemory } from './instance-memory.ts';
 import { restoreMemory, type SavedMemory, saveMemory } from './saved-memory.ts';
@@ -52,7 +53,7 @@ export interface InstanceOptions {
   /** The shared memory with the cells of the thread. */
   readonly control: WebAssembly.Memory;
   readonly memory: InstanceMemory;
-  /** Whether restoring memories and variables resets the instance completely. */
+  /** Whether restoring memories, variables and handles resets the instance completely. */
   readonly isRestorable: boolean;
   /** The snapshot of the first instance. Undefined for the first instance itself. */
   readonly snapshot: Snapshot | undefined;
@@ -68,6 +69,7 @@ export class GuestInstance implements Guest {
   readonly #isRestorable: boolean;
   readonly #memories: WebAssembly.Memory[] = [];
   readonly #globals: WebAssembly.Global[] = [];
+  readonly #handles = new HandleTables();
   #invocation: Invocation | undefined;
   #printed = '';
   #uses = 0;
@@ -81,10 +83,11 @@ export class GuestInstance implements Guest {
       isOver: () => Number(bridge.isStopped),
     };
     const wasi = denyAllWasi((text) => this.#print(text));
-    const known = hostImports(bridge, () => {
+    const offered = hostImports(bridge, () => {
       if (!this.#invocation) throw new Error('the host can be called from `run` only');
       return this.#invocation;
     });
+    const known: Record<string, object> = { ...offered, [hookModule]: this.#handles };
     const imports = new Proxy(known, { get: (own, name) => own[String(name)] ?? wasi(String(name)) });
     const guest = glue.instantiate(
       (file) => modules[file]!,
@@ -105,6 +108,7 @@ export class GuestInstance implements Guest {
       const said = this.#lastWords();
       throw new Error(said === undefined ? messageOf(error) : `${said} (${messageOf(error)})`, { cause: error });
     }
+    this.#handles.save();
     this.snapshot = snapshot ?? this.#take();
     if (snapshot) this.#restore();
   }
@@ -163,6 +167,7 @@ export class GuestInstance implements Guest {
   }
 
   #restore(): void {
+    this.#handles.restore();
     this.#memories.forEach((memory, n) => {
       const saved = this.snapshot.memories[n]!;
       const missing = saved.bytes - memory.buffer.byteLength;

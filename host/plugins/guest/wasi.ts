@@ -31,11 +31,13 @@ export function denyAllWasi(onOutput: (text: string) => void): (name: string) =>
     flush(): void {}
     blockingFlush(): void {}
   }
+  // One object for all handles of a stream, because a guest may ask for many.
+  const [stdout, stderr] = [new OutputStream(), new OutputStream()];
   const given: Readonly<Record<string, Record<string, unknown>>> = {
     'wasi:cli/environment': { getEnvironment: () => [], getArguments: () => [], initialCwd: () => undefined },
     'wasi:cli/stdin': { getStdin: () => new EmptyInputStream() },
-    'wasi:cli/stdout': { getStdout: () => new OutputStream() },
-    'wasi:cli/stderr': { getStderr: () => new OutputStream() },
+    'wasi:cli/stdout': { getStdout: () => stdout },
+    'wasi:cli/stderr': { getStderr: () => stderr },
     'wasi:cli/terminal-stdin': { getTerminalStdin: () => undefined },
     'wasi:cli/terminal-stdout': { getTerminalStdout: () => undefined },
     'wasi:cli/terminal-stderr': { getTerminalStderr: () => undefined },

@@ -9,7 +9,7 @@ import { silentLogger } from '../../core/log/logger.ts';
 import { skip } from '../../test/skip.ts';
 import { bestMode } from '../component/core-modules/wasm-features.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
-import { type WatPlugin, watPlugin } from '../fixtures/wat-plugin.ts';
+import { type ComponentParts, type WatPlugin, watPlugin } from '../fixtures/wat-plugin.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import type { RuntimeMode } from './protocol.ts';
 
@@ -40,7 +40,7 @@ const whenChanging = (code: string): string => `(if (i32.gt_u (local.get $length
  * State that one client could leave for the next one. `go` changes it on request and answers with its value, which is 0
  * in a new instance.
  */
-const hidden: readonly (WatPlugin & { readonly what: string })[] = [
+const hidden: (WatPlugin & { readonly what: string })[] = [
   {
     what: 'an entry of a table',
     declarations:
@@ -75,6 +75,62 @@ const hidden: readonly (WatPlugin & { readonly what: string })[] = [
   },
 ];
 
+const newResource = '(import "h" "new" (func $new (param i32) (result i32)))';
+const resource: ComponentParts = {
+  before: `(type $r (resource (rep i32))) (core func $new (canon resource.new $r)) (core func $rep (canon resource.rep $r)) (core func $drop (canon resource.drop $r))`,
+  gives: '(with "h" (instance (export "new" (func $new)) (export "rep" (func $rep)) (export "drop" (func $drop))))',
+};
+hidden.push({
+  what: 'a handle',
+  imports: newResource,
+  around: resource,
+  // A handle is a number, and 1 is the first one.
+  go: `${whenChanging('(drop (call $new (i32.const 7)))')} (i32.sub (call $new (i32.const 1)) (i32.const 1))`,
+});
+
+/** Ways to fill the heap of a thread with what is not in a memory. `go` does it when it is asked to change something. */
+const floods: readonly (WatPlugin & { readonly what: string; readonly reason: RegExp | undefined })[] = [
+  {
+    what: 'resources of its own',
+    imports: newResource,
+    around: resource,
+    go: `${whenChanging('(loop $more (drop (call $new (i32.const 1))) (br $more))')} (i32.const 0)`,
+    reason: /it has more than 10000 handles/,
+  },
+  {
+    what: 'handles of standard output',
+    imports: '(import "h" "stdout" (func $stdout (result i32)))',
+    around: {
+      before: `(import "wasi:io/streams@0.2.3" (instance $streams (export "output-stream" (type (sub resource)))))
+        (alias export $streams "output-stream" (type $stream))
+        (import "wasi:cli/stdout@0.2.3" (instance $out (alias outer 1 $stream (type $s)) (export "output-stream" (type $o (eq $s))) (export "get-stdout" (func (result (own $o))))))
+        (core func $stdout (canon lower (func $out "get-stdout")))`,
+      gives: '(with "h" (instance (export "stdout" (func $stdout))))',
+    },
+    go: `${whenChanging('(loop $more (drop (call $stdout)) (br $more))')} (i32.const 0)`,
+    reason: /it has more than 10000 handles/,
+  },
+  {
+    what: 'resources that it drops, each with another number',
+    imports: `${newResource} (import "h" "drop" (func $drop (param i32)))`,
+    around: resource,
+    go: `(local $n i32) ${whenChanging('(loop $more (call $drop (call $new (local.get $n))) (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $more (i32.lt_u (local.get $n) (i32.const 100000))))')} (i32.const 0)`,
+    reason: undefined,
+  },
+  {
+    what: 'entries of a table',
+    declarations: '(table $t 1 funcref)',
+    go: `${whenChanging('(loop $more (br_if $more (i32.gt_s (table.grow $t (ref.null func) (i32.const 1000)) (i32.const 0))))')}
+      (i32.div_u (table.size $t) (i32.const 100000))`,
+    reason: undefined,
+  },
+];
+
+/** A second module of a component, which is instantiated so many times. */
+const many = (module: string, times: number): ComponentParts => ({
+  before: `(core module $one ${module}) ${'(core instance (instantiate $one))'.repeat(times)}`,
+});
+
 const refused: readonly (WatPlugin & { readonly what: string; readonly reason: RegExp })[] = [
   {
     what: 'a table larger than the limit',
@@ -87,6 +143,30 @@ const refused: readonly (WatPlugin & { readonly what: string; readonly reason: R
     declarations: '(type $s (struct (field i32)))',
     go: '(struct.get $s 0 (struct.new $s (i32.const 1)))',
     reason: /it makes objects of the garbage collector, whose memory has no limit/,
+  },
+  {
+    what: 'a module with a table many times',
+    go: '(i32.const 0)',
+    around: many('(table 10000 funcref)', 8),
+    reason: /it needs \d+ bytes of memory at once, the limit is 4194304/,
+  },
+  {
+    what: 'a module with a memory many times',
+    go: '(i32.const 0)',
+    around: many('(memory 1)', 4),
+    reason: /it has 5 memories, a plugin has at most 4/,
+  },
+  {
+    what: 'a module with a large memory twice',
+    go: '(i32.const 0)',
+    around: many('(memory 40)', 2),
+    reason: /it needs \d+ bytes of memory at once, the limit is 4194304/,
+  },
+  {
+    what: 'a module very many times',
+    go: '(i32.const 0)',
+    around: many('(func)', 1000),
+    reason: /it makes 1002 instances of modules and components, a plugin has at most 1000/,
   },
 ];
 
@@ -141,13 +221,26 @@ function instances(mode: RuntimeMode): void {
     });
   }
 
+  for (const { what, reason, ...plugin } of floods) {
+    Instances(`a plugin that makes ${what} without end ends its run alone, time after time`, async ({ dir }) => {
+      await withPlugin(dir, plugin, async (loaded) => {
+        for (let n = 0; n < 12; n++) {
+          const ended = await run(loaded, change).catch((thrown: unknown) => thrown);
+          if (reason) assert.match(String((ended as AanaError).message ?? ended), reason);
+          else assert.is(ended, '0');
+        }
+        assert.is(await run(loaded, look), '0');
+      });
+    });
+  }
+
   Instances('a table grows to the limit of the memory and not beyond', async ({ dir }) => {
     const declarations = '(table $t 0 externref)';
     const grow = (entries: number): string =>
       `(i32.ge_s (table.grow $t (ref.null extern) (i32.const ${entries})) (i32.const 0))`;
     await withPlugin(
       dir,
-      { declarations, go: `(i32.add (i32.mul (i32.const 2) ${grow(9_000_000)}) ${grow(100_000)})` },
+      { declarations, go: `(i32.add (i32.mul (i32.const 2) ${grow(9_000_000)}) ${grow(10_000)})` },
       async (loaded) => assert.is(await run(loaded, look), '1'),
     );
   });

@@ -8,7 +8,7 @@ import { readComponent } from '../component/component.ts';
 import { readExtismModule } from '../extism/module.ts';
 import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from '../rights/grants.ts';
 import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from '../rights/limits.ts';
-import type { TranslatedComponent } from '../component/loaded-component.ts';
+import type { LoadedComponent, TranslatedComponent } from '../component/loaded-component.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
 import type { PluginInvocation } from '../invocation/invocation.ts';
 import type { InvocationCounters } from '../invocation/invocation-counters.ts';
@@ -68,6 +68,13 @@ export interface PluginRights {
 export interface RightsOfPlugin {
   readonly asks: PluginRights;
   readonly gets: PluginRights;
+}
+
+/** A plugin before its component is compiled. */
+interface ReadPlugin {
+  readonly manifest: PluginManifest;
+  readonly granted: Granted;
+  readonly translated: TranslatedComponent;
 }
 
 /** The threads of one version of a plugin. */
@@ -148,6 +155,14 @@ export class PluginHost {
   }
 
   /**
+   * Compiles a built plugin. Rejects like {@link load} unless it can be started. It runs no code of the plugin, so its
+   * endpoints stay unknown.
+   */
+  async check(source: string): Promise<void> {
+    await this.#compile(await this.#read(source));
+  }
+
+  /**
    * Loads a built plugin from its folder or component file. Rejects with a `PluginLoadError` that names the plugin and
    * the problem. A new version is loaded beside `replaces`, which serves until it is drained or closed.
    */
@@ -156,15 +171,15 @@ export class PluginHost {
     { replaces }: { readonly replaces?: LoadedPlugin | undefined } = {},
   ): Promise<LoadedPlugin> {
     const startedAt = performance.now();
-    const { manifest, granted, translated } = await this.#read(source);
+    const read = await this.#read(source);
+    const { manifest, granted, translated } = read;
     const { name, version } = manifest;
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
     // A closure here must not name `replaces`, because each version would then keep its predecessor in memory.
     if (this.#isTaken(name, replaces)) throw pluginLoadError(name, 'is loaded already');
     const { ports, log } = this.#options;
     const mode = this.#mode;
-    checkUses(manifest, translated.uses, granted);
-    const component = await translated.compile(granted.limits.memoryBytes);
+    const component = await this.#compile(read);
     const inSources = await readPositions(manifest.component, translated.digest);
     if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
     if (this.#isTaken(name, replaces)) throw pluginLoadError(name, 'is loaded already');
@@ -267,9 +282,12 @@ export class PluginHost {
     return this.#options.mode ?? bestMode();
   }
 
-  async #read(
-    source: string,
-  ): Promise<{ manifest: PluginManifest; granted: Granted; translated: TranslatedComponent }> {
+  #compile({ manifest, granted, translated }: ReadPlugin): Promise<LoadedComponent> {
+    checkUses(manifest, translated.uses, granted);
+    return translated.compile(granted.limits.memoryBytes);
+  }
+
+  async #read(source: string): Promise<ReadPlugin> {
     const manifest = await readManifest(source);
     const granted = grantTo(manifest, this.#options.grants ?? {}, this.#limits);
     const { name: plugin, component: file, runtime } = manifest;

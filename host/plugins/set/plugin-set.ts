@@ -3,7 +3,8 @@ import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
-import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
+import { type PluginManifest, readManifest } from './manifest.ts';
+import { requireOwnName } from './own-name.ts';
 import type { LoadedPlugin, PluginHost } from './plugin-host.ts';
 import type { InvocationCounters } from '../invocation/invocation-counters.ts';
 import type { PluginState, ReloadOutcome } from './plugin-state.ts';
@@ -211,7 +212,7 @@ export class PluginSet {
   async #bring(entry: Entry, onlyChanged: boolean, signal = this.#options.signal): Promise<boolean> {
     const { host, endpoints, log } = this.#options;
     try {
-      await this.#requireOwnName(entry.source);
+      await requireOwnName(entry.source, this.sources());
       await buildPlugin(entry.source, { log, signal });
       signal.throwIfAborted();
       const described = await readManifest(entry.source);
@@ -245,29 +246,6 @@ export class PluginSet {
       entry.error = messageOf(error);
       throw error;
     }
-  }
-
-  /**
-   * Throws when two plugins have the same name. The name decides about grants and stored values, so neither plugin may
-   * have it.
-   */
-  async #requireOwnName(source: string): Promise<void> {
-    const { name } = await readManifest(source);
-    const others = this.sources().filter((other) => other !== source);
-    const names = await Promise.all(
-      others.map((other) =>
-        readManifest(other).then(
-          (manifest) => manifest.name,
-          () => undefined,
-        ),
-      ),
-    );
-    const other = others[names.indexOf(name)];
-    if (other !== undefined)
-      throw pluginLoadError(
-        name,
-        `is there twice, in ${source} and in ${other}: a plugin's grants and stored values belong to its name, so neither is loaded before one is removed, or has another name in its plugin.json`,
-      );
   }
 
   #onChange(source: string): void {

@@ -22,6 +22,11 @@ import type { MemoryLimits } from '../guest/instance-memory.ts';
 
 /** Milliseconds in which the first instance of a new thread must have described its endpoints. */
 const startTimeoutMs = 30_000;
+/**
+ * Maximum megabytes of the heap of a thread without the tables of its guests, which lie in the heap and count as memory
+ * of the plugin.
+ */
+const baseHeapMb = 512;
 
 export interface PluginWorkerOptions {
   readonly component: LoadedComponent;
@@ -97,7 +102,7 @@ export class PluginWorker {
       execArgv: [],
       stdout: true,
       stderr: true,
-      resourceLimits: { maxOldGenerationSizeMb: 512, stackSizeMb: 4 },
+      resourceLimits: { maxOldGenerationSizeMb: baseHeapMb + memory.plugin / 2 ** 20, stackSizeMb: 4 },
     });
     for (const output of [this.#worker.stdout, this.#worker.stderr]) {
       output.on('data', (text: Buffer) => events.onLog(undefined, 'debug', text.toString().trimEnd(), ''));

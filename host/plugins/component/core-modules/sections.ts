@@ -129,15 +129,19 @@ export interface Limits {
 }
 
 const hasMaximum = 1;
+const isShared = 2;
 
+/** Throws a RangeError for limits of another form, because the length of their numbers differs. */
 export function readLimits(reader: Reader): Limits {
   const flags = reader.byte();
+  if (flags > (hasMaximum | isShared))
+    throw new RangeError('it has a memory or a table of a kind that is not supported (64-bit or custom page size)');
   const minimum = reader.unsigned();
   return { flags, minimum, maximum: flags & hasMaximum ? reader.unsigned() : undefined };
 }
 
 /** Skips the description of an import, after its two names. Returns its kind. */
-function skipImport(reader: Reader): keyof ImportCounts {
+export function skipImport(reader: Reader): keyof ImportCounts {
   const what = reader.byte();
   switch (what) {
     case kind.function:

@@ -1,3 +1,5 @@
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
 /** Reads the WebAssembly binary format. */
 export class Reader {
   readonly #bytes: Uint8Array;
@@ -10,6 +12,11 @@ export class Reader {
 
   get atEnd(): boolean {
     return this.offset >= this.#bytes.length;
+  }
+
+  /** The number of bytes that are not read yet. */
+  get left(): number {
+    return this.#bytes.length - this.offset;
   }
 
   byte(): number {
@@ -38,6 +45,28 @@ export class Reader {
   /** Skips a LEB128 number of any size and sign. */
   skipNumber(): void {
     while (this.byte() >= 0x80);
+  }
+
+  /** Reads a name. Throws a RangeError when it is not UTF-8. */
+  name(): string {
+    const bytes = this.part();
+    try {
+      return utf8.decode(bytes);
+    } catch {
+      throw new RangeError('it has a name that is not UTF-8');
+    }
+  }
+
+  /** Reads a length and as many bytes, without a copy. */
+  part(): Uint8Array {
+    return this.bytes(this.unsigned());
+  }
+
+  /** Reads bytes, without a copy. */
+  bytes(count: number): Uint8Array {
+    const start = this.offset;
+    this.skip(count);
+    return this.#bytes.subarray(start, this.offset);
   }
 
   /** Skips a name. */
