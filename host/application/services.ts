@@ -176,6 +176,7 @@ export class Services {
     });
     this.pluginSet = new PluginSet({
       ...{ host: this.#plugins, endpoints: this.endpoints, log: inArea(log, 'plugins'), signal },
+      buildLimits: config.plugin_builds,
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
     this.responses = new ResponseStores({

@@ -143,7 +143,7 @@ export function program(state: { exitCode: number }): Command {
       for (const folder of [path, ...more].flatMap(findPluginFolders)) {
         const build = (signal: AbortSignal) =>
           withProgress(`building ${folder}`, undefined, () =>
-            buildPlugin(folder, { log, force: options['force'] === true, signal }),
+            buildPlugin(folder, { log, force: options['force'] === true, limits: config.plugin_builds, signal }),
           );
         const { component, rebuilt } = await untilSignal(build);
         process.stdout.write(`${component}${rebuilt ? '' : ' (unchanged)'}\n`);

@@ -13,7 +13,7 @@ import { ModelsConfig } from './sections/models.ts';
 import { OpenAiConfig } from './sections/apis/openai.ts';
 import { DashboardConfig, LogConfig, TelemetryConfig } from './sections/observability.ts';
 import { OutgoingConfig } from './sections/outgoing.ts';
-import { PluginConfig, PluginGrant } from './sections/plugins.ts';
+import { PluginBuilds, PluginConfig, PluginGrant } from './sections/plugins.ts';
 import { RateLimitsConfig } from './sections/rate-limits.ts';
 import { AllowedHosts, LISTEN_KEYS, TrustedProxies } from './sections/server.ts';
 import { SocketsConfig } from './sections/sockets.ts';
@@ -120,6 +120,7 @@ export const ConfigSchema = z.strictObject({
   plugin_limits: PluginConfig.prefault({}).describe(
     'Limits of plugins. A manifest can lower them, but not raise them.',
   ),
+  plugin_builds: PluginBuilds.prefault({}).describe('Limits of the builds of plugins.'),
   plugin_grants: z
     .record(
       z.union(

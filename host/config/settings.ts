@@ -98,6 +98,8 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'plugin_limits.concurrency', kind: 'number', env: 'AANA_PLUGIN_CONCURRENCY' },
   { key: 'plugin_limits.threads', kind: 'number', env: 'AANA_PLUGIN_THREADS' },
   { key: 'plugin_limits.queue', kind: 'number', env: 'AANA_PLUGIN_QUEUE' },
+  { key: 'plugin_builds.timeout_s', kind: 'number', env: 'AANA_PLUGIN_BUILD_TIMEOUT_S' },
+  { key: 'plugin_builds.memory_bytes', kind: 'number', env: 'AANA_PLUGIN_BUILD_MEMORY_BYTES' },
   { key: 'plugin_grants', kind: 'json', env: 'AANA_PLUGIN_GRANTS' },
   { key: 'models.hf_token', kind: 'text', env: 'HF_TOKEN' },
   { key: 'models.hf_endpoint', kind: 'text', env: 'HF_ENDPOINT' },

@@ -57,7 +57,7 @@ async function build(
     await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
   for (const folder of folders.flatMap(findPluginFolders)) {
     report(0, undefined, `building ${folder}`);
-    await buildPlugin(folder, { log, signal });
+    await buildPlugin(folder, { log, limits: config.plugin_builds, signal });
   }
   done();
 }

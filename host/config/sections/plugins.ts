@@ -75,6 +75,20 @@ export const PluginConfig = z.strictObject({
   queue: pluginLimits.queue.default(256),
 });
 
+export const PluginBuilds = z.strictObject({
+  timeout_s: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(120)
+    .describe('Time limit of the build of one plugin, in seconds. A build runs the top level of the sources.'),
+  memory_bytes: z
+    .int()
+    .min(64 * MIB)
+    .default(2048 * MIB)
+    .describe('Memory of the build of one plugin, in bytes (on Linux).'),
+});
+
 export const PluginGrant = z.strictObject({
   capabilities: z.array(z.string().min(1)).optional().describe('Capabilities that the plugin may use; `*` is all.'),
   deployments: z.array(z.string().min(1)).optional().describe('Deployments that the plugin may call; `*` is all.'),

@@ -294,13 +294,13 @@ for (const { what, file, text, message } of failures) {
 const bombs: Readonly<Record<string, { code: string; limits: BuildLimits; reason: RegExp }>> = {
   'does not end': {
     code: 'for (;;);',
-    limits: { ...defaultBuildLimits, timeoutMs: 5_000 },
-    reason: /^plugin sample cannot be built: it takes longer than 5 s$/,
+    limits: { ...defaultBuildLimits, timeout_s: 5 },
+    reason: /^plugin sample cannot be built: it takes longer than plugin_builds\.timeout_s \(5 s\)$/,
   },
   'takes all memory': {
     code: 'const kept = []; for (;;) kept.push(new Uint8Array(10_000_000).fill(1));',
-    limits: { ...defaultBuildLimits, memoryBytes: 2 ** 29 },
-    reason: /^plugin sample cannot be built: it takes more than 512 MiB of memory$/,
+    limits: { ...defaultBuildLimits, memory_bytes: 2 ** 29 },
+    reason: /^plugin sample cannot be built: it takes more memory than plugin_builds\.memory_bytes \(512 MiB\)$/,
   },
 };
 for (const [what, { code, limits, reason }] of Object.entries(bombs)) {

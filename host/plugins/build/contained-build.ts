@@ -21,17 +21,16 @@ export const buildFiles = (folder: string) => ({
   component: join(folder, 'component.wasm'),
 });
 
+/** Limits of a build, by their names in the configuration (`plugin_builds`). */
 export interface BuildLimits {
-  /** Milliseconds. */
-  readonly timeoutMs: number;
+  /** Seconds. */
+  readonly timeout_s: number;
   /** Maximum bytes of resident memory. Checked on Linux only. */
-  readonly memoryBytes: number;
+  readonly memory_bytes: number;
 }
 
 /** Generous limits: a build takes seconds and some hundred MB, but a machine may be slow and sources may be many. */
-export const defaultBuildLimits: BuildLimits = { timeoutMs: 180_000, memoryBytes: 2 ** 31 };
-/** Milliseconds of computing of all threads together. */
-const CPU_SECONDS = 120;
+export const defaultBuildLimits: BuildLimits = { timeout_s: 120, memory_bytes: 2 ** 31 };
 const PROGRAM = fileURLToPath(new URL('./main.js', import.meta.url));
 
 /**
@@ -42,7 +41,7 @@ const PROGRAM = fileURLToPath(new URL('./main.js', import.meta.url));
 export async function containedBuild(
   request: BuildRequest,
   folder: string,
-  { timeoutMs, memoryBytes }: BuildLimits,
+  limits: BuildLimits,
   signal: AbortSignal | undefined,
 ): Promise<MadeComponent> {
   const { name, dir } = request.manifest;
@@ -51,20 +50,26 @@ export async function containedBuild(
   await mkdir(folder);
   try {
     await writeFile(files.request, JSON.stringify(request));
-    const limits = { cpuSeconds: CPU_SECONDS, residentBytes: memoryBytes, timeoutMs, ownGroup: true, graceMs: 0 };
     const result = await runContained(process.execPath, [PROGRAM, folder], {
-      ...limits,
+      residentBytes: limits.memory_bytes,
+      timeoutMs: limits.timeout_s * 1000,
+      ownGroup: true,
+      graceMs: 0,
       cwd: dir,
       env: {},
       signal,
     }).catch((cause: unknown) => {
       if (!(cause instanceof AanaError)) throw cause;
       if (cause.name === 'ProcessTimeout')
-        throw pluginLoadError(name, `cannot be built: it takes longer than ${timeoutMs / 1000} s`, cause);
+        throw pluginLoadError(
+          name,
+          `cannot be built: it takes longer than plugin_builds.timeout_s (${limits.timeout_s} s)`,
+          cause,
+        );
       if (cause.name === 'ProcessMemoryTooLarge')
         throw pluginLoadError(
           name,
-          `cannot be built: it takes more than ${Math.round(memoryBytes / 2 ** 20)} MiB of memory`,
+          `cannot be built: it takes more memory than plugin_builds.memory_bytes (${Math.round(limits.memory_bytes / 2 ** 20)} MiB)`,
           cause,
         );
       throw cause;
@@ -82,7 +87,6 @@ export async function containedBuild(
 }
 
 function endOf({ code, signal, stderr }: RunContainedResult): string {
-  if (signal === 'SIGXCPU') return `it computes for more than ${CPU_SECONDS} s`;
   const said = stderr.trim().split('\n').at(-1);
   return `its build ended with ${signal ?? code}${said ? `: ${said.slice(0, 300)}` : ''}`;
 }

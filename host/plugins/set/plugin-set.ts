@@ -2,6 +2,7 @@ import { basename, resolve } from 'node:path';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
+import type { BuildLimits } from '../build/contained-build.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
 import { type PluginManifest, readManifest } from './manifest.ts';
 import { requireOwnName } from './own-name.ts';
@@ -28,6 +29,8 @@ export interface PluginSetOptions {
   readonly host: PluginHost;
   readonly endpoints: EndpointsPort;
   readonly log: Logger;
+  /** Limits of builds. */
+  readonly buildLimits?: BuildLimits | undefined;
   /** Prepares the parts of the host that a plugin needs, before the plugin is loaded. */
   prepare?(manifest: PluginManifest, signal: AbortSignal): Promise<unknown>;
   /** Ends running loads and reloads, and watching. */
@@ -210,10 +213,10 @@ export class PluginSet {
    * Builds, loads and switches to a plugin. Returns false when nothing has changed and only changes were to be loaded.
    */
   async #bring(entry: Entry, onlyChanged: boolean, signal = this.#options.signal): Promise<boolean> {
-    const { host, endpoints, log } = this.#options;
+    const { host, endpoints, log, buildLimits: limits } = this.#options;
     try {
       await requireOwnName(entry.source, this.sources());
-      await buildPlugin(entry.source, { log, signal });
+      await buildPlugin(entry.source, { log, limits, signal });
       signal.throwIfAborted();
       const described = await readManifest(entry.source);
       const manifest = JSON.stringify(described);
