@@ -50,10 +50,13 @@ CapMemory('a memory that threads share, or one of 64 bits, is refused', () => {
 
 CapMemory('memories and tables of all modules are counted together', () => {
   const table = Uint8Array.of(...header, 4, 6, 1, 0x70, 0, 0x80, 0x80, 1); // 16384 entries
-  assert.equal(initialMemory(table), { memories: 0, bytes: 4 * page });
+  assert.equal(initialMemory(table), { memories: 0, bytes: 32 * page });
   const both = [initialMemory(moduleWith(0, 3)), initialMemory(table)];
-  assert.is(checkInitialMemory(both, 7 * page), 7 * page);
-  assert.throws(() => checkInitialMemory(both, 6 * page), /needs 458752 bytes of memory at once, the limit is 393216/);
+  assert.is(checkInitialMemory(both, 35 * page), 35 * page);
+  assert.throws(
+    () => checkInitialMemory(both, 34 * page),
+    /needs 2293760 bytes of memory at once, the limit is 2228224/,
+  );
   assert.throws(
     () => checkInitialMemory(Array(5).fill(initialMemory(moduleWith(0, 0))), page),
     /it has 5 memories, a plugin has at most 4/,
