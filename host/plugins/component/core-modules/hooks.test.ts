@@ -174,7 +174,7 @@ Hooked('all memories and tables of an instance grow out of one budget', async ()
     '(memory 1) (table $t 0 externref) (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))) (func (export "table") (param i32) (result i32) (table.grow $t (ref.null extern) (local.get 0)))';
   const { exports } = await instance(text, undefined, (delta, bytesEach) => memory.grow(delta, bytesEach));
   assert.is(exports['grow']!(4), 1);
-  assert.is(exports['table']!(4 * 4096), 0); // of 16 bytes each: four pages
+  assert.is(exports['table']!(4 * 512), 0); // of 128 bytes each: four pages
   assert.is(exports['grow']!(2), -1);
   assert.is(exports['grow']!(1), 5);
   assert.is(exports['table']!(1), -1);
