@@ -38,6 +38,7 @@ import { AanaError } from '../core/errors.ts';
 import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
 import { inArea, LogLevels } from '../core/log/log-levels.ts';
 import { LogRing } from '../core/log/log-ring.ts';
+import { withRequest } from '../core/async/request-scope.ts';
 import {
   type AnyDeployment,
   type BoundDeployment,
@@ -191,7 +192,10 @@ export class AanaApp implements AsyncDisposable {
       services: this.#services,
       openapi: options.openapi_params,
       status: () => this.status(),
-      isReady: () => this.#lifecycle.phase === 'deployed' && this.#services.deployments.canServe,
+      readiness: (deployment) => {
+        const { ready, away } = this.#services.deployments.readiness(deployment);
+        return { ready: ready && this.#lifecycle.phase === 'deployed', away };
+      },
       isDeployed: () => this.#lifecycle.hasStarted,
       log: inArea(everyArea, 'http'),
       telemetry: telemetry.port,
@@ -442,7 +446,7 @@ export class AanaApp implements AsyncDisposable {
    * and decoding.
    */
   async openAudio(source: MediaSource, options: OpenAudioOptions = {}): Promise<HeldAudio> {
-    return (await this.#services.openMedia()).openAudio(source, options);
+    return (await this.#services.openMedia()).openAudio(source, withRequest(options));
   }
 
   /**
@@ -450,7 +454,7 @@ export class AanaApp implements AsyncDisposable {
    * JPEG, GIF, WebP or BMP. Throws `ImageReadingException`, too.
    */
   async openImage(source: MediaSource, options: OpenImageOptions = {}): Promise<HeldImage> {
-    return (await this.#services.openMedia()).openImage(source, options);
+    return (await this.#services.openMedia()).openImage(source, withRequest(options));
   }
 
   /**

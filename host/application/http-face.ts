@@ -6,7 +6,7 @@ import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<
   HttpAppOptions,
-  'openapi' | 'status' | 'isReady' | 'isDeployed' | 'log' | 'telemetry' | 'traces' | 'metrics' | 'operations'
+  'openapi' | 'status' | 'readiness' | 'isDeployed' | 'log' | 'telemetry' | 'traces' | 'metrics' | 'operations'
 > {
   readonly name: string;
   readonly config: Config;

@@ -3,13 +3,14 @@ import { raceAbort } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { KeptPlaces, type KeptPlacesOptions } from '../core/kept-places.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
+import { RequestScope } from '../core/async/request-scope.ts';
 import { textTypesOf } from './answers.ts';
 import { parseInput, type ServedEndpoint, type ServedOptions, type UploadedFile } from './endpoint.ts';
 import { checkOutput } from './output-check.ts';
 
 /**
- * The second argument of a host function. It can be passed as the options of a call of a deployment (`handle.chat({ …
- * }, context)`). The call then ends with the request and is queued as work of its user.
+ * The second argument of a host function. Every call of a deployment that the function makes has these facts, whether
+ * the function passes them or not.
  */
 export interface HostEndpointContext extends RequestContext {
   readonly requestId: string;
@@ -20,7 +21,7 @@ export interface HostEndpointContext extends RequestContext {
   /** Uploaded file parts by field name. They are deleted with the request. */
   readonly files: ReadonlyMap<string, UploadedFile>;
   /**
-   * The places at the deployments that the endpoint declares. A call with this context as its options takes its place.
+   * The places at the deployments that the endpoint declares. The first call of each deployment takes its place.
    */
   readonly places: KeptPlaces;
   /** Reports the progress of the run, from 0 to 1. Watchers of a task see it. */
@@ -100,15 +101,18 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
       const context = requestContextOf(run);
       using places = new KeptPlaces({ reserve, expected: deployments, context });
       places.keep();
-      const result = definition.run(value as z.core.output<I>, {
-        ...context,
-        requestId,
-        userId,
-        signal,
-        files,
-        places,
-        progress: onProgress,
-      });
+      using scope = new RequestScope({ ...context, requestId, userId, signal, places });
+      const result = scope.run(() =>
+        definition.run(value as z.core.output<I>, {
+          ...context,
+          requestId,
+          userId,
+          signal,
+          files,
+          places,
+          progress: onProgress,
+        }),
+      );
       if (!streaming) return jsonOf(await raceAbort(result as Promise<unknown>, signal));
       if (!(Symbol.asyncIterator in result))
         throw new AanaError(
@@ -116,7 +120,7 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
           'internal',
           `endpoint ${name}: it is declared as streaming, but run does not return an async generator`,
         );
-      for await (const value of untilAborted(result, signal)) await write(jsonOf(value));
+      for await (const value of untilAborted(scope.around(result), signal)) await write(jsonOf(value));
       return 'null';
     },
   };
@@ -125,12 +129,15 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
 const noPlace: KeptPlacesOptions['reserve'] = () => ({ release: () => {} });
 
 /** Yields the values of a generator until the signal aborts, even if the generator ignores the signal. */
-async function* untilAborted<T>(values: AsyncGenerator<T, void>, signal: AbortSignal): AsyncGenerator<T, void> {
+async function* untilAborted<T>(
+  values: AsyncIterableIterator<T, void, undefined>,
+  signal: AbortSignal,
+): AsyncGenerator<T, void> {
   try {
     for (let next = await raceAbort(values.next(), signal); !next.done; next = await raceAbort(values.next(), signal))
       yield next.value;
   } finally {
-    const ended = values.return().catch(() => {}); // the first error has been reported
+    const ended = values.return?.().catch(() => {}); // the first error has been reported
     if (!signal.aborted) await ended;
   }
 }

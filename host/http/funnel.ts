@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceFields } from '../core/request-context.ts';
@@ -8,7 +9,13 @@ import { isAnthropicPath } from './routes/anthropic/anthropic-paths.ts';
 import { keyHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
 import { meterRequest, meterToEnd, usageOutcome } from './request/request-meter.ts';
-import { placeInTrace, streamFailureOf, takeRequestId, traceparentOf } from './request/request-context.ts';
+import {
+  noteStreamFailure,
+  placeInTrace,
+  streamFailureOf,
+  takeRequestId,
+  traceparentOf,
+} from './request/request-context.ts';
 import type { BeginRequest } from './request/request-telemetry.ts';
 import { statusOfThrown } from './response/status.ts';
 
@@ -31,12 +38,7 @@ export async function funnel(
   placeInTrace(ctx, record.traceparent);
   if (options.usage) meterRequest(ctx, options.usage.begin({ source: 'request', requestId }));
   let failure: unknown;
-  try {
-    await next();
-  } catch (error) {
-    failure = error;
-    answerError(ctx, error, options);
-  } finally {
+  const end = (): void => {
     const { userId, keyId } = callerOf(ctx);
     const ms = performance.now() - startedAt;
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
@@ -55,7 +57,24 @@ export async function funnel(
       ...(userId !== null && { userId }),
       ...(keyId !== null && { keyId }),
     });
+  };
+  try {
+    await next();
+  } catch (error) {
+    failure = error;
+    answerError(ctx, error, options);
+  } finally {
+    const { body, res } = ctx;
+    if (body instanceof Readable && !res.closed) res.once('close', () => endOfStream(ctx, body, end));
+    else end();
   }
+}
+
+/** Ends a request whose answer is a stream, which Koa reads after all middleware. */
+function endOfStream(ctx: Context, { errored }: Readable, end: () => void): void {
+  const hasFailed = errored !== null && (errored as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE';
+  if (!ctx.res.writableFinished) noteStreamFailure(ctx, errored, !hasFailed);
+  end();
 }
 
 function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {

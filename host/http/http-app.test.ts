@@ -388,7 +388,7 @@ Http('reports readiness, and refuses endpoints with 503 until it has started', a
   const ready = await fetch(`${at.url}/api/ready`);
   assert.is(ready.status, 200);
   assert.is(await ready.text(), '{"ready":true}');
-  await using early = await startServer({ isReady: () => false, isDeployed: () => false });
+  await using early = await startServer({ readiness: () => ({ ready: false, away: [] }), isDeployed: () => false });
   const notReady = await fetch(`${early.url}/api/ready`);
   assert.is(notReady.status, 503);
   assert.is(await notReady.text(), '{"ready":false}');

@@ -7,7 +7,6 @@ import { noTelemetry } from '../core/telemetry.ts';
 import { isOwnPath } from '../endpoints/index.ts';
 import { type DashboardOptions, dashboardOf } from './dashboard/dashboard.ts';
 import { isAuthenticated } from './guards/api-key-guard.ts';
-import { letBodyCome } from './server/continue.ts';
 import { isPreflight } from './guards/cors.ts';
 import { HttpError, nothingAt } from './response/error-body.ts';
 import { funnel } from './funnel.ts';
@@ -16,6 +15,7 @@ import type { HttpAppOptions } from './options.ts';
 import { requestRecorder } from './request/request-telemetry.ts';
 import { McpService } from './routes/mcp/mcp-service.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
+import { enter, serveRouter } from './routes/serve-router.ts';
 import { systemRoutes } from './routes/system-routes.ts';
 import type { UpgradeListener } from './server/upgrades.ts';
 import { socketsOf } from './sockets/sockets-of.ts';
@@ -154,15 +154,10 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
       'unavailable',
       'the application is starting: try again when /api/ready answers 200',
     );
-  if (route) return enter(route, ctx);
+  if (route) return serveRouter(ctx, route, options);
   const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
   if (methods.length > 0) return refuseMethod(ctx, methods);
   throw nothingAt(ctx.path);
-}
-
-async function enter(route: (ctx: never, next: () => Promise<void>) => unknown, ctx: Context): Promise<void> {
-  letBodyCome(ctx); // routes read the body themselves
-  await route(ctx as never, async () => {});
 }
 
 /** Reports the methods of a path: as the answer to OPTIONS, and as the error for any other method. */

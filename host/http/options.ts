@@ -24,8 +24,8 @@ export interface HttpAppOptions {
   /** Members that replace those of the OpenAPI document: `description`, `servers`, `tags` … */
   readonly openapi?: OpenApiOptions['params'];
   readonly status: () => AppStatus;
-  /** The answer of `/api/ready`. */
-  readonly isReady: () => boolean;
+  /** Returns whether calls are served, of one deployment or of any, and the deployments that should serve but do not. */
+  readonly readiness: (deployment?: string) => { readonly ready: boolean; readonly away: readonly string[] };
   /** Whether the start is over. Until then endpoints answer 503. */
   readonly isDeployed: () => boolean;
   readonly limits: BodyLimits & { readonly invocation_timeout_s: number; readonly stream_keep_alive_s: number };

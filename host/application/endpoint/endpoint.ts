@@ -39,7 +39,7 @@ export abstract class Endpoint<
   abstract readonly output: O;
   /**
    * Names of the deployments that each run calls. If one of them has no room, a request is refused before `run`.
-   * Otherwise places are reserved for calls that get the `context` of `run` as their options. Default: none.
+   * Otherwise places are reserved for its calls. Default: none.
    */
   readonly deployments?: readonly string[];
   #application: EndpointApplication | undefined;

@@ -16,7 +16,7 @@ export async function listen(
     registry,
     routers: new RouterSet(),
     status: () => ({ status: 'RUNNING', message: '', deployments: {} }),
-    isReady: () => true,
+    readiness: () => ({ ready: true, away: [] }),
     isDeployed: () => true,
     limits,
     includeStacktrace: false,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { requestContextOf } from '../../core/request-context.ts';
+import { trackRequests, withRequest } from '../../core/async/request-scope.ts';
 import type {
   ApplicationReport,
   AskOptions,
@@ -83,6 +84,7 @@ export interface RunningApplication extends AsyncDisposable {
 
 export function runningApplication(connection: ControlConnection): RunningApplication {
   const { address, closed } = connection;
+  trackRequests();
   const close = (): Promise<void> => connection.close();
   const handleOf = <D extends HasMethods>(
     { name, methods }: DeploymentMethods,
@@ -131,11 +133,14 @@ export function runningApplication(connection: ControlConnection): RunningApplic
 function bareHandle(connection: ControlConnection, name: string, options: HandleOptionsInput): DeploymentHandle {
   const retry = check(HandleOptions, options, `handle of deployment ${name}`);
   const ask = (method: string, args: Record<string, unknown>) => ({ deployment: name, method, args, retry });
-  const picked = ({ signal, onProgress, ...context }: CallOptions): AskOptions => ({
-    ...requestContextOf(context),
-    signal,
-    onProgress: onProgress && ((fraction) => onProgress({ stage: 'running', fraction, text: '' })),
-  });
+  const picked = (given: CallOptions): AskOptions => {
+    const { signal, onProgress, ...context } = withRequest(given);
+    return {
+      ...requestContextOf(context),
+      signal,
+      onProgress: onProgress && ((fraction) => onProgress({ stage: 'running', fraction, text: '' })),
+    };
+  };
   return {
     name,
     call: (method, args, options = {}) => connection.call('deployments.call', ask(method, args), picked(options)),

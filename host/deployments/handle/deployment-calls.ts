@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts';
 import { AanaError, errorLogFields, faultOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
+import { withRequest } from '../../core/async/request-scope.ts';
 import type { CallMeter } from '../../core/usage/usage-meter.ts';
 import { type Counter, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
 import {
@@ -80,14 +81,18 @@ export class DeploymentCalls {
   handle(name: string, policy: HandleOptions): DeploymentHandle {
     return {
       name,
-      call: (method, args, options = {}) =>
-        hasGrowingAudio(args)
+      call: (method, args, given = {}) => {
+        const options = withRequest(given);
+        return hasGrowingAudio(args)
           ? this.#callGrowing(name, method, args, options, policy)
-          : this.#call(name, method, args, options, policy),
-      stream: (method, args, options = {}) =>
-        hasGrowingAudio(args)
+          : this.#call(name, method, args, options, policy);
+      },
+      stream: (method, args, given = {}) => {
+        const options = withRequest(given); // now, because a stream may be read in another request's code
+        return hasGrowingAudio(args)
           ? this.#streamGrowing(name, method, args, options, policy)
-          : this.#stream(name, method, args, options, policy),
+          : this.#stream(name, method, args, options, policy);
+      },
     };
   }
 

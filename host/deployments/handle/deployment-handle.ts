@@ -2,7 +2,10 @@ import type { KeptPlaces } from '../../core/kept-places.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import type { CallProgress } from '../../replicas/index.ts';
 
-/** Options of a call. An endpoint passes on its context, which has all facts about the request. */
+/**
+ * Options of a call. Code that runs for a request needs none: its calls have the facts of the request, and what is given
+ * here replaces them. The deadline is the earlier one. A `userId` of another user replaces all of them.
+ */
 export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
   /** Reserved places of the endpoint's run. A call that takes one is not refused because the deployment is full. */

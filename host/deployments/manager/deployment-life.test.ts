@@ -130,13 +130,13 @@ Life('unloads a deployment: calls finish, new ones are refused, its place is fre
   assert.match(refused.message, '"aana-host deployments load one"');
   await Promise.all([running, waiting, unloaded]);
   assert.not(isAlive(pid));
-  assert.equal([stateOf(made, 'one'), made.canServe], [['UNLOADED', 0], true]);
+  assert.equal([stateOf(made, 'one'), made.readiness().ready], [['UNLOADED', 0], true]);
   await made.unload('one');
   made.register('other', sample(onGpu(2)));
   await made.deployOne('other');
   const full = await errorOf(made.load('one'));
   assert.is(full.name, 'InsufficientResources');
-  assert.equal([stateOf(made, 'one'), made.canServe], [['UNLOADED', 0], true]);
+  assert.equal([stateOf(made, 'one'), made.readiness().ready], [['UNLOADED', 0], true]);
   await made.remove('other');
   assert.is((await made.update('one', sample({ user_config: { model: 'small' } }))).outcome, 'updated');
   await made.load('one');

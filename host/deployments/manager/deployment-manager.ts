@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../../core/clock.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Machine } from '../../devices/index.ts';
 import type { RequestContext } from '../../core/request-context.ts';
+import { trackRequests } from '../../core/async/request-scope.ts';
 import type { ReplicaSetStatus, Reservation } from '../../replicas/index.ts';
 import { type BoundDeployment, boundFrom, isBound } from '../class/bound-deployment.ts';
 import { check } from '../class/check.ts';
@@ -79,6 +80,12 @@ const MAX_WATCH_S = 86_400;
 /** Time for further failures after the first one, so that one error can report them all. */
 const FAILURE_WINDOW_MS = 2000;
 
+export interface Readiness {
+  readonly ready: boolean;
+  /** Names of started deployments that serve no calls now. */
+  readonly away: readonly string[];
+}
+
 /** The deployments of one host: their configuration, their replicas, and handles to them. */
 export class DeploymentManager {
   readonly #options: DeploymentManagerOptions;
@@ -116,6 +123,7 @@ export class DeploymentManager {
    * names the deployment and the key.
    */
   register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
+    trackRequests();
     const what = `deployment ${name}`;
     if (this.#deployments.has(name))
       throw new AanaError('DeploymentExists', 'conflict', `${what} is already registered`);
@@ -332,9 +340,16 @@ export class DeploymentManager {
     });
   }
 
-  /** Whether every started deployment serves calls, even if replicas are missing. */
-  get canServe(): boolean {
-    return [...this.#deployments.values()].every((deployment) => deployment.canServe !== false);
+  /**
+   * Returns whether calls are served: those of one deployment, or those of any. A host without deployments is ready.
+   * Throws `DeploymentNotFound`.
+   */
+  readiness(name?: string): Readiness {
+    const asked = name === undefined ? [...this.#deployments.values()] : [this.#require(name)];
+    const started = asked.filter(({ canServe }) => canServe !== undefined);
+    const away = started.filter(({ canServe }) => canServe === false).map((deployment) => deployment.name);
+    const isEmpty = name === undefined && started.length === 0;
+    return { ready: isEmpty || away.length < started.length, away };
   }
 
   status(): Record<string, ReplicaSetStatus> {

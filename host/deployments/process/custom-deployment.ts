@@ -4,6 +4,7 @@ import { flatMapped } from '../../core/async/async-values.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
+import { RequestScope, trackRequests } from '../../core/async/request-scope.ts';
 import { codeStamp, importModule } from '../../modules/index.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext as ReplicaCall, ServedMethod } from '../../rpc/index.ts';
@@ -17,6 +18,7 @@ type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncI
 
 export async function start(spec: CustomSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
   const type = await importClass(spec);
+  trackRequests(); // the class may call other deployments
   const code = codeStamp(fileURLToPath(spec.module)); // computed while the model loads
   const deployment = new type() as Deployment;
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
@@ -90,18 +92,28 @@ function implementationOf(
   const run = (
     args: Record<string, unknown>,
     { signal, progress = () => {}, ...context }: ReplicaCall,
+    scope: RequestScope,
   ): ReturnType<Method> =>
-    method.call(deployment, args, {
-      ...requestContextOf(context),
-      signal,
-      progress,
-      get log() {
-        return log.child({ requestId: context.requestId });
-      },
-    });
-  if (!streaming) return async (args, context) => checked(await run(args, context));
+    scope.run(() =>
+      method.call(deployment, args, {
+        ...requestContextOf(context),
+        signal,
+        progress,
+        get log() {
+          return log.child({ requestId: context.requestId });
+        },
+      }),
+    );
+  const scopeOf = (context: ReplicaCall): RequestScope =>
+    new RequestScope({ ...requestContextOf(context), signal: context.signal });
+  if (!streaming)
+    return async (args, context) => {
+      using scope = scopeOf(context);
+      return checked(await run(args, context, scope));
+    };
   return async function* stream(args, context) {
-    const values = run(args, context) as AsyncIterable<unknown, unknown>;
+    using scope = scopeOf(context);
+    const values = scope.around(run(args, context, scope) as AsyncIterable<unknown, unknown, undefined>);
     const result = yield* flatMapped(values, (value) => [checked(value)]);
     return end === undefined || result === undefined ? undefined : checked(result, end);
   };

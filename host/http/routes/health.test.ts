@@ -24,7 +24,7 @@ const json = (path: string, body: unknown, headers: Record<string, string> = {})
   });
 
 Health('a process that answers is alive, also before it is ready', async () => {
-  await using early = await startServer({ isReady: () => false, isDeployed: () => false });
+  await using early = await startServer({ readiness: () => ({ ready: false, away: [] }), isDeployed: () => false });
   for (const [path, status, text] of [
     ['/livez', 200, '{"alive":true}'],
     ['/readyz', 503, '{"ready":false}'],

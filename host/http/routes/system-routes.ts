@@ -27,15 +27,15 @@ import { webhookRoutes } from './webhook-routes.ts';
 
 /** Returns the router with the host's own routes. */
 export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefined): Router {
-  const { registry, status, isReady, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
+  const { registry, status, readiness, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
     options;
   const router = new Router({ sensitive: true });
   for (const route of [SYSTEM_ROUTES.isReady, SYSTEM_ROUTES.readyz])
-    serveRoute(router, route, ({ ctx }) => {
+    serveRoute(router, route, ({ ctx, query: { deployment } }) => {
       ctx.set('cache-control', 'no-store');
-      if (isReady()) return { ready: true };
-      ctx.status = 503;
-      return { ready: false };
+      const { ready, away } = readiness(deployment);
+      if (!ready) ctx.status = 503;
+      return { ready, ...(away.length > 0 && { away }) };
     });
   serveRoute(router, SYSTEM_ROUTES.livez, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');

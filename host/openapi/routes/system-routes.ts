@@ -16,10 +16,20 @@ const AppStatus = z.object({
 /** The state of an application and its deployments. */
 export type AppStatus = AnswerOf<typeof AppStatus>;
 
+const AWAY = z
+  .array(z.string())
+  .optional()
+  .describe('Started deployments that do not serve at the moment. Absent when all serve.');
 const READINESS = {
-  200: { description: 'Ready.', schema: z.object({ ready: z.literal(true) }) },
-  503: { description: 'Starting or stopping.', schema: z.object({ ready: z.literal(false) }) },
+  200: { description: 'Ready.', schema: z.object({ ready: z.boolean(), away: AWAY }) },
+  503: {
+    description: 'Starting or stopping, or no deployment serves.',
+    schema: z.object({ ready: z.boolean(), away: AWAY }),
+  },
 } as const;
+const READINESS_QUERY = z.object({
+  deployment: z.string().optional().describe('Only this deployment. Default: any deployment that serves is enough.'),
+});
 
 /** The routes that every server has. */
 export const SYSTEM_ROUTES = {
@@ -29,8 +39,9 @@ export const SYSTEM_ROUTES = {
     path: '/api/ready',
     summary: 'Whether requests can be served',
     tag: 'system',
+    query: READINESS_QUERY,
     answers: READINESS,
-    fails: [],
+    fails: [404],
   },
   readyz: {
     id: 'readyz',
@@ -38,8 +49,9 @@ export const SYSTEM_ROUTES = {
     path: '/readyz',
     summary: 'The same as /api/ready, under the usual name of such a route',
     tag: 'system',
+    query: READINESS_QUERY,
     answers: READINESS,
-    fails: [],
+    fails: [404],
   },
   livez: {
     id: 'livez',
