@@ -20,3 +20,4 @@ export { toTsv } from './tsv.ts';
 export { type AudioFacts, toVerboseJson, VerboseTranscription } from './verbose-json.ts';
 export { toVtt } from './vtt.ts';
 export { withSpeakers, type WithSpeakersOptions } from './with-speakers.ts';
+export { whisperLanguage } from './whisper-language.ts';

@@ -2,7 +2,7 @@ import type { NativeWhisperEngine, WhisperNativeParams } from '../../../native/l
 import { AanaError } from '../../core/errors.ts';
 import { withoutNull } from '../../core/json/without-null.ts';
 import { BatchedWhisperParams, type VadOptions, type VadSegment, WhisperParams } from '../../schemas/index.ts';
-import { WHISPER_LANGUAGES } from '../whisper-languages.ts';
+import { whisperLanguage } from '../../transcripts/index.ts';
 
 /** Characters of a wrong language that a message shows. */
 const MOST_SHOWN = 40;
@@ -57,16 +57,17 @@ export function clipsOf(segments: readonly VadSegment[]): readonly Clip[] {
 }
 
 function checked(params: WhisperParams, { name, info }: WhisperModelFacts): RequestedTranscription {
-  const { language } = params;
-  if (language != null && !WHISPER_LANGUAGES.has(language)) {
-    const problem = `${JSON.stringify(language.slice(0, MOST_SHOWN))} is not a language code that Whisper knows; leave it out to detect the language from the speech`;
-    throw invalid(['params', 'language'], language, problem);
+  const language = params.language == null ? undefined : whisperLanguage(params.language);
+  if (language === null) {
+    const shown = JSON.stringify(params.language?.slice(0, MOST_SHOWN));
+    const problem = `${shown} is not a language that Whisper knows: give a code such as "en" or a name such as "english"; leave it out to detect the language from the speech`;
+    throw invalid(['params', 'language'], params.language, problem);
   }
   if (params.task === 'translate' && !info.multilingual) {
     const problem = `the model ${name} knows only English, so it cannot translate; deploy a multilingual size`;
     throw invalid(['params', 'task'], params.task, problem);
   }
-  if (params.multilingual && language != null) {
+  if (params.multilingual && language !== undefined) {
     const problem = 'it finds the language of each part, so leave out `language`';
     throw invalid(['params', 'multilingual'], params.multilingual, problem);
   }
@@ -84,7 +85,7 @@ function checked(params: WhisperParams, { name, info }: WhisperModelFacts): Requ
     throw invalid(['params', 'hallucination_silence_threshold'], silence, problem);
   }
   checkSearch(params);
-  const knownLanguage = info.multilingual ? (language ?? undefined) : 'en';
+  const knownLanguage = info.multilingual ? language : 'en';
   return { native: nativeParams(params, knownLanguage), channels: params.channels, knownLanguage };
 }
 
