@@ -29,7 +29,8 @@ const OTHER_PARTS = 16;
 const SMALL_FORM_BYTES = 64 * 1024;
 
 /**
- * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or only the JSON.
+ * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or only the JSON. A JSON
+ * object is also read where its content type is absent or that of a form.
  * Files are streamed to `tempDir`. They are deleted when the body is disposed, or when reading fails.
  */
 export async function readBody(
@@ -39,7 +40,7 @@ export async function readBody(
   artifactsDir?: string,
 ): Promise<RequestBody> {
   const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
-  if (type === null) throw missingBody(); // the request has no body
+  if (type === null) throw noBody();
   if (type === false && ctx.get('content-type') !== '') {
     throw new HttpError(
       'UnsupportedMediaType',
@@ -47,13 +48,6 @@ export async function readBody(
       `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, application/x-www-form-urlencoded or application/json`,
     );
   }
-  if (type === false && ctx.get('content-length') === '0') throw missingBody();
-  if (type === false)
-    throw new HttpError(
-      'UnsupportedMediaType',
-      415,
-      'the request has no content type: send multipart/form-data, application/x-www-form-urlencoded or application/json',
-    );
   checkEncodings(ctx);
   if (type === 'multipart/form-data') return readMultipart(ctx, limits, { tempDir, artifactsDir });
 
@@ -63,8 +57,18 @@ export async function readBody(
     throw tooLarge('the request is too large', limit, 'limits.max_json_bytes');
   letBodyCome(ctx);
   const text = decodeUtf8(await readAll(ctx.req, limit));
-  const json = isForm ? formField(text, limits.max_json_bytes) : text;
-  if (json.trim() === '') throw missingBody();
+  // `curl -d` calls JSON a form.
+  const isJson = !isForm || looksLikeObject(text);
+  if (isJson && text.trim() === '') throw noBody();
+  if (type === false && !looksLikeObject(text))
+    throw new HttpError(
+      'UnsupportedMediaType',
+      415,
+      'the request has no content type and is no JSON object: send content-type: application/json',
+    );
+  const json = isJson ? text : formField(text);
+  if (isForm && Buffer.byteLength(json) > limits.max_json_bytes)
+    throw tooLarge('the JSON in the form is too large', limits.max_json_bytes, 'limits.max_json_bytes');
   return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
 }
 
@@ -111,7 +115,9 @@ function readAll(req: IncomingMessage, limit: number): Promise<Buffer> {
   });
 }
 
-function formField(text: string, limit: number): string {
+const looksLikeObject = (text: string): boolean => text.trimStart().startsWith('{');
+
+function formField(text: string): string {
   const form = new URLSearchParams(text);
   const unknown = [...new Set(form.keys())].filter((name) => name !== 'body');
   const values = form.getAll('body');
@@ -120,9 +126,7 @@ function formField(text: string, limit: number): string {
     values.some((value) => value.trim() !== ''),
   );
   if (values.length > 1) throw duplicateParts(['body']);
-  const value = values[0] ?? '';
-  if (Buffer.byteLength(value) > limit) throw tooLarge('the field "body" is too large', limit, 'limits.max_json_bytes');
-  return value;
+  return values[0] ?? '';
 }
 
 async function readMultipart(ctx: Context, limits: BodyLimits, folders: UploadFolders): Promise<RequestBody> {
@@ -175,12 +179,13 @@ function checkFields(unknown: readonly string[], hasBody: boolean): void {
 const MISSING_BODY: Parameters<typeof validationError>[0][number] = {
   type: 'missing',
   loc: ['body', 'body'],
-  msg: 'Field required',
+  msg: 'Field required: send JSON with content-type: application/json, or a form with the field "body"',
   input: null,
 };
 
-function missingBody(): AanaError {
-  return validationError([MISSING_BODY]);
+function noBody(): AanaError {
+  const msg = 'The request has no body: send a JSON object with content-type: application/json';
+  return validationError([{ type: 'missing', loc: ['body'], msg, input: null }]);
 }
 
 function unknownField(name: string): { type: string; loc: string[]; msg: string; input: null } {

@@ -1,4 +1,5 @@
 import type { RequestMessage } from '../chat/messages.ts';
+import { base64Bytes } from '../base64.ts';
 import { invalidValue } from '../fields.ts';
 import type { InputItem, InputPart } from '../responses/input-items.ts';
 
@@ -74,10 +75,7 @@ function audioIn(part: InputPart): { readonly key: string; readonly data: string
 
 /** Returns the bytes of audio. Throws `InvalidParameter` for data that is not base64. */
 export function audioBytes({ param, data }: Pick<AudioPart, 'param' | 'data'>): Buffer {
-  const bytes = Buffer.from(data, 'base64');
-  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
-  // Node skips what is no base64, so fewer bytes than expected come out. A pattern would take longer.
-  const isWhole = bytes.length === Math.floor(((data.length - padding) * 3) / 4);
-  if (bytes.length === 0 || !isWhole) throw invalidValue(param, 'it is not the base64 of a file');
+  const bytes = base64Bytes(data);
+  if (!bytes?.length) throw invalidValue(param, 'it is not the base64 of a file');
   return bytes;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { AanaError } from '../../core/errors.ts';
+import { base64Bytes } from '../base64.ts';
 import { invalidValue, readRequest, type RequestFields } from '../fields.ts';
 
 const common = { event_id: z.string().max(512).optional() };
@@ -38,10 +39,9 @@ export function readClientEvent(value: unknown, { strict }: { readonly strict: b
   return readRequest(CLIENT_EVENTS[type as keyof Events] as RequestFields, value, { strict }).request as ClientEvent;
 }
 
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-
 /** Returns the bytes of `input_audio_buffer.append`. Throws `InvalidParameter` if they are no base64. */
 export function appendedAudio(audio: string): Buffer {
-  if (audio.length % 4 !== 0 || !BASE64.test(audio)) throw invalidValue('audio', 'it is no base64');
-  return Buffer.from(audio, 'base64');
+  const bytes = base64Bytes(audio);
+  if (!bytes) throw invalidValue('audio', 'it is no base64');
+  return bytes;
 }

@@ -6,7 +6,8 @@ const values = new Uint8Array(128).fill(255);
 for (let n = 0; n < 64; n++) values[ALPHABET.charCodeAt(n)] = n;
 
 /** Returns the bytes of an image in a data URL. Throws `InvalidDataUrl`. A guest has no function for base64. */
-export function dataUrlBytes(url: string): Uint8Array {
+export function dataUrlBytes(text: string): Uint8Array {
+  const url = text.replace(/\s+/g, ''); // encoders break lines
   const head = HEAD.exec(url.slice(0, 200))?.[0];
   if (head === undefined) throw invalid('it does not begin like data:image/png;base64,');
   const end = url.endsWith('==') ? url.length - 2 : url.endsWith('=') ? url.length - 1 : url.length;

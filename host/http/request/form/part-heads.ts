@@ -62,14 +62,20 @@ export interface PartHead {
 }
 
 /**
- * Marks a part as a file if it has a file name, because formidable decides by the content type. A part that `isText`
+ * Undoes the escapes of names, and marks a part as a file if it has a file name, because formidable decides by the content type. A part that `isText`
  * names is never a file.
  */
 export function classify(part: PartHead, isText: (part: PartHead) => boolean): void {
+  part.name = part.name && unescaped(part.name);
+  part.originalFilename = part.originalFilename && unescaped(part.originalFilename);
   part.originalFilename ??= extendedName(part.headers?.['content-disposition'] ?? '');
   if (isText(part)) part.mimetype = null;
   else if (part.originalFilename !== null && !part.mimetype) part.mimetype = 'application/octet-stream';
 }
+
+/** Returns a name or a file name as it was before a browser escaped what would end it. */
+const unescaped = (name: string): string =>
+  name.replaceAll(/%(22|0D|0A)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /**
  * Returns the name in `filename*=UTF-8''…`, which some clients send alone if the name is not ASCII. Returns an empty
