@@ -1,7 +1,16 @@
-import { invalidValue, type PromptedRequest, unsupported } from '../openai/index.ts';
+import { type Blame, invalidValue, type ModelCall, type PromptedRequest, unsupported } from '../openai/index.ts';
 import { chatMessages } from './dialog.ts';
 import type { CountTokensRequest, MessagesRequest } from './message-fields.ts';
-import { chatTools } from './tools.ts';
+import { chatTools, toolOrigins } from './tools.ts';
+
+/** Where the parameters of a chat request are in a request of Anthropic's API. */
+const ORIGINS: Blame = {
+  stop: 'stop_sequences',
+  reasoning_effort: 'output_config.effort',
+  response_format: 'output_config.format',
+  'response_format.json_schema': 'output_config.format',
+  chat_template_kwargs: 'thinking',
+};
 
 /**
  * Returns a request as a chat request, which has all that decides the prompt. Throws `InvalidParameter` and
@@ -16,9 +25,11 @@ export function promptRequest(request: CountTokensRequest): PromptedRequest {
     throw invalidValue('messages', 'a message of the user must come before one of the assistant that goes on');
   if (isContinued && typeof last.content !== 'string' && last.content.some(({ type }) => type === 'tool_use'))
     throw invalidValue('messages', 'a message with the results must follow the last tool_use');
+  const dialog = chatMessages(system, messages);
   return {
     model,
-    messages: chatMessages(system, messages),
+    messages: dialog.messages,
+    origins: { ...ORIGINS, ...toolOrigins(request), ...dialog.origins },
     ...chatTools(request),
     ...(isContinued && { continue_final_message: true }),
     ...(thinking &&
@@ -45,15 +56,9 @@ export function chatRequest(request: MessagesRequest): PromptedRequest {
   };
 }
 
-/** Returns the arguments of `count_tokens` for the arguments of `chat`. */
-export function countArguments({
-  dialog,
-  assistant_prefix,
-  tools,
-  tool_choice,
-  parallel_tool_calls,
-  chat_template_kwargs,
-}: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** Returns the call of `count_tokens` for the call of `chat`. */
+export function countCall(call: ModelCall): ModelCall {
+  const { dialog, assistant_prefix, tools, tool_choice, parallel_tool_calls, chat_template_kwargs } = call.args;
   const args = { dialog, assistant_prefix, tools, tool_choice, parallel_tool_calls, chat_template_kwargs };
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
+  return { ...call, args: Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined)) };
 }

@@ -1,4 +1,4 @@
-export { chatRequest, countArguments, promptRequest } from './chat-request.ts';
+export { chatRequest, countCall, promptRequest } from './chat-request.ts';
 export { anthropicError, type AnthropicErrorBody } from './errors.ts';
 export { Message, messageOf, TokenCount } from './message.ts';
 export { MessageEvent, MessageEvents } from './message-events.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type ChatRequest, unsupported } from '../openai/index.ts';
+import { type Blame, type ChatRequest, unsupported } from '../openai/index.ts';
 import { ToolDefinition } from '../schemas/index.ts';
 
 const { name, description, parameters, strict } = ToolDefinition.shape.function.shape;
@@ -51,6 +51,15 @@ export function chatTools({ tools, tool_choice: choice }: z.output<typeof ToolFi
     ...(choice && choice.type !== 'none' && choice.disable_parallel_tool_use && { parallel_tool_calls: false }),
   };
 }
+
+/** Where the tools of a chat request are in a request of Anthropic's API. */
+export const toolOrigins = ({ tools }: z.output<typeof ToolFields>): Blame =>
+  Object.fromEntries(
+    (tools ?? []).flatMap((_, n) => [
+      [`tools[${n}].function`, `tools[${n}]`],
+      [`tools[${n}].function.parameters`, `tools[${n}].input_schema`],
+    ]),
+  );
 
 function chatToolChoice(choice: ToolChoice): NonNullable<ChatRequest['tool_choice']> {
   if (choice.type === 'tool') return { type: 'function', function: { name: choice.name } };

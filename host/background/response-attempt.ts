@@ -1,19 +1,17 @@
 import { cancelledError, toErrorRecord } from '../core/errors.ts';
 import { drained } from '../core/async/async-values.ts';
 import {
-  blamed,
   type Dialogs,
   type Item,
   type ModelDirectory,
   type ModelResponse,
-  RESPONSE_BLAME,
+  piecesOf,
   type ResponseEvent,
   ResponseWriter,
   type RunContext,
   storedRun,
   type StoredRequest,
 } from '../openai/index.ts';
-import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { type BegunRun, type TracedStorage, whileUnavailable } from '../storage/index.ts';
 import { AttemptReport } from '../tasks/index.ts';
 import { FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
@@ -80,7 +78,7 @@ export class ResponseAttempt {
       const { kind } = toErrorRecord(reason);
       if (context.signal.aborted && kind !== 'deadline-exceeded') throw reason;
       if (kind === 'unavailable' && this.#run.attempt < MAX_ATTEMPTS) throw reason;
-      const failed = this.#writer.fail(blamed(reason, RESPONSE_BLAME));
+      const failed = this.#writer.fail(reason);
       await this.#add(failed.slice(0, -1));
     }
     await this.#finish(context.signal);
@@ -89,11 +87,8 @@ export class ResponseAttempt {
   async #answer(context: RunContext): Promise<void> {
     const { models, input, dialogs } = this.#scope;
     const request = JSON.parse(this.#run.request) as StoredRequest;
-    const { name, args } = await storedRun(models, request, input, dialogs);
-    const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
-      TextChunk[],
-      GenerationDetails | undefined
-    >;
+    const call = await storedRun(models, request, input, dialogs);
+    const values = piecesOf(models, call, 'chat_stream', context);
     const details = await drained(values, (batch) => this.#add(batch.flatMap((chunk) => this.#writer.of(chunk))));
     await this.#add(this.#writer.close(details));
     await this.#report?.flush();

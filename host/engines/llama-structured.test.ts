@@ -100,12 +100,12 @@ Structured('refuses what cannot be a form, with its name, and goes on', async ()
     assert.match(message, 'sampling_params.structured_outputs');
   }
   for (const [structured, pattern] of [
-    [{ json: { not: {} } }, /sampling_params\.structured_outputs: #: the keyword "not" is not supported/],
+    [{ json: { not: {} }, strict: true }, /sampling_params\.structured_outputs: #: the keyword "not" is not supported/],
     [{ json: '{' }, /json: it is not JSON/],
     [{ regex: '(?=a)' }, /regex: the pattern has a lookahead/],
     [{ grammar: 'root ::= root "a"' }, /no text can meet the grammar|left-recursive/],
-    [{ json: { type: 'string', minLength: 400_000 } }, /the grammar is too large/],
-    [{ json: { type: 'string', minLength: 20_000 }, close_json: true }, /cannot be closed/],
+    [{ json: { type: 'string', minLength: 400_000 }, strict: true }, /the grammar is too large/],
+    [{ json: { type: 'string', minLength: 20_000 }, strict: true, close_json: true }, /cannot be closed/],
   ] as const) {
     const { name, kind, fault, message } = await failureOf(generate(structured));
     assert.equal([name, kind, fault], ['InvalidSamplingParams', 'bad-request', 'caller'], message);
@@ -117,9 +117,9 @@ Structured('refuses what cannot be a form, with its name, and goes on', async ()
   };
   assert.match(
     (await failureOf(chat(twice))).message,
-    /response_format and sampling_params\.structured_outputs exclude/,
+    /response_format: sampling_params\.structured_outputs excludes it/,
   );
-  const format = { type: 'json_schema', json_schema: { schema: { uniqueItems: true } } };
+  const format = { type: 'json_schema', json_schema: { schema: { uniqueItems: true }, strict: true } };
   assert.match(
     (await failureOf(chat({ response_format: format }))).message,
     /response_format: #: the keyword "uniqueItems"/,

@@ -5,7 +5,6 @@ import {
   type LlamaLoadOptions,
   type LlamaPrompt,
   type LlamaRequestOptions,
-  type LlamaSampling,
   type NativeLlamaEngine,
 } from '../../native/lib/index.ts';
 import { flatMapped } from '../core/async/async-values.ts';
@@ -36,6 +35,7 @@ import { LooseCalls } from './chat/loose-calls.ts';
 import { LlamaMetrics } from './metrics/llama-metrics.ts';
 import { openNative } from './native.ts';
 import { detokenize, promptOf, tokenize, type TokenizeArgs } from './chat/tokens.ts';
+import { answerGrammar } from './chat/answer-grammar.ts';
 import { mergeSampling } from './sampling.ts';
 
 /** The configuration of a replica, made by `deployments/builtin/llama-text-generation-deployment.ts`. */
@@ -73,6 +73,15 @@ interface LlamaAdapter {
   readonly name: string;
   readonly path: string;
   readonly scale: number;
+}
+
+/** Options of an answer beside its sampling. */
+interface RunOptions {
+  readonly adapter?: GenerateArgs['adapter'] | undefined;
+  readonly overflow?: GenerateArgs['overflow'] | undefined;
+  readonly format?: ResponseFormat | null | undefined;
+  /** Keywords of tools that do not bind their calls. */
+  readonly unbound?: readonly string[];
 }
 
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
@@ -212,7 +221,7 @@ class Llama {
   #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
     const defaults = this.#spec.default_sampling_params;
     return {
-      count: answerCount(defaults, sampling),
+      count: answerCount(sampling),
       details: details === true,
       ...wantedScores(defaults, sampling),
     };
@@ -236,7 +245,7 @@ class Llama {
     run: (args: Args, context: CallContext) => AsyncGenerator<TextChunk, GenerationDetails>,
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     const defaults = this.#spec.default_sampling_params;
-    const count = answerCount(defaults, args.sampling_params);
+    const count = answerCount(args.sampling_params);
     if (count === 1) return run(args, context);
     return several(count, context.signal, (index, signal) =>
       run(
@@ -261,7 +270,8 @@ class Llama {
     let begin = prefix ?? '';
     const names = activeTools(options).map((tool) => tool.function.name);
     const images = await this.readImages(dialog);
-    const run = this.#run(chatPrompt(dialog, begin, options, images), sampling, { adapter, overflow }, context, format);
+    const { prompt, unbound } = chatPrompt(dialog, begin, options, images);
+    const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound }, context);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
     const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
       if (piece.text === '') return [piece];
@@ -277,21 +287,24 @@ class Llama {
     { dialog, text = '', assistant_prefix: prefix, ...options }: CountTokensArgs,
     context: CallContext,
   ): Promise<{ tokens: number; max_tokens: number }> {
-    const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await this.readImages(dialog)) : { text };
+    const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await this.readImages(dialog)).prompt : { text };
     const { tokens } = await this.#requests.count(this.#engine, prompt, context);
     return { tokens, max_tokens: this.#engine.info.contextTokens };
   }
 
-  #run(
+  async *#run(
     prompt: LlamaPrompt,
     sampling: SamplingParams | null | undefined,
-    { adapter, overflow }: { readonly [K in 'adapter' | 'overflow']?: GenerateArgs[K] | undefined },
+    { adapter, overflow, format, unbound: unboundTools = [] }: RunOptions,
     context: CallContext,
-    format?: ResponseFormat | null,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
-    const merged: LlamaSampling = mergeSampling(this.#spec.default_sampling_params, sampling, format);
+    const defaults = this.#spec.default_sampling_params;
+    const { grammar, unbound: unboundForm } = answerGrammar(defaults, sampling, format);
+    const merged = { ...mergeSampling(defaults, sampling), ...(grammar && { grammar }) };
     const options = { ...this.#adapterOf(adapter), ...this.#overflowOf(overflow) };
-    return this.#requests.run(this.#engine, prompt, { ...merged, ...options }, context);
+    const unbound = [...unboundForm, ...unboundTools];
+    if (unbound.length > 0) yield { text: '', unbound };
+    return yield* this.#requests.run(this.#engine, prompt, { ...merged, ...options }, context);
   }
 
   #overflowOf(overflow: GenerateArgs['overflow']): LlamaRequestOptions {

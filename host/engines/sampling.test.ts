@@ -79,7 +79,7 @@ Sampling('refuses an answer that must be longer than it may be', () => {
   } catch (error) {
     assert.ok(error instanceof AanaError);
     assert.equal([error.name, error.kind], ['InvalidSamplingParams', 'bad-request']);
-    assert.match(error.message, 'min_tokens is 11, which is more than max_tokens, 10');
+    assert.match(error.message, 'sampling_params.min_tokens: it is 11, which is more than max_tokens, 10');
   }
 });
 

@@ -58,15 +58,14 @@ export function openAiError(thrown: unknown): OpenAiErrorBody {
     error: {
       message: wrongInput(facts) ?? publicMessage(record),
       type: code === 'insufficient_quota' ? code : (TYPES[kind] ?? 'invalid_request_error'),
-      param: paramIn(facts, code),
+      param: paramIn(facts),
       code,
     },
   };
 }
 
-function paramIn(facts: Readonly<Record<string, unknown>>, code: string | null): string | null {
+function paramIn(facts: Readonly<Record<string, unknown>>): string | null {
   if (typeof facts['param'] === 'string') return facts['param'];
-  if (code === 'context_length_exceeded') return 'messages';
   return placeOf(firstEntry(facts));
 }
 

@@ -28,9 +28,9 @@ export interface ReadRequest<Request> {
 }
 
 /** More names than this are not worth a header. */
-const MAX_IGNORED = 50;
-/** Names that a header can carry. */
-const HEADER_NAME = /^[\w.[\]-]{1,64}$/;
+export const MAX_IGNORED = 50;
+/** Returns a name as a header can carry it. */
+export const headerName = (name: string): string => (/^[\w.[\]$-]{1,128}$/.test(name) ? name : '?');
 
 export interface ReadOptions {
   readonly strict: boolean;
@@ -58,7 +58,7 @@ export function readRequest<Shape extends z.core.$ZodShape>(
     if (value === null || field?.isHarmless || field?.neutral?.some((one) => isSame(one, value))) continue;
     if (strict || field?.isRefused)
       throw unsupported(paramOf([...path, ...at]), field?.why ?? 'this server does not know it');
-    if (ignored.size < MAX_IGNORED) ignored.add(HEADER_NAME.test(name) ? name : '?');
+    if (ignored.size < MAX_IGNORED) ignored.add(headerName(name));
   }
   return { request: result.data, ignored: [...ignored] };
 }

@@ -34,7 +34,7 @@ export {
 export { batchUsageOf, NO_USAGE } from './batches/batch-usage.ts';
 export { capabilitiesOf, type Capability } from './capabilities.ts';
 export { ChatCompletion } from './chat/chat-answer.ts';
-export { chatArguments, type PromptedRequest } from './chat/chat-call.ts';
+export { chatCall, prefixOf, type PromptedRequest } from './chat/chat-call.ts';
 export { answerChat, chatRun } from './chat/chat-run.ts';
 export {
   OriginalChatChunk,
@@ -52,7 +52,15 @@ export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-f
 export { type Fill, fillOf } from './completions/fill.ts';
 export { answerCompletion, completionRun } from './completions/completion-run.ts';
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
-export { type IdleField, invalidValue, readRequest, type RequestFields, unsupported } from './fields.ts';
+export {
+  headerName,
+  type IdleField,
+  invalidValue,
+  MAX_IGNORED,
+  readRequest,
+  type RequestFields,
+  unsupported,
+} from './fields.ts';
 export { ExpiresAfter, FILE_FIELDS, FileRequest } from './files/file-fields.ts';
 export { type FilePart, filesOfInput, filesOfMessages, textOfFile } from './files/file-input.ts';
 export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
@@ -67,6 +75,7 @@ export {
   resolveModel,
   type ServedModel,
 } from './model-directory.ts';
+export { answerOf, type ModelCall, piecesOf, withDetails } from './model-call.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
 export { BatchesQuery, FilesQuery, InputItemsQuery, RealtimeQuery, ResponseQuery } from './queries.ts';
 export {
@@ -89,7 +98,7 @@ export { CommittedTurn, type Conversation, DetectedTurns, errorEvent, type Turns
 export type { Item } from './responses/items.ts';
 export { itemPage } from './responses/item-page.ts';
 export { DeletedResponse, InputTokens, ItemList, ModelResponse } from './responses/response-answer.ts';
-export { inputTokensArguments, RESPONSE_BLAME } from './responses/response-call.ts';
+export { inputTokensCall } from './responses/response-call.ts';
 export { ResponseEvent } from './responses/response-event.ts';
 export {
   INPUT_TOKENS_FIELDS,
@@ -113,7 +122,7 @@ export {
   Detokenized,
   DetokenizeRequest,
   TOKENIZE_FIELDS,
-  tokenizeArguments,
+  tokenizeCall,
   tokenized,
   Tokenized,
   type TokenizeOutput,

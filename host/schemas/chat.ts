@@ -18,7 +18,7 @@ const MAX_ANSWERS = 16;
 /** Sampling options. Absent options have the defaults of the deployment. */
 export const SamplingParams = z.strictObject({
   temperature: absent(z.number().check(z.minimum(0), z.maximum(5), z.describe('0 is greedy.'))),
-  top_p: absent(z.number().check(z.gt(0), z.maximum(1))),
+  top_p: absent(z.number().check(z.minimum(0), z.maximum(1), z.describe('0 keeps only the likeliest token.'))),
   top_k: absent(z.int().check(z.refine((k) => k === -1 || k >= 1, 'top_k must be -1 (off) or at least 1.'))),
   min_p: absent(z.number().check(z.minimum(0), z.maximum(1))),
   typical_p: absent(
@@ -68,7 +68,7 @@ export const SamplingParams = z.strictObject({
   ),
   structured_outputs: absent(StructuredOutputs),
   n: absent(
-    int(1, 'Answers to the prompt, which is computed once. More than one needs a temperature above 0.', MAX_ANSWERS),
+    int(1, 'Answers to the prompt, which is computed once. With the temperature 0 they are the same.', MAX_ANSWERS),
   ),
   logprobs: absent(
     int(
@@ -157,6 +157,16 @@ const promptScores = {
   ),
 };
 
+const unbound = z.optional(
+  z
+    .array(z.string())
+    .check(
+      z.describe(
+        'JSON pointers to keywords of schemas in the arguments that no grammar holds, such as `#/response_format/json_schema/schema/not`. The answer may break them.',
+      ),
+    ),
+);
+
 const detailFields = {
   finish_reason: z
     .enum(['stop', 'length', 'tool_calls', 'content_filter'])
@@ -201,6 +211,7 @@ export type ChoiceDetails = z.infer<typeof ChoiceDetails>;
 export const GenerationDetails = z.strictObject({
   ...detailFields,
   usage: Usage,
+  unbound,
   choices: z.optional(
     z
       .array(ChoiceDetails)
@@ -252,6 +263,8 @@ export const TextChunk = z.strictObject({
     z.string().check(z.describe('The next piece of the reasoning, which is no part of the text.')),
   ),
   tool_calls: z.optional(z.array(ToolCallDelta).check(z.describe('The next pieces of calls of tools.'))),
+  /** Only the first chunk, which has no text then, has it. */
+  unbound,
   logprobs: z.optional(
     z
       .array(TokenLogprob)

@@ -29,6 +29,15 @@ type Form = keyof typeof forms;
 export const StructuredOutputs = z
   .strictObject({
     ...forms,
+    strict: absent(
+      z
+        .boolean()
+        .check(
+          z.describe(
+            'Whether a schema is refused that no grammar can express wholly. Otherwise the other keywords do not bind the answer.',
+          ),
+        ),
+    ),
     close_json: absent(
       z.boolean().check(z.describe('Whether JSON that max_tokens cuts is closed with the shortest valid end.')),
     ),
@@ -65,6 +74,6 @@ export type ResponseFormat = z.infer<typeof ResponseFormat>;
 /** Returns the form of an answer in the notation of vLLM; null for text. */
 export function structuredBy(format: ResponseFormat): StructuredOutputs | null {
   if (format.type === 'text') return null;
-  const schema = format.type === 'json_schema' ? format.json_schema.schema : undefined;
-  return schema === undefined ? { json_object: true } : { json: schema };
+  const { schema, strict } = format.type === 'json_schema' ? format.json_schema : {};
+  return schema === undefined ? { json_object: true } : { json: schema, ...(strict === true && { strict }) };
 }

@@ -110,15 +110,32 @@ Calls('bind as far as they can where they need not bind', async () => {
         a: { type: 'string', pattern: '(?=a)' },
         b: { type: 'integer', not: { const: 1 }, minimum: 0 },
         c: { type: 'array', items: { type: 'null' }, uniqueItems: true },
-        d: { $ref: '#/$defs/none' },
+        d: { type: 'array', items: { type: 'text' } },
       },
       required: ['a'],
     },
     false,
   );
-  const { all } = made.functions['f']!;
-  await expectTexts(made, all, ['{"a":"x","b":1,"d":[]}', '{"a":"","c":[1,1]}'], ['{}', '{"a":1}', '{"a":"","b":-1}']);
-  for (const parameters of [{ type: 'array' }, { properties: { a: false }, required: ['a'] }, { type: 'thing' }]) {
+  const { all, unbound } = made.functions['f']!;
+  assert.equal([...unbound].sort(), [
+    '#/properties/a/pattern',
+    '#/properties/b/not',
+    '#/properties/c/uniqueItems',
+    '#/properties/d',
+    '#/properties/d/items',
+  ]);
+  await expectTexts(
+    made,
+    all,
+    ['{"a":"x","b":1,"d":[]}', '{"a":"","c":[null,null]}'],
+    ['{}', '{"a":1}', '{"a":"","b":-1}', '{"a":"","c":[1]}'],
+  );
+  for (const parameters of [
+    { type: 'array' },
+    { properties: { a: false }, required: ['a'] },
+    { type: 'thing' },
+    { properties: { a: { $ref: '#/$defs/none' } } },
+  ]) {
     const loose = rulesFor(parameters, false);
     await expectTexts(loose, loose.functions['f']?.all, ['{}', '{"a":1}'], ['[]']);
   }

@@ -1,6 +1,6 @@
 import { ALL_TYPES, typesIn } from './disjoint.ts';
 import { Rules } from './gbnf.ts';
-import { refuse, UnusableStructure } from './refusal.ts';
+import { refuse, UnusableParameters, UnusableStructure } from './refusal.ts';
 import { SchemaGrammar } from './schema-grammar.ts';
 import { asSchema, isObject, type Schema, type SchemaObject, type TypeName } from './schema-keywords.ts';
 import { propertiesOf } from './schema-merge.ts';
@@ -8,6 +8,8 @@ import { textRule } from './text-rule.ts';
 
 /** Begins the names of all rules. No rule that llama.cpp makes for calls begins so. */
 const PREFIX = 'args-';
+/** llama.cpp writes the grammar of calls out of these rules, and larger counts make it explode. */
+const MOST_REPEATED = 1000;
 
 /** A function that a model may call. */
 export interface Callable {
@@ -28,6 +30,8 @@ export interface ArgumentRules {
   readonly texts: Readonly<Record<string, string>>;
   /** A JSON Schema that has the names and the types of the arguments and nothing else. */
   readonly outline: SchemaObject;
+  /** JSON pointers to the keywords of the parameters that do not bind the arguments. */
+  readonly unbound: readonly string[];
 }
 
 export interface CallRules {
@@ -37,22 +41,22 @@ export interface CallRules {
 }
 
 /**
- * Returns rules of a grammar for the arguments of functions. Throws `UnusableStructure`, which names the function, the
+ * Returns rules of a grammar for the arguments of functions. Throws `UnusableParameters`, which names the function, the
  * place and the keyword, for parameters that no grammar can express.
  */
 export function callRules(functions: readonly Callable[]): CallRules {
   const rules = new Rules(PREFIX);
-  const each = functions.map((one) => [one.name, rulesOf(one, rules)] as const);
+  const each = functions.map((one, index) => [one.name, rulesOf(one, index, rules)] as const);
   return { functions: Object.fromEntries(each), rules: rules.text() };
 }
 
-function rulesOf({ name, parameters, isBound }: Callable, rules: Rules): ArgumentRules {
+function rulesOf({ name, parameters, isBound }: Callable, index: number, rules: Rules): ArgumentRules {
   try {
     return argumentRules(asArguments(parameters), rules, !isBound);
   } catch (error) {
     if (!(error instanceof UnusableStructure)) throw error;
-    if (isBound) throw new UnusableStructure(`the parameters of ${JSON.stringify(name)}: ${error.message}`);
-    return argumentRules({ type: 'object' }, rules, true);
+    if (isBound) throw new UnusableParameters(index, `the parameters of ${JSON.stringify(name)}: ${error.message}`);
+    return { ...argumentRules({ type: 'object' }, rules, true), unbound: ['#'] };
   }
 }
 
@@ -66,7 +70,7 @@ function asArguments(parameters: unknown): SchemaObject {
 }
 
 function argumentRules(schema: SchemaObject, rules: Rules, isLoose: boolean): ArgumentRules {
-  const grammar = new SchemaGrammar(schema, { rules, isLoose });
+  const grammar = new SchemaGrammar(schema, { rules, isLoose, mostRepeated: MOST_REPEATED });
   const all = grammar.ruleOf(schema, '#');
   if (all === undefined) refuse('#', 'no value is possible');
   const flat = loosely(() => grammar.flat(schema, '#'), schema);
@@ -91,6 +95,7 @@ function argumentRules(schema: SchemaObject, rules: Rules, isLoose: boolean): Ar
     values: Object.fromEntries(values),
     texts: Object.fromEntries(texts),
     outline: { type: 'object', properties: Object.fromEntries(outlines), required },
+    unbound: grammar.unbound,
   };
 }
 

@@ -10,6 +10,24 @@ export class Impossible extends UnusableStructure {
   }
 }
 
+/** A function whose parameters cannot be made into rules. */
+export class UnusableParameters extends UnusableStructure {
+  /** The index of the function among those that were given. */
+  readonly index: number;
+
+  constructor(index: number, message: string) {
+    super(message);
+    this.index = index;
+  }
+}
+
+/** A reference that leads to no schema: a mistake, unlike a keyword that no grammar holds. */
+export class WrongReference extends UnusableStructure {
+  constructor(at: string, problem: string) {
+    super(`${at}: the reference ${problem}`);
+  }
+}
+
 /** Throws an error that names the place. */
 export function refuse(at: string, problem: string): never {
   throw new UnusableStructure(`${at}: ${problem}`);

@@ -7,7 +7,7 @@ import { FORMAT_PATTERNS, FORMATS } from './formats.ts';
 import { choice, literal, oneOf, repeated, Rules, sequence } from './gbnf.ts';
 import { type Bound, numbersBetween } from './numbers.ts';
 import { objectGrammar, type Property } from './object-grammar.ts';
-import { Impossible, refuse, UnusableStructure } from './refusal.ts';
+import { Impossible, refuse, UnusableStructure, WrongReference } from './refusal.ts';
 import { regexGrammar } from './regex-grammar.ts';
 import { lengthsOf, parseRegex, type Regex } from './regex-parser.ts';
 import {
@@ -33,16 +33,6 @@ const CHAR = `${oneOf(complement(union([[0, 0x1f]], one(0x22), one(0x5c))))} | "
 /** White space is short: a model that is unsure would write nothing else. */
 const SHORT_SPACE = '(" " | "\\n" (" "{0,24} | "\\t"{0,6}))?';
 
-/**
- * Returns a grammar of the JSON texts whose values a schema (2020-12, or draft 7) takes. All its texts are valid; where a
- * schema leaves the order or the form open, the grammar chooses: properties come in the order of the schema, and
- * properties that it does not name only where it says so. Throws `UnusableStructure`, which names the place and the
- * keyword, for a schema that it cannot express.
- */
-export function schemaGrammar(schema: unknown): string {
-  return new SchemaGrammar(schema).grammar();
-}
-
 function lengthOf(schema: unknown): number {
   try {
     return JSON.stringify(schema).length;
@@ -55,32 +45,56 @@ function lengthOf(schema: unknown): number {
 export interface SchemaGrammarOptions {
   /** The rules to which the schema adds. */
   readonly rules?: Rules;
-  /** Whether the grammar takes more values where it cannot express a part of the schema. */
+  /** Whether the grammar takes more values where it cannot express a part of the schema. {@link SchemaGrammar.unbound} names these places. */
   readonly isLoose?: boolean;
+  /** Larger counts of items, characters and properties are not supported, because the grammar would be too large. */
+  readonly mostRepeated?: number;
 }
 
-/** Writes the values of a schema and of its parts as rules. */
+/** The form of a string, and the keyword that says it. */
+interface StringForm {
+  readonly keyword: 'pattern' | 'format';
+  readonly regex: Regex;
+}
+
+/**
+ * Writes the values of a schema (2020-12, or draft 7) and of its parts as rules for their JSON texts. All these texts are
+ * valid; where a schema leaves the order or the form open, the rules choose: properties come in the order of the schema,
+ * and properties that it does not name only where it says so. Throws `UnusableStructure`, which names the place and the
+ * keyword, for a schema that rules cannot express.
+ */
 export class SchemaGrammar {
   readonly #root: Schema;
   readonly #rules: Rules;
   readonly #isLoose: boolean;
+  readonly #mostRepeated: number;
   readonly #ws: string;
+  readonly #unbound = new Set<string>();
   /** The rule of each reference, or why it has no value. */
   readonly #referred = new Map<string, string | Impossible>();
   #schemas = 0;
   #nesting = 0;
 
-  constructor(root: unknown, { rules = new Rules(), isLoose = false }: SchemaGrammarOptions = {}) {
+  constructor(
+    root: unknown,
+    { rules = new Rules(), isLoose = false, mostRepeated = Infinity }: SchemaGrammarOptions = {},
+  ) {
     if (lengthOf(root) > MOST_CHARS) refuse('#', `the schema has more than ${MOST_CHARS} characters`);
     this.#root = asSchema(root, '#');
     this.#rules = rules;
     this.#isLoose = isLoose;
+    this.#mostRepeated = mostRepeated;
     this.#ws = this.#rules.named('ws', SHORT_SPACE);
   }
 
   grammar(): string {
     const root = this.#valuesOf(this.#root, '#');
     return this.#rules.grammar(root);
+  }
+
+  /** JSON pointers to the keywords that do not bind the values of the grammar, and to parts of which no keyword but `type` does. */
+  get unbound(): readonly string[] {
+    return [...this.#unbound];
   }
 
   /** Returns a rule for the values of a part of the schema; undefined if there are none. */
@@ -92,6 +106,14 @@ export class SchemaGrammar {
   /** Returns a part of the schema without references and `allOf`. */
   flat(part: Schema, at: string): Schema {
     return this.#flat(part, at);
+  }
+
+  /** Returns how often a grammar repeats a part. A count that is too large is left out. */
+  countOf(schema: SchemaObject, key: string, absent: number, at: string): number {
+    const value = count(schema, key, absent, at);
+    if (value === absent || value <= this.#mostRepeated) return value;
+    this.#leaveOut(key, at, `is not supported above ${this.#mostRepeated}`);
+    return absent;
   }
 
   /** Returns the form of a string that has a pattern or a format. */
@@ -106,8 +128,10 @@ export class SchemaGrammar {
     try {
       return this.#exactValues(schema, at);
     } catch (error) {
-      if (!(error instanceof UnusableStructure) || error instanceof Impossible) throw error;
+      if (!(error instanceof UnusableStructure) || error instanceof Impossible || error instanceof WrongReference)
+        throw error;
       this.#nesting = nesting;
+      this.#unbound.add(at);
       return this.#looseValues(schema, at);
     }
   }
@@ -123,7 +147,15 @@ export class SchemaGrammar {
   }
 
   #assertions(schema: SchemaObject, at: string): SchemaObject {
-    return assertions(schema, at, this.#isLoose);
+    const { held, unheld } = assertions(schema, at);
+    for (const keyword of unheld) this.#leaveOut(keyword, at);
+    return held;
+  }
+
+  /** Notes that a keyword does not bind the values. Throws where the grammar must hold all keywords. */
+  #leaveOut(keyword: string, at: string, why = 'is not supported'): void {
+    if (!this.#isLoose) refuse(at, `the keyword ${JSON.stringify(keyword)} ${why}`);
+    this.#unbound.add(`${at}/${keyword}`);
   }
 
   #exactValues(schema: Schema, at: string): string {
@@ -150,7 +182,7 @@ export class SchemaGrammar {
     this.#referred.set(reference, name);
     try {
       const values = this.#valuesOf(this.#target(reference, at), reference);
-      if (values === name) refuse(at, `the reference ${reference} leads to itself`);
+      if (values === name) throw new WrongReference(at, `${reference} leads to itself`);
       this.#rules.define(name, values);
       return name;
     } catch (error) {
@@ -164,9 +196,9 @@ export class SchemaGrammar {
 
   #target(reference: unknown, at: string): Schema {
     if (typeof reference !== 'string' || (reference !== '#' && !reference.startsWith('#/')))
-      refuse(at, `the reference ${JSON.stringify(reference)} does not begin with "#/"`);
+      throw new WrongReference(at, `${JSON.stringify(reference)} does not begin with "#/"`);
     const target = valueAt(this.#root, reference);
-    if (target === undefined) refuse(at, `the reference ${reference} leads nowhere`);
+    if (target === undefined) throw new WrongReference(at, `${reference} leads nowhere`);
     return asSchema(target, reference);
   }
 
@@ -209,8 +241,8 @@ export class SchemaGrammar {
       const possible = options.filter((option) => option !== undefined);
       for (const [index, a] of possible.entries()) {
         for (const b of possible.slice(index + 1)) {
-          if (!areApart(a, b, (part) => this.#flat(part, at)))
-            refuse(at, 'the keyword "oneOf" is supported only where no value can meet two of its schemas');
+          if (areApart(a, b, (part) => this.#flat(part, at))) continue;
+          this.#leaveOut('oneOf', at, 'is supported only where no value can meet two of its schemas');
         }
       }
       return this.#choiceOf(
@@ -328,24 +360,35 @@ export class SchemaGrammar {
   }
 
   #strings(schema: SchemaObject, at: string): string {
-    const { pattern, format } = schema;
     const [min, max] = [count(schema, 'minLength', 0, at), count(schema, 'maxLength', Infinity, at)];
     if (min > max) throw new Impossible(at, `minLength is ${min}, maxLength ${max}`);
-    if (pattern === undefined && format === undefined) {
+    const form = this.#formOf(schema, at);
+    if (!form) {
+      const [least, most] = [this.countOf(schema, 'minLength', 0, at), this.countOf(schema, 'maxLength', Infinity, at)];
       const char = this.#rules.named('char', CHAR);
-      const chars = repeated(char, min, max);
-      return min === 0 && max === Infinity
+      const chars = repeated(char, least, most);
+      return least === 0 && most === Infinity
         ? this.#rules.named('string', sequence('"\\""', chars, '"\\""'))
         : this.#rules.add(sequence('"\\""', chars, '"\\""'));
     }
-    const regex = this.#regexOf(pattern, format, at);
+    const { keyword, regex } = form;
     const [least, most] = lengthsOf(regex);
-    if (least < min || most > max)
-      refuse(
-        at,
-        `"minLength" and "maxLength" beside "${pattern === undefined ? 'format' : 'pattern'}" are not supported`,
-      );
+    if (least < min) this.#leaveOut('minLength', at, `is not supported beside "${keyword}"`);
+    if (most > max) this.#leaveOut('maxLength', at, `is not supported beside "${keyword}"`);
     return this.#rules.add(sequence('"\\""', regexGrammar(regex, true), '"\\""'));
+  }
+
+  /** Returns the form of the strings, and the keyword that says it. A pattern that cannot be expressed is left out. */
+  #formOf({ pattern, format }: SchemaObject, at: string): StringForm | undefined {
+    const keyword = pattern === undefined ? 'format' : 'pattern';
+    if (pattern === undefined && format === undefined) return undefined;
+    try {
+      return { keyword, regex: this.#regexOf(pattern, format, at) };
+    } catch (error) {
+      if (!this.#isLoose || !(error instanceof UnusableStructure)) throw error;
+      this.#leaveOut(keyword, at);
+      return undefined;
+    }
   }
 
   /** Returns the form of a string. Beside a pattern, the format only says in words what the pattern says exactly. */
@@ -355,14 +398,13 @@ export class SchemaGrammar {
       return typeof pattern === 'string'
         ? parseRegex(pattern, `${at}/pattern`, false)
         : refuse(at, '"pattern" is not a text');
-    if (source === undefined) refuse(at, `the format ${JSON.stringify(format)} is not supported`);
-    return parseRegex(source, `${at}/format`, true);
+    return parseRegex(source!, `${at}/format`, true);
   }
 
   #numbers(type: 'number' | 'integer', schema: SchemaObject, at: string): string {
     const { multipleOf } = schema;
     const isInteger = type === 'integer' || multipleOf === 1;
-    if (multipleOf !== undefined && multipleOf !== 1) refuse(at, 'the keyword "multipleOf" is supported only with 1');
+    if (multipleOf !== undefined && multipleOf !== 1) this.#leaveOut('multipleOf', at, 'is supported only with 1');
     const [min, max] = [
       boundOf(schema, 'minimum', 'exclusiveMinimum', larger, at),
       boundOf(schema, 'maximum', 'exclusiveMaximum', smaller, at),
@@ -382,14 +424,14 @@ export class SchemaGrammar {
     const { items, prefixItems, uniqueItems, unevaluatedItems } = schema;
     const first = prefixItems === undefined ? [] : listOf(prefixItems, 'prefixItems', at);
     if (unevaluatedItems !== undefined && typeof unevaluatedItems !== 'boolean')
-      refuse(at, 'the keyword "unevaluatedItems" is supported only with true or false');
+      this.#leaveOut('unevaluatedItems', at, 'is supported only with true or false');
     const isClosed = first.length > 0 || unevaluatedItems === false;
-    const min = count(schema, 'minItems', 0, at);
+    const min = this.countOf(schema, 'minItems', 0, at);
     const rest: Schema =
       items === undefined
         ? !isClosed || (min > first.length && unevaluatedItems !== false)
         : asSchema(items, `${at}/items`);
-    let max = count(schema, 'maxItems', Infinity, at);
+    let max = this.countOf(schema, 'maxItems', Infinity, at);
     const parts: string[] = [];
     for (const [index, part] of first.entries()) {
       const value = this.#possible(part, `${at}/prefixItems/${index}`);
@@ -402,7 +444,7 @@ export class SchemaGrammar {
     const item = this.#possible(rest, `${at}/items`);
     if (item === undefined) max = Math.min(max, parts.length);
     if (min > max) throw new Impossible(at, `it has at least ${min} and at most ${max} items`);
-    if (uniqueItems === true && max > 1) refuse(at, 'the keyword "uniqueItems" is not supported');
+    if (uniqueItems === true && max > 1) this.#leaveOut('uniqueItems', at);
     return this.#rules.add(sequence('"["', this.#ws, this.#list(parts, item, min, max), this.#ws, '"]"'));
   }
 
@@ -443,7 +485,7 @@ export class SchemaGrammar {
     if (!Array.isArray(required) || !required.every((name) => typeof name === 'string'))
       refuse(at, '"required" is not a list of names');
     if (unevaluatedProperties !== undefined && typeof unevaluatedProperties !== 'boolean')
-      refuse(at, 'the keyword "unevaluatedProperties" is supported only with true or false');
+      this.#leaveOut('unevaluatedProperties', at, 'is supported only with true or false');
     const declared = propertiesOf(schema);
     const isOpen = Object.keys(declared).length === 0 && required.length === 0 && unevaluatedProperties !== false;
     const others = asSchema(additionalProperties ?? isOpen, `${at}/additionalProperties`);
@@ -477,7 +519,10 @@ export class SchemaGrammar {
     isOpen: boolean,
     at: string,
   ): readonly [number, number] {
-    const [min, max] = [count(schema, 'minProperties', 0, at), count(schema, 'maxProperties', Infinity, at)];
+    const [min, max] = [
+      this.countOf(schema, 'minProperties', 0, at),
+      this.countOf(schema, 'maxProperties', Infinity, at),
+    ];
     const n = properties.length;
     const nRequired = properties.filter(({ isRequired }) => isRequired).length;
     if (max < nRequired) throw new Impossible(at, `maxProperties is ${max}, but ${nRequired} are required`);
@@ -488,7 +533,9 @@ export class SchemaGrammar {
     // Two of the others may have the same name, and count as one.
     if (n === nRequired && (isMinMet || min - n === 1)) return [Math.max(0, min - n), max - n];
     if (isMinMet && max === Infinity) return [0, Infinity];
-    return refuse(at, `the keyword "${isMinMet ? 'maxProperties' : 'minProperties'}" is not supported here`);
+    if (!isMinMet) this.#leaveOut('minProperties', at, 'is not supported here');
+    if (max < Infinity && !isMaxMet) this.#leaveOut('maxProperties', at, 'is not supported here');
+    return [0, Infinity];
   }
 }
 

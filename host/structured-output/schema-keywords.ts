@@ -1,25 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
+import { FORMATS } from './formats.ts';
 import { refuse } from './refusal.ts';
 
 export type SchemaObject = Readonly<Record<string, unknown>>;
 export type Schema = boolean | SchemaObject;
 export type TypeName = 'string' | 'number' | 'integer' | 'boolean' | 'null' | 'array' | 'object';
 
-/** Keywords that say nothing about which values are valid. */
-const ANNOTATIONS = new Set([
-  '$schema',
-  '$comment',
-  '$defs',
-  'definitions',
-  'title',
-  'description',
-  'default',
-  'example',
-  'examples',
-  'deprecated',
-  'discriminator', // of OpenAPI: says which of several schemas is meant, which they say themselves
-  'readOnly',
-  'writeOnly',
+/**
+ * Keywords of JSON Schema that say which values are valid, and that no grammar holds. Every keyword that is neither here
+ * nor below is an annotation, as JSON Schema 2020-12 says (section 6.5).
+ */
+const UNHELD = new Set([
+  'not',
+  'if', // `then` and `else` say nothing without it
+  'patternProperties',
+  'propertyNames',
+  'dependentRequired',
+  'dependentSchemas',
+  'dependencies',
+  'contains', // `minContains` and `maxContains` say nothing without it
+  '$id', // references below it are relative to it
+  '$dynamicRef',
+  '$recursiveRef',
 ]);
 
 /** Keywords about values of one type. They say nothing about values of other types. */
@@ -31,7 +33,7 @@ const BY_TYPE: Readonly<Record<string, readonly string[]>> = {
 };
 
 const ANY_TYPE = ['type', 'const', 'enum', '$ref', 'allOf', 'anyOf', 'oneOf'];
-const SUPPORTED = new Set([...Object.values(BY_TYPE).flat(), ...ANY_TYPE]);
+const HELD = new Set([...Object.values(BY_TYPE).flat(), ...ANY_TYPE]);
 const TYPES: readonly TypeName[] = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
 
 export const isObject = (value: unknown): value is SchemaObject =>
@@ -42,17 +44,27 @@ export function asSchema(value: unknown, at: string): Schema {
   return typeof value === 'boolean' || isObject(value) ? value : refuse(at, 'it is not a schema');
 }
 
-/**
- * Returns a schema without what says nothing about values. Throws for a keyword that is not supported; with `isLoose`,
- * leaves it out.
- */
-export function assertions(schema: SchemaObject, at: string, isLoose = false): SchemaObject {
-  const isAssertion = (key: string, value: unknown): boolean =>
-    !ANNOTATIONS.has(key) && !(key === '$id' && at === '#') && !isEveryName(key, value);
-  const entries = Object.entries(schema).filter(([key, value]) => isAssertion(key, value));
-  const unknown = entries.find(([key]) => !SUPPORTED.has(key));
-  if (unknown && !isLoose) refuse(at, `the keyword ${JSON.stringify(unknown[0])} is not supported`);
-  return Object.fromEntries(entries.filter(([key]) => SUPPORTED.has(key)));
+/** A schema without annotations. */
+export interface Assertions {
+  readonly held: SchemaObject;
+  /** Keywords that no grammar holds. */
+  readonly unheld: readonly string[];
+}
+
+/** Returns what a schema says about which values are valid. */
+export function assertions(schema: SchemaObject, at: string): Assertions {
+  const entries = Object.entries(schema).filter(([key, value]) => !isUnknownFormat(key, value));
+  const isUnheld = ([key, value]: readonly [string, unknown]): boolean =>
+    UNHELD.has(key) && !(key === '$id' && at === '#') && !isEveryName(key, value);
+  return {
+    held: Object.fromEntries(entries.filter(([key]) => HELD.has(key))),
+    unheld: entries.filter(isUnheld).map(([key]) => key),
+  };
+}
+
+/** Whether a keyword is a format that this package does not know, such as `path`, which annotates a value. */
+function isUnknownFormat(key: string, value: unknown): boolean {
+  return key === 'format' && !FORMATS.has(String(value));
 }
 
 /** Whether a keyword says that the names of properties are texts, as schemas of zod do. */

@@ -1,7 +1,10 @@
 // Grammars of schemas, patterns and lists, read by the engine's own code.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
+import { packageRoot } from '../core/package-root.ts';
 import { skip } from '../test/skip.ts';
 import { cannotCheck, GrammarCheck } from './fixtures/grammar-check.ts';
 import { structuredGrammar, UnusableStructure } from './index.ts';
@@ -19,14 +22,14 @@ async function expectTexts(grammar: string, good: readonly string[], bad: readon
 }
 
 async function expectValues(schema: unknown, good: readonly string[], bad: readonly string[]): Promise<void> {
-  await expectTexts(structuredGrammar({ json: schema }), good, bad);
+  await expectTexts(structuredGrammar({ json: schema, strict: true }).text, good, bad);
 }
 
 const nested = (depth: number): string => '{"items":'.repeat(depth) + 'true' + '}'.repeat(depth);
 
 function refusal(schema: unknown): string {
   try {
-    structuredGrammar({ json: schema });
+    structuredGrammar({ json: schema, strict: true });
   } catch (error) {
     assert.instance(error, UnusableStructure);
     return (error as Error).message;
@@ -42,7 +45,7 @@ Structured('take values of each type', async () => {
   await expectValues({ type: 'integer' }, ['0', '-12'], ['1.5', '1.0', '01', '+1', '']);
   await expectValues({ type: ['boolean', 'null'] }, ['true', 'false', 'null'], ['0', '"true"']);
   await expectValues({ type: ['integer', 'number'] }, ['1', '1.5'], ['"1"']);
-  await expectTexts(structuredGrammar({ json_object: true }), ['{}', '{"a": 1}'], ['[]', '1']);
+  await expectTexts(structuredGrammar({ json_object: true }).text, ['{}', '{"a": 1}'], ['[]', '1']);
 });
 
 Structured('take the properties of an object in their order', async () => {
@@ -116,7 +119,10 @@ Structured('count the characters of a string and read its pattern', async () => 
   await expectValues({ type: 'string', pattern: 'b|^c' }, ['"abc"', '"cx"', '"b"'], ['"a"', '"ac"']);
   await expectValues({ pattern: '^"\\\\/$' }, ['"\\"\\\\/"'], ['"\\\\/"']);
   await expectValues({ type: 'string', pattern: '^[a-z]{2,4}$', minLength: 1, maxLength: 9 }, ['"ab"'], ['"a"']);
-  assert.match(refusal({ type: 'string', pattern: 'a', maxLength: 3 }), /"minLength" and "maxLength" beside "pattern"/);
+  assert.match(
+    refusal({ type: 'string', pattern: 'a', maxLength: 3 }),
+    /"maxLength" is not supported beside "pattern"/,
+  );
   await expectValues(
     { format: 'date-time' },
     ['"2024-12-31T23:59:59Z"'],
@@ -229,6 +235,71 @@ Structured('join schemas', async () => {
   );
 });
 
+Structured('ignore annotations, also those that JSON Schema does not know', async () => {
+  const annotations = {
+    ...{ title: 'A', examples: ['a'], deprecated: true, readOnly: true, writeOnly: true, default: 'a' },
+    ...{ contentMediaType: 'application/json', contentEncoding: 'base64', contentSchema: { type: 'null' } },
+    ...{ 'x-ui': 'textarea', propertyOrdering: ['a'], discriminator: { propertyName: 'a' }, nullable: true },
+    ...{ else: false, minContains: 3 }, // they say nothing without `if` and `contains`
+  };
+  for (const format of ['path', 'password', 'binary', 'ipvanyaddress', 'regex', 'x', 5])
+    await expectValues({ type: 'string', format, ...annotations }, ['""', '"a"'], ['1', 'null']);
+  await expectValues({ type: 'integer', format: 'int32', ...annotations }, ['1'], ['"1"']);
+  await expectValues({ format: 'int64', ...annotations }, ['1', '"a"', 'null'], ['x']);
+});
+
+Structured('leave out what they cannot hold unless they are strict, and name it', async () => {
+  const cases: readonly (readonly [schema: unknown, unbound: string[], good: string[], bad: string[]])[] = [
+    [{ type: 'array', items: { type: 'null' }, uniqueItems: true }, ['#/uniqueItems'], ['[null,null]'], ['[1]']],
+    [{ type: 'integer', minimum: 0, multipleOf: 5, not: { const: 0 } }, ['#/not', '#/multipleOf'], ['3'], ['-1']],
+    [{ type: 'array', items: { type: 'null' }, contains: {}, maxItems: 1 }, ['#/contains'], ['[]'], ['[null,null]']],
+    [
+      { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { type: 'string', pattern: '(?=a)' } } },
+      ['#/$defs/a/pattern'],
+      ['{"a":"x"}'],
+      ['{"a":1}'],
+    ],
+    [{ type: 'string', pattern: '^a+$', maxLength: 3 }, ['#/maxLength'], ['"aaaa"'], ['"b"']],
+    [{ oneOf: [{ type: 'integer' }, { type: 'number', minimum: 2 }] }, ['#/oneOf'], ['3', '2.5'], ['"a"', '1.5']],
+    [
+      { type: 'object', properties: { a: { type: 'null' }, b: { type: 'null' } }, maxProperties: 1 },
+      ['#/maxProperties'],
+      ['{"a":null,"b":null}'],
+      ['{"a":1}'],
+    ],
+    [{ type: 'object', properties: { a: { type: 'text' } } }, ['#/properties/a', '#'], ['{"a":[1]}'], ['1']],
+    [{ type: 'array', items: { type: 'null' }, minItems: 1 }, [], ['[null]'], ['[]']],
+  ];
+  for (const [schema, unbound, good, bad] of cases) {
+    const made = structuredGrammar({ json: schema });
+    assert.equal(made.unbound, unbound, JSON.stringify(schema));
+    await expectTexts(made.text, good, bad);
+    if (unbound.length > 0) assert.is.not(refusal(schema), 'none', JSON.stringify(schema));
+  }
+  const long = structuredGrammar({ json: { type: 'string', minLength: 1, maxLength: 50_000 } });
+  assert.equal(long.unbound, ['#/maxLength']);
+  await expectTexts(long.text, ['"a"'], ['""']);
+});
+
+Structured('refuse a wrong reference also where they need not be strict', () => {
+  for (const reference of ['#', '#/$defs/none', 'http://example.com/a', 'file:///etc/passwd'])
+    assert.throws(() => structuredGrammar({ json: { $ref: reference } }), /^#: the reference /, reference);
+});
+
+Structured('take the schemas of the types of pydantic', () => {
+  const { schemas } = JSON.parse(
+    readFileSync(join(packageRoot, 'host/structured-output/fixtures/pydantic-schemas.json'), 'utf8'),
+  ) as { schemas: Record<string, unknown> };
+  const unbound = Object.entries(schemas).map(([name, json]) => [name, structuredGrammar({ json }).unbound] as const);
+  assert.equal(Object.fromEntries(unbound.filter(([, places]) => places.length > 0)), {
+    'set[str]': ['#/properties/v/uniqueItems'],
+    'frozenset[Enum]': ['#/properties/v/uniqueItems'],
+    multiple_of: ['#/properties/v/multipleOf'],
+    'dict[Literal, int]': ['#/properties/v/propertyNames'],
+    'dict[UUID, int]': ['#/properties/v/propertyNames'],
+  });
+});
+
 Structured('refuse what they cannot express, by place and name', () => {
   for (const [schema, pattern] of [
     [{ type: 'object', properties: { a: { not: {} } } }, /^#\/properties\/a: the keyword "not" is not supported/],
@@ -237,7 +308,6 @@ Structured('refuse what they cannot express, by place and name', () => {
     [{ type: 'array', contains: {} }, /"contains"/],
     [{ multipleOf: 0.01 }, /"multipleOf"/],
     [{ oneOf: [{ type: 'integer' }, { minimum: 2 }] }, /"oneOf" is supported only where/],
-    [{ format: 'regex' }, /#: the format "regex"/],
     [{ pattern: '^(?=a)' }, /^#\/pattern: the pattern has a lookahead/],
     [{ pattern: '(a)\\1' }, /back reference/],
     [{ pattern: 'a\\b' }, /has \\b/],
@@ -262,13 +332,17 @@ Structured('refuse what they cannot express, by place and name', () => {
 
 Structured('take whole texts of a pattern or of a list', async () => {
   await expectTexts(
-    structuredGrammar({ regex: '(\\w+)@x\\.(com|org)' }),
+    structuredGrammar({ regex: '(\\w+)@x\\.(com|org)' }).text,
     ['a_1@x.com'],
     ['a@x.comx', ' a@x.com', '@x.org'],
   );
-  await expectTexts(structuredGrammar({ regex: '^[^\\d\\s]{2}.?$|é+?' }), ['ab', 'ab!', 'éé'], ['a1', 'ab\n']);
-  await expectTexts(structuredGrammar({ choice: ['yes', 'no "x"\\\n', 'y'] }), ['yes', 'no "x"\\\n', 'y'], ['ye', '']);
-  await expectTexts(structuredGrammar({ grammar: 'root ::= "a"' }), ['a'], ['b']);
+  await expectTexts(structuredGrammar({ regex: '^[^\\d\\s]{2}.?$|é+?' }).text, ['ab', 'ab!', 'éé'], ['a1', 'ab\n']);
+  await expectTexts(
+    structuredGrammar({ choice: ['yes', 'no "x"\\\n', 'y'] }).text,
+    ['yes', 'no "x"\\\n', 'y'],
+    ['ye', ''],
+  );
+  await expectTexts(structuredGrammar({ grammar: 'root ::= "a"' }).text, ['a'], ['b']);
   assert.throws(() => structuredGrammar({ regex: 'a(?<!b)' }), /^regex: the pattern has a lookbehind/);
 });
 

@@ -15,7 +15,7 @@ const lark = (definition: string): string => textPattern({ syntax: 'lark', defin
 
 /** Asserts which texts a pattern of a schema takes, for JavaScript and for the engine. */
 async function expectTexts(pattern: string, good: readonly string[], bad: readonly string[]): Promise<void> {
-  const grammar = structuredGrammar({ json: { type: 'string', pattern } });
+  const grammar = structuredGrammar({ json: { type: 'string', pattern }, strict: true }).text;
   if (cannotCheck === undefined) check ??= new GrammarCheck();
   for (const [texts, isGood] of [
     [good, true],

@@ -4,7 +4,7 @@ import { UnusableStructure } from './refusal.ts';
 import { regexGrammar } from './regex-grammar.ts';
 import { lengthsOf, type Regex } from './regex-parser.ts';
 import type { SchemaGrammar } from './schema-grammar.ts';
-import { count, type Schema } from './schema-keywords.ts';
+import type { Schema } from './schema-keywords.ts';
 
 /** The first character of the marks behind a text that stands without quotes, such as `</parameter>`. */
 const MARK = charsOf('<');
@@ -32,7 +32,7 @@ function textsOf(grammar: SchemaGrammar, schema: Schema, at: string): string | u
     const texts = values.filter((value) => typeof value === 'string' && !/<[/|]/.test(value)) as string[];
     return texts.length > 0 ? choice(texts.map(literal)) : undefined;
   }
-  const [min, max] = [count(schema, 'minLength', 0, at), count(schema, 'maxLength', Infinity, at)];
+  const [min, max] = [grammar.countOf(schema, 'minLength', 0, at), grammar.countOf(schema, 'maxLength', Infinity, at)];
   if (pattern !== undefined || format !== undefined) {
     const regex = grammar.regexOf(schema, at);
     const [least, most] = lengthsOf(regex);

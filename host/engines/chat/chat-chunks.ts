@@ -38,5 +38,5 @@ export async function* withCalls(chunks: Chunks, loose: LooseCalls): AsyncGenera
   }
 }
 
-const isEmpty = ({ text, reasoning_content: reasoning, tool_calls: calls, ...scores }: TextChunk): boolean =>
-  text === '' && !reasoning && !calls && !hasScores(scores);
+const isEmpty = ({ text, reasoning_content: reasoning, tool_calls: calls, unbound, ...scores }: TextChunk): boolean =>
+  text === '' && !reasoning && !calls && !unbound && !hasScores(scores);

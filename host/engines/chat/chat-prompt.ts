@@ -1,7 +1,8 @@
 import type * as z from 'zod/mini';
 import type { LlamaDialog, LlamaMessage } from '../../../native/lib/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import type { AanaError } from '../../core/errors.ts';
 import type { ImageChatDialog, chatOptions, DialogMessage, ToolDefinition } from '../../schemas/index.ts';
+import { wrongArgument } from '../wrong-argument.ts';
 import type { Images } from './images.ts';
 import { toolRules } from './tool-rules.ts';
 
@@ -10,25 +11,33 @@ export type ChatOptions = z.output<z.ZodMiniObject<typeof chatOptions>>;
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
+/** The prompt of a dialog. */
+export interface ChatPrompt {
+  readonly prompt: LlamaDialog;
+  /** Places in the arguments of the call: keywords of tools that do not bind their calls, as JSON pointers. */
+  readonly unbound: readonly string[];
+}
+
 /**
  * Returns the prompt of a dialog. Throws `ValidationError` when `tool_choice` does not fit `tools`, and `InvalidPrompt`
- * when a tool must be called whose parameters no grammar can express. `images` has those of the dialog.
+ * for a strict tool whose parameters no grammar can express. `images` has those of the dialog.
  */
 export function chatPrompt(
   dialog: ImageChatDialog,
   prefix: string,
   options: ChatOptions,
   images: Images = new Map(),
-): LlamaDialog {
+): ChatPrompt {
   const {
     parallel_tool_calls: parallel,
     chat_template_kwargs: templateArguments,
     reasoning_format: reasoning,
   } = options;
-  return {
+  const { unbound, ...tools } = toolsOf(options);
+  const prompt: LlamaDialog = {
     messages: dialog.messages.map((message) => toMessage(message, images)),
     prefix,
-    ...toolsOf(options),
+    ...tools,
     ...(typeof parallel === 'boolean' && { parallelToolCalls: parallel }),
     ...(templateArguments && {
       templateArguments: Object.fromEntries(
@@ -37,6 +46,7 @@ export function chatPrompt(
     }),
     ...(reasoning === 'none' && { splitReasoning: false }),
   };
+  return { prompt, unbound };
 }
 
 /** Returns the tools that the model may call. `tool_choice` "none" hides them. */
@@ -44,34 +54,36 @@ export function activeTools({ tools, tool_choice: choice }: ChatOptions): readon
   return choice === 'none' ? [] : (tools ?? []);
 }
 
-function toolsOf(options: ChatOptions): Pick<LlamaDialog, 'tools' | 'toolRequired' | 'requiredTool' | 'argumentRules'> {
+type PromptTools = Pick<LlamaDialog, 'tools' | 'toolRequired' | 'requiredTool' | 'argumentRules'>;
+
+function toolsOf(options: ChatOptions): PromptTools & Pick<ChatPrompt, 'unbound'> {
   const { tool_choice: choice } = options;
   const tools = activeTools(options);
   if (typeof choice === 'object' && choice !== null) {
     const { name } = choice.function;
     if (!tools.some((tool) => tool.function.name === name))
-      throw invalidChoice(`names the function ${JSON.stringify(name)}, which is not among the tools`);
-  } else if (choice === 'required' && tools.length === 0) throw invalidChoice('is "required", but there are no tools');
-  if (tools.length === 0) return {};
-  const named = typeof choice === 'object' && choice !== null ? choice.function.name : undefined;
+      throw invalidChoice(`it names the function ${JSON.stringify(name)}, which is not among the tools`);
+  } else if (choice === 'required' && tools.length === 0)
+    throw invalidChoice('it is "required", but there are no tools');
+  if (tools.length === 0) return { unbound: [] };
   const described = tools.map(({ function: { name, description, parameters } }) => ({
     name,
     ...(description && { description }),
     parameters: JSON.stringify(parameters && Object.keys(parameters).length > 0 ? parameters : NO_PARAMETERS),
   }));
-  const bound = tools.filter(
-    ({ function: { name, strict } }) => strict === true || choice === 'required' || name === named,
-  );
+  const bound = tools.filter((tool) => tool.function.strict === true).map((tool) => tool.function.name);
+  const { rules, unbound } = toolRules(described, new Set(bound));
   return {
+    unbound,
     tools: described,
-    argumentRules: toolRules(described, new Set(bound.map((tool) => tool.function.name))),
+    argumentRules: rules,
     ...(choice === 'required' && { toolRequired: true }),
     ...(typeof choice === 'object' && choice !== null && { requiredTool: choice.function.name }),
   };
 }
 
 const invalidChoice = (why: string): AanaError =>
-  new AanaError('ValidationError', 'invalid-input', `tool_choice ${why}`);
+  wrongArgument('ValidationError', 'invalid-input', ['tool_choice'], why);
 
 function toMessage(message: DialogMessage, images: Images): LlamaMessage {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: toolCallId } = message;

@@ -1,24 +1,15 @@
 // Several answers to one prompt.
 import { merged } from '../../core/async/merged.ts';
-import { AanaError } from '../../core/errors.ts';
 import type { GenerationDetails, SamplingParams, TextChunk } from '../../schemas/index.ts';
 
 const SEEDS = 2 ** 32;
 
-/**
- * Returns the number of answers that a request wants. Throws `InvalidSamplingParams` for several greedy answers, as
- * vLLM does, because they would all be the same.
- */
-export function answerCount(deployment: SamplingParams, request: SamplingParams | null | undefined): number {
-  const count = request?.n ?? 1;
-  if (count > 1 && (request?.temperature ?? deployment.temperature ?? 0) === 0)
-    throw new AanaError(
-      'InvalidSamplingParams',
-      'bad-request',
-      `n is ${count}, but all answers with the temperature 0 are the same; set a temperature above 0`,
-    );
-  return count;
-}
+/** Returns the number of answers that a request wants. */
+export const answerCount = (request: SamplingParams | null | undefined): number => request?.n ?? 1;
+
+/** Whether all answers of a request are the same. */
+export const isGreedy = (deployment: SamplingParams, request: SamplingParams | null | undefined): boolean =>
+  (request?.temperature ?? deployment.temperature ?? 0) === 0;
 
 /**
  * Returns the sampling parameters of one of several answers: seeds count up from the seed of the request, and only the

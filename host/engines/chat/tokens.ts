@@ -25,7 +25,7 @@ export async function tokenize(
   context: CallContext,
   readImages: (dialog: ImageChatDialog) => Promise<Images>,
 ): Promise<{ tokens: number[]; texts: string[]; max_tokens: number }> {
-  const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await readImages(dialog)) : { text };
+  const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await readImages(dialog)).prompt : { text };
   const { ids, bytes, lengths } = await requests.count(engine, prompt, context, {
     tellsTokens: true,
     outerTokens: outer !== false,

@@ -1,6 +1,6 @@
 import type { LlamaArgumentRules } from '../../../native/lib/index.ts';
-import { AanaError } from '../../core/errors.ts';
-import { callRules, UnusableStructure } from '../../structured-output/index.ts';
+import { callRules, UnusableParameters } from '../../structured-output/index.ts';
+import { wrongArgument } from '../wrong-argument.ts';
 
 /** A function whose `parameters` are JSON. */
 export interface DescribedTool {
@@ -11,14 +11,21 @@ export interface DescribedTool {
 const MOST_ENTRIES = 32;
 const MOST_KEY_CHARS = 256 * 1024;
 
+/** The rules for the arguments of tools. */
+export interface ToolRules {
+  readonly rules: LlamaArgumentRules;
+  /** Places in the arguments of the call: keywords of parameters that do not bind, as JSON pointers. */
+  readonly unbound: readonly string[];
+}
+
 /** Rules by tools, the last used ones at the end. The requests of an application have few different lists of tools. */
-const cache = new Map<string, LlamaArgumentRules>();
+const cache = new Map<string, ToolRules>();
 
 /**
  * Returns the rules for the arguments of tools. Throws `InvalidPrompt`, which names the tool and the place, for a tool
  * among `bound` whose parameters no grammar can express.
  */
-export function toolRules(tools: readonly DescribedTool[], bound: ReadonlySet<string>): LlamaArgumentRules {
+export function toolRules(tools: readonly DescribedTool[], bound: ReadonlySet<string>): ToolRules {
   const key = JSON.stringify(tools.map(({ name, parameters }) => [name, parameters, bound.has(name)]));
   const rules = cache.get(key) ?? made(tools, bound);
   if (key.length > MOST_KEY_CHARS) return rules;
@@ -28,7 +35,7 @@ export function toolRules(tools: readonly DescribedTool[], bound: ReadonlySet<st
   return rules;
 }
 
-function made(tools: readonly DescribedTool[], bound: ReadonlySet<string>): LlamaArgumentRules {
+function made(tools: readonly DescribedTool[], bound: ReadonlySet<string>): ToolRules {
   try {
     const { rules, functions } = callRules(
       tools.map(({ name, parameters }) => ({
@@ -38,15 +45,25 @@ function made(tools: readonly DescribedTool[], bound: ReadonlySet<string>): Llam
       })),
     );
     return {
-      text: rules,
-      tools: tools.map(({ name }) => {
-        const { outline, ...names } = functions[name]!;
-        return { ...names, outline: JSON.stringify(outline) };
-      }),
+      rules: {
+        text: rules,
+        tools: tools.map(({ name }) => {
+          const { all, values, texts, outline } = functions[name]!;
+          return { all, values, texts, outline: JSON.stringify(outline) };
+        }),
+      },
+      unbound: tools.flatMap(({ name }, index) =>
+        functions[name]!.unbound.map((at) => `#/tools/${index}/function/parameters${at.slice(1)}`),
+      ),
     };
   } catch (error) {
-    if (!(error instanceof UnusableStructure)) throw error;
-    const advice = 'change them, or leave the call to the model with tool_choice "auto" and without strict';
-    throw new AanaError('InvalidPrompt', 'bad-request', `${error.message}; ${advice}`);
+    if (!(error instanceof UnusableParameters)) throw error;
+    const parameters = ['tools', error.index, 'function', 'parameters'];
+    throw wrongArgument(
+      'InvalidPrompt',
+      'bad-request',
+      parameters,
+      `${error.message}; change them, or leave out strict`,
+    );
   }
 }

@@ -71,7 +71,11 @@ async function whole<Answer>(
   toAnswer: (parts: AnswerParts) => Answer,
 ): Promise<Whole<Answer>> {
   const answers = Array.from({ length: count }, () => new AnswerParts());
-  const all = await drained(chunks, (chunk) => answers[chunk.index ?? 0]?.add(chunk));
+  let unbound: TextChunk['unbound'];
+  const all = await drained(chunks, (chunk) => {
+    unbound ??= chunk.unbound;
+    answers[chunk.index ?? 0]?.add(chunk);
+  });
   const isTold = all !== undefined && (areWanted || logprobs || promptLogprobs);
   const { choices, ...first } = all ?? {};
   const withScores = <Of extends object>(details: Of, parts: AnswerParts | undefined): Of => {
@@ -80,7 +84,9 @@ async function whole<Answer>(
   };
   return {
     first: toAnswer(answers[0] ?? new AnswerParts()),
-    ...(isTold && { details: withScores(first as GenerationDetails, answers[0]) }),
+    ...(isTold && {
+      details: withScores({ ...(first as GenerationDetails), ...(unbound && { unbound }) }, answers[0]),
+    }),
     ...(count > 1 && {
       choices: answers.map((parts, at) => {
         const details = choices?.[at];

@@ -1,5 +1,6 @@
 import { AanaError } from '../../core/errors.ts';
 import type { SamplingParams, StructuredOutputs } from '../../schemas/index.ts';
+import { likelyTopP } from '../sampling.ts';
 import { structuredBody } from './structured.ts';
 
 /** The servers whose extensions of OpenAI's API are known. `openai` has none. */
@@ -113,6 +114,7 @@ export function samplingBody(
   for (const params of [deployment, request ?? {}])
     for (const [key, value] of Object.entries(params) as [Key, unknown][])
       if (value !== null && value !== undefined) merged[key] = value;
+  if (typeof merged.top_p === 'number') merged.top_p = likelyTopP(merged.top_p);
   const isOff = (key: Key): boolean => merged[key] === undefined || isEqual(merged[key], OFF[key]);
   const names = NAMES[dialect];
   const body: Record<string, unknown> = {};

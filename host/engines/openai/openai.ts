@@ -16,7 +16,7 @@ import type {
   TextChunk,
 } from '../../schemas/index.ts';
 import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
-import { answerCount, numbered, samplingOfAnswer, several } from '../chat/choices.ts';
+import { answerCount, isGreedy, numbered, samplingOfAnswer, several } from '../chat/choices.ts';
 import type {
   ChatArgs,
   CountTokensArgs,
@@ -169,7 +169,7 @@ class RemoteModel {
   #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
     const defaults = this.#spec.default_sampling_params;
     return {
-      count: answerCount(defaults, sampling),
+      count: answerCount(sampling),
       details: details === true,
       ...wantedScores(defaults, sampling),
     };
@@ -224,7 +224,7 @@ class RemoteModel {
       );
     const asked = { ...rest, assistant_prefix: prefix ?? null };
     const fitting = await this.#shortener.dialog(dialog, asked, overflow, this.#maxTokens(sampling), context);
-    const count = answerCount(this.#spec.default_sampling_params, sampling);
+    const count = answerCount(sampling);
     if (isPrefixed) for (let index = 0; index < count; index += 1) yield numbered({ text: prefix }, index);
     const details = yield* this.#run(
       'chat/completions',
@@ -259,8 +259,10 @@ class RemoteModel {
     context: CallContext,
   ): Pieces {
     const defaults = this.#spec.default_sampling_params;
-    const count = answerCount(defaults, sampling);
-    if (count === 1 || takesN(this.#found.dialect)) return this.#ask(path, prompt, sampling, adapter, context);
+    const count = answerCount(sampling);
+    // vLLM refuses several greedy answers to one request.
+    const isOne = count === 1 || (takesN(this.#found.dialect) && !isGreedy(defaults, sampling));
+    if (isOne) return this.#ask(path, prompt, sampling, adapter, context);
     return several(count, context.signal, (index, signal) =>
       this.#ask(path, prompt, samplingOfAnswer(defaults, sampling, index), adapter, { ...context, signal }),
     );

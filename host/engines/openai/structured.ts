@@ -1,7 +1,7 @@
 import { AanaError } from '../../core/errors.ts';
 import type { StructuredOutputs } from '../../schemas/index.ts';
 
-type Form = Exclude<keyof StructuredOutputs, 'close_json'>;
+type Form = Exclude<keyof StructuredOutputs, 'close_json' | 'strict'>;
 
 const FORMS: readonly Form[] = ['json', 'json_object', 'regex', 'choice', 'grammar'];
 

@@ -159,6 +159,12 @@ const CASES: readonly Case[] = [
     'ValidationError',
   ],
   [
+    'a part whose name a browser has escaped',
+    () => sized('/video/size', form(file('a%22b%0D%0Ac'), field('{"video":{"content":"a\\"b\\r\\nc"}}'))),
+    200,
+    size({}),
+  ],
+  [
     'a part named by a path',
     () => sized('/video/size', form(file('../x'), field('{"video":{"content":"../x"}}'))),
     200,

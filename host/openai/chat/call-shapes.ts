@@ -29,11 +29,31 @@ export type CallDelta = z.output<typeof CallDelta>;
 
 type Call = NonNullable<ChatChoice['message']['tool_calls']>[number];
 
-/** Returns a call as the model knows it: a call of a function. */
+/** Returns a call as the model knows it: a call of a function, whose arguments are an object. */
 export function functionCall(call: ToolCall): Call {
-  if (call.type === 'function') return call;
-  const { id, custom } = call;
+  const { id } = call;
+  if (call.type === 'function') {
+    const { name, arguments: text } = call.function;
+    return { id, type: 'function', function: { name, arguments: objectText(text) } };
+  }
+  const { custom } = call;
   return { id, type: 'function', function: { name: custom.name, arguments: customArguments(custom.input) } };
+}
+
+/**
+ * Returns the JSON text of an object for what a model wrote as the arguments of a call. Models leave out arguments, and
+ * limits of tokens cut them. Templates need an object, so such a text becomes the one member `invalid_arguments`, in
+ * which the model sees what it wrote.
+ */
+function objectText(text: string): string {
+  if (text.trim() === '') return '{}';
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return text;
+  } catch {
+    // it is no JSON
+  }
+  return JSON.stringify({ invalid_arguments: text });
 }
 
 /** Returns a call of the model, of a custom tool if its name is among `names`. */

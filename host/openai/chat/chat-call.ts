@@ -1,25 +1,64 @@
-import type { ResolvedModel } from '../model-directory.ts';
+import { type Blame, blamed, paramThrough } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
-import { formOf, samplingOf } from '../text/sampling-fields.ts';
+import type { ModelCall } from '../model-call.ts';
+import type { ResolvedModel } from '../model-directory.ts';
+import { formOf, samplingBlame, samplingOf } from '../text/sampling-fields.ts';
 import type { ChatRequest } from './chat-fields.ts';
 import { ImageParts } from '../images/image-part.ts';
 import { dialogOf, type RequestMessage } from './messages.ts';
-import { toolArguments } from './tools.ts';
+import { toolArguments, toolBlame } from './tools.ts';
 
 /** More tokens than any context holds: the answer may fill the rest of the context. */
 const REST_OF_CONTEXT = 2 ** 31 - 1;
 
-/** A chat request, whose messages may come from another API. */
-export type PromptedRequest = Omit<ChatRequest, 'messages'> & { messages: RequestMessage[] };
+/** A chat request, which may be made of a request of another API. */
+export type PromptedRequest = Omit<ChatRequest, 'messages'> & {
+  messages: RequestMessage[];
+  /** Where the parameters are in the request of the other API. */
+  origins?: Blame;
+};
 
 /**
- * Returns the arguments of `chat` and `chat_stream` for a request. Its images, which `images` takes, are not opened yet.
- * Throws errors that name the wrong parameter.
+ * Returns the call of `chat` and `chat_stream` for a request. Its images, which `images` takes, are not opened yet. Throws
+ * errors that name the wrong parameter of the client's request.
  */
-export function chatArguments(
+export function chatCall(
+  request: PromptedRequest,
+  resolved: ResolvedModel,
+  images: ImageParts = new ImageParts(resolved.model, 'images are not opened for this request'),
+): ModelCall {
+  const origins = request.origins ?? {};
+  try {
+    const args = chatArguments(request, resolved, images);
+    for (const image of images.parts) image.param = paramThrough(image.param, [origins]);
+    return { name: resolved.model.name, args, blame: [chatBlame(request), origins] };
+  } catch (error) {
+    throw blamed(error, origins);
+  }
+}
+
+/** Returns the text with which the answer of a call begins. */
+export const prefixOf = ({ args }: ModelCall): string => String(args['assistant_prefix'] ?? '');
+
+/** Where the arguments of `chat` are in a request. */
+function chatBlame(request: PromptedRequest): Blame {
+  return {
+    PromptTooLongException: 'messages',
+    dialog: '',
+    assistant_prefix: `messages[${request.messages.length - 1}].content`,
+    'chat_template_kwargs.reasoning_effort': 'reasoning_effort',
+    ...(request.response_format != null && { InvalidSamplingParams: 'response_format' }),
+    ...samplingBlame(request),
+    'sampling_params.max_tokens': request.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens',
+    'sampling_params.logprobs': 'top_logprobs',
+    ...toolBlame(request),
+  };
+}
+
+function chatArguments(
   request: PromptedRequest,
   { model, adapter }: ResolvedModel,
-  images: ImageParts = new ImageParts(model, 'images are not opened for this request'),
+  images: ImageParts,
 ): Record<string, unknown> {
   const { response_format: format, logprobs, top_logprobs: top, n } = request;
   const { chat_template_kwargs: given, reasoning_effort: effort, overflow } = request;

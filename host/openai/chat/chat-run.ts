@@ -1,20 +1,19 @@
 import type * as z from 'zod';
 import type { ChatOutputWithDetails } from '../../schemas/index.ts';
+import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import { type ModelDirectory, resolveModel } from '../model-directory.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
 import { type AnswerOptions, type ChatCompletion, chatCompletion } from './chat-answer.ts';
 import { ImageParts, type ImagePart, type OpenImages } from '../images/image-part.ts';
-import { chatArguments } from './chat-call.ts';
+import { chatCall, prefixOf } from './chat-call.ts';
 import type { ChatRequest } from './chat-fields.ts';
 import { customNames } from './tools.ts';
 
 /** A chat request as a call of a deployment. */
 export interface ChatRun extends AnswerOptions {
-  /** The deployment. */
-  readonly name: string;
-  /** The arguments of `chat` and `chat_stream`. */
-  readonly args: Record<string, unknown>;
+  /** The call of `chat` and `chat_stream`. */
+  readonly call: ModelCall;
   /** The images in the arguments, which must be opened before the call. */
   readonly images: readonly ImagePart[];
   readonly head: AnswerHead;
@@ -24,13 +23,11 @@ export interface ChatRun extends AnswerOptions {
 export function chatRun(models: ModelDirectory, request: ChatRequest): ChatRun {
   const resolved = resolveModel(models, request.model, 'chat');
   const images = new ImageParts(resolved.model);
-  const args = chatArguments(request, resolved, images);
-  const prefix = typeof args['assistant_prefix'] === 'string' ? args['assistant_prefix'] : '';
+  const call = chatCall(request, resolved, images);
   return {
-    name: resolved.model.name,
-    args,
+    call,
     images: images.parts,
-    prefix,
+    prefix: prefixOf(call),
     customNames: customNames(request.tools),
     head: newHead('chatcmpl-', request.model),
   };
@@ -43,8 +40,8 @@ export async function answerChat(
   context: RunContext,
   openImages: OpenImages,
 ): Promise<z.input<typeof ChatCompletion>> {
-  const { name, args, images, head, ...options } = chatRun(models, request);
+  const { call, images, head, ...options } = chatRun(models, request);
   await using _opened = await openImages(images, context);
-  const output = await models.call(name, 'chat', { ...args, details: true }, context);
+  const output = await answerOf(models, withDetails(call), 'chat', context);
   return chatCompletion(head, output as ChatOutputWithDetails, options);
 }

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { ChatDialogInput } from '../../schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
-import type { ImageOrigin, ImageParts } from '../images/image-part.ts';
+import type { ImageParts } from '../images/image-part.ts';
 import { functionCall, ToolCall } from './call-shapes.ts';
 import { withFunctionType } from './custom-tools.ts';
+import { withToolCalls } from './function-calls.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
@@ -19,8 +20,7 @@ const Audio = z.object({
 });
 const File = z.object({ type: z.literal('file'), file: z.record(z.string(), z.unknown()) });
 const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Audio, File]);
-/** `origin` tells where an image of another API is in its request. */
-type Part = z.output<typeof Part> & { readonly origin?: ImageOrigin };
+type Part = z.output<typeof Part>;
 
 /**
  * A message of a request. Keys that only answers have, such as `annotations`, are dropped, because clients send answers
@@ -33,6 +33,7 @@ export const RequestMessage = z.object({
   refusal: optional(z.string()),
   reasoning_content: optional(z.string()),
   tool_calls: optional(z.array(z.preprocess(withFunctionType, ToolCall))),
+  function_call: optional(z.object({ name: z.string(), arguments: z.string() })),
   tool_call_id: optional(z.string()),
 });
 export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & {
@@ -50,7 +51,7 @@ type TextPart = { readonly type: 'text'; readonly text: string };
  * `images` takes.
  */
 export function dialogOf(messages: readonly RequestMessage[], images: ImageParts): Dialog {
-  return { messages: messages.map((message, index) => messageOf(message, index, images)) };
+  return { messages: withToolCalls(messages).map((message, index) => messageOf(message, index, images)) };
 }
 
 const ROLES = { developer: 'system', function: 'tool' } as const;
@@ -60,9 +61,11 @@ function messageOf(message: RequestMessage, index: number, images: ImageParts): 
   const { tool_call_id: callId } = message;
   const role = given === 'developer' || given === 'function' ? ROLES[given] : given;
   const parts = typeof content === 'string' ? content : contentOf(content ?? undefined, role, index, images);
+  // Clients send back answers without a text, and results of tools that returned nothing.
+  const mayBeEmpty = role === 'assistant' || role === 'tool';
   return {
     role,
-    content: parts ?? refusal ?? (calls?.length ? '' : null),
+    content: parts ?? refusal ?? (mayBeEmpty ? '' : null),
     ...(name != null && { name }),
     ...(role === 'assistant' && reasoning != null && { reasoning_content: reasoning }),
     ...(calls?.length && { tool_calls: calls.map(functionCall) }),
@@ -83,9 +86,8 @@ function contentOf(
     if (part.type === 'refusal') return { type: 'text' as const, text: part.refusal };
     if (part.type !== 'image_url')
       throw unsupported(`${path}.type`, `the model takes no content of the type ${part.type}`);
-    const origin = part.origin ?? { part: path, key: 'image_url.url', type: part.type };
-    if (role !== 'user') throw invalidValue(`${origin.part}.type`, 'only messages of the user have images');
-    return images.take(part.image_url.url, origin);
+    if (role !== 'user') throw invalidValue(`${path}.type`, 'only messages of the user have images');
+    return images.take(part.image_url.url, path);
   });
   if (parts?.some(({ type }) => type === 'image')) return parts;
   return parts?.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { chatOptions, ToolDefinition } from '../../schemas/index.ts';
+import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 import type { CustomNames } from './custom-calls.ts';
 import { CustomTool, functionOf, type Grammar, grammarProblem, withFunctionType } from './custom-tools.ts';
@@ -85,8 +86,7 @@ export function toolArguments({
   if (named) requireTool(given, named);
   if (choice === 'required' && given.length === 0) throw invalidValue('tool_choice', 'the request has no tools');
   for (const tool of allowed?.tools ?? []) requireTool(given, tool);
-  const names = new Set(allowed?.tools.map(nameOf));
-  const usable = allowed ? given.filter((tool) => names.has(nameOf(tool))) : given;
+  const usable = usableTools({ tools, tool_choice: choice });
   const asked = named ? { type: 'function', function: { name: nameOf(named) } } : (allowed?.mode ?? choice);
   return {
     ...(usable.length > 0 && { tools: usable.map((tool) => (tool.type === 'function' ? tool : functionOf(tool))) }),
@@ -94,6 +94,28 @@ export function toolArguments({
     // Clients that name a tool read one call, as from OpenAI's models.
     ...((parallel != null || named !== undefined) && { parallel_tool_calls: parallel ?? false }),
   };
+}
+
+/** Returns the tools that the model may see. */
+function usableTools({ tools, tool_choice: choice }: Pick<ToolFields, 'tools' | 'tool_choice'>): readonly Tool[] {
+  if (typeof choice !== 'object' || choice?.type !== 'allowed_tools') return tools ?? [];
+  const names = new Set(choice.allowed_tools.tools.map(nameOf));
+  return (tools ?? []).filter((tool) => names.has(nameOf(tool)));
+}
+
+/** Where the tools of a deployment are in a request. */
+export function toolBlame(fields: Pick<ToolFields, 'tools' | 'tool_choice'>): Blame {
+  const entries = usableTools(fields).flatMap((tool, index): [string, string][] => {
+    const place = `tools[${fields.tools!.indexOf(tool)}]`;
+    const own: [string, string] = [`tools[${index}]`, place];
+    if (tool.type === 'function') return [own];
+    return [
+      own,
+      [`tools[${index}].function`, `${place}.custom`],
+      [`tools[${index}].function.parameters`, `${place}.custom.format`],
+    ];
+  });
+  return Object.fromEntries(entries);
 }
 
 function requireTool(tools: readonly Tool[], named: Named): void {

@@ -1,7 +1,8 @@
 import { structuredBy } from '../../schemas/structured-outputs.ts';
+import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 import type { ResolvedModel } from '../model-directory.ts';
-import { formOf, samplingOf } from '../text/sampling-fields.ts';
+import { formOf, samplingBlame, samplingOf } from '../text/sampling-fields.ts';
 import type { CompletionRequest } from './completion-fields.ts';
 
 const DEFAULT_MAX_TOKENS = 16;
@@ -23,6 +24,8 @@ export interface CompletionPlan {
   readonly includeUsage: boolean;
   /** The arguments of `generate` and `generate_stream` without the prompt. */
   readonly args: Readonly<Record<string, unknown>>;
+  /** Where the arguments are in the request. */
+  readonly blame: Blame;
 }
 
 /** Returns what a request asks for. Throws `InvalidParameter` for parameters that exclude each other. */
@@ -58,6 +61,16 @@ export function completionPlan(request: CompletionRequest, { adapter }: Resolved
       },
       ...(adapter !== undefined && { adapter }),
       ...(overflow != null && { overflow }),
+    },
+    blame: {
+      PromptTooLongException: 'prompt',
+      ...samplingBlame(request),
+      ...(format != null && {
+        InvalidSamplingParams: 'response_format',
+        'sampling_params.structured_outputs': 'response_format',
+        'sampling_params.structured_outputs.json': 'response_format.json_schema.schema',
+      }),
+      ...(tries > count && { 'sampling_params.n': 'best_of' }),
     },
   };
 }

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { boundedMap } from '../../core/async/bounded-map.ts';
 import type { GeneratedText } from '../../schemas/index.ts';
+import { answerOf } from '../model-call.ts';
 import { type ModelDirectory, resolveModel } from '../model-directory.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
@@ -56,7 +57,7 @@ export async function answerCompletion(
     const one = { ...context, signal };
     const read = await readPrompt(prompt, one);
     const args = { ...plan.args, prompt: fill?.of(prompt) ?? prompt, details: true };
-    const output = await models.call(name, 'generate', args, one);
+    const output = await answerOf(models, { name, args, blame: [plan.blame] }, 'generate', one);
     return { ...read, output: output as GeneratedText };
   });
   return completionAnswer(head, plan, all);

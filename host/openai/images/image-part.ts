@@ -4,20 +4,10 @@ import type { ServedModel } from '../model-directory.ts';
 import { audioBytes } from '../audio/audio-input.ts';
 import type { RunContext } from '../run-context.ts';
 
-/** Where an image is in a request. */
-export interface ImageOrigin {
-  /** The part, as a parameter: `messages[0].content[1]`. */
-  readonly part: string;
-  /** The address in the part: `image_url.url`. */
-  readonly key: string;
-  /** The type of the part, as the API calls it. */
-  readonly type: string;
-}
-
 /** An image in the arguments of a call, before it is opened. */
 export interface ImagePart {
   /** The address, as a parameter: `messages[0].content[1].image_url.url`. */
-  readonly param: string;
+  param: string;
   /** An address or a data URL. */
   readonly url: string;
   /** The part of the dialog in the arguments. It has no image until the image is opened. */
@@ -37,17 +27,17 @@ export class ImageParts {
   }
 
   /**
-   * Returns the part of the arguments for an image. Throws `UnsupportedParameter` if the model takes none, and
-   * `InvalidParameter` for an address that is none.
+   * Returns the part of the arguments for the image of a part, which is named like `messages[0].content[1]`. Throws
+   * `UnsupportedParameter` if the model takes none, and `InvalidParameter` for an address that is none.
    */
-  take(url: string, { part, key, type }: ImageOrigin): ImagePart['place'] {
+  take(url: string, part: string): ImagePart['place'] {
     if (!this.#model.takesImages)
       throw unsupported(
         `${part}.type`,
-        `the model takes no content of the type ${type}. A LlamaTextGenerationDeployment takes images if model_kwargs.mmproj names the vision projector of its model`,
+        `the model takes no images. A LlamaTextGenerationDeployment takes images if model_kwargs.mmproj names the vision projector of its model`,
       );
     if (this.#why !== undefined) throw unsupported(`${part}.type`, this.#why);
-    const param = `${part}.${key}`;
+    const param = `${part}.image_url.url`;
     if (!ADDRESS.test(url.slice(0, 16)))
       throw invalidValue(param, 'it is neither an http or https address nor a data URL of an image');
     const place: ImagePart['place'] = { type: 'image', image: undefined };

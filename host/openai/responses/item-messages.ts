@@ -1,4 +1,5 @@
 import type { RequestMessage } from '../chat/messages.ts';
+import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 import type { Item, Part } from './items.ts';
 
@@ -10,40 +11,90 @@ export interface GivenItems {
   readonly input: readonly Item[];
 }
 
+type OutputItem = Extract<Item, { readonly output: unknown }>;
+
+/** The messages of a dialog. */
+export interface ItemMessages {
+  readonly messages: Message[];
+  /** Where the messages are in the request. */
+  readonly origins: Blame;
+}
+
 /**
  * Returns the messages of a dialog. Reasoning, a text and calls of tools that follow each other are one message of
  * the assistant, as in chat completions. Throws `InvalidParameter` for the output of a call that the dialog does not
  * have.
  */
-export function messagesOf(instructions: string | null | undefined, { history, input }: GivenItems): Message[] {
+export function messagesOf(instructions: string | null | undefined, { history, input }: GivenItems): ItemMessages {
   const items = [...history, ...input];
   if (items.length === 0) throw invalidValue('input', 'it has no items');
   const messages: Message[] = [];
+  const origins: Record<string, string> = {};
   const calls = new Set<string>();
-  if (instructions != null) messages.push({ role: 'developer', content: instructions });
+  if (instructions != null) {
+    messages.push({ role: 'developer', content: instructions });
+    origins['messages[0]'] = 'instructions';
+    origins['messages[0].content'] = 'instructions';
+  }
   for (const [index, item] of items.entries()) {
     if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(`${item.type} ${item.call_id}`);
     if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
-      requireCall(calls, item.type === 'function_call_output' ? 'function_call' : 'custom_tool_call', item.call_id);
+      requireCall(calls, item, index - history.length);
     const last = messages.at(-1);
     const at = index - history.length;
-    const next = messageOf(item, at < 0 ? 'previous_response_id' : `input[${at}].content`);
+    const next = messageOf(item);
     if (last && continues(last, next)) join(last, next);
     else messages.push(next);
+    const message = `messages[${messages.length - 1}]`;
+    if (at >= 0) Object.assign(origins, originsOf(item, `input[${at}]`, message, messages.at(-1)!));
+    else origins[message] ??= 'previous_response_id';
   }
-  return messages.map((message) => (isBare(message) ? { ...message, content: '' } : message));
+  return { messages: messages.map((message) => (isBare(message) ? { ...message, content: '' } : message)), origins };
 }
 
-function requireCall(calls: ReadonlySet<string>, type: string, id: string): void {
-  if (!calls.has(`${type} ${id}`))
-    throw invalidValue('input', `there is no ${type} with the call_id ${JSON.stringify(id)}`);
-}
-
-/** `path` is the place of the content in the request. */
-function messageOf(item: Item, path: string): Message {
+/** Returns where the parts of a message that an item made are in the item. */
+function originsOf(item: Item, place: string, message: string, { tool_calls: calls = [] }: Message): Blame {
   switch (item.type) {
     case 'message':
-      return { role: item.role, content: item.content.map((part, n) => partOf(part, path, n)) };
+      return {
+        [message]: place,
+        ...Object.fromEntries(
+          item.content.map((_, n) => [`${message}.content[${n}].image_url.url`, `${place}.content[${n}].image_url`]),
+        ),
+      };
+    case 'reasoning':
+      return { [message]: place, [`${message}.reasoning_content`]: `${place}.content` };
+    case 'function_call':
+    case 'custom_tool_call': {
+      const call = `${message}.tool_calls[${calls!.length - 1}]`;
+      return {
+        [`${message}.tool_calls`]: 'input',
+        [call]: place,
+        [`${call}.id`]: `${place}.call_id`,
+        [`${call}.function`]: place,
+        ...(item.type === 'custom_tool_call' && { [`${call}.function.arguments`]: `${place}.input` }),
+      };
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return {
+        [message]: place,
+        [`${message}.tool_call_id`]: `${place}.call_id`,
+        [`${message}.content`]: `${place}.output`,
+      };
+  }
+}
+
+function requireCall(calls: ReadonlySet<string>, { type, call_id: id }: OutputItem, at: number): void {
+  const called = type === 'function_call_output' ? 'function_call' : 'custom_tool_call';
+  if (!calls.has(`${called} ${id}`))
+    throw invalidValue(`input[${at}].call_id`, `there is no ${called} with the call_id ${JSON.stringify(id)}`);
+}
+
+function messageOf(item: Item): Message {
+  switch (item.type) {
+    case 'message':
+      return { role: item.role, content: item.content.map(partOf) };
     case 'reasoning':
       return { role: 'assistant', reasoning_content: item.content.map(({ text }) => text).join('\n') };
     case 'function_call': {
@@ -60,25 +111,16 @@ function messageOf(item: Item, path: string): Message {
       return {
         role: 'tool',
         tool_call_id: id,
-        content: typeof output === 'string' ? output : output.map((part, n) => partOf(part, path, n)),
+        content: typeof output === 'string' ? output : output.map(partOf),
       };
     }
   }
 }
 
-function partOf(
-  part: Part,
-  path: string,
-  index: number,
-): Exclude<Message['content'], string | null | undefined>[number] {
+function partOf(part: Part): Exclude<Message['content'], string | null | undefined>[number] {
   if (part.type === 'refusal') return part;
   if (part.type !== 'input_image') return { type: 'text', text: part.text };
-  const origin = {
-    part: path === 'previous_response_id' ? path : `${path}[${index}]`,
-    key: 'image_url',
-    type: part.type,
-  };
-  return { type: 'image_url', image_url: { url: part.image_url, detail: part.detail }, origin };
+  return { type: 'image_url', image_url: { url: part.image_url, detail: part.detail } };
 }
 
 /** Whether two messages are one: the answers of a model are reasoning, then a text, then calls. */

@@ -1,28 +1,44 @@
-import { chatArguments, type PromptedRequest } from '../chat/chat-call.ts';
+import type { Blame } from '../blame.ts';
+import { chatCall, type PromptedRequest } from '../chat/chat-call.ts';
 import type { ChatRequest } from '../chat/chat-fields.ts';
 import { invalidValue } from '../fields.ts';
+import type { ModelCall } from '../model-call.ts';
 import type { ResolvedModel } from '../model-directory.ts';
 import { type ImageParts, REFUSED_IMAGES } from '../images/image-part.ts';
 import { type GivenItems, messagesOf } from './item-messages.ts';
-import { chatTool, INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
+import {
+  chatTool,
+  INCLUDE_LOGPROBS,
+  type InputTokensRequest,
+  type ResponseRequest,
+  type ResponseTool,
+} from './response-fields.ts';
 
-/** The parameters that cause errors of deployments, by the names of these errors. */
-export const RESPONSE_BLAME = { PromptTooLongException: 'input' } as const;
+/** Where the parameters of a chat request are in a request for a response. */
+const RESPONSE_ORIGINS: Blame = {
+  messages: 'input',
+  max_completion_tokens: 'max_output_tokens',
+  max_tokens: 'max_output_tokens',
+  reasoning_effort: 'reasoning.effort',
+  response_format: 'text.format',
+  'response_format.json_schema': 'text.format',
+  logprobs: 'include',
+};
 
 /**
- * Returns the arguments of `chat` and `chat_stream` for a request whose dialog has these items. A response is a chat
+ * Returns the call of `chat` and `chat_stream` for a request whose dialog has these items. A response is a chat
  * completion in another form. Throws errors that name the wrong parameter.
  */
-export function responseArguments(
+export function responseCall(
   request: Omit<ResponseRequest, 'input'>,
   items: GivenItems,
   resolved: ResolvedModel,
   images?: ImageParts,
-): Record<string, unknown> {
+): ModelCall {
   const { max_output_tokens: maxTokens, include, top_logprobs: top, ...rest } = request;
   const hasLogprobs = include?.includes(INCLUDE_LOGPROBS) === true;
   if (top && !hasLogprobs) throw invalidValue('top_logprobs', `it needs ${INCLUDE_LOGPROBS} in include`);
-  return chatArguments(
+  return chatCall(
     {
       ...rest,
       ...promptOf(request, items),
@@ -34,28 +50,24 @@ export function responseArguments(
   );
 }
 
-/** Returns the arguments of `tokenize` for a request whose dialog has these items. */
-export function inputTokensArguments(
-  request: InputTokensRequest,
-  items: GivenItems,
-  resolved: ResolvedModel,
-): Record<string, unknown> {
-  const { dialog, tools, chat_template_kwargs } = chatArguments(
-    { ...request, ...promptOf(request, items) },
-    resolved,
-    REFUSED_IMAGES,
-  );
-  return {
+/** Returns the call of `tokenize` for a request whose dialog has these items. */
+export function inputTokensCall(request: InputTokensRequest, items: GivenItems, resolved: ResolvedModel): ModelCall {
+  const call = chatCall({ ...request, ...promptOf(request, items) }, resolved, REFUSED_IMAGES);
+  const { dialog, tools, chat_template_kwargs } = call.args;
+  const args = {
     dialog,
     ...(tools !== undefined && { tools }),
     ...(chat_template_kwargs !== undefined && { chat_template_kwargs }),
   };
+  return { ...call, args };
 }
 
 function promptOf(request: Omit<InputTokensRequest, 'input'>, items: GivenItems) {
   const { instructions, reasoning, text, truncation, overflow } = request;
+  const { messages, origins } = messagesOf(instructions, items);
   return {
-    messages: messagesOf(instructions, items),
+    messages,
+    origins: { ...RESPONSE_ORIGINS, ...toolOrigins(request.tools ?? []), ...origins },
     tools: request.tools?.map(chatTool),
     tool_choice: toolChoiceOf(request.tool_choice),
     reasoning_effort: reasoning?.effort,
@@ -63,6 +75,11 @@ function promptOf(request: Omit<InputTokensRequest, 'input'>, items: GivenItems)
     overflow: overflow ?? (truncation === 'auto' ? ('truncate_middle' as const) : undefined),
   } satisfies Partial<PromptedRequest>;
 }
+
+const toolOrigins = (tools: readonly ResponseTool[]): Blame =>
+  Object.fromEntries(
+    tools.flatMap((_, n) => ['function', 'custom'].map((key) => [`tools[${n}].${key}`, `tools[${n}]`])),
+  );
 
 function toolChoiceOf(choice: ResponseRequest['tool_choice']): ChatRequest['tool_choice'] {
   if (choice == null || typeof choice === 'string') return choice;

@@ -1,13 +1,13 @@
 import type * as z from 'zod';
 import type { ChatOutputWithDetails } from '../../schemas/index.ts';
-import { blaming } from '../blame.ts';
 import { type ImagePart, ImageParts, type OpenImages } from '../images/image-part.ts';
+import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import { type ModelDirectory, resolveModel } from '../model-directory.ts';
 import type { RunContext } from '../run-context.ts';
 import type { Item } from './items.ts';
 import { readInput } from './read-input.ts';
 import { type ModelResponse, newResponse } from './response-answer.ts';
-import { RESPONSE_BLAME, responseArguments } from './response-call.ts';
+import { responseCall } from './response-call.ts';
 import type { InputTokensRequest, ResponseRequest } from './response-fields.ts';
 import { readHistory, type ResponseStore } from './response-store.ts';
 import { wholeResponse } from './response-writer.ts';
@@ -21,10 +21,8 @@ export interface Dialogs {
 
 /** A request for a response as a call of a deployment. */
 export interface ResponseRun {
-  /** The deployment. */
-  readonly name: string;
-  /** The arguments of `chat` and `chat_stream`. */
-  readonly args: Record<string, unknown>;
+  /** The call of `chat` and `chat_stream`. */
+  readonly call: ModelCall;
   /** The images in the arguments, which must be opened before the call. */
   readonly images: readonly ImagePart[];
   /** The response before it has an output. */
@@ -55,9 +53,9 @@ export async function responseRun(
     resolved.model,
     request.background === true ? 'a response that is made in the background takes no images' : undefined,
   );
-  const args = responseArguments(request, { history, input }, resolved, images);
+  const call = responseCall(request, { history, input }, resolved, images);
   const begun = newResponse(request, dialogs.store.isStoring);
-  return { name: resolved.model.name, args, images: images.parts, begun, input };
+  return { call, images: images.parts, begun, input };
 }
 
 /** A request for a response whose input has been read and is stored. */
@@ -69,11 +67,11 @@ export async function storedRun(
   request: StoredRequest,
   input: readonly Item[],
   { store, maxBytes }: Dialogs,
-): Promise<Pick<ResponseRun, 'name' | 'args'>> {
+): Promise<ModelCall> {
   const resolved = resolveModel(models, request.model, 'chat');
   const { previous_response_id: previous } = request;
   const history = previous == null ? [] : await readHistory(store, previous, maxBytes);
-  return { name: resolved.model.name, args: responseArguments(request, { history, input }, resolved) };
+  return responseCall(request, { history, input }, resolved);
 }
 
 /** Answers a request as a whole, and stores the response if the request wants it. */
@@ -84,12 +82,10 @@ export async function answerResponse(
   context: RunContext,
   openImages: OpenImages,
 ): Promise<z.output<typeof ModelResponse>> {
-  const { name, args, images, begun, input } = await responseRun(models, request, dialogs);
-  return blaming(RESPONSE_BLAME, async () => {
-    await using _opened = await openImages(images, context);
-    const output = await models.call(name, 'chat', { ...args, details: true }, context);
-    const response = wholeResponse(begun, output as ChatOutputWithDetails);
-    if (response.store) await dialogs.store.save(response, input);
-    return response;
-  });
+  const { call, images, begun, input } = await responseRun(models, request, dialogs);
+  await using _opened = await openImages(images, context);
+  const output = await answerOf(models, withDetails(call), 'chat', context);
+  const response = wholeResponse(begun, output as ChatOutputWithDetails);
+  if (response.store) await dialogs.store.save(response, input);
+  return response;
 }

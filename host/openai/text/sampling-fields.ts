@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type SamplingParams, SamplingParams as Sampling, type StructuredOutputs } from '../../schemas/index.ts';
+import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 
 const own = Sampling.shape;
@@ -101,12 +102,25 @@ const FORMS = [
   ['json_schema', 'json'],
 ] as const satisfies readonly (readonly [keyof SamplingFields, keyof StructuredOutputs | undefined])[];
 
+const givenForms = (fields: SamplingFields) => FORMS.filter(([name]) => (fields[name] ?? '') !== '');
+
 /** Returns the form of the answer that fields other than `response_format` ask for. */
 export function formOf(fields: SamplingFields): StructuredOutputs | undefined {
-  const given = FORMS.filter(([name]) => (fields[name] ?? '') !== '');
-  const [first, second] = given;
+  const [first, second] = givenForms(fields);
   if (!first) return undefined;
   if (second) throw invalidValue(second[0], `it cannot be used together with ${first[0]}`);
   const [name, form] = first;
   return (form === undefined ? fields[name] : { [form]: fields[name] }) as StructuredOutputs;
+}
+
+/** Where the sampling parameters of a deployment are in a request. */
+export function samplingBlame(fields: SamplingFields): Blame {
+  const [name, form] = givenForms(fields)[0] ?? [];
+  return {
+    sampling_params: '',
+    ...(fields.repetition_penalty == null && { 'sampling_params.repetition_penalty': 'repeat_penalty' }),
+    // What engines say about the text of a grammar names no argument.
+    ...(name !== undefined && { InvalidSamplingParams: name, 'sampling_params.structured_outputs': name }),
+    ...(name !== undefined && form !== undefined && { [`sampling_params.structured_outputs.${form}`]: name }),
+  };
 }

@@ -1,8 +1,10 @@
 import * as z from 'zod';
 import { dialogOf, RequestMessage } from '../chat/messages.ts';
 import { REFUSED_IMAGES } from '../images/image-part.ts';
-import { toolArguments, toolFields } from '../chat/tools.ts';
+import { toolArguments, toolBlame, toolFields } from '../chat/tools.ts';
 import { invalidValue, type RequestFields } from '../fields.ts';
+import type { ModelCall } from '../model-call.ts';
+import type { ResolvedModel } from '../model-directory.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
@@ -48,8 +50,19 @@ export const Detokenized = z.object({
   content: z.string().describe('The same, as in llama-server.'),
 });
 
-/** Returns the arguments of `tokenize`. Throws `InvalidParameter` unless exactly one thing is to be tokenized. */
-export function tokenizeArguments(request: TokenizeRequest): Record<string, unknown> {
+/** Returns the call of `tokenize`. Throws `InvalidParameter` unless exactly one thing is to be tokenized. */
+export function tokenizeCall(request: TokenizeRequest, { model }: ResolvedModel): ModelCall {
+  const text = request.content == null ? 'prompt' : 'content';
+  return {
+    name: model.name,
+    args: tokenizeArguments(request),
+    blame: [
+      { dialog: '', text, PromptTooLongException: request.messages == null ? text : 'messages', ...toolBlame(request) },
+    ],
+  };
+}
+
+function tokenizeArguments(request: TokenizeRequest): Record<string, unknown> {
   const { prompt, content, messages, tools, add_special_tokens: outer, chat_template_kwargs: template } = request;
   if ([prompt, content, messages].filter((one) => one != null).length !== 1)
     throw invalidValue('prompt', 'exactly one of prompt, content and messages must be given');

@@ -55,7 +55,10 @@ Errors('wrong parameters are refused with their names', async () => {
     [{ messages: [] }, /'messages'/],
     [{ messages: [{ role: 'wizard', content: 'x' }] }, /'messages\[0\]\.role'/],
     [{ messages: [{ role: 'user', content: [{ type: 'video' }] }] }, /'messages\[0\]\.content/],
-    [{ messages: [user, { role: 'user', content: [image] }] }, /'messages\[1\]\.content\[0\]\.type': .* type image/],
+    [
+      { messages: [user, { role: 'user', content: [image] }] },
+      /'messages\[1\]\.content\[0\]\.type': .* takes no images/,
+    ],
     [
       {
         messages: [

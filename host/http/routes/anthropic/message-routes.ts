@@ -3,16 +3,26 @@ import {
   anthropicError,
   chatRequest,
   COUNT_TOKENS_FIELDS,
-  countArguments,
+  countCall,
   MessageEvents,
   MESSAGES_FIELDS,
   messageOf,
   promptRequest,
 } from '../../../anthropic/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
-import { chatArguments, ImageParts, newHead, resolveModel, unsupported } from '../../../openai/index.ts';
+import {
+  answerOf,
+  chatCall,
+  ImageParts,
+  newHead,
+  piecesOf,
+  prefixOf,
+  resolveModel,
+  unsupported,
+  withDetails,
+} from '../../../openai/index.ts';
 import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
-import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
+import type { ChatOutputWithDetails } from '../../../schemas/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
@@ -38,25 +48,20 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
     const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, imageRoom(models, options));
     refuseLargeText(ctx, request, options, imageRoom(models, options));
     const resolved = resolveModel(models, request.model, 'chat');
-    const { name } = resolved.model;
     const images = new ImageParts(resolved.model);
-    const args = chatArguments(chatRequest(request), resolved, images);
-    const prefix = typeof args['assistant_prefix'] === 'string' ? args['assistant_prefix'] : '';
-    const answer = { head: newHead('msg_', request.model), prefix, maxTokens: request.max_tokens };
+    const call = chatCall(chatRequest(request), resolved, images);
+    const answer = { head: newHead('msg_', request.model), prefix: prefixOf(call), maxTokens: request.max_tokens };
     return withinTime(ctx, options, async (context) => {
       if (request.stream !== true) {
         await using _opened = await openImages(images.parts, context);
-        const output = await models.call(name, 'chat', { ...args, details: true }, context);
+        const output = await answerOf(models, withDetails(call), 'chat', context);
         return messageOf(output as ChatOutputWithDetails, answer);
       }
       const events = new MessageEvents(answer);
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
         await using _opened = await openImages(images.parts, context);
-        const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
-          TextChunk[],
-          GenerationDetails | undefined
-        >;
+        const values = piecesOf(models, call, 'chat_stream', context);
         const details = await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
         await send(events.end(details));
       });
@@ -71,10 +76,10 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
     const { name, methods } = resolved.model;
     if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
     const images = new ImageParts(resolved.model);
-    const args = countArguments(chatArguments(promptRequest(request), resolved, images));
+    const call = countCall(chatCall(promptRequest(request), resolved, images));
     const output = await withinTime(ctx, options, async (context) => {
       await using _opened = await openImages(images.parts, context);
-      return await models.call(name, 'count_tokens', args, context);
+      return await answerOf(models, call, 'count_tokens', context);
     });
     return { input_tokens: (output as { readonly tokens: number }).tokens };
   });

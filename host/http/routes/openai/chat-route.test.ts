@@ -363,7 +363,6 @@ Chat('errors are the typed exceptions of the client', async () => {
 Chat('wrong parameters are refused with their names', async () => {
   const cases: [more: object, param: string | null][] = [
     [{ n: 1e9 }, 'n'],
-    [{ n: 2, temperature: 0 }, null],
     [{ top_logprobs: 3 }, 'top_logprobs'],
     [{ logprobs: true, top_logprobs: 21 }, 'top_logprobs'],
     [{ stop: Array(100_000).fill('x') }, 'stop'],

@@ -7,9 +7,9 @@ import {
   ChatChunks,
   chatRun,
   filesOfMessages,
+  piecesOf,
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
-import type { GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
@@ -39,7 +39,7 @@ export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
         await listen();
-        const { name, args, images, prefix, customNames, head } = chatRun(models, request);
+        const { call, images, prefix, customNames, head } = chatRun(models, request);
         await using _opened = await openImages(images, context);
         const chunks = new ChatChunks({
           head,
@@ -48,10 +48,7 @@ export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
           count: request.n ?? 1,
           includeUsage: request.stream_options?.include_usage === true,
         });
-        const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
-          TextChunk[],
-          GenerationDetails | undefined
-        >;
+        const values = piecesOf(models, call, 'chat_stream', context);
         const details = await drained(values, (batch) => send(batch.flatMap((chunk) => chunks.of(chunk))));
         await send(chunks.end(details));
       });

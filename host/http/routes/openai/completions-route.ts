@@ -7,17 +7,15 @@ import {
   CompletionChunks,
   completionRun,
   fillOf,
+  piecesOf,
   usageChunk,
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
-import type { GenerationDetails, TextChunk } from '../../../schemas/index.ts';
+import type { GenerationDetails } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
 import { addIgnored, type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
-
-/** The values of `generate_stream`. */
-type TextValues = AsyncIterable<TextChunk[], GenerationDetails | undefined>;
 
 /** Adds `POST /v1/completions`. */
 export function completionsRoute(router: Router, options: OpenAiHttpOptions): void {
@@ -40,10 +38,8 @@ export function completionsRoute(router: Router, options: OpenAiHttpOptions): vo
           const { prompt: text, firstToken } = await readPrompt(prompt, one);
           const chunks = new CompletionChunks(head, plan, at * plan.count, { text, firstToken });
           const args = { ...plan.args, prompt: fill?.of(prompt) ?? prompt };
-          const values = models.stream(name, 'generate_stream', args, one);
-          const details = yield* flatMapped(values as TextValues, (batch) => [
-            batch.flatMap((chunk) => chunks.of(chunk)),
-          ]);
+          const values = piecesOf(models, { name, args, blame: [plan.blame] }, 'generate_stream', one);
+          const details = yield* flatMapped(values, (batch) => [batch.flatMap((chunk) => chunks.of(chunk))]);
           if (details) known.push(details);
           yield chunks.end(details);
         });

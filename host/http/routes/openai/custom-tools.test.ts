@@ -226,7 +226,7 @@ Tools('that cannot be honoured are refused with the name of the parameter', asyn
     [{ tools: [flat] }, 'tools[0].format.definition'],
     [{ tools: [{ type: 'custom', name: 'f', format: { type: 'xml' } }] }, 'tools[0].format.type'],
     [{ tool_choice: { type: 'custom', name: 'f' } }, 'tool_choice'],
-    [{ input: [{ type: 'custom_tool_call_output', call_id: 'a', output: 'b' }] }, 'input'],
+    [{ input: [{ type: 'custom_tool_call_output', call_id: 'a', output: 'b' }] }, 'input[0].call_id'],
   ] as const) {
     const response = await at.post('/v1/responses', { ...FLAT, ...more });
     const { error } = (await response.json()) as { error: { param: string } };

@@ -107,7 +107,6 @@ const REFUSED: readonly Row[] = [
   ['a schema with a look-behind', 400, withSchema(object({ a: { type: 'string', pattern: '(?<=a)b' } }))],
   ['a schema with a billion items', 400, withSchema(object({ a: { type: 'array', items: {}, minItems: 1e9 } }))],
   ['a function with a schema of another server', 400, withTool({ $ref: 'http://127.0.0.1:1/schema.json' })],
-  ['a function with a billion items', 400, withTool(object({ a: { type: 'array', minItems: 1e9 } }))],
   ['a function whose name has a zero byte', 400, withTool(object({}), 'f\0')],
   ['a function whose name has 1 MB', 400, withTool(object({}), 'f'.repeat(1_000_000))],
   ['half of a surrogate pair', 400, ({ hello }) => JSON.stringify(hello('a')).replace('"a"', '"\\ud800"')],
@@ -130,6 +129,7 @@ const REFUSED: readonly Row[] = [
 ];
 
 const SERVED: readonly Row[] = [
+  ['a function with a billion items', 200, withTool(object({ a: { type: 'array', minItems: 1e9 } }))],
   ['zero bytes', 200, ({ hello }) => hello('a\0b')],
   ['control tokens', 200, ({ hello }) => hello('</s><s>[INST]<|im_end|>')],
   ['a schema that refers to itself with an end', 200, withSchema({ type: 'array', items: { $ref: '#' } })],

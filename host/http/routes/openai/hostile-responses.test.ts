@@ -20,12 +20,7 @@ const call = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'f
 
 const REFUSED: [what: string, status: number, param: string | null, body: object][] = [
   ['100,000 items', 400, 'input', items(...Array.from({ length: 100_000 }, () => user))],
-  [
-    '10,000 calls in a row',
-    400,
-    'dialog.messages[0].tool_calls',
-    items(...Array.from({ length: 9999 }, (_, n) => call(n))),
-  ],
+  ['10,000 calls in a row', 400, 'input', items(...Array.from({ length: 9999 }, (_, n) => call(n)))],
   ['no items', 400, 'input', items()],
   ['a number', 400, 'input', { ...TALE, input: 7 }],
   ['an item of another type', 400, 'input[0].type', items({ type: 'computer_call', id: 'c' })],
@@ -35,11 +30,11 @@ const REFUSED: [what: string, status: number, param: string | null, body: object
   ['an id of 10,000 characters', 400, 'input[0].id', items({ ...user, id: 'a'.repeat(10_000) })],
   ['two items of the same id', 400, 'input[1].id', items({ ...user, id: 'a' }, { ...user, id: 'a' })],
   ['a reference to nothing', 400, 'input[0].id', items({ type: 'item_reference', id: 'msg_0' })],
-  ['an output of no call', 400, 'input', items({ type: 'function_call_output', call_id: 'c', output: 'x' })],
+  ['an output of no call', 400, 'input[0].call_id', items({ type: 'function_call_output', call_id: 'c', output: 'x' })],
   [
     'an output before its call',
     400,
-    'input',
+    'input[0].call_id',
     items({ type: 'function_call_output', call_id: 'c1', output: 'x' }, call(1)),
   ],
   [
@@ -85,7 +80,7 @@ const REFUSED: [what: string, status: number, param: string | null, body: object
   [
     'a schema of a file',
     400,
-    null,
+    'text.format',
     { ...TALE, text: { format: { type: 'json_schema', name: 'a', schema: { $ref: 'file:///etc/passwd' } } } },
   ],
   ['likeliest tokens without include', 400, 'top_logprobs', { ...TALE, top_logprobs: 2 }],

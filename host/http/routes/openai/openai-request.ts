@@ -1,6 +1,13 @@
 import type { Context } from 'koa';
 import { AanaError } from '../../../core/errors.ts';
-import { readRequest, type RequestFields, type RunContext } from '../../../openai/index.ts';
+import {
+  headerName,
+  MAX_IGNORED,
+  readRequest,
+  type RequestFields,
+  type RunContext,
+  unsupported,
+} from '../../../openai/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { readBody } from '../../request/request-body.ts';
@@ -54,8 +61,11 @@ export function checkedRequest<Fields extends RequestFields>(
 
 /** Adds a parameter that has no effect for the model of the request to {@link IGNORED_HEADER}. */
 export function addIgnored(ctx: Context, name: string): void {
-  const given = ctx.response.get(IGNORED_HEADER);
-  ctx.set(IGNORED_HEADER, given === '' ? name : `${given}, ${name}`);
+  if (ctx.headerSent) return; // the stream has begun with silence
+  const given = ctx.response.get(IGNORED_HEADER) as string | undefined;
+  const names = given?.split(', ') ?? [];
+  const shown = headerName(name);
+  if (!names.includes(shown) && names.length < MAX_IGNORED) ctx.set(IGNORED_HEADER, [...names, shown].join(', '));
 }
 
 /**
@@ -64,7 +74,7 @@ export function addIgnored(ctx: Context, name: string): void {
  */
 export async function withinTime<T>(
   ctx: Context,
-  { limits: { invocation_timeout_s: timeoutS } }: HttpAppOptions,
+  { limits: { invocation_timeout_s: timeoutS }, openai: { strict } }: OpenAiHttpOptions,
   work: (context: RunContext) => Promise<T>,
 ): Promise<T> {
   const ending = new AbortController();
@@ -87,6 +97,10 @@ export async function withinTime<T>(
       meter: meterOf(ctx),
       deadlineAt: Date.now() + timeoutS * 1000,
       signal: ending.signal,
+      ignore: (param) => {
+        if (strict) throw unsupported(param, 'no grammar can express it');
+        addIgnored(ctx, param);
+      },
     });
   } finally {
     clearTimeout(timer);

@@ -3,17 +3,17 @@ import type { Context } from 'koa';
 import { allowedDeployments } from '../../../access/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
 import {
+  answerOf,
   answerResponse,
   audioOfInput,
-  blaming,
   type Dialogs,
   filesOfInput,
   INPUT_TOKENS_FIELDS,
-  inputTokensArguments,
+  inputTokensCall,
   type ModelResponse,
+  piecesOf,
   readItems,
   resolveModel,
-  RESPONSE_BLAME,
   RESPONSE_FIELDS,
   type ResponseRequest,
   responseRun,
@@ -22,7 +22,6 @@ import {
   type TokenizeOutput,
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
-import type { GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { traceparentOf } from '../../request/request-context.ts';
@@ -65,26 +64,21 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
         return answerResponse(models, request, dialogs, context, openImages);
       }
       const unheard = await run();
-      return blaming(RESPONSE_BLAME, async () => {
-        const writer = new ResponseWriter(unheard.begun);
-        const keepAliveMs = limits.stream_keep_alive_s * 1000;
-        const format = eventsOf(writer);
-        await sendEvents(ctx, { signal: context.signal, keepAliveMs, log, format }, async (send) => {
-          await listen();
-          const { name, args, images, input } = audio.length === 0 ? unheard : await run();
-          await using _opened = await openImages(images, context);
-          const values = models.stream(name, 'chat_stream', args, context) as AsyncIterable<
-            TextChunk[],
-            GenerationDetails | undefined
-          >;
-          const details = await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
-          await send(writer.close(details));
-          context.signal.throwIfAborted();
-          if (writer.response.store) await dialogs.store.save(writer.response, input); // before the client can continue it
-          await send(writer.end());
-        });
-        return undefined;
+      const writer = new ResponseWriter(unheard.begun);
+      const keepAliveMs = limits.stream_keep_alive_s * 1000;
+      const format = eventsOf(writer);
+      await sendEvents(ctx, { signal: context.signal, keepAliveMs, log, format }, async (send) => {
+        await listen();
+        const { call, images, input } = audio.length === 0 ? unheard : await run();
+        await using _opened = await openImages(images, context);
+        const values = piecesOf(models, call, 'chat_stream', context);
+        const details = await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
+        await send(writer.close(details));
+        context.signal.throwIfAborted();
+        if (writer.response.store) await dialogs.store.save(writer.response, input); // before the client can continue it
+        await send(writer.end());
       });
+      return undefined;
     });
   });
 
@@ -96,10 +90,8 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
     await readFiles(ctx, files, options);
     const resolved = resolveModel(models, request.model, 'tokenize');
     const { input, history } = await readItems(request, dialogsOf(ctx));
-    const args = inputTokensArguments(request, { history, input }, resolved);
-    const output = await withinTime(ctx, options, (context) =>
-      models.call(resolved.model.name, 'tokenize', args, context),
-    );
+    const call = inputTokensCall(request, { history, input }, resolved);
+    const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
     return { object: 'response.input_tokens' as const, input_tokens: (output as TokenizeOutput).tokens.length };
   });
 }

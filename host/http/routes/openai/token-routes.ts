@@ -1,9 +1,10 @@
 import type { Router } from '@koa/router';
 import {
+  answerOf,
   DETOKENIZE_FIELDS,
   resolveModel,
   TOKENIZE_FIELDS,
-  tokenizeArguments,
+  tokenizeCall,
   tokenized,
   type TokenizeOutput,
 } from '../../../openai/index.ts';
@@ -17,9 +18,8 @@ export function tokenRoutes(router: Router, options: OpenAiHttpOptions): void {
   serveRoute(router, OPENAI_ROUTES.tokenize, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, TOKENIZE_FIELDS, options);
-    const { model } = resolveModel(models, request.model, 'tokenize');
-    const args = tokenizeArguments(request);
-    const output = await withinTime(ctx, options, (context) => models.call(model.name, 'tokenize', args, context));
+    const call = tokenizeCall(request, resolveModel(models, request.model, 'tokenize'));
+    const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
     return tokenized(output as TokenizeOutput, request);
   });
   serveRoute(router, OPENAI_ROUTES.detokenize, async ({ ctx }) => {

@@ -44,7 +44,7 @@ export async function checkCases(folder: string, print: (line: string) => void):
 
 function grammarOf(schema: unknown): string | undefined {
   try {
-    return structuredGrammar({ json: schema });
+    return structuredGrammar({ json: schema, strict: true }).text;
   } catch (error) {
     if (error instanceof UnusableStructure) return undefined;
     throw error;

@@ -38,7 +38,7 @@ export async function answerSchemas(
     const random = randomNumbers(seed * 100_000 + number);
     const schema = randomSchema(random);
     const { text, last } = await engine.generate('Write JSON:', {
-      grammar: { text: structuredGrammar({ json: schema }), closes },
+      grammar: { text: structuredGrammar({ json: schema, strict: true }).text, closes },
       temperature: [0, 0.7, 1.5][random(3)]!,
       topP: [1, 0.9][random(2)]!,
       seed: number,

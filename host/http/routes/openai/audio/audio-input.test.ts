@@ -65,7 +65,11 @@ Dialogs('a chat with audio is the chat with its transcript in the place of the a
 });
 
 Dialogs('a response takes audio as audio and as a file, and is stored with the transcript', async () => {
-  const parts = [audio(), { type: 'input_file', filename: 'a.flac', file_data: `data:audio/flac;base64,${speech}` }];
+  const lines = `data:audio/flac;base64,${speech.replaceAll(/.{76}/g, '$&\n')}`;
+  const parts = [
+    audio(lines),
+    { type: 'input_file', filename: 'a.flac', file_data: `data:audio/flac;base64,${speech}` },
+  ];
   for (const part of parts) {
     const content = [{ type: 'input_text', text: 'What was said?' }, part] as OpenAI.Responses.ResponseInputContent[];
     const first = await client.responses.create({
@@ -104,7 +108,7 @@ Dialogs('audio that cannot be heard is refused with its place', async () => {
   const send = (content: unknown, more?: object): Promise<Response> =>
     post('/v1/chat/completions', chat(content, more));
   const param = 'messages[0].content[0].input_audio.data';
-  for (const data of ['', 'not base64!', 'data:audio/wav;base64,AAAA'])
+  for (const data of ['', 'not base64!', 'data:audio/wav;base64,AAA!'])
     await refused(await send([audio(data)]), 400, param, /not the base64 of a file/);
   await refused(await send([audio(Buffer.from('words').toString('base64'))]), 400, param, /./);
   await refused(await send([audio(Buffer.from(await muteVideo()).toString('base64'))]), 400, param, /no audio track/);
@@ -151,7 +155,7 @@ Dialogs('images are refused with their place, and their addresses are never open
   const site = createServer((_req, res) => res.end()).on('connection', () => (connections += 1));
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/a.png`;
-  const message = /the model takes no content of the type /;
+  const message = /the model takes no (images|content of the type )/;
   const chatted = await post('/v1/chat/completions', chat([question, { type: 'image_url', image_url: { url } }]));
   await refused(chatted, 400, 'messages[0].content[1].type', message);
   for (const part of [
@@ -165,10 +169,7 @@ Dialogs('images are refused with their place, and their addresses are never open
   const messages = [{ role: 'user', content: [{ type: 'image', source }] }];
   const anthropic = await post('/v1/messages', { model: 'tiny', max_tokens: 2, messages });
   assert.is(anthropic.status, 400);
-  assert.match(
-    await anthropic.text(),
-    /'messages\[0\]\.content\[0\]\.type': the model takes no content of the type image/,
-  );
+  assert.match(await anthropic.text(), /'messages\[0\]\.content\[0\]\.type': the model takes no images/);
   site.close();
   assert.is(connections, 0);
 });

@@ -153,7 +153,7 @@ Images('responses and messages see the same', async () => {
 
 Images('a model without a vision projector says what it needs, and no address is opened', async () => {
   const before = connections;
-  const message = /the model takes no content of the type \w+\. .*model_kwargs\.mmproj/;
+  const message = /the model takes no images\. .*model_kwargs\.mmproj/;
   const parts = [question, imageUrl(`${origin}/lions.png`)];
   await refused(await send(parts, { model: 'tiny' }), 400, 'messages[0].content[1].type', message);
   const input = [{ role: 'user', content: [{ type: 'input_image', image_url: `${origin}/lions.png` }] }];

@@ -1,0 +1,16 @@
+import { AanaError, type ErrorKind } from '../core/errors.ts';
+
+/**
+ * Returns the error for an argument of a call. Its data names the argument, so that a caller who translated a request can
+ * name what the client sent.
+ */
+export function wrongArgument(
+  name: string,
+  kind: ErrorKind,
+  loc: readonly (string | number)[],
+  msg: string,
+): AanaError {
+  return new AanaError(name, kind, `${loc.join('.')}: ${msg}`, {
+    data: [{ type: 'value_error', loc, msg, input: null }],
+  });
+}
