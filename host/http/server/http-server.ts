@@ -1,14 +1,15 @@
-import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
 import { type Logger, silentLogger } from '../../core/log/logger.ts';
 import { Certificate, type CertificateFacts, type CertificateFiles } from './certificate.ts';
-import { holdBody } from './continue.ts';
+import { type RequestListener, Connections } from './connections.ts';
+import { containing } from './containing.ts';
 import { listenOnPort, listenOnSocket } from './listening.ts';
 import { TlsPort } from './tls-port.ts';
-import { handleUpgrades, UPGRADE_OPTIONS, type UpgradeListener } from './upgrades.ts';
+import type { UpgradeListener } from './upgrades.ts';
 
 export interface HttpServerLimits {
   readonly header_timeout_s: number;
@@ -38,9 +39,6 @@ export interface ListeningAt {
   readonly port: number;
 }
 
-type RequestListener = (req: IncomingMessage, res: ServerResponse) => void;
-
-const LINGER_MS = 2000;
 /** Time that a closing server waits for the first request of a new connection. */
 const FIRST_REQUEST_MS = 500;
 /** Interval of log lines about connections over the limit. */
@@ -51,8 +49,7 @@ export class HttpServer {
   readonly #server: Server | HttpsServer;
   readonly #certificate: Certificate | undefined;
   readonly #tlsPort: TlsPort | undefined;
-  /** Connections without a request yet. Browsers open such connections in advance. */
-  readonly #unused = new Set<Socket>();
+  readonly #connections: Connections;
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -60,6 +57,8 @@ export class HttpServer {
     limits: HttpServerLimits,
     { certificate, upgrade, log = silentLogger }: HttpServerOptions = {},
   ) {
+    const contain = containing(log);
+    this.#connections = new Connections({ callback, upgrade, contain });
     const options: ServerOptions = {
       headersTimeout: limits.header_timeout_s * 1000,
       requestTimeout: limits.request_timeout_s * 1000,
@@ -67,55 +66,22 @@ export class HttpServer {
       connectionsCheckingInterval: 1000,
       ...(limits.max_header_bytes !== undefined && { maxHeaderSize: limits.max_header_bytes }),
       noDelay: true,
-      ...(upgrade && UPGRADE_OPTIONS),
-      requireHostHeader: false, // this class refuses such requests, with the four keys of an error
+      requireHostHeader: false, // `Connections` refuses such requests, with the four keys of an error
+      IncomingMessage: this.#connections.Request,
     };
-    const taking =
-      (listener: RequestListener): RequestListener =>
-      (req, res) => {
-        this.#unused.delete(req.socket);
-        if (this.#closing) res.setHeader('connection', 'close');
-        if (req.headers.host === undefined && req.httpVersion === '1.1')
-          refuse(req.socket, '400 Bad Request', 'MalformedRequest', 'the request has no Host header');
-        else listener(req, res);
-      };
-    const onRequest = taking(callback);
     this.#certificate = certificate;
     if (certificate) {
       const timeoutMs = limits.header_timeout_s * 1000;
-      const server = createHttpsServer({ ...options, ...certificate.options, handshakeTimeout: timeoutMs }, onRequest);
-      this.#tlsPort = new TlsPort(server, { timeoutMs, refuse: refusePlain });
-      server.on('listening', () => certificate.watch((changed) => server.setSecureContext(changed)));
+      const server = createHttpsServer({ ...options, ...certificate.options, handshakeTimeout: timeoutMs });
+      this.#tlsPort = new TlsPort(server, { timeoutMs, contain });
+      server.once('listening', () => certificate.watch((changed) => server.setSecureContext(changed)));
+      this.#connections.listen(server, 'secureConnection');
       this.#server = server;
-    } else this.#server = createServer(options, onRequest);
-    const connection = certificate ? 'secureConnection' : 'connection';
-    if (upgrade) handleUpgrades(this.#server, connection, taking(upgrade));
-    this.#server.on(connection, (socket: Socket) => {
-      this.#unused.add(socket);
-      socket.once('close', () => this.#unused.delete(socket));
-    });
+    } else {
+      this.#server = createServer(options);
+      this.#connections.listen(this.#server, 'connection');
+    }
     if (limits.max_connections !== undefined) this.#limit(limits.max_connections, log);
-    this.#server.on('clientError', answerBrokenRequest);
-    this.#server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
-      holdBody(req);
-      this.#server.emit('request', req, res);
-    });
-    this.#server.on('checkExpectation', ({ socket, headers }: IncomingMessage) =>
-      refuse(
-        socket,
-        '417 Expectation Failed',
-        'ExpectationFailed',
-        `the expectation ${JSON.stringify(headers.expect)} is not supported`,
-      ),
-    );
-    this.#server.on('connect', (_, socket: Socket) =>
-      refuse(
-        socket,
-        '405 Method Not Allowed',
-        'MethodNotAllowed',
-        'this server is not a proxy: it does not accept CONNECT',
-      ),
-    );
   }
 
   /**
@@ -176,6 +142,7 @@ export class HttpServer {
    * WebSockets must be ended by the part that took them. May be called twice.
    */
   close(graceMs: number): Promise<void> {
+    this.#connections.close();
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
   }
@@ -199,7 +166,7 @@ export class HttpServer {
     const deadline = startedAt + graceMs;
     while (!over.signal.aborted && performance.now() < deadline) {
       this.#server.closeIdleConnections(); // a stream that has just ended leaves an idle connection
-      if (performance.now() - startedAt > FIRST_REQUEST_MS) for (const socket of this.#unused) socket.destroy();
+      if (performance.now() - startedAt > FIRST_REQUEST_MS) this.#connections.destroyUnused();
       await delay(Math.min(50, Math.max(1, deadline - performance.now())), over.signal).catch(() => {});
     }
     this.#server.closeAllConnections();
@@ -218,39 +185,4 @@ export class HttpServer {
       dropped = 0;
     });
   }
-}
-
-/**
- * Answers a request that is not HTTP, is too slow or has too large a head. It never reaches the application, but its
- * answer has the four keys of an error.
- */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, name, message] =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? ['408 Request Timeout', 'RequestTimeout', 'the request took too long to arrive']
-      : error.code === 'HPE_HEADER_OVERFLOW'
-        ? ['431 Request Header Fields Too Large', 'RequestTooLarge', 'the head of the request is too large']
-        : ['400 Bad Request', 'MalformedRequest', 'the request is not valid HTTP'];
-  refuse(socket, status, name, message);
-}
-
-/** Answers plain HTTP on a port that speaks HTTPS, so that the client can read the reason. */
-function refusePlain(socket: Socket): void {
-  refuse(socket, '400 Bad Request', 'HttpsExpected', 'this port speaks HTTPS: use https:// instead of http://');
-  socket.resume();
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(timer));
-}
-
-/** Writes an answer to the socket itself and ends the connection. */
-function refuse(socket: Socket, status: string, error: string, message: string): void {
-  const body = JSON.stringify({ error, message, data: {}, stacktrace: null });
-  socket.on('error', () => {}); // the client has left
-  socket.end(
-    `HTTP/1.1 ${status}\r\ncontent-type: application/json; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
 }

@@ -1,25 +1,33 @@
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { endWith } from './connection.ts';
+import type { Contain } from './containing.ts';
+import { REFUSALS } from './refusals.ts';
 
 /** The first byte of every TLS connection: a handshake record. */
 const HANDSHAKE = 0x16;
 
 /**
- * Connections of an HTTPS server before they are encrypted. `refuse` answers clients that speak plain HTTP, so that
- * they see a reason instead of a broken connection. A client that sends nothing in time is cut off. `close` ends all of
+ * Connections of an HTTPS server before they are encrypted. Clients that speak plain HTTP are answered, so that they see
+ * a reason instead of a broken connection. A client that sends nothing in time is cut off. `close` ends all of
  * them, because Node's server knows only encrypted connections and would wait for the others.
  */
 export class TlsPort {
   readonly #open = new Map<string, Socket>();
 
-  constructor(
-    server: HttpsServer,
-    { timeoutMs, refuse }: { readonly timeoutMs: number; readonly refuse: (socket: Socket) => void },
-  ) {
+  constructor(server: HttpsServer, { timeoutMs, contain }: { readonly timeoutMs: number; readonly contain: Contain }) {
     const encrypt = server.listeners('connection') as ((socket: Socket) => void)[];
     server.removeAllListeners('connection');
-    server.on('connection', (socket: Socket) => {
+    const itself = (socket: Socket): Socket => socket;
+    const decide = contain((socket: Socket) => {
+      const first = socket.read(1) as Buffer | null;
+      if (!first) return void socket.destroy(); // the connection has ended
+      socket.unshift(first);
+      if (first[0] === HANDSHAKE) for (const listener of encrypt) listener.call(server, socket);
+      else endWith(socket, REFUSALS.plain);
+    }, itself);
+    const take = (socket: Socket): void => {
       this.#keep(socket);
       const giveUp = (): void => void socket.destroy();
       const timer = setTimeout(giveUp, timeoutMs);
@@ -27,16 +35,14 @@ export class TlsPort {
       socket.once('close', () => clearTimeout(timer));
       socket.once('readable', () => {
         clearTimeout(timer);
-        const first = socket.read(1) as Buffer | null;
-        if (!first) return giveUp(); // the connection has ended
-        socket.unshift(first);
         socket.off('error', giveUp);
-        if (first[0] === HANDSHAKE) for (const listener of encrypt) listener.call(server, socket);
-        else refuse(socket);
+        decide(socket);
       });
-    });
+    };
+    server.on('connection', contain(take, itself));
     server.on('tlsClientError', (_, socket) => socket.destroy()); // without a key nothing can be answered
-    server.on('secureConnection', (socket: TLSSocket) => this.#open.delete(nameOf(socket)));
+    const forget = (socket: TLSSocket): void => void this.#open.delete(nameOf(socket));
+    server.on('secureConnection', contain(forget, itself));
   }
 
   /** Ends the connections that are not encrypted yet. */

@@ -1,58 +1,54 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { ServerResponse as Response } from 'node:http';
+import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { hangUp } from './connection.ts';
 
 /** Takes the connection of a request for a WebSocket: answers the request with `res`, or opens the WebSocket. */
-export type UpgradeListener = (req: IncomingMessage, res: ServerResponse) => void;
+export type UpgradeListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
-/** Time that a refused client has to read the answer. */
-const LINGER_MS = 2000;
-
-const asksForSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
-
-/** Makes newer versions of Node hand over only requests for WebSockets. Older ones ignore this option of a server. */
-export const UPGRADE_OPTIONS = { shouldUpgradeCallback: asksForSocket } as const;
+/** Requests at which Node's parser stops: those with `upgrade`, and CONNECT. */
+const stopping = new WeakSet<IncomingMessage>();
 
 /**
- * Makes a server hand over requests for WebSockets. `connection` is the event with which the server takes a connection.
- * Node 20 hands over every request with an `upgrade` header, but a server may ignore this header (RFC 9110, section 7.8).
- * Some clients send `upgrade: h2c` with ordinary requests. So other requests go back to the server without the header.
+ * Whether Node's parser stops after a request, because it asks for another protocol. Where such a request is answered
+ * like others, Node drops what came with its last bytes. So its connection must end with its answer.
  */
-export function handleUpgrades(
-  server: Server,
-  connection: 'connection' | 'secureConnection',
-  listener: UpgradeListener,
-): void {
-  server.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
-    if (head.length > 0) socket.unshift(head);
-    if (asksForSocket(req)) {
-      socket.on('error', () => {}); // the client has left
-      listener(req, answerOn(req, socket));
-    } else {
-      socket.unshift(headWithoutUpgrade(req));
-      server.emit(connection, socket);
+export function stopsParser(req: IncomingMessage): boolean {
+  return stopping.has(req);
+}
+
+/** Whether a request asks for a WebSocket. */
+export const asksForSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+
+/**
+ * Returns the class of the requests of a server that hands over a connection only if `isHandedOver`. All other requests
+ * are ordinary ones, in order, also those with `upgrade: h2c`, which a server may ignore (RFC 9110, section 7.8). Node
+ * hands over what has a true `upgrade`; the option `shouldUpgradeCallback` does not exist in Node 20.
+ */
+export function requestClass(isHandedOver: (req: IncomingMessage) => boolean): typeof IncomingMessage {
+  const decided = new WeakMap<IncomingMessage, boolean>();
+  return class extends IncomingMessage {
+    /** Read after the head has arrived. */
+    get upgrade(): boolean {
+      if (!stopping.has(this)) return false;
+      const is = decided.get(this) ?? isHandedOver(this);
+      decided.set(this, is);
+      return is;
     }
-  });
+
+    /** Set by the parser before it reads the head, and by servers. */
+    set upgrade(stops: boolean | null) {
+      if (stops) stopping.add(this);
+    }
+  };
 }
 
 /** Returns the answer to a request whose connection Node has handed over. The connection ends with the answer. */
-function answerOn(req: IncomingMessage, socket: Socket): ServerResponse {
-  const res = new Response(req);
+export function takeConnection(req: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
+  if (head.length > 0) socket.unshift(head);
+  socket.on('error', () => {}); // the client has left
+  const res = new ServerResponse(req);
   res.shouldKeepAlive = false;
   res.assignSocket(socket);
-  res.once('finish', () => {
-    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(timer));
-    socket.end();
-    socket.resume();
-  });
+  res.once('finish', () => hangUp(socket));
   return res;
-}
-
-/** Returns the head of a request as it was sent, without the header `upgrade`. */
-function headWithoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
-  const lines = [`${method} ${url} HTTP/${httpVersion}`];
-  for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.toLowerCase() !== 'upgrade') lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`);
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
 }
