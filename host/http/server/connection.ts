@@ -28,9 +28,9 @@ export class Connection {
     return this.#last === undefined;
   }
 
-  /** Whether requests wait for their answers. */
-  get isPending(): boolean {
-    return this.#pending.size > 0;
+  /** Whether no request waits for its answer, and the connection takes further ones. */
+  get isIdle(): boolean {
+    return this.#pending.size === 0 && !this.#isEnding;
   }
 
   /** Whether the connection takes no more requests. */
@@ -58,10 +58,10 @@ export class Connection {
   refuse(refusal: Refusal, own?: ServerResponse): void {
     if (this.#onAnswered) return;
     this.#isEnding = true;
-    if (own) this.#pending.delete(own);
-    this.#socket.once('end', () => this.#socket.end()); // the client has left, and Node no longer looks for that
+    const isWaiting = (): boolean => [...this.#pending].some((res) => res !== own);
+    if (isWaiting()) this.#endWithClient();
     this.#onAnswered = () => {
-      if (this.#pending.size > 0 || !this.#socket.writable) return;
+      if (isWaiting() || !this.#socket.writable) return;
       if (!own?.headersSent) endWith(this.#socket, refusal);
       else if (own.writableFinished) hangUp(this.#socket);
       else this.#socket.destroy();
@@ -77,6 +77,12 @@ export class Connection {
   /** Tells the answers that wait behind others that the connection has closed. Node tells it only the first one. */
   closed(): void {
     for (const res of this.#pending) if (!res.socket) res.emit('close');
+  }
+
+  /** Ends the connection when the client does. Node does not look for that on a connection with a parser that failed. */
+  #endWithClient(): void {
+    if (this.#socket.readableEnded) this.#socket.end();
+    else this.#socket.once('end', () => this.#socket.end());
   }
 
   #answered(res: ServerResponse): void {

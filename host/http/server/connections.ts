@@ -98,7 +98,7 @@ export class Connections {
 
   #opensSocket(req: IncomingMessage): boolean {
     const hasBody = req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
-    return this.#options.upgrade !== undefined && asksForSocket(req) && !hasBody && !this.#of(req.socket).isPending;
+    return this.#options.upgrade !== undefined && asksForSocket(req) && !hasBody && this.#of(req.socket).isIdle;
   }
 
   #of(socket: Socket): Connection {
