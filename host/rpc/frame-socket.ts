@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream';
+import { contained } from '../core/contained.ts';
 import { encodeFrame, type Frame, FrameDecoder } from './frames.ts';
 
 export interface FrameListener<In extends Frame> {
@@ -34,17 +35,23 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
 
   constructor(socket: Duplex, listener: FrameListener<In>) {
     this.#socket = socket;
-    socket.on('data', (bytes: Buffer) => {
-      try {
-        for (const frame of this.#decoder.push(bytes)) listener.onFrame(frame as In);
-      } catch (error) {
-        this.#error ??= error instanceof Error ? error : new Error(String(error));
-        socket.destroy();
-      }
-    });
+    const fail = (error: unknown): void => {
+      this.#error ??= error instanceof Error ? error : new Error(String(error));
+      socket.destroy();
+    };
+    const take = (bytes: Buffer): void => {
+      for (const frame of this.#decoder.push(bytes)) listener.onFrame(frame as In);
+    };
+    socket.on('data', contained(take, fail));
     socket.on('end', () => socket.destroy());
     socket.on('error', () => socket.destroy()); // EPIPE, ECONNRESET: the other side has gone, 'close' follows
-    socket.on('close', () => listener.onClose(this.#error));
+    socket.on(
+      'close',
+      contained(
+        () => listener.onClose(this.#error),
+        (error) => process.emitWarning(error instanceof Error ? error : String(error)),
+      ),
+    );
   }
 
   /** Sends a frame, in order. Does nothing after the other side has gone. Throws like {@link encodeFrame}. */

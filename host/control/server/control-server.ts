@@ -1,7 +1,9 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { contained } from '../../core/contained.ts';
+import { errorLogFields } from '../../core/errors.ts';
 import { randomSuffix } from '../../core/ids.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { LONGEST_SOCKET_PATH } from '../../core/unix-socket.ts';
@@ -41,7 +43,7 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
   const socket =
     Buffer.byteLength(besideFile) <= LONGEST_SOCKET_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
   const sessions = new Set<ControlSession>();
-  const server = createServer((connection) => {
+  const open = (connection: Socket): void => {
     const session = new ControlSession(connection, {
       handlers,
       log,
@@ -49,9 +51,23 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
       onClose: () => sessions.delete(session),
     });
     sessions.add(session);
-  });
+  };
+  const server = createServer();
+  server.on(
+    'connection',
+    contained(open, (error, connection) => {
+      connection.destroy();
+      log.error('a control connection was ended because it could not be opened', errorLogFields(error));
+    }),
+  );
   await listenPrivately(server, socket);
-  server.on('error', (error) => log.warn('control socket failed', { error }));
+  server.on(
+    'error',
+    contained(
+      (error: Error) => log.warn('control socket failed', { error }),
+      () => {}, // only the log can fail
+    ),
+  );
   await writeFile(`${file}.new`, `${JSON.stringify({ pid: process.pid, ...at, socket } satisfies Address)}\n`, {
     mode: 0o600,
   });

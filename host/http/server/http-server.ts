@@ -6,7 +6,7 @@ import { AanaError } from '../../core/errors.ts';
 import { type Logger, silentLogger } from '../../core/log/logger.ts';
 import { Certificate, type CertificateFacts, type CertificateFiles } from './certificate.ts';
 import { type RequestListener, Connections } from './connections.ts';
-import { containing } from './containing.ts';
+import { type Contain, containing } from './containing.ts';
 import { listenOnPort, listenOnSocket } from './listening.ts';
 import { TlsPort } from './tls-port.ts';
 import type { UpgradeListener } from './upgrades.ts';
@@ -74,14 +74,18 @@ export class HttpServer {
       const timeoutMs = limits.header_timeout_s * 1000;
       const server = createHttpsServer({ ...options, ...certificate.options, handshakeTimeout: timeoutMs });
       this.#tlsPort = new TlsPort(server, { timeoutMs, contain });
-      server.once('listening', () => certificate.watch((changed) => server.setSecureContext(changed)));
+      const watch = (): void => certificate.watch((changed) => server.setSecureContext(changed));
+      server.once(
+        'listening',
+        contain(watch, () => undefined),
+      );
       this.#connections.listen(server, 'secureConnection');
       this.#server = server;
     } else {
       this.#server = createServer(options);
       this.#connections.listen(this.#server, 'connection');
     }
-    if (limits.max_connections !== undefined) this.#limit(limits.max_connections, log);
+    if (limits.max_connections !== undefined) this.#limit(limits.max_connections, log, contain);
   }
 
   /**
@@ -173,16 +177,20 @@ export class HttpServer {
     await closed;
   }
 
-  #limit(connections: number, log: Logger): void {
+  #limit(connections: number, log: Logger, contain: Contain): void {
     this.#server.maxConnections = connections;
     let dropped = 0;
     let toldAt = Number.NEGATIVE_INFINITY;
-    this.#server.on('drop', () => {
+    const count = (): void => {
       dropped += 1;
       if (performance.now() - toldAt < DROP_LOG_MS) return;
       toldAt = performance.now();
       log.warn('connections were closed: limits.max_connections are open', { connections, closed: dropped });
       dropped = 0;
-    });
+    };
+    this.#server.on(
+      'drop',
+      contain(count, () => undefined), // the connection is already closed
+    );
   }
 }

@@ -20,24 +20,36 @@ export class TlsPort {
     const encrypt = server.listeners('connection') as ((socket: Socket) => void)[];
     server.removeAllListeners('connection');
     const itself = (socket: Socket): Socket => socket;
-    const decide = contain((socket: Socket) => {
+    const decide = (socket: Socket): void => {
       const first = socket.read(1) as Buffer | null;
       if (!first) return void socket.destroy(); // the connection has ended
       socket.unshift(first);
       if (first[0] === HANDSHAKE) for (const listener of encrypt) listener.call(server, socket);
       else endWith(socket, REFUSALS.plain);
-    }, itself);
+    };
     const take = (socket: Socket): void => {
-      this.#keep(socket);
+      const name = nameOf(socket);
+      this.#open.set(name, socket);
       const giveUp = (): void => void socket.destroy();
       const timer = setTimeout(giveUp, timeoutMs);
-      socket.on('error', giveUp);
-      socket.once('close', () => clearTimeout(timer));
-      socket.once('readable', () => {
+      const onEnd = (): void => {
+        clearTimeout(timer);
+        if (this.#open.get(name) === socket) this.#open.delete(name);
+      };
+      const onBytes = (): void => {
         clearTimeout(timer);
         socket.off('error', giveUp);
         decide(socket);
-      });
+      };
+      socket.on('error', giveUp);
+      socket.once(
+        'close',
+        contain(onEnd, () => socket),
+      );
+      socket.once(
+        'readable',
+        contain(onBytes, () => socket),
+      );
     };
     server.on('connection', contain(take, itself));
     server.on('tlsClientError', (_, socket) => socket.destroy()); // without a key nothing can be answered
@@ -48,14 +60,6 @@ export class TlsPort {
   /** Ends the connections that are not encrypted yet. */
   close(): void {
     for (const socket of this.#open.values()) socket.destroy();
-  }
-
-  #keep(socket: Socket): void {
-    const name = nameOf(socket);
-    this.#open.set(name, socket);
-    socket.once('close', () => {
-      if (this.#open.get(name) === socket) this.#open.delete(name);
-    });
   }
 }
 

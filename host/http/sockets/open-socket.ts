@@ -1,5 +1,6 @@
 import type { RawData, WebSocket } from 'ws';
 import { raceAbort } from '../../core/abort.ts';
+import { contained } from '../../core/contained.ts';
 import { cancelledError } from '../../core/errors.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { CLOSE_CODES, closeCodeOf, closeReasonOf } from './close-codes.ts';
@@ -34,21 +35,34 @@ export class OpenSocket implements SocketChannel {
       ping: () => socket.ping(),
       onExceeded: (reason) => this.abort(reason),
     });
-    socket.on('message', (data: RawData, isBinary: boolean) => {
+    const fail = (error: unknown): void => this.abort(error);
+    const take = (data: RawData, isBinary: boolean): void => {
       this.#watch.message();
       this.messages.push(isBinary ? (data as Buffer) : String(data)); // `nodebuffer` is the type of binary messages
-    });
-    socket.on('pong', () => this.#watch.pong());
-    socket.on('error', (error) => {
+    };
+    socket.on('message', contained(take, fail));
+    socket.on(
+      'pong',
+      contained(() => this.#watch.pong(), fail),
+    );
+    const breakOff = (error: Error): void => {
       this.abort(cancelledError(`the client broke the protocol: ${error.message}`)); // `ws` has sent the close frame
       this.#terminateLater();
-    });
+    };
+    socket.on('error', contained(breakOff, fail));
     this.closed = new Promise((resolve) => {
-      socket.on('close', (code) => {
+      const end = (code: number): void => {
         this.#watch.stop();
         this.abort(cancelledError('the client closed the connection'));
         resolve(code);
-      });
+      };
+      socket.on(
+        'close',
+        contained(end, (error, code) => {
+          fail(error);
+          resolve(code);
+        }),
+      );
     });
   }
 
