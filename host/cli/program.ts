@@ -123,7 +123,7 @@ export function program(state: { exitCode: number }): Command {
     'common',
   )
     .option('--force', 'build a plugin even if nothing has changed')
-    .option('--host <address>', 'for an application: address to listen on (default: 0.0.0.0)')
+    .option('--host <address>', 'for an application: address to listen on (default: 127.0.0.1)')
     .option('--port <number>', 'for an application: port to listen on (default: 8000)')
     .option(
       '--config-name <file>',

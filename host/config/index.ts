@@ -1,6 +1,7 @@
 export { type ConfigValue, describeConfig, differingKeys } from './describe.ts';
 export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig, reloadConfig } from './load.ts';
 export { type ServiceManagerAddress, takeServiceManager } from './service-manager.ts';
+export { type Exposure, exposureOf } from './exposure.ts';
 export { setLoadDefaults } from './process-defaults.ts';
 export { redactorOf } from './redactor.ts';
 export { renderConfigurationDocs } from './render-docs.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
-import type { Config } from '../../config/index.ts';
+import { type Config, exposureOf } from '../../config/index.ts';
 import type { ControlledApplication } from '../../control/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
@@ -81,6 +81,8 @@ export class AppConnection {
         ? await server.listen(host, port)
         : await server.listenOnSocket(path, Number.parseInt(mode, 8));
     this.#url = at.url;
+    const exposure = exposureOf(config, host);
+    if (exposure) log.warn(exposure.found, { advice: exposure.advice });
     this.#server = server;
     this.#endControl = await openControl({ runtimeDir: config.runtime_dir, application, log, at });
   }

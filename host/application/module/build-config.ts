@@ -5,7 +5,7 @@ import { AanaError } from '../../core/errors.ts';
 import { parseExportPath, resolveModule } from '../../modules/index.ts';
 
 export interface BuildOptions {
-  /** Address to listen on. Default: 0.0.0.0, every address of the machine. */
+  /** Address to listen on. Default: 127.0.0.1, this machine only. */
   readonly host?: string | undefined;
   /** Port to listen on. Default: 8000. */
   readonly port?: number | undefined;
@@ -29,7 +29,7 @@ export interface Buildable {
 export async function writeAppConfig(
   app: Buildable,
   importPath: string,
-  { host = '0.0.0.0', port = 8000, config_name: name = 'aana.config.json' }: BuildOptions,
+  { host = '127.0.0.1', port = 8000, config_name: name = 'aana.config.json' }: BuildOptions,
 ): Promise<string> {
   const parsed = parseExportPath(importPath);
   if (!parsed)

@@ -3,9 +3,10 @@ import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { runningServers } from '../../control/addresses.ts';
+import { exposureOf } from '../../config/index.ts';
 import type { Address } from '../../control/index.ts';
 import { LONGEST_SOCKET_PATH } from '../../core/unix-socket.ts';
-import { type Check, type CheckResult, fail, ok, reasonOf } from './check.ts';
+import { type Check, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
 
 /** The addresses on which the server and the dashboard would listen. */
 export const portsCheck: Check = {
@@ -14,6 +15,8 @@ export const portsCheck: Check = {
   run: async ({ config }) => {
     const running = await runningServers(config.runtime_dir);
     const results: CheckResult[] = [];
+    const exposure = exposureOf(config, config.listen ?? config.host);
+    if (exposure) results.push(warn('exposure', exposure.found, exposure.advice));
     if (config.listen === null) results.push(await portResult('port', config.host, config.port, running));
     else results.push(socketResult(config.listen.slice('unix:'.length)));
     if (config.dashboard.enabled) {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import type { Context } from 'koa';
+import { isLoopback } from '../../core/loopback.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { Guard } from './guards.ts';
 import { socketPath } from '../server/listening.ts';
@@ -73,7 +74,7 @@ function ownNames(listensAt: string | undefined): (name: string) => boolean {
     `${machine.split('.', 1)[0]}.local`,
     ...(listensAt === undefined ? [] : [listensAt.toLowerCase()]),
   ]);
-  const takesLocalNames = listensAt !== undefined && !isLoopback(listensAt);
+  const takesLocalNames = listensAt !== undefined && !isOnlyLocal(listensAt);
   return (name) =>
     name === 'localhost' ||
     name.endsWith('.localhost') ||
@@ -81,12 +82,9 @@ function ownNames(listensAt: string | undefined): (name: string) => boolean {
     (takesLocalNames && LOCAL_NAME.test(name));
 }
 
-/**
- * Whether only programs on this machine can connect. A socket does not count, because other machines reach the proxy in
- * front of it.
- */
-function isLoopback(address: string): boolean {
-  return socketPath(address) === undefined && /^(127\.|::1$|localhost$)/i.test(address);
+/** A socket is not only local, because other machines reach the proxy in front of it. */
+function isOnlyLocal(address: string): boolean {
+  return socketPath(address) === undefined && isLoopback(address);
 }
 
 function matches(pattern: string, name: string): boolean {
