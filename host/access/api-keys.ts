@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
-import { validationEntries } from '../schemas/index.ts';
+import { checkedValue, validationEntries } from '../schemas/index.ts';
 import { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey, type Storage, type TracedStorage } from '../storage/index.ts';
 import { AccessError, keyRefused } from './errors.ts';
 import { KeyLookUps } from './key-look-ups.ts';
@@ -338,13 +338,10 @@ export class ApiKeys {
 }
 
 function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
-  const result = schema.safeParse(input, { reportInput: true });
-  if (result.success) return result.data;
+  const { value, issues } = checkedValue(schema, input);
+  if (!issues) return value;
   throw new AanaError('ValidationError', 'invalid-input', 'Validation error', {
-    data: validationEntries(
-      result.error.issues.map((issue) => ({ ...issue })),
-      input,
-    ),
+    data: validationEntries(issues, input),
   });
 }
 

@@ -1,6 +1,7 @@
 import { delay } from '../core/abort.ts';
 import { boundedEach } from '../core/async/bounded-each.ts';
 import { AanaError, cancelledError } from '../core/errors.ts';
+import type { JsonLimits } from '../core/json/read-json.ts';
 import type { UsageMeter, UsageOutcome } from '../core/usage/usage-meter.ts';
 import type { StoredFiles } from '../files/index.ts';
 import { BATCH_OPERATIONS, type BatchEndpoint, type BatchOperation, type BatchScope } from '../openai/index.ts';
@@ -23,10 +24,8 @@ import { jsonLines, type JsonLine } from './json-lines.ts';
 export interface BatchAttemptOptions {
   readonly storage: Storage;
   readonly files: StoredFiles;
-  /** Most bytes of a request. */
-  readonly maxBytes: number;
-  /** Deepest nesting of a request. */
-  readonly maxDepth: number;
+  /** What one request may be. */
+  readonly limits: JsonLimits;
   readonly maxRequests: number;
   /** Requests of one batch that run at the same time. */
   readonly concurrency: number;
@@ -208,16 +207,16 @@ export class BatchAttempt {
   }
 
   async #lines(): Promise<AsyncGenerator<JsonLine, void>> {
-    const { files, maxBytes } = this.#options;
+    const { files, limits } = this.#options;
     const file = await files.open({ id: this.#batch.input_file_id, bytes: this.#owner.inputBytes });
-    return jsonLines(file, maxBytes);
+    return jsonLines(file, limits.max_json_bytes);
   }
 
   get #rules(): InputRules {
-    const { maxBytes, maxDepth, maxRequests } = this.#options;
+    const { limits, maxRequests } = this.#options;
     const { models } = this.#owner.scope;
     const { capability } = this.#operation;
-    return { endpoint: this.#batch.endpoint, maxBytes, maxDepth, maxRequests, models, capability };
+    return { endpoint: this.#batch.endpoint, limits, maxRequests, models, capability };
   }
 
   /** Looks until the attempt ends. While the database is away, the batch goes on. */

@@ -1,5 +1,5 @@
 import { AanaError } from '../core/errors.ts';
-import { decodeUtf8, parseJson } from '../endpoints/index.ts';
+import { decodeUtf8, type JsonLimits, readJson } from '../core/json/read-json.ts';
 import type { BatchError } from '../openai/index.ts';
 import type { JsonLine } from './json-lines.ts';
 
@@ -15,8 +15,8 @@ export interface BatchLine {
 export interface LineRules {
   /** The path of all requests. */
   readonly endpoint: string;
-  readonly maxBytes: number;
-  readonly maxDepth: number;
+  /** What one request may be. */
+  readonly limits: JsonLimits;
 }
 
 const MAX_CUSTOM_ID = 512;
@@ -27,8 +27,11 @@ export function readLine({ number: line, bytes }: JsonLine, rules: LineRules): B
   const wrong = (code: string, message: string, param: string | null = null): WrongLine =>
     new WrongLine({ code, line, message, param });
   if (bytes === undefined)
-    throw wrong('line_too_large', `This line has more than ${rules.maxBytes} bytes (limits.max_json_bytes).`);
-  const request = parsed(bytes, rules.maxDepth, wrong);
+    throw wrong(
+      'line_too_large',
+      `This line has more than ${rules.limits.max_json_bytes} bytes (limits.max_json_bytes).`,
+    );
+  const request = parsed(bytes, rules.limits, wrong);
   if (!isObject(request)) throw wrong('invalid_json_line', 'This line is not a JSON object.');
   for (const name of ['custom_id', 'method', 'url', 'body'])
     if (request[name] == null)
@@ -54,9 +57,9 @@ export class WrongLine extends Error {
   }
 }
 
-function parsed(bytes: Buffer, maxDepth: number, wrong: (code: string, message: string) => WrongLine): unknown {
+function parsed(bytes: Buffer, limits: JsonLimits, wrong: (code: string, message: string) => WrongLine): unknown {
   try {
-    return parseJson(decodeUtf8(bytes), maxDepth);
+    return readJson(decodeUtf8(bytes), { ...limits, max_json_depth: limits.max_json_depth + 1 }); // the body of a request is inside of its line
   } catch (error) {
     if (!(error instanceof AanaError)) throw error;
     const [entry] = error.data as readonly { readonly msg: string }[];

@@ -27,7 +27,7 @@ const BATCH_PATH = '/v1/batches';
 
 /** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
 export function batchWork(options: BatchWorkOptions): ServedEndpoint {
-  const { storage, models, responsesOf, strict, maxBytes } = options;
+  const { storage, models, responsesOf, strict, limits } = options;
   return {
     name: 'batches',
     path: BATCH_PATH,
@@ -43,7 +43,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
       if (batch && !batchHasEnded(batch.status)) {
         const scope = {
           models: onlyModels(models, deployments && new Set(deployments)),
-          dialogs: { store: responsesOf(userId), maxBytes },
+          dialogs: { store: responsesOf(userId), maxBytes: limits.max_json_bytes },
           strict,
         };
         await new BatchAttempt(options, batch, { userId, scope, inputBytes, meter, traceparent }, onProgress).run(

@@ -70,6 +70,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'limits.max_files', kind: 'number', env: 'AANA_MAX_FILES' },
   { key: 'limits.max_json_bytes', kind: 'number', env: 'AANA_MAX_JSON_BYTES' },
   { key: 'limits.max_json_depth', kind: 'number', env: 'AANA_MAX_JSON_DEPTH' },
+  { key: 'limits.max_json_elements', kind: 'number', env: 'AANA_MAX_JSON_ELEMENTS' },
   { key: 'limits.invocation_timeout_s', kind: 'number', env: 'AANA_INVOCATION_TIMEOUT_S' },
   { key: 'limits.header_timeout_s', kind: 'number', env: 'AANA_HEADER_TIMEOUT_S' },
   { key: 'limits.request_timeout_s', kind: 'number', env: 'AANA_REQUEST_TIMEOUT_S' },

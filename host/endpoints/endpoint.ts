@@ -1,9 +1,9 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { EndpointDescription } from '../core/endpoint-description.ts';
 import { AanaError } from '../core/errors.ts';
 import type { RequestContext } from '../core/request-context.ts';
 import type { UploadedFile } from '../media/index.ts';
-import { type ValidationEntry, validationEntries } from '../schemas/index.ts';
+import { checkedValue, MOST_ENTRIES, type ValidationEntry, validationEntries } from '../schemas/index.ts';
 import { echoed } from './echo.ts';
 
 export type { UploadedFile };
@@ -54,9 +54,6 @@ export interface ServedEndpoint extends EndpointDescription, ServedOptions {
   run(invocation: EndpointRun): Promise<string>;
 }
 
-/** Limit of the entries in one error, because a request of a few megabytes could have a million mistakes. */
-const MOST_ENTRIES = 100;
-
 /**
  * Returns the error for an input that does not match. It has one entry for each mismatch, with the value there if it is
  * small.
@@ -78,10 +75,9 @@ export function tooComplex(): AanaError {
   ]);
 }
 
-/** Parses an input. Throws `ValidationError` with every mismatch. */
+/** Parses an input. Throws `ValidationError` with its mismatches. */
 export function parseInput<T extends z.core.$ZodType>(schema: T, input: unknown): z.core.output<T> {
-  const result = z.safeParse(schema, input); // the option `reportInput` multiplies the cost
-  if (result.success) return result.data;
-  const issues = result.error.issues.map((issue) => ({ ...issue }));
-  throw validationError(validationEntries(issues, input));
+  const { value, issues } = checkedValue(schema, input);
+  if (issues) throw validationError(validationEntries(issues, input));
+  return value;
 }

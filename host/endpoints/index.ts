@@ -16,7 +16,6 @@ export {
   type HostEndpointResult,
   isAsyncGenerator,
 } from './host-endpoint.ts';
-export { decodeUtf8, parseJson } from './json-input.ts';
 export { checkInput, invoke, type InvokeOptions } from './invoke.ts';
 export { type ChosenEndpoint, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
 export { EndpointRegistry, isOwnPath, type PluginOrigin } from './registry.ts';

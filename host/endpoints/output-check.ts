@@ -1,7 +1,7 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
 import { compileJsonSchema, type JsonSchemaCheck, TooComplex } from '../json-schema/index.ts';
-import { type SchemaIssue, validationEntries } from '../schemas/index.ts';
+import { checkedValue, type SchemaIssue, validationEntries } from '../schemas/index.ts';
 import { tooComplex, validationError } from './endpoint.ts';
 
 /** A place where an output differs from its schema. It never has the value. */
@@ -23,8 +23,8 @@ export function outputError(endpoint: string, places: readonly Place[]): AanaErr
 
 /** Throws `OutputError` if a value of host code does not match its schema. */
 export function checkOutput(endpoint: string, schema: z.core.$ZodType, value: unknown): void {
-  const result = z.safeParse(schema, value);
-  if (!result.success) throw outputError(endpoint, placesOf(result.error.issues, value));
+  const { issues } = checkedValue(schema, value);
+  if (issues) throw outputError(endpoint, placesOf(issues, value));
 }
 
 /**

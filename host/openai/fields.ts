@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
-import { type SchemaIssue, type ValidationEntry, validationEntries } from '../schemas/index.ts';
+import { checkedValue, type ValidationEntry, validationEntries } from '../schemas/index.ts';
 
 /** A parameter of OpenAI's API, or of another server's, that has no effect here. */
 export interface IdleField {
@@ -48,9 +48,8 @@ export function readRequest<Shape extends z.core.$ZodShape>(
   input: unknown,
   { strict, path = [] }: ReadOptions,
 ): ReadRequest<z.output<z.ZodObject<Shape>>> {
-  const result = schema.safeParse(input, { reportInput: true });
-  if (!result.success)
-    throw wrongRequest(validationEntries(result.error.issues as unknown as SchemaIssue[], input), path);
+  const { value: request, issues } = checkedValue(schema, input);
+  if (issues) throw wrongRequest(validationEntries(issues, input), path);
   const ignored = new Set<string>();
   for (const { name, at, value } of [...parametersOf(input as Members), ...membersOf(input as Members, idle)]) {
     if (Object.hasOwn(schema.shape, name)) continue;
@@ -60,7 +59,7 @@ export function readRequest<Shape extends z.core.$ZodShape>(
       throw unsupported(paramOf([...path, ...at]), field?.why ?? 'this server does not know it');
     if (ignored.size < MAX_IGNORED) ignored.add(headerName(name));
   }
-  return { request: result.data, ignored: [...ignored] };
+  return { request, ignored: [...ignored] };
 }
 
 type Members = Readonly<Record<string, unknown>>;

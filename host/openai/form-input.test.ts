@@ -13,6 +13,7 @@ const read = formReader(
     numbers: z.array(z.int()).optional(),
     choice: z.optional(z.nullable(z.union([z.literal('auto'), z.object({ type: z.string(), level: z.number() })]))),
   }),
+  { max_json_bytes: 1000, max_json_depth: 8, max_json_elements: 100 },
 );
 const parts = (...pairs: readonly (readonly [name: string, text: string])[]): FormText[] =>
   pairs.map(([name, text]) => ({ name, text }));
@@ -65,6 +66,13 @@ FormInput('has one value of a parameter that is no list', async () => {
     assert.equal(error.data, { param: pairs[0]![0].replace(/\[.*/, '') });
     assert.match(error.message, /more than one part/);
   }
+});
+
+FormInput('has lists in JSON within the limits', async () => {
+  const texts = JSON.stringify(Array(101).fill('a'));
+  const { message } = await failure(Promise.resolve().then(() => read(parts(['list', texts]))));
+  assert.match(message, "'list': Input should have at most 100 elements (limits.max_json_elements)");
+  assert.equal(read(parts(['text', texts])), { text: texts });
 });
 
 FormInput.run();

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { excess, type JsonLimits } from '../core/json/read-json.ts';
 import { invalidValue } from './fields.ts';
 
 /** A text part of a form. */
@@ -25,10 +26,13 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 /**
  * Returns a function that makes the input of a request from the text parts of its form. Texts become the numbers,
  * booleans, lists and objects that the JSON Schema of `schema` asks for, and others stay as they are. Lists are parts
- * `name[]`, repeated parts, or JSON; objects are parts `name[key]`, or JSON. An empty part is left out. The function
- * throws `InvalidParameter` for a parameter with several values that is no list.
+ * `name[]`, repeated parts, or JSON within the limits; objects are parts `name[key]`, or JSON. An empty part is left
+ * out. The function throws `InvalidParameter` for a parameter with several values that is no list.
  */
-export function formReader(schema: z.ZodType): (parts: readonly FormText[]) => Record<string, unknown> {
+export function formReader(
+  schema: z.ZodType,
+  limits: JsonLimits,
+): (parts: readonly FormText[]) => Record<string, unknown> {
   const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return (texts) => {
     const parameters = new Map<string, { key: string | undefined; text: string }[]>();
@@ -38,40 +42,54 @@ export function formReader(schema: z.ZodType): (parts: readonly FormText[]) => R
     }
     const entries = [...parameters].map(([name, parts]): [string, unknown] => [
       name,
-      valueOf(name, parts, Object.hasOwn(properties, name) ? (properties[name] as Json) : {}),
+      valueOf(name, parts, { name, schema: Object.hasOwn(properties, name) ? (properties[name] as Json) : {}, limits }),
     ]);
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
   };
 }
 
-function valueOf(name: string, parts: Parts, schema: Json): unknown {
+/** What a text of a parameter becomes. */
+interface Target {
+  readonly name: string;
+  readonly schema: Json;
+  readonly limits: JsonLimits;
+}
+
+function valueOf(name: string, parts: Parts, target: Target): unknown {
+  const { schema } = target;
   const [first] = parts;
   if (first && parts.length === 1 && first.key === undefined)
-    return first.text === '' ? undefined : converted(first.text, schema);
+    return first.text === '' ? undefined : converted(first.text, target);
   const list = branchOf(schema, 'array');
   if (parts.every(({ key }) => (key === undefined ? list !== undefined : INDEX.test(key))))
-    return parts.map(({ text }) => converted(text, (list?.['items'] as Json | undefined) ?? {}));
+    return parts.map(({ text }) => converted(text, { ...target, schema: (list?.['items'] as Json | undefined) ?? {} }));
   const members = (branchOf(schema, 'object')?.['properties'] ?? {}) as Readonly<Record<string, Json>>;
   const keys = new Set(parts.map(({ key }) => key));
   if (keys.has(undefined) || keys.size < parts.length)
     throw invalidValue(name, 'more than one part of the form has this name');
   return Object.fromEntries(
-    parts.map(({ key = '', text }) => [key, converted(text, Object.hasOwn(members, key) ? members[key]! : {})]),
+    parts.map(({ key = '', text }) => [
+      key,
+      converted(text, { ...target, schema: Object.hasOwn(members, key) ? members[key]! : {} }),
+    ]),
   );
 }
 
 /** Returns a text as the value that the schema asks for, or the text if it is no such value. */
-function converted(text: string, schema: Json): unknown {
+function converted(text: string, target: Target): unknown {
+  const { schema } = target;
   const list = branchOf(schema, 'array');
   const looksLikeJson = (list && text.startsWith('[')) || (branchOf(schema, 'object') && text.startsWith('{'));
-  if (looksLikeJson) return parsedJson(text);
-  if (list) return [converted(text, (list['items'] as Json | undefined) ?? {})];
+  if (looksLikeJson) return parsedJson(text, target);
+  if (list) return [converted(text, { ...target, schema: (list['items'] as Json | undefined) ?? {} })];
   if ((branchOf(schema, 'number') || branchOf(schema, 'integer')) && NUMBER.test(text)) return Number(text);
   if (branchOf(schema, 'boolean')) return BOOLEANS.get(text.toLowerCase()) ?? text;
   return text;
 }
 
-function parsedJson(text: string): unknown {
+function parsedJson(text: string, { name, limits }: Target): unknown {
+  const why = excess(text, limits);
+  if (why !== undefined) throw invalidValue(name, why);
   try {
     return JSON.parse(text);
   } catch {

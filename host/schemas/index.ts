@@ -2,6 +2,7 @@ export * from './answers.ts';
 export * from './artifact.ts';
 export * from './asr.ts';
 export * from './chat.ts';
+export * from './checked-value.ts';
 export * from './dialog.ts';
 export * from './diarization.ts';
 export * from './image.ts';

@@ -18,12 +18,16 @@ export interface SchemaIssue {
   readonly [fact: string]: unknown;
 }
 
+/** Most mistakes of one input that are told. */
+export const MOST_ENTRIES = 100;
+
 /**
  * Returns the issues of a failed parse of `input` as entries for clients, with the types, the messages and the number
- * of entries that pydantic would give for JSON.
+ * of entries that pydantic would give for JSON, but at most {@link MOST_ENTRIES} of them.
  */
 export function validationEntries(issues: readonly SchemaIssue[], input: unknown): ValidationEntry[] {
-  return firstOfEach(issues.flatMap((issue) => entriesOf(issue, input)));
+  const told = issues.slice(0, MOST_ENTRIES).flatMap((issue) => entriesOf(issue, input));
+  return firstOfEach(told).slice(0, MOST_ENTRIES);
 }
 
 /** Returns one sentence about all entries: the first one, and the number of the others. */
@@ -107,12 +111,14 @@ function entriesOf(issue: SchemaIssue, input: unknown): ValidationEntry[] {
       return entry(type, own ?? msg);
     }
     case 'unrecognized_keys':
-      return asList(issue['keys']).map((key) => ({
-        type: 'extra_forbidden',
-        loc: [...loc, String(key)],
-        msg: 'Extra inputs are not permitted',
-        input: valueAt(input, [...loc, String(key)]) ?? null,
-      }));
+      return asList(issue['keys'])
+        .slice(0, MOST_ENTRIES)
+        .map((key) => ({
+          type: 'extra_forbidden',
+          loc: [...loc, String(key)],
+          msg: 'Extra inputs are not permitted',
+          input: valueAt(input, [...loc, String(key)]) ?? null,
+        }));
     case 'invalid_value':
       return entry('literal_error', own ?? `Input should be ${either(asList(issue['values']))}`);
     case 'too_small':

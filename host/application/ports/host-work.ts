@@ -31,8 +31,7 @@ export function batchWorkOf(
     models: directory,
     responsesOf: (userId, traceparent) => responses.of(userId, traceparent),
     strict,
-    maxBytes: limits.max_json_bytes,
-    maxDepth: limits.max_json_depth + 1, // the body of a request is inside of its line
+    limits,
     maxRequests: batches.maximum_requests,
     concurrency: batches.concurrent_requests,
     statusOf: openAiStatusOf,

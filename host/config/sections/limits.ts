@@ -7,6 +7,14 @@ export const LimitsConfig = z.strictObject({
   max_files: z.int().min(0).max(1000).default(16).describe('Most uploaded files in one request.'),
   max_json_bytes: positiveBytes(4 * MIB, 'Largest JSON input of an endpoint, in bytes.'),
   max_json_depth: z.int().min(1).max(1000).default(64).describe('Deepest nesting of the JSON input.'),
+  max_json_elements: z
+    .int()
+    .min(1000)
+    .max(10_000_000)
+    .default(100_000)
+    .describe(
+      'Most members of objects and elements of lists in the JSON input, all together. Numbers in lists are not counted, so that tokens and vectors are limited by `max_json_bytes` alone.',
+    ),
   invocation_timeout_s: seconds(3600, 'Time limit of one run of an endpoint, in seconds.'),
   header_timeout_s: seconds(30, 'Time that a client has to send the header of a request, in seconds.'),
   request_timeout_s: seconds(900, 'Time that a client has to send a whole request, in seconds.'),

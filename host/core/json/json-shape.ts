@@ -4,30 +4,62 @@ export interface JsonShape {
   readonly depth: number;
   /** The number of opening brackets and commas. It is at least the number of values inside of objects and arrays. */
   readonly elements: number;
+  /** How many of the elements are numbers in arrays. */
+  readonly numbers: number;
+  /** Characters of the texts under `largeKeys`. */
+  readonly largeChars: number;
 }
 
+const NO_KEYS: ReadonlySet<string> = new Set();
+
 /**
- * Counts the brackets and commas of a text outside of strings, in time linear in its length. A text that is not JSON
- * has a shape, too.
+ * Counts the brackets, commas and numbers of a text outside of strings, in time linear in its length. A text that is not
+ * JSON has a shape, too. `largeKeys` are keys of objects whose texts are counted in `largeChars`.
  */
-export function jsonShape(text: string): JsonShape {
+export function jsonShape(text: string, largeKeys = NO_KEYS): JsonShape {
   let depth = 0;
   let deepest = 0;
   let elements = 0;
+  let numbers = 0;
+  let largeChars = 0;
+  /** The last string. Before a colon it is a key. */
+  let stringStart = 0;
+  let stringEnd = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === 0x22) {
+      stringStart = i;
       i = endOfString(text, i);
+      stringEnd = i;
     } else if (c === 0x2c) {
       elements++;
+      if (isNumberAt(text, i + 1)) numbers++;
     } else if (c === 0x7b || c === 0x5b) {
       elements++;
       if (++depth > deepest) deepest = depth;
+      if (c === 0x5b && isNumberAt(text, i + 1)) numbers++;
     } else if (c === 0x7d || c === 0x5d) {
       depth--;
+    } else if (c === 0x3a && largeKeys.size > 0 && largeKeys.has(text.slice(stringStart + 1, stringEnd))) {
+      const start = afterSpace(text, i + 1);
+      if (text.charCodeAt(start) !== 0x22) continue;
+      i = endOfString(text, start);
+      largeChars += i - start - 1;
     }
   }
-  return { depth: deepest, elements };
+  return { depth: deepest, elements, numbers, largeChars };
+}
+
+/** Returns whether the value at `i` is a number. After a comma in an object there is a key. */
+function isNumberAt(text: string, i: number): boolean {
+  const c = text.charCodeAt(afterSpace(text, i));
+  return (c >= 0x30 && c <= 0x39) || c === 0x2d;
+}
+
+function afterSpace(text: string, start: number): number {
+  let i = start;
+  for (let c = text.charCodeAt(i); c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = text.charCodeAt(i)) i++;
+  return i;
 }
 
 /** Returns the index of the quote that ends the string begun at `start`; the length of the text if there is none. */

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { AanaError } from '../../core/errors.ts';
 import { suggestion } from '../../core/json/near-keys.ts';
+import { checkedValue } from '../../schemas/checked-value.ts';
 import { validationEntries, validationMessage } from '../../schemas/validation.ts';
 
 /**
@@ -12,9 +13,8 @@ export function check<Schema extends z.core.$ZodType>(
   value: unknown,
   what: string,
 ): z.core.output<Schema> {
-  const result = z.safeParse(schema, value, { reportInput: true });
-  if (result.success) return result.data;
-  const issues = result.error.issues.map((issue) => ({ ...issue }));
+  const { value: checked, issues } = checkedValue(schema, value);
+  if (!issues) return checked;
   const entries = validationEntries(issues, value);
   const [first] = entries;
   const hint = first?.type === 'extra_forbidden' ? hintFor(first.loc, schema) : '';

@@ -2,17 +2,30 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import type { AanaError } from '../../core/errors.ts';
-import { decodeUtf8, parseJson, type UploadedFile, validationError } from '../../endpoints/index.ts';
+import { decodeUtf8, type JsonLimits, jsonTooLarge, readJson } from '../../core/json/read-json.ts';
+import { type UploadedFile, validationError } from '../../endpoints/index.ts';
 import { letBodyCome } from '../server/continue.ts';
 import { HttpError } from '../response/error-body.ts';
 import { duplicateParts, type FormLimits, letFormCome, readForm } from './form/read-form.ts';
 import type { UploadFolders } from './form/uploads.ts';
-import { tooLarge } from './too-large.ts';
 import { goneError } from './request-context.ts';
 import { onlyBody } from './small-form.ts';
 
-export interface BodyLimits extends FormLimits {
-  readonly max_json_depth: number;
+export type BodyLimits = FormLimits & JsonLimits;
+
+/** Texts such as base64 that the JSON of a request may have in addition to `limits.max_json_bytes`. */
+export interface LargeParts {
+  readonly bytes: number;
+  /** The keys of objects that have them. */
+  readonly keys: ReadonlySet<string>;
+}
+
+const NO_LARGE_PARTS: LargeParts = { bytes: 0, keys: new Set() };
+
+/** Where the files of a request go, and how large its JSON may be. */
+interface BodyOptions extends UploadFolders {
+  readonly limits: BodyLimits;
+  readonly large: LargeParts;
 }
 
 export interface RequestBody extends AsyncDisposable {
@@ -38,7 +51,9 @@ export async function readBody(
   limits: BodyLimits,
   tempDir: string | (() => Promise<string>),
   artifactsDir?: string,
+  large = NO_LARGE_PARTS,
 ): Promise<RequestBody> {
+  const options = { limits, large, tempDir, artifactsDir };
   const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
   if (type === null) throw noBody();
   if (type === false && ctx.get('content-type') !== '') {
@@ -49,12 +64,12 @@ export async function readBody(
     );
   }
   checkEncodings(ctx);
-  if (type === 'multipart/form-data') return readMultipart(ctx, limits, { tempDir, artifactsDir });
+  if (type === 'multipart/form-data') return readMultipart(ctx, options);
 
   const isForm = type === 'application/x-www-form-urlencoded';
-  const limit = isForm ? limits.max_json_bytes * 3 + FRAMING_BYTES : limits.max_json_bytes;
-  if (Number(ctx.get('content-length')) > limit)
-    throw tooLarge('the request is too large', limit, 'limits.max_json_bytes');
+  const most = limits.max_json_bytes + large.bytes;
+  const limit = isForm ? most * 3 + FRAMING_BYTES : most;
+  if (Number(ctx.get('content-length')) > limit) throw jsonTooLarge(limit);
   letBodyCome(ctx);
   const text = decodeUtf8(await readAll(ctx.req, limit));
   // `curl -d` calls JSON a form.
@@ -67,9 +82,13 @@ export async function readBody(
       'the request has no content type and is no JSON object: send content-type: application/json',
     );
   const json = isJson ? text : formField(text);
-  if (isForm && Buffer.byteLength(json) > limits.max_json_bytes)
-    throw tooLarge('the JSON in the form is too large', limits.max_json_bytes, 'limits.max_json_bytes');
-  return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
+  if (isForm && Buffer.byteLength(json) > most) throw jsonTooLarge(most, 'the JSON in the form is too large');
+  return bodyOf(json, options);
+}
+
+function bodyOf(json: string, { limits, large }: Pick<BodyOptions, 'limits' | 'large'>): RequestBody {
+  const input = readJson(json, limits, large.keys);
+  return { input, files: new Map(), [Symbol.asyncDispose]: async () => {} };
 }
 
 /** Refuses encodings in which the text would be misread. */
@@ -100,7 +119,7 @@ function readAll(req: IncomingMessage, limit: number): Promise<Buffer> {
       if (bytes <= limit) return;
       done();
       req.pause();
-      reject(tooLarge('the request is too large', limit, 'limits.max_json_bytes'));
+      reject(jsonTooLarge(limit));
     };
     const onEnd = (): void => {
       done();
@@ -129,22 +148,28 @@ function formField(text: string): string {
   return values[0] ?? '';
 }
 
-async function readMultipart(ctx: Context, limits: BodyLimits, folders: UploadFolders): Promise<RequestBody> {
-  letFormCome(ctx, limits);
-  if (!(Number(ctx.get('content-length') || Number.NaN) <= SMALL_FORM_BYTES)) return formBody(ctx, limits, folders);
+async function readMultipart(ctx: Context, options: BodyOptions): Promise<RequestBody> {
+  letFormCome(ctx, formLimits(options));
+  if (!(Number(ctx.get('content-length') || Number.NaN) <= SMALL_FORM_BYTES)) return formBody(ctx, options);
   const form = await readAll(ctx.req, SMALL_FORM_BYTES);
   const json = onlyBody(form, ctx.get('content-type'));
-  if (json !== undefined && json.trim() !== '' && Buffer.byteLength(json) <= limits.max_json_bytes) {
-    return { input: parseJson(json, limits.max_json_depth), files: new Map(), [Symbol.asyncDispose]: async () => {} };
-  }
+  if (json !== undefined && json.trim() !== '' && Buffer.byteLength(json) <= options.limits.max_json_bytes)
+    return bodyOf(json, options);
   const again = Object.assign(Readable.from([form], { objectMode: false }), { headers: ctx.req.headers });
-  return formBody(Object.create(ctx, { req: { value: again } }) as Context, limits, folders);
+  return formBody(Object.create(ctx, { req: { value: again } }) as Context, options);
 }
 
-async function formBody(ctx: Context, limits: BodyLimits, folders: UploadFolders): Promise<RequestBody> {
+/** Returns the limits of a form whose text parts may have large parts. */
+const formLimits = ({ limits, large }: BodyOptions): FormLimits => ({
+  ...limits,
+  max_json_bytes: limits.max_json_bytes + large.bytes,
+});
+
+async function formBody(ctx: Context, options: BodyOptions): Promise<RequestBody> {
+  const { limits, large } = options;
   const form = await readForm(ctx, {
-    limits,
-    folders,
+    limits: formLimits(options),
+    folders: options,
     isText: ({ name }) => name === 'body',
     maxParts: limits.max_files + OTHER_PARTS,
   });
@@ -154,7 +179,7 @@ async function formBody(ctx: Context, limits: BodyLimits, folders: UploadFolders
     const text = decodeUtf8(fields.find(({ name }) => name === 'body')?.value ?? Buffer.alloc(0));
     const unknown = fields.map(({ name }) => name).filter((name) => name !== 'body');
     checkFields(unknown, text.trim() !== '');
-    const input = parseJson(text, limits.max_json_depth);
+    const input = readJson(text, limits, large.keys);
     return { input, files, [Symbol.asyncDispose]: () => form[Symbol.asyncDispose]() };
   } catch (error) {
     await form[Symbol.asyncDispose]();

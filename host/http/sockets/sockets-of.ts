@@ -7,6 +7,9 @@ import { Sockets } from './sockets.ts';
 export function socketsOf(options: HttpAppOptions): Sockets | undefined {
   const { sockets, openai } = options;
   if (!sockets) return undefined;
-  const routes = [liveRoute(sockets.models), ...(openai?.enabled ? [realtimeRoute({ ...options, openai })] : [])];
+  const routes = [
+    liveRoute(sockets.models, options.limits),
+    ...(openai?.enabled ? [realtimeRoute({ ...options, openai })] : []),
+  ];
   return new Sockets(routes, sockets.limits, options);
 }

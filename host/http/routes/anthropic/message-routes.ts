@@ -26,8 +26,8 @@ import type { ChatOutputWithDetails } from '../../../schemas/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
-import { refuseLargeText } from '../openai/audio/audio-input.ts';
-import { imageOpener, imageRoom } from '../openai/images/image-input.ts';
+import { imageOpener } from '../openai/images/image-input.ts';
+import { largeImages } from '../openai/large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../openai/openai-request.ts';
 import { serveRoute } from '../serve-route.ts';
 
@@ -45,8 +45,7 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
   const openImages = imageOpener(options);
   serveRoute(router, ANTHROPIC_ROUTES.messages, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
-    const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, imageRoom(models, options));
-    refuseLargeText(ctx, request, options, imageRoom(models, options));
+    const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, largeImages(models, options));
     const resolved = resolveModel(models, request.model, 'chat');
     const images = new ImageParts(resolved.model);
     const call = chatCall(chatRequest(request), resolved, images);
@@ -70,8 +69,7 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
   });
   serveRoute(router, ANTHROPIC_ROUTES.countTokens, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
-    const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options, imageRoom(models, options));
-    refuseLargeText(ctx, request, options, imageRoom(models, options));
+    const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options, largeImages(models, options));
     const resolved = resolveModel(models, request.model, 'chat');
     const { name, methods } = resolved.model;
     if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);

@@ -12,10 +12,11 @@ import {
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { serveRoute } from '../serve-route.ts';
-import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
+import { hear } from './audio/audio-input.ts';
 import { sendEvents } from './event-stream.ts';
 import { readFiles } from './files/file-input.ts';
-import { imageOpener, imageRoom } from './images/image-input.ts';
+import { imageOpener } from './images/image-input.ts';
+import { largeMedia } from './large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/chat/completions`. */
@@ -24,11 +25,10 @@ export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
   const openImages = imageOpener(options);
   serveRoute(router, OPENAI_ROUTES.chat, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
-    const given = await readJsonRequest(ctx, CHAT_FIELDS, options, audioRoom(options) + imageRoom(models, options));
+    const given = await readJsonRequest(ctx, CHAT_FIELDS, options, largeMedia(models, options));
     const { dialog, files } = filesOfMessages(given.messages);
     const { dialog: messages, audio } = audioOfMessages(dialog);
     const request = { ...given, messages };
-    refuseLargeText(ctx, request, options, imageRoom(models, options));
     await readFiles(ctx, files, options);
     return withinTime(ctx, options, async (context) => {
       const listen = (): Promise<void> => hear(ctx, { audio, check: () => chatRun(models, request) }, options, context);

@@ -25,8 +25,8 @@ export function formRequests<Fields extends RequestFields>(
   options: OpenAiHttpOptions,
   filePart = 'file',
 ): (ctx: Context) => Promise<FormRequest<RequestOf<Fields>>> {
-  const toInput = formReader(fields.schema);
   const { limits, tempDir, artifactsDir } = options;
+  const toInput = formReader(fields.schema, limits);
   return async (ctx) => {
     refuseUntilDeployed(options);
     if (!ctx.is('multipart/form-data'))

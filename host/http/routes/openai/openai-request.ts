@@ -10,7 +10,7 @@ import {
 } from '../../../openai/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
-import { readBody } from '../../request/request-body.ts';
+import { type LargeParts, readBody } from '../../request/request-body.ts';
 import { meterOf } from '../../request/request-meter.ts';
 import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
@@ -23,19 +23,18 @@ export const IGNORED_HEADER = 'x-aana-ignored-parameters';
 
 /**
  * Reads and checks the JSON of a request. The header {@link IGNORED_HEADER} of the answer names parameters that have no
- * effect; with the setting `strict` they are refused. `moreBytes` is what the request may have in addition to
+ * effect; with the setting `strict` they are refused. `large` is what the request may have in addition to
  * `limits.max_json_bytes`.
  */
 export async function readJsonRequest<Fields extends RequestFields>(
   ctx: Context,
   fields: Fields,
   options: OpenAiHttpOptions,
-  moreBytes = 0,
+  large?: LargeParts,
 ): Promise<RequestOf<Fields>> {
   refuseUntilDeployed(options);
   const { limits, tempDir } = options;
-  const sizes = { ...limits, max_files: 0, max_json_bytes: limits.max_json_bytes + moreBytes };
-  await using body = await readBody(ctx, sizes, tempDir);
+  await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir, undefined, large);
   return checkedRequest(ctx, fields, body.input, options);
 }
 

@@ -28,10 +28,11 @@ import { traceparentOf } from '../../request/request-context.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
-import { audioRoom, hear, refuseLargeText } from './audio/audio-input.ts';
+import { hear } from './audio/audio-input.ts';
 import { type EventFormat, namedEvent, sendEvents } from './event-stream.ts';
 import { readFiles } from './files/file-input.ts';
-import { imageOpener, imageRoom } from './images/image-input.ts';
+import { imageOpener } from './images/image-input.ts';
+import { largeMedia } from './large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */
@@ -45,11 +46,10 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
 
   serveRoute(router, OPENAI_ROUTES.createResponse, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
-    const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, audioRoom(options) + imageRoom(models, options));
+    const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, largeMedia(models, options));
     const { dialog: withoutFiles, files } = filesOfInput(given.input);
     const { dialog, audio } = audioOfInput(withoutFiles);
     const request = { ...given, input: dialog };
-    refuseLargeText(ctx, request, options, imageRoom(models, options));
     await readFiles(ctx, files, options);
     const dialogs = dialogsOf(ctx);
     return withinTime(ctx, options, async (context) => {

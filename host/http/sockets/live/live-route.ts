@@ -1,4 +1,5 @@
 import { AanaError, toErrorRecord } from '../../../core/errors.ts';
+import { type JsonLimits, readJson } from '../../../core/json/read-json.ts';
 import type { ModelDirectory } from '../../../openai/index.ts';
 import { LIVE_ROUTE } from '../../../openapi/index.ts';
 import type { EncodedAudio } from '../../../schemas/index.ts';
@@ -10,7 +11,7 @@ import { LIVE_METHOD, liveDeployment } from './live-deployment.ts';
 import { type PcmFormat, PcmReader } from '../audio/pcm-reader.ts';
 
 /** The WebSocket of live transcription: PCM in binary frames comes in, results as JSON go out. */
-export function liveRoute(directory: ModelDirectory): SocketRoute {
+export function liveRoute(directory: ModelDirectory, limits: JsonLimits): SocketRoute {
   const readQuery = queryReader(LIVE_ROUTE.query);
   return {
     path: LIVE_ROUTE.path,
@@ -20,7 +21,7 @@ export function liveRoute(directory: ModelDirectory): SocketRoute {
       const models = allowedModels(ctx, directory);
       const name = liveDeployment(models, deployment);
       return async ({ messages, context, send }) => {
-        const audio = audioOf(messages, { encoding, sampleRate });
+        const audio = audioOf(messages, { encoding, sampleRate }, limits);
         for await (const results of models.stream(name, LIVE_METHOD, { audio, params }, context))
           for (const result of results) await send(result);
         await send({ type: 'end' });
@@ -34,11 +35,15 @@ export function liveRoute(directory: ModelDirectory): SocketRoute {
 }
 
 /** Yields the audio of the client up to its end, at 16 kHz. */
-async function* audioOf(messages: AsyncIterable<SocketMessage>, format: PcmFormat): AsyncGenerator<EncodedAudio> {
+async function* audioOf(
+  messages: AsyncIterable<SocketMessage>,
+  format: PcmFormat,
+  limits: JsonLimits,
+): AsyncGenerator<EncodedAudio> {
   const reader = new PcmReader(format);
   for await (const message of messages) {
     if (typeof message !== 'string') yield* reader.read(message);
-    else if (isEnd(message)) break;
+    else if (isEnd(message, limits)) break;
     else
       throw new AanaError(
         'UnsupportedMessage',
@@ -49,9 +54,9 @@ async function* audioOf(messages: AsyncIterable<SocketMessage>, format: PcmForma
   yield* reader.end();
 }
 
-function isEnd(text: string): boolean {
+function isEnd(text: string, limits: JsonLimits): boolean {
   try {
-    return (JSON.parse(text) as { readonly type?: unknown } | null)?.type === 'end';
+    return (readJson(text, limits) as { readonly type?: unknown } | null)?.type === 'end';
   } catch {
     return false;
   }

@@ -19,7 +19,7 @@ export function realtimeRoute({ openai, limits }: OpenAiHttpOptions): SocketRout
       if (model !== undefined) resolveModel(models, model, 'realtime');
       const session = clientSecretOf(ctx)?.session as SessionSettings | undefined; // the host has checked and sealed it
       const settings = firstSettings(model, session);
-      const options = { models, settings, strict: openai.strict, maxDepth: limits.max_json_depth };
+      const options = { models, settings, strict: openai.strict, limits };
       return (channel) => new RealtimeSession(channel, options).run();
     },
     errorMessage: (thrown) => identified(errorEvent(thrown)),

@@ -1,5 +1,5 @@
 import { AanaError, type ErrorKind } from '../../../core/errors.ts';
-import { parseJson } from '../../../endpoints/index.ts';
+import { type JsonLimits, readJson } from '../../../core/json/read-json.ts';
 import {
   appendedAudio,
   blaming,
@@ -31,7 +31,7 @@ export interface RealtimeSessionOptions {
   readonly settings: SessionSettings;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
-  readonly maxDepth: number;
+  readonly limits: JsonLimits;
 }
 
 /** Errors of a client's event. The session goes on after them. */
@@ -77,7 +77,7 @@ export class RealtimeSession {
   }
 
   #parsed(message: SocketMessage): unknown {
-    if (typeof message === 'string') return parseJson(message, this.#options.maxDepth);
+    if (typeof message === 'string') return readJson(message, this.#options.limits);
     throw new AanaError(
       'UnsupportedMessage',
       'invalid-input',

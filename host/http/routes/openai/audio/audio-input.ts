@@ -16,24 +16,6 @@ import { tooLarge } from '../../../request/too-large.ts';
 import { openSoundBytes } from './open-sound.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
-/** Returns the bytes that audio may add to the JSON of a request. */
-export function audioRoom({ openai: { audioInput } }: OpenAiHttpOptions): number {
-  return audioInput.deployment === null ? 0 : Math.ceil(audioInput.max_bytes / 3) * 4;
-}
-
-/** Keys under which the APIs have the data URLs of images. */
-const IMAGE_KEYS: ReadonlySet<string> = new Set(['url', 'image_url', 'data']);
-
-/** Refuses a request that is too large without its audio and its images. `imageRoom` is what images may take. */
-export function refuseLargeText(ctx: Context, request: object, options: OpenAiHttpOptions, imageRoom = 0): void {
-  const most = options.limits.max_json_bytes;
-  if (audioRoom(options) + imageRoom === 0 || Number(ctx.get('content-length') || Infinity) <= most) return;
-  const withoutImage = (key: string, value: unknown): unknown =>
-    imageRoom > 0 && IMAGE_KEYS.has(key) && typeof value === 'string' ? '' : value;
-  if (Buffer.byteLength(JSON.stringify(request, withoutImage)) > most)
-    throw tooLarge('the request is too large', most, 'limits.max_json_bytes');
-}
-
 export interface DialogWithAudio {
   readonly audio: readonly AudioPart[];
   /** Checks the request, which has empty texts in the places of its audio. Nothing is transcribed if it throws. */

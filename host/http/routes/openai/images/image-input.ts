@@ -5,7 +5,6 @@ import {
   type ImagePart,
   inlineImage,
   invalidValue,
-  type ModelDirectory,
   type OpenImages,
   unsupported,
 } from '../../../../openai/index.ts';
@@ -14,11 +13,6 @@ import { makeUploadDir } from '../../../request/form/uploads.ts';
 import { tooLarge } from '../../../request/too-large.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 import type { ImageScope } from '../openai-options.ts';
-
-/** Returns the bytes that images may add to the JSON of a request; 0 if no model takes images. */
-export function imageRoom(models: ModelDirectory, { openai: { imageInput } }: OpenAiHttpOptions): number {
-  return models.list().some(({ takesImages }) => takesImages) ? Math.ceil(imageInput.max_bytes / 3) * 4 : 0;
-}
 
 /** Returns the function that opens the images of requests. Its errors name the part of the request. */
 export function imageOpener(options: OpenAiHttpOptions): OpenImages {
