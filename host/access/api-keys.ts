@@ -19,6 +19,7 @@ const scopes = z
   .array(
     z
       .string()
+      .max(512)
       .refine(
         isScope,
         'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, /video/*, or model: and a deployment',
@@ -32,6 +33,7 @@ const scopes = z
   );
 const expiry = z.iso
   .datetime({ offset: true, error: 'Input should be a time such as 2027-01-31T00:00:00Z' })
+  .max(64)
   .nullable();
 const secret = z.string().min(16).max(255).nullable().describe('Signs the messages to webhooks of the user.');
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type IdleField, type RequestFields, samplingFields } from '../openai/index.ts';
-import { SamplingParams } from '../schemas/index.ts';
+import { SamplingParams, MAX_TEXT, MAX_NAME, MAX_MESSAGES, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
 import { MessageParam, TextBlock } from './content-blocks.ts';
 import { toolFields } from './tools.ts';
 
@@ -14,19 +14,26 @@ const Thinking = z.discriminatedUnion('type', [
 
 const OutputConfig = z.object({
   effort: optional(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
-  format: optional(z.object({ type: z.literal('json_schema'), schema: z.record(z.string(), z.unknown()) })),
+  format: optional(z.object({ type: z.literal('json_schema'), schema: anyObject })),
 });
 
 /** What decides the prompt of an answer. */
 const promptFields = {
-  model: z.string().min(1).describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  model: z
+    .string()
+    .min(1)
+    .max(MAX_NAME)
+    .describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
   messages: z
     .array(MessageParam)
     .min(1)
+    .max(MAX_MESSAGES)
     .describe(
       'Texts, calls of tools, their results, and thinking. The answer goes on with a last one of the assistant.',
     ),
-  system: optional(z.union([z.string(), z.array(TextBlock)])).describe('The system prompt.'),
+  system: optional(z.union([z.string().max(MAX_TEXT), z.array(TextBlock).max(MAX_CONTENT_PARTS)])).describe(
+    'The system prompt.',
+  ),
   ...toolFields,
   thinking: optional(Thinking).describe(
     '`enabled` and `disabled` set the argument `enable_thinking` of the chat template; `adaptive` leaves it to the model. `budget_tokens` has no effect.',

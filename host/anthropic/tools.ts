@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { type Blame, type ChatRequest, unsupported } from '../openai/index.ts';
-import { ToolDefinition } from '../schemas/index.ts';
+import { ToolDefinition, MAX_NAME, MAX_TOOLS } from '../schemas/index.ts';
 
 const { name, description, parameters, strict } = ToolDefinition.shape.function.shape;
 
 const Tool = z.object({
-  type: z.optional(z.nullable(z.string())),
+  type: z.optional(z.nullable(z.string().max(MAX_NAME))),
   name,
   description,
   input_schema: parameters,
@@ -17,14 +17,14 @@ const parallel = { disable_parallel_tool_use: z.optional(z.nullable(z.boolean())
 const ToolChoice = z.discriminatedUnion('type', [
   z.object({ type: z.literal('auto'), ...parallel }),
   z.object({ type: z.literal('any'), ...parallel }),
-  z.object({ type: z.literal('tool'), name: z.string(), ...parallel }),
+  z.object({ type: z.literal('tool'), name: z.string().max(MAX_NAME), ...parallel }),
   z.object({ type: z.literal('none') }),
 ]);
 type ToolChoice = z.output<typeof ToolChoice>;
 
 export const toolFields = {
   tools: z
-    .optional(z.nullable(z.array(Tool)))
+    .optional(z.nullable(z.array(Tool).max(MAX_TOOLS)))
     .describe('Tools that the client runs. Tools that Anthropic defines, such as `web_search_20250305`, are refused.'),
   tool_choice: z
     .optional(z.nullable(ToolChoice))

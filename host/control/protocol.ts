@@ -2,10 +2,13 @@ import * as z from 'zod';
 import { AlertsReport } from '../alerts/index.ts';
 import { LOG_AREAS } from '../core/log/log-levels.ts';
 import { HandleOptions } from '../deployments/index.ts';
-import { AudioReference } from '../schemas/index.ts';
+import { AudioReference, anyObject } from '../schemas/index.ts';
 import { EndpointReport } from './endpoint-report.ts';
 import { workOperations } from './work-operations.ts';
 import { MAX_PROFILE_S, TraceReport, TraceSummary } from '../telemetry/index.ts';
+
+/** Characters of a path or a URL. */
+const MAX_PATH = 4096;
 
 /** Rights of a plugin. In deployments and hosts, `*` stands for all. */
 const PluginRights = z.object({
@@ -185,7 +188,7 @@ export type ApplyEvent = z.infer<typeof ApplyEvent>;
 
 const configuration = {
   given: z.union([
-    z.strictObject({ file: z.string().max(4096).optional(), content: z.string().max(4_000_000) }),
+    z.strictObject({ file: z.string().max(MAX_PATH).optional(), content: z.string().max(4_000_000) }),
     z.strictObject({ previous: z.literal(true) }),
   ]),
 };
@@ -193,11 +196,11 @@ const name = z.string().min(1).max(200);
 const call = z.strictObject({
   deployment: name,
   method: name,
-  args: z.record(z.string(), z.unknown()),
+  args: anyObject,
   retry: HandleOptions.prefault({}),
 });
 const audioSource = z
-  .strictObject({ path: z.string().min(1).optional(), url: z.string().min(1).optional() })
+  .strictObject({ path: z.string().min(1).max(MAX_PATH).optional(), url: z.string().min(1).max(MAX_PATH).optional() })
   .refine(
     ({ path, url }) => (path === undefined) !== (url === undefined),
     "Exactly one of 'path' and 'url' must be provided.",
@@ -244,7 +247,7 @@ export const operations = {
   },
   /** The names of the deployments that load each of these files. */
   'models.users': {
-    args: z.strictObject({ files: z.array(z.string()).max(10_000) }),
+    args: z.strictObject({ files: z.array(z.string().max(MAX_PATH)).max(10_000) }),
     value: z.array(z.array(z.string())),
     streams: false,
   },
@@ -272,7 +275,7 @@ export const operations = {
   'endpoints.list': { args: z.strictObject({}), value: EndpointReport, streams: false },
   'plugins.list': { args: z.strictObject({}), value: z.array(PluginStatus), streams: false },
   'plugins.reload': {
-    args: z.strictObject({ name: z.string().optional() }),
+    args: z.strictObject({ name: name.optional() }),
     value: z.array(
       z.object({ name: z.string(), outcome: z.enum(['reloaded', 'failed', 'removed']), detail: z.string() }),
     ),
@@ -314,7 +317,7 @@ export const operations = {
     value: z.object({ id: z.string(), duration: z.number(), reference: AudioReference }),
     streams: false,
   },
-  'audio.close': { args: z.strictObject({ id: z.string() }), value: z.null(), streams: false },
+  'audio.close': { args: z.strictObject({ id: z.string().max(200) }), value: z.null(), streams: false },
 } as const;
 
 type Operations = typeof operations;

@@ -8,6 +8,6 @@ import * as z from 'zod/mini';
 export const Artifact = z.strictObject({
   id: z.string().check(z.regex(/^[\w-]+(\/[\w-][\w.-]*)+$/), z.maxLength(512)),
   bytes: z.int().check(z.minimum(0)),
-  sha256: z.string().check(z.regex(/^[0-9a-f]{64}$/)),
+  sha256: z.string().check(z.length(64), z.regex(/^[0-9a-f]{64}$/)),
 });
 export type Artifact = z.infer<typeof Artifact>;

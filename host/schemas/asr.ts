@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { MAX_NAME } from './bounds.ts';
 import { answerOf } from './answer-kinds.ts';
 import { Artifact } from './artifact.ts';
 import { ScoredToken } from './chat.ts';
@@ -102,7 +103,11 @@ const punctuation = (where: 'next' | 'previous') =>
 /** Names and defaults are those of faster-whisper. */
 export const WhisperParams = z.strictObject({
   language: z.optional(
-    z.nullable(z.string().check(z.describe('Language code such as "en". Default: detected from the speech.'))),
+    z.nullable(
+      z
+        .string()
+        .check(z.maxLength(MAX_NAME), z.describe('Language code such as "en". Default: detected from the speech.')),
+    ),
   ),
   multilingual: z._default(
     z
@@ -306,13 +311,18 @@ export const BatchedWhisperParams = z.extend(z.omit(WhisperParams, { vad_filter:
 });
 export type BatchedWhisperParams = z.infer<typeof BatchedWhisperParams>;
 
+/** Channels of a decoded media. */
+const MAX_CHANNELS = 64;
+
 /**
  * Decoded audio for a replica, in files, so that samples never cross a socket. Each channel is one artifact of raw
  * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. A media without an audio track has no channels, or artifacts of
  * 0 bytes.
  */
 export const AudioReference = z.strictObject({
-  channels: z.array(z.strictObject({ artifact: Artifact, samples: z.int().check(z.minimum(0)) })),
+  channels: z
+    .array(z.strictObject({ artifact: Artifact, samples: z.int().check(z.minimum(0)) }))
+    .check(z.maxLength(MAX_CHANNELS)),
   sample_rate: z.literal(16000),
 });
 export type AudioReference = z.infer<typeof AudioReference>;

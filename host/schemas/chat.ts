@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { recordOf } from './bounds.ts';
 import { answerOf } from './answer-kinds.ts';
 import { ChatMessage } from './dialog.ts';
 import { absent, text } from './fields.ts';
@@ -11,6 +12,7 @@ const int = (minimum: number, description: string, maximum = 2_147_483_647): z.Z
   z.int().check(z.minimum(minimum), z.maximum(maximum), z.describe(description));
 
 const MAX_BIASES = 1024;
+const TokenNumber = z.string().check(z.maxLength(10), z.regex(/^[0-9]{1,10}$/));
 /** As in OpenAI's API. */
 const MAX_LOGPROBS = 20;
 const MAX_ANSWERS = 16;
@@ -50,8 +52,7 @@ export const SamplingParams = z.strictObject({
   mirostat_tau: absent(number(0, 100, 'Bits of surprise that mirostat aims at.')),
   mirostat_eta: absent(number(0, 1, 'Rate at which mirostat learns.')),
   logit_bias: absent(
-    z.record(z.string().check(z.regex(/^[0-9]{1,10}$/)), z.number().check(z.minimum(-100), z.maximum(100))).check(
-      z.refine((biases) => Object.keys(biases).length <= MAX_BIASES, `must have at most ${MAX_BIASES} tokens.`),
+    recordOf(TokenNumber, z.number().check(z.minimum(-100), z.maximum(100)), MAX_BIASES).check(
       z.describe('Added to the logits of tokens, by their numbers; -100 bans a token, 100 forces it.'),
     ),
   ),

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { MAX_NAME, MAX_TEXT, MAX_MESSAGES, MAX_CONTENT_PARTS, MAX_MEMBERS, recordOf, anyObject } from './bounds.ts';
 import { absent } from './fields.ts';
 import { ImageReference } from './image.ts';
 
@@ -6,15 +7,21 @@ import { ImageReference } from './image.ts';
 const MAX_DEPTH = 32;
 /** Values in the JSON Schema of a tool, at any depth. */
 const MAX_SCHEMA_VALUES = 4096;
-const MAX_TOOLS = 1024;
+/** Tools of a request, and calls of them in a message. */
+export const MAX_TOOLS = 1024;
 /** Properties of an object. The time for a grammar grows with the cube of their number: 100 take 60 ms, 2000 a minute. */
 const MAX_PROPERTIES = 100;
 /** Properties of all tools of a request. */
 const MAX_ALL_PROPERTIES = 2000;
 
+const Text = z.string().check(z.maxLength(MAX_TEXT));
+
 const ToolName = z
   .string()
-  .check(z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, underscores and dashes.'));
+  .check(
+    z.maxLength(64),
+    z.regex(/^[a-zA-Z0-9_-]{1,64}$/, 'must have 1 to 64 letters, digits, underscores and dashes.'),
+  );
 
 /** Returns whether the text is the JSON of an object that is not nested too deeply. */
 function isObjectText(text: string): boolean {
@@ -43,6 +50,7 @@ export const ToolCall = z.strictObject({
     arguments: z
       .string()
       .check(
+        z.maxLength(MAX_TEXT),
         z.refine(isObjectText, `must be the JSON text of an object of at most ${MAX_DEPTH} levels.`),
         z.describe('The JSON text of an object.'),
       ),
@@ -53,14 +61,16 @@ export type ToolCall = z.infer<typeof ToolCall>;
 const Role = z.enum(['system', 'user', 'assistant', 'tool']).check(z.describe('The author of the message.'));
 
 const Name = z.string().check(z.maxLength(256), z.describe('The name of the author or of the tool.'));
-const Reasoning = z.string().check(z.describe('The reasoning of the assistant before its answer.'));
+const Reasoning = z
+  .string()
+  .check(z.maxLength(MAX_TEXT), z.describe('The reasoning of the assistant before its answer.'));
 const ToolCalls = z.array(ToolCall).check(z.maxLength(MAX_TOOLS), z.describe('The calls of tools by the assistant.'));
 const ToolCallId = z
   .string()
   .check(z.maxLength(256), z.describe('The call that a message of the role `tool` answers.'));
 
 export const ChatMessage = z.strictObject({
-  content: z.string().check(z.describe('The text of the message.')),
+  content: Text.check(z.describe('The text of the message.')),
   role: Role,
   name: z.optional(Name),
   reasoning_content: z.optional(Reasoning),
@@ -76,7 +86,7 @@ const MAX_IMAGES = 64;
 export const ContentPart = z.discriminatedUnion(
   'type',
   [
-    z.strictObject({ type: z.literal('text'), text: z.string() }),
+    z.strictObject({ type: z.literal('text'), text: Text }),
     z.strictObject({ type: z.literal('image'), image: ImageReference }),
   ],
   { error: ({ input }) => `must be "text" or "image": models take no content of the type ${typeOf(input)}.` },
@@ -91,16 +101,20 @@ function typeOf(part: unknown): string {
 
 /** A message of a dialog. Its content is a list only if it has an image, which only messages of the user can have. */
 export const DialogMessage = z.extend(ChatMessage, {
-  content: z.union([z.string(), z.array(ContentPart)]),
+  content: z.union([Text, z.array(ContentPart).check(z.maxLength(MAX_CONTENT_PARTS))]),
 });
 export type DialogMessage = z.infer<typeof DialogMessage>;
 
 /** A dialog of texts. */
-export const ChatDialog = z.strictObject({ messages: z.array(ChatMessage).check(z.minLength(1)) });
+export const ChatDialog = z.strictObject({
+  messages: z.array(ChatMessage).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
+});
 export type ChatDialog = z.infer<typeof ChatDialog>;
 
 /** A dialog whose messages of the user may have images. */
-export const ImageChatDialog = z.strictObject({ messages: z.array(DialogMessage).check(z.minLength(1)) });
+export const ImageChatDialog = z.strictObject({
+  messages: z.array(DialogMessage).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
+});
 export type ImageChatDialog = z.infer<typeof ImageChatDialog>;
 
 /** Returns whether a dialog has no image. */
@@ -116,7 +130,7 @@ export function textOfContent(content: DialogMessage['content']): string {
 
 const MessageInput = z
   .strictObject({
-    content: absent(z.union([z.string(), z.array(ContentPart)])).check(
+    content: absent(z.union([Text, z.array(ContentPart).check(z.maxLength(MAX_CONTENT_PARTS))])).check(
       z.describe(
         'A text, or a list of texts and images. A message with tool calls may have none. Only messages of the user have images.',
       ),
@@ -164,6 +178,7 @@ const imagesIn = (message: Partial<DialogMessage> | undefined): number =>
 /** A dialog as a caller may write it: contents may be lists or missing. Checking makes an {@link ImageChatDialog}. */
 export const ChatDialogInput = z.strictObject({
   messages: z.array(z.pipe(z.pipe(MessageInput, z.transform(withText)), DialogMessage)).check(
+    z.maxLength(MAX_MESSAGES),
     z.minLength(1),
     z.refine(
       (messages) => messages.reduce((sum, message) => sum + imagesIn(message), 0) <= MAX_IMAGES,
@@ -208,19 +223,17 @@ function schemaProblem(schema: object): string | undefined {
   return undefined;
 }
 
-const Parameters = z
-  .record(z.string(), z.unknown())
-  .check(z.describe('A JSON Schema of the arguments. Default: no arguments.'), (context) => {
-    const message = schemaProblem(context.value);
-    if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, path: [], message });
-  });
+const Parameters = anyObject.check(z.describe('A JSON Schema of the arguments. Default: no arguments.'), (context) => {
+  const message = schemaProblem(context.value);
+  if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, path: [], message });
+});
 
 /** A function that the model may call, as in OpenAI's API. */
 export const ToolDefinition = z.strictObject({
   type: z._default(z.literal('function'), 'function'),
   function: z.strictObject({
     name: ToolName,
-    description: z.optional(z.nullable(z.string().check(z.describe('Tells the model when to call the function.')))),
+    description: z.optional(z.nullable(Text.check(z.describe('Tells the model when to call the function.')))),
     parameters: z.optional(z.nullable(Parameters)),
     strict: z.optional(
       z.nullable(
@@ -247,7 +260,7 @@ export type ToolChoice = z.infer<typeof ToolChoice>;
 /** Variables of a chat template that only the engine sets. */
 const RESERVED = ['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'];
 
-const TemplateArguments = z.record(z.string(), z.json()).check(
+const TemplateArguments = recordOf(z.string().check(z.maxLength(MAX_NAME)), z.unknown(), MAX_MEMBERS).check(
   z.refine((given) => RESERVED.every((name) => !Object.hasOwn(given, name)), {
     error: `must not have ${RESERVED.join(', ')}.`,
   }),

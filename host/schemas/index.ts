@@ -1,6 +1,7 @@
 export * from './answers.ts';
 export * from './artifact.ts';
 export * from './asr.ts';
+export * from './bounds.ts';
 export * from './chat.ts';
 export * from './checked-value.ts';
 export * from './dialog.ts';
@@ -9,7 +10,7 @@ export * from './image.ts';
 export * from './live.ts';
 export * from './media.ts';
 export { hasScores, TokenScores } from './token-scores.ts';
-export { ResponseFormat, StructuredOutputs } from './structured-outputs.ts';
+export { MAX_CHOICES, ResponseFormat, StructuredOutputs } from './structured-outputs.ts';
 export * from './vad-options.ts';
 export * from './vad.ts';
 export * from './validation.ts';

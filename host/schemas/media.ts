@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { MAX_NAME } from './bounds.ts';
 
 /**
  * Marks a string whose value is the field name of an uploaded file part. `http/` finds the file. In JSON Schema:
@@ -22,17 +23,28 @@ const mediaId = z
     z.describe('Identifier of the media: 1 to 36 letters, digits, "_" or "-".'),
   );
 
+/** Characters of a path or of a URL. */
+const MAX_ADDRESS = 65_536;
+
 const mediaInput = (noun: string) =>
   z
     .strictObject({
       path: z.optional(
-        z.nullable(z.string().check(z.describe('Path on the server, in a directory that the operator allows.'))),
+        z.nullable(
+          z
+            .string()
+            .check(
+              z.maxLength(MAX_ADDRESS),
+              z.describe('Path on the server, in a directory that the operator allows.'),
+            ),
+        ),
       ),
       url: z.optional(
         z.nullable(
           z
             .string()
             .check(
+              z.maxLength(MAX_ADDRESS),
               z.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/\S+$/, 'must be an absolute http or https URL'),
               z.describe(`URL of the ${noun}: http or https.`),
             ),
@@ -41,6 +53,7 @@ const mediaInput = (noun: string) =>
       content: z.optional(
         z.nullable(
           z.string().check(
+            z.maxLength(MAX_NAME),
             z.meta({
               description: `Field name of the uploaded file part that holds the ${noun}.`,
               [FILE_REFERENCE]: true,

@@ -1,15 +1,16 @@
 import * as z from 'zod/mini';
+import { anyObject, MAX_TEXT } from './bounds.ts';
 import { absent, text } from './fields.ts';
 
-const MAX_CHOICES = 10_000;
+export const MAX_CHOICES = 10_000;
 
 /** A JSON Schema: an object, true or false. */
-const JsonSchema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
+const JsonSchema = z.union([anyObject, z.boolean()]);
 
 const forms = {
   json: absent(
     z
-      .union([JsonSchema, z.string()])
+      .union([JsonSchema, z.string().check(z.maxLength(MAX_TEXT))])
       .check(z.describe('A JSON Schema, or its text. The answer is JSON that it takes.')),
   ),
   json_object: absent(z.boolean().check(z.describe('Whether the answer is any JSON object.'))),
@@ -63,7 +64,7 @@ export const ResponseFormat = z.discriminatedUnion('type', [
     type: z.literal('json_schema'),
     json_schema: z.strictObject({
       name: z.optional(z.string().check(z.maxLength(256))),
-      description: z.optional(z.string()),
+      description: z.optional(z.string().check(z.maxLength(MAX_TEXT))),
       schema: z.optional(JsonSchema.check(z.describe('Absent: any JSON object.'))),
       strict: z.optional(z.nullable(z.boolean())),
     }),

@@ -13,7 +13,7 @@ export const HandleOptions = z.strictObject({
     .default(3)
     .describe('Most retries after the first try. After the loss of a replica there is at most one.'),
   retry_exceptions: z
-    .union([z.boolean(), z.array(z.string().min(1)).max(100)])
+    .union([z.boolean(), z.array(z.string().min(1).max(200)).max(100)])
     .default(false)
     .describe(
       'Names of errors after which a call is retried, in addition to the loss of a replica; `true` is all errors.',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { RequestFields } from '../fields.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
@@ -16,7 +17,7 @@ const shared = {
     .describe(
       'The part with the audio or the video: every form that ffmpeg reads, also without a file name extension.',
     ),
-  model: z.string().min(1).describe('A deployment of speech to text, an alias, or the id of a model.'),
+  model: z.string().min(1).max(MAX_NAME).describe('A deployment of speech to text, an alias, or the id of a model.'),
   prompt: optional(z.string().max(MAX_PROMPT)).describe(
     'Text before each part of the speech. Names and terms are written as they stand there.',
   ),
@@ -54,23 +55,28 @@ const ServerVad = z.object({
 /** The parameters of `POST /v1/audio/transcriptions` that have an effect. */
 export const TranscriptionRequest = z.object({
   ...shared,
-  language: optional(z.string()).describe('Code of the language, such as `en`. Default: detected from the speech.'),
+  language: optional(z.string().max(MAX_NAME)).describe(
+    'Code of the language, such as `en`. Default: detected from the speech.',
+  ),
   response_format: optional(z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt', 'diarized_json'])).describe(
     'Default: `json`. `diarized_json` says who speaks and needs a deployment for speaker diarization.',
   ),
-  timestamp_granularities: optional(z.array(z.enum(['word', 'segment'])).min(1)).describe(
-    'The times in `verbose_json`. Default: `segment`.',
-  ),
+  timestamp_granularities: optional(
+    z
+      .array(z.enum(['word', 'segment']))
+      .min(1)
+      .max(16),
+  ).describe('The times in `verbose_json`. Default: `segment`.'),
   stream: optional(z.boolean()).describe(
     'Sends each segment when it is final, as events. For `json`, `text` and `diarized_json`.',
   ),
-  include: optional(z.array(z.literal('logprobs'))).describe(
+  include: optional(z.array(z.literal('logprobs')).max(16)).describe(
     '`logprobs` tells the tokens of the text with their log-probabilities. For `json`.',
   ),
-  known_speaker_names: optional(z.array(z.string()).max(MAX_KNOWN_SPEAKERS)).describe(
+  known_speaker_names: optional(z.array(z.string().max(MAX_TEXT)).max(MAX_KNOWN_SPEAKERS)).describe(
     'Names of up to four people, which take the places of letters in `diarized_json` where their voices are heard.',
   ),
-  known_speaker_references: optional(z.array(z.string()).max(MAX_KNOWN_SPEAKERS)).describe(
+  known_speaker_references: optional(z.array(z.string().max(MAX_TEXT)).max(MAX_KNOWN_SPEAKERS)).describe(
     'The voice of each name: a data URL with 2 to 10 s of speech of this person alone, such as `data:audio/wav;base64,…`.',
   ),
   chunking_strategy: optional(z.union([z.literal('auto'), ServerVad])).describe(

@@ -1,16 +1,17 @@
 import * as z from 'zod';
+import { MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { ChatChoice, ToolCallDelta } from '../../schemas/index.ts';
 import { customArguments, customInput, CustomInput, type CustomNames } from './custom-calls.ts';
 
 const FunctionCall = z.object({
-  id: z.string(),
+  id: z.string().max(MAX_NAME),
   type: z.literal('function'),
-  function: z.object({ name: z.string(), arguments: z.string() }),
+  function: z.object({ name: z.string().max(MAX_NAME), arguments: z.string().max(MAX_TEXT) }),
 });
 const CustomCall = z.object({
-  id: z.string(),
+  id: z.string().max(MAX_NAME),
   type: z.literal('custom'),
-  custom: z.object({ name: z.string(), input: z.string() }),
+  custom: z.object({ name: z.string().max(MAX_NAME), input: z.string().max(MAX_TEXT) }),
 });
 
 /** A call of a function or of a custom tool. */

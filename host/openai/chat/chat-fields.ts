@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { chatOptions, Overflow, ResponseFormat } from '../../schemas/index.ts';
+import { chatOptions, Overflow, ResponseFormat, MAX_NAME, MAX_MESSAGES, anyObject } from '../../schemas/index.ts';
 import type { RequestFields } from '../fields.ts';
 import { samplingFields } from '../text/sampling-fields.ts';
 import { TEXT_IDLE } from '../text/idle-fields.ts';
@@ -10,10 +10,15 @@ const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(
 
 /** The parameters of `POST /v1/chat/completions` that have an effect. */
 export const ChatRequest = z.object({
-  model: z.string().min(1).describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  model: z
+    .string()
+    .min(1)
+    .max(MAX_NAME)
+    .describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
   messages: z
     .array(RequestMessage)
     .min(1)
+    .max(MAX_MESSAGES)
     .describe(
       'Contents are texts, stored files that are text, and audio of the user with the setting `openai.audio_input.deployment`.',
     ),
@@ -32,7 +37,7 @@ export const ChatRequest = z.object({
   ),
   ...toolFields,
   ...samplingFields,
-  chat_template_kwargs: optional(z.record(z.string(), z.unknown())).describe(
+  chat_template_kwargs: optional(anyObject).describe(
     "Arguments of the model's chat template, such as {enable_thinking: false}.",
   ),
   reasoning_format: chatOptions.reasoning_format,

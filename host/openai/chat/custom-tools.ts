@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ToolDefinition } from '../../schemas/index.ts';
+import { ToolDefinition, MAX_TEXT } from '../../schemas/index.ts';
 import { textPattern, UnusableStructure } from '../../structured-output/index.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
@@ -9,7 +9,7 @@ const MOST_GRAMMAR_CHARS = 65_536;
 
 const { name, description } = ToolDefinition.shape.function.shape;
 const Text = z.object({ type: z.literal('text') });
-const Grammar = z.object({ definition: z.string(), syntax: z.enum(['lark', 'regex']) });
+const Grammar = z.object({ definition: z.string().max(MAX_TEXT), syntax: z.enum(['lark', 'regex']) });
 export type Grammar = z.output<typeof Grammar>;
 
 /** A tool whose input is one text, as in chat completions. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS, anyObject, MAX_TOOLS } from '../../schemas/index.ts';
 import type { ChatDialogInput } from '../../schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import type { ImageParts } from '../images/image-part.ts';
@@ -8,17 +9,17 @@ import { withToolCalls } from './function-calls.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
-const Text = z.object({ type: z.literal('text'), text: z.string() });
-const Refusal = z.object({ type: z.literal('refusal'), refusal: z.string() });
+const Text = z.object({ type: z.literal('text'), text: z.string().max(MAX_TEXT) });
+const Refusal = z.object({ type: z.literal('refusal'), refusal: z.string().max(MAX_TEXT) });
 const Image = z.object({
   type: z.literal('image_url'),
-  image_url: z.object({ url: z.string(), detail: optional(z.enum(['auto', 'low', 'high', 'original'])) }),
+  image_url: z.object({ url: z.string().max(MAX_DATA), detail: optional(z.enum(['auto', 'low', 'high', 'original'])) }),
 });
 const Audio = z.object({
   type: z.literal('input_audio'),
-  input_audio: z.object({ data: z.string(), format: z.string() }),
+  input_audio: z.object({ data: z.string().max(MAX_DATA), format: z.string().max(MAX_NAME) }),
 });
-const File = z.object({ type: z.literal('file'), file: z.record(z.string(), z.unknown()) });
+const File = z.object({ type: z.literal('file'), file: anyObject });
 const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Audio, File]);
 type Part = z.output<typeof Part>;
 
@@ -28,13 +29,13 @@ type Part = z.output<typeof Part>;
  */
 export const RequestMessage = z.object({
   role: z.enum(['developer', 'system', 'user', 'assistant', 'tool', 'function']),
-  content: optional(z.union([z.string(), z.array(Part)])),
-  name: optional(z.string()),
-  refusal: optional(z.string()),
-  reasoning_content: optional(z.string()),
-  tool_calls: optional(z.array(z.preprocess(withFunctionType, ToolCall))),
-  function_call: optional(z.object({ name: z.string(), arguments: z.string() })),
-  tool_call_id: optional(z.string()),
+  content: optional(z.union([z.string().max(MAX_TEXT), z.array(Part).max(MAX_CONTENT_PARTS)])),
+  name: optional(z.string().max(MAX_NAME)),
+  refusal: optional(z.string().max(MAX_TEXT)),
+  reasoning_content: optional(z.string().max(MAX_TEXT)),
+  tool_calls: optional(z.array(z.preprocess(withFunctionType, ToolCall)).max(MAX_TOOLS)),
+  function_call: optional(z.object({ name: z.string().max(MAX_NAME), arguments: z.string().max(MAX_TEXT) })),
+  tool_call_id: optional(z.string().max(MAX_NAME)),
 });
 export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & {
   content?: string | Part[] | null | undefined;

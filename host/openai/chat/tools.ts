@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { chatOptions, ToolDefinition } from '../../schemas/index.ts';
+import { chatOptions, ToolDefinition, MAX_NAME, MAX_TOOLS } from '../../schemas/index.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 import type { CustomNames } from './custom-calls.ts';
@@ -15,15 +15,15 @@ type Tool = z.output<typeof Tool>;
 const Named = z.discriminatedUnion(
   'type',
   [
-    z.object({ type: z.literal('function'), function: z.object({ name: z.string() }) }),
-    z.object({ type: z.literal('custom'), custom: z.object({ name: z.string() }) }),
+    z.object({ type: z.literal('function'), function: z.object({ name: z.string().max(MAX_NAME) }) }),
+    z.object({ type: z.literal('custom'), custom: z.object({ name: z.string().max(MAX_NAME) }) }),
   ],
   TOOL_TYPES,
 );
 type Named = z.output<typeof Named>;
 const Allowed = z.object({
   type: z.literal('allowed_tools'),
-  allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(Named) }),
+  allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: z.array(Named).max(MAX_TOOLS) }),
 });
 
 /**
@@ -35,15 +35,18 @@ export function toolList<Schema extends z.core.$ZodType>(
   toolOf: (tool: z.output<Schema>) => Tool,
   grammarPath: readonly string[],
 ) {
-  return z.array(schema).check(({ value, issues }) => {
-    const tools = value.map(toolOf);
-    const refuse = (message: string, path: readonly (string | number)[] = []): void =>
-      void issues.push({ code: 'custom', input: value, path: [...path], message });
-    const problem = grammarProblem(tools.map(grammarOf));
-    if (problem) return refuse(problem.message, [problem.index, ...grammarPath]);
-    for (const { message, path } of chatOptions.tools.safeParse(tools.map(bareFunction)).error?.issues ?? [])
-      refuse(message, path as (string | number)[]);
-  });
+  return z
+    .array(schema)
+    .max(MAX_TOOLS)
+    .check(({ value, issues }) => {
+      const tools = value.map(toolOf);
+      const refuse = (message: string, path: readonly (string | number)[] = []): void =>
+        void issues.push({ code: 'custom', input: value, path: [...path], message });
+      const problem = grammarProblem(tools.map(grammarOf));
+      if (problem) return refuse(problem.message, [problem.index, ...grammarPath]);
+      for (const { message, path } of chatOptions.tools.safeParse(tools.map(bareFunction)).error?.issues ?? [])
+        refuse(message, path as (string | number)[]);
+    });
 }
 
 function grammarOf(tool: Tool): Grammar | undefined {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { Overflow, ResponseFormat } from '../../schemas/index.ts';
+import { Overflow, ResponseFormat, MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { RequestFields } from '../fields.ts';
 import { TEXT_IDLE } from '../text/idle-fields.ts';
 import { samplingFields } from '../text/sampling-fields.ts';
@@ -13,9 +13,18 @@ const Tokens = z.array(Token).min(1).max(1_000_000);
 
 /** The parameters of `POST /v1/completions` that have an effect. */
 export const CompletionRequest = z.object({
-  model: z.string().min(1).describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  model: z
+    .string()
+    .min(1)
+    .max(MAX_NAME)
+    .describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
   prompt: z
-    .union([z.string(), Tokens, z.array(z.string()).min(1).max(MAX_PROMPTS), z.array(Tokens).min(1).max(MAX_PROMPTS)])
+    .union([
+      z.string().max(MAX_TEXT),
+      Tokens,
+      z.array(z.string().max(MAX_TEXT)).min(1).max(MAX_PROMPTS),
+      z.array(Tokens).min(1).max(MAX_PROMPTS),
+    ])
     .describe(`A text, the numbers of tokens, or a list of at most ${MAX_PROMPTS} of either.`),
   stream: optional(z.boolean()),
   stream_options: optional(z.object({ include_usage: optional(z.boolean()) })).describe(
@@ -26,7 +35,7 @@ export const CompletionRequest = z.object({
   logprobs: optional(z.int().min(0).max(20)).describe(
     'Tells the log-probability of each token, and so many of the likeliest tokens at its place.',
   ),
-  suffix: optional(z.string()).describe(
+  suffix: optional(z.string().max(MAX_TEXT)).describe(
     'Text behind the gap that the answer fills. For models with tokens for it, such as Qwen2.5-Coder; for others it has no effect and is named.',
   ),
   echo: optional(z.boolean()).describe('Whether the text begins with the prompt.'),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_DATA } from '../../schemas/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import { base64Bytes } from '../base64.ts';
 import { invalidValue, readRequest, type RequestFields } from '../fields.ts';
@@ -11,9 +12,9 @@ const fields = <Type extends string, Shape extends z.core.$ZodShape>(type: Type,
 });
 
 /** The events of a client, with their members. */
-const CLIENT_EVENTS = {
+export const CLIENT_EVENTS = {
   'session.update': fields('session.update', { session: z.unknown() }),
-  'input_audio_buffer.append': fields('input_audio_buffer.append', { audio: z.string() }),
+  'input_audio_buffer.append': fields('input_audio_buffer.append', { audio: z.string().max(MAX_DATA) }),
   'input_audio_buffer.commit': fields('input_audio_buffer.commit', {}),
   'input_audio_buffer.clear': fields('input_audio_buffer.clear', {}),
 } as const satisfies Readonly<Record<string, RequestFields>>;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { anyObject } from '../../schemas/index.ts';
 import { type RequestFields } from '../fields.ts';
 import { TranscriptionSession } from './server-events.ts';
 
@@ -21,9 +22,7 @@ export const ClientSecretRequest = z.object({
     .describe(
       `Until when the secret opens sessions: \`{anchor: created_at, seconds}\`, ${SHORTEST_S} to ${LONGEST_S} s. Default: ${DEFAULT_S} s.`,
     ),
-  session: z
-    .optional(z.nullable(z.record(z.string(), z.unknown())))
-    .describe('The settings with which its sessions begin, see below.'),
+  session: z.optional(z.nullable(anyObject)).describe('The settings with which its sessions begin, see below.'),
 });
 export type ClientSecretRequest = z.output<typeof ClientSecretRequest>;
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_NAME } from '../../schemas/index.ts';
 import type { RequestFields } from '../fields.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
@@ -13,7 +14,7 @@ export const SESSION_FIELDS = {
       .literal('transcription', 'Input should be transcription: this server has no sessions of speech to speech')
       .describe('`transcription`, because this server has no sessions of speech to speech.'),
     audio: optional(z.unknown()).describe('Has `input`, see below.'),
-    include: optional(z.array(z.string())).describe(
+    include: optional(z.array(z.string().max(MAX_NAME)).max(100)).describe(
       '`item.input_audio_transcription.logprobs` is refused, because no model tells them.',
     ),
   }),
@@ -54,7 +55,12 @@ export const SESSION_INPUT_FIELDS = {
 /** The member `session.audio.input.transcription`. What is absent stays as it is. */
 export const SESSION_TRANSCRIPTION_FIELDS = {
   schema: z.object({
-    model: z.string().min(1).optional().describe('A deployment of speech to text, an alias, or the id of a model.'),
+    model: z
+      .string()
+      .min(1)
+      .max(MAX_NAME)
+      .optional()
+      .describe('A deployment of speech to text, an alias, or the id of a model.'),
     language: optional(z.string().max(32)).describe(
       'Code of the language, such as `en`. Default: detected from the first words.',
     ),

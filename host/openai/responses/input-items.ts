@@ -1,9 +1,13 @@
 import * as z from 'zod';
+import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS } from '../../schemas/index.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
 /** An id that a client may give to an item. Ids of this server are `msg_`, `rs_`, `fc_` or `ctc_` and 32 hexadecimal digits. */
-const ItemId = z.string().regex(/^[\x21-\x7e]{1,256}$/, 'must have 1 to 256 characters of ASCII without spaces');
+const ItemId = z
+  .string()
+  .max(MAX_TEXT)
+  .regex(/^[\x21-\x7e]{1,256}$/, 'must have 1 to 256 characters of ASCII without spaces');
 
 const shared = {
   id: optional(ItemId),
@@ -12,32 +16,32 @@ const shared = {
 
 const Image = z.object({
   type: z.literal('input_image'),
-  image_url: optional(z.string()),
-  file_id: optional(z.string()),
+  image_url: optional(z.string().max(MAX_DATA)),
+  file_id: optional(z.string().max(MAX_NAME)),
   detail: optional(z.enum(['auto', 'low', 'high', 'original'])),
 });
 /** Audio becomes its transcript, and a stored file its text, before a model sees it. Others are refused. */
 const File = z.object({
   type: z.literal('input_file'),
-  file_data: optional(z.string()),
-  file_id: optional(z.string()),
+  file_data: optional(z.string().max(MAX_DATA)),
+  file_id: optional(z.string().max(MAX_NAME)),
 });
 const Audio = z.object({
   type: z.literal('input_audio'),
-  input_audio: z.object({ data: z.string(), format: z.string() }),
+  input_audio: z.object({ data: z.string().max(MAX_DATA), format: z.string().max(MAX_NAME) }),
 });
 
 const InputPart = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('input_text'), text: z.string() }),
-  z.object({ type: z.literal('output_text'), text: z.string() }),
-  z.object({ type: z.literal('refusal'), refusal: z.string() }),
+  z.object({ type: z.literal('input_text'), text: z.string().max(MAX_TEXT) }),
+  z.object({ type: z.literal('output_text'), text: z.string().max(MAX_TEXT) }),
+  z.object({ type: z.literal('refusal'), refusal: z.string().max(MAX_TEXT) }),
   Image,
   File,
   Audio,
 ]);
 export type InputPart = z.output<typeof InputPart>;
 
-const InputContent = z.union([z.string(), z.array(InputPart)]);
+const InputContent = z.union([z.string().max(MAX_TEXT), z.array(InputPart).max(MAX_CONTENT_PARTS)]);
 
 const InputMessage = z.object({
   type: z.literal('message'),
@@ -49,8 +53,8 @@ const InputMessage = z.object({
 const InputCall = z.object({
   type: z.literal('function_call'),
   call_id: z.string().min(1).max(256),
-  name: z.string(),
-  arguments: z.string(),
+  name: z.string().max(MAX_NAME),
+  arguments: z.string().max(MAX_TEXT),
   ...shared,
 });
 
@@ -64,8 +68,8 @@ const InputCallOutput = z.object({
 const InputCustomCall = z.object({
   type: z.literal('custom_tool_call'),
   call_id: z.string().min(1).max(256),
-  name: z.string(),
-  input: z.string(),
+  name: z.string().max(MAX_NAME),
+  input: z.string().max(MAX_TEXT),
   ...shared,
 });
 
@@ -73,8 +77,12 @@ const InputCustomOutput = InputCallOutput.extend({ type: z.literal('custom_tool_
 
 const InputReasoning = z.object({
   type: z.literal('reasoning'),
-  summary: optional(z.array(z.object({ type: z.literal('summary_text'), text: z.string() }))),
-  content: optional(z.array(z.object({ type: z.literal('reasoning_text'), text: z.string() }))),
+  summary: optional(
+    z.array(z.object({ type: z.literal('summary_text'), text: z.string().max(MAX_TEXT) })).max(MAX_CONTENT_PARTS),
+  ),
+  content: optional(
+    z.array(z.object({ type: z.literal('reasoning_text'), text: z.string().max(MAX_TEXT) })).max(MAX_CONTENT_PARTS),
+  ),
   ...shared,
 });
 

@@ -1,5 +1,14 @@
 import * as z from 'zod';
-import { chatOptions, Overflow, ToolDefinition } from '../../schemas/index.ts';
+import {
+  chatOptions,
+  Overflow,
+  ToolDefinition,
+  MAX_TEXT,
+  MAX_NAME,
+  recordOf,
+  anyObject,
+  MAX_TOOLS,
+} from '../../schemas/index.ts';
 import { ChatRequest } from '../chat/chat-fields.ts';
 import { customTool, FlatCustomTool } from '../chat/custom-tools.ts';
 import { TOOL_TYPES, toolList } from '../chat/tools.ts';
@@ -16,11 +25,15 @@ const FunctionTool = z.object({ type: z.literal('function'), name, description, 
 export const ResponseTool = z.discriminatedUnion('type', [FunctionTool, FlatCustomTool], TOOL_TYPES);
 export type ResponseTool = z.output<typeof ResponseTool>;
 
-const Named = z.object({ type: z.enum(['function', 'custom'], TOOL_TYPES), name: z.string() });
+const Named = z.object({ type: z.enum(['function', 'custom'], TOOL_TYPES), name: z.string().max(MAX_NAME) });
 export const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   Named,
-  z.object({ type: z.literal('allowed_tools'), mode: z.enum(['auto', 'required']), tools: z.array(Named) }),
+  z.object({
+    type: z.literal('allowed_tools'),
+    mode: z.enum(['auto', 'required']),
+    tools: z.array(Named).max(MAX_TOOLS),
+  }),
 ]);
 
 /** Returns a tool as one of a chat completion. */
@@ -36,8 +49,8 @@ export const TextFormat = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('json_schema'),
     name: z.string().max(256),
-    description: optional(z.string()),
-    schema: z.record(z.string(), z.unknown()),
+    description: optional(z.string().max(MAX_TEXT)),
+    schema: anyObject,
     strict: optional(z.boolean()),
   }),
 ]);
@@ -64,12 +77,12 @@ const metadataText = (most: number): z.ZodString => z.string().max(most, `must h
 const promptFields = {
   model: ChatRequest.shape.model,
   input: z
-    .union([z.string(), z.array(InputItem).max(MAX_ITEMS)])
+    .union([z.string().max(MAX_TEXT), z.array(InputItem).max(MAX_ITEMS)])
     .describe(
       'A text, or items: messages with texts, stored files that are text (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`.',
     ),
-  instructions: optional(z.string()).describe('A system message for this response only.'),
-  previous_response_id: optional(z.string()).describe('A stored response that this one continues.'),
+  instructions: optional(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
+  previous_response_id: optional(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
   tools: optional(toolList(ResponseTool, chatTool, ['format', 'definition'])).describe(
     'Functions and custom tools that the model may call, as in chat completions. Tools of the server are refused.',
   ),
@@ -98,21 +111,17 @@ export const ResponseRequest = z.object({
   store: optional(z.boolean()).describe(
     'Whether the response can be retrieved and continued. Default: the setting `openai.responses.store`.',
   ),
-  metadata: optional(
-    z
-      .record(metadataText(64), metadataText(512))
-      .refine((pairs) => Object.keys(pairs).length <= 16, 'must have at most 16 keys'),
-  ).describe('Texts that the response keeps.'),
+  metadata: optional(recordOf(metadataText(64), metadataText(512), 16)).describe('Texts that the response keeps.'),
   max_output_tokens: ChatRequest.shape.max_completion_tokens,
-  include: optional(z.array(z.enum(INCLUDABLE))).describe(
+  include: optional(z.array(z.enum(INCLUDABLE)).max(100)).describe(
     `\`${INCLUDE_LOGPROBS}\` has an effect. Reasoning is always told, and not encrypted.`,
   ),
   top_logprobs: optional(z.int().min(0).max(20)),
   ...tokenFields,
   reasoning_format: chatOptions.reasoning_format,
-  user: optional(z.string()).describe('The response keeps it. The user of the API key counts.'),
-  safety_identifier: optional(z.string()).describe('The response keeps it.'),
-  prompt_cache_key: optional(z.string()).describe(
+  user: optional(z.string().max(MAX_NAME)).describe('The response keeps it. The user of the API key counts.'),
+  safety_identifier: optional(z.string().max(MAX_NAME)).describe('The response keeps it.'),
+  prompt_cache_key: optional(z.string().max(MAX_NAME)).describe(
     'The response keeps it. Equal beginnings of prompts are found without it.',
   ),
 });

@@ -1,12 +1,19 @@
 import * as z from 'zod';
-import { type SamplingParams, SamplingParams as Sampling, type StructuredOutputs } from '../../schemas/index.ts';
+import {
+  type SamplingParams,
+  SamplingParams as Sampling,
+  type StructuredOutputs,
+  MAX_TEXT,
+  anyObject,
+  MAX_CHOICES,
+} from '../../schemas/index.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 
 const own = Sampling.shape;
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
-const JsonSchema = z.union([z.record(z.string(), z.unknown()), z.boolean(), z.string()]);
+const JsonSchema = z.union([anyObject, z.boolean(), z.string().max(MAX_TEXT)]);
 
 /** How the tokens of an answer are chosen, and what ends it: parameters of OpenAI's API, then the extensions of vLLM and llama-server. */
 export const tokenFields = {
@@ -16,7 +23,9 @@ export const tokenFields = {
   presence_penalty: own.presence_penalty,
   logit_bias: own.logit_bias,
   seed: optional(z.int()).describe('Two seeds that differ by a multiple of 2^32 are the same.'),
-  stop: optional(z.union([z.string().min(1), own.stop])).describe('A text or at most 16 texts that end the answer.'),
+  stop: optional(z.union([z.string().min(1).max(MAX_TEXT), own.stop])).describe(
+    'A text or at most 16 texts that end the answer.',
+  ),
   top_k: optional(z.int().min(-1)).describe('0 and -1 are off.'),
   min_p: own.min_p,
   typical_p: own.typical_p,
@@ -46,10 +55,14 @@ export const samplingFields = {
   max_tokens: optional(z.int().min(1)),
   structured_outputs: own.structured_outputs.check(z.describe('The form of the answer, as in vLLM.')),
   guided_json: optional(JsonSchema).describe('A JSON Schema that the answer obeys, as in vLLM.'),
-  guided_regex: optional(z.string()).describe('A regular expression that the whole answer matches, as in vLLM.'),
-  guided_choice: optional(z.array(z.string())).describe('Texts, one of which the answer is, as in vLLM.'),
-  guided_grammar: optional(z.string()).describe('A grammar of the answer, as in vLLM.'),
-  grammar: optional(z.string()).describe('A grammar (GBNF) of the answer, as in llama-server.'),
+  guided_regex: optional(z.string().max(MAX_TEXT)).describe(
+    'A regular expression that the whole answer matches, as in vLLM.',
+  ),
+  guided_choice: optional(z.array(z.string().max(MAX_TEXT)).max(MAX_CHOICES)).describe(
+    'Texts, one of which the answer is, as in vLLM.',
+  ),
+  guided_grammar: optional(z.string().max(MAX_TEXT)).describe('A grammar of the answer, as in vLLM.'),
+  grammar: optional(z.string().max(MAX_TEXT)).describe('A grammar (GBNF) of the answer, as in llama-server.'),
   json_schema: optional(JsonSchema).describe('A JSON Schema that the answer obeys, as in llama-server.'),
 } as const;
 

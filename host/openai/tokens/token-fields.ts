@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_TEXT, MAX_MESSAGES, anyObject } from '../../schemas/index.ts';
 import { dialogOf, RequestMessage } from '../chat/messages.ts';
 import { REFUSED_IMAGES } from '../images/image-part.ts';
 import { toolArguments, toolBlame, toolFields } from '../chat/tools.ts';
@@ -8,20 +9,22 @@ import type { ResolvedModel } from '../model-directory.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
-const model = z.string().min(1);
+const model = z.string().min(1).max(MAX_TEXT);
 
 /** The parameters of `POST /v1/tokenize`, as in vLLM and llama-server. */
 export const TokenizeRequest = z.object({
   model,
-  prompt: optional(z.string()).describe('A text. Exactly one of prompt, content and messages is given.'),
-  content: optional(z.string()).describe('The same as prompt, as in llama-server.'),
-  messages: optional(z.array(RequestMessage).min(1)).describe('A dialog, in the template of the model.'),
+  prompt: optional(z.string().max(MAX_TEXT)).describe('A text. Exactly one of prompt, content and messages is given.'),
+  content: optional(z.string().max(MAX_TEXT)).describe('The same as prompt, as in llama-server.'),
+  messages: optional(z.array(RequestMessage).min(1).max(MAX_MESSAGES)).describe(
+    'A dialog, in the template of the model.',
+  ),
   add_special_tokens: optional(z.boolean()).describe(
     'Whether a text gets the tokens that the model wants around texts. Default: true.',
   ),
   return_token_strs: optional(z.boolean()).describe('Whether the answer has the text of each token.'),
   tools: toolFields.tools,
-  chat_template_kwargs: optional(z.record(z.string(), z.unknown())),
+  chat_template_kwargs: optional(anyObject),
 });
 export type TokenizeRequest = z.output<typeof TokenizeRequest>;
 
@@ -43,11 +46,11 @@ export const Tokenized = z.object({
   count: z.int(),
   max_model_len: z.int().describe('Tokens that one dialog can hold.'),
   tokens: z.array(z.int()),
-  token_strs: z.array(z.string()).nullable().describe('With `return_token_strs`.'),
+  token_strs: z.array(z.string().max(MAX_TEXT)).nullable().describe('With `return_token_strs`.'),
 });
 export const Detokenized = z.object({
-  prompt: z.string(),
-  content: z.string().describe('The same, as in llama-server.'),
+  prompt: z.string().max(MAX_TEXT),
+  content: z.string().max(MAX_TEXT).describe('The same, as in llama-server.'),
 });
 
 /** Returns the call of `tokenize`. Throws `InvalidParameter` unless exactly one thing is to be tokenized. */

@@ -1,7 +1,11 @@
 import * as z from 'zod';
+import { MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { RequestFields } from '../fields.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
+
+/** Tokens of one text. */
+const MAX_TOKENS = 1_000_000;
 
 const text = { type: 'string' };
 const token = { type: 'integer', minimum: 0 };
@@ -14,9 +18,9 @@ export const truncateField = optional(z.enum(['none', 'start', 'end'])).describe
 
 /** The parameters of `POST /v1/embeddings` that have an effect. */
 export const EmbeddingRequest = z.object({
-  model: z.string().min(1).describe('A deployment, an alias, or the id of a model.'),
+  model: z.string().min(1).max(MAX_NAME).describe('A deployment, an alias, or the id of a model.'),
   // The items are checked later. A schema would collect the faults of all items, of which a request can have millions.
-  input: z.union([z.string(), z.array(z.unknown())]).meta({
+  input: z.union([z.string().max(MAX_TEXT), z.array(z.unknown()).max(MAX_TOKENS)]).meta({
     description: 'A text, its tokens, or a list of at most 2048 texts or lists of tokens.',
     anyOf: [
       text,
@@ -31,7 +35,9 @@ export const EmbeddingRequest = z.object({
   dimensions: optional(z.int().min(1).max(65_536)).describe(
     'Numbers of a vector that are kept, from its beginning. Only vectors of models that were trained for it keep their meaning.',
   ),
-  prompt_name: optional(z.string()).describe("A prompt of the deployment's configuration, before each text."),
+  prompt_name: optional(z.string().max(MAX_NAME)).describe(
+    "A prompt of the deployment's configuration, before each text.",
+  ),
   normalize: optional(z.boolean()).describe("Whether vectors get the length 1. Default: the deployment's."),
   truncate: truncateField,
 });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue, type RequestFields } from '../fields.ts';
 import type { ResolvedModel } from '../model-directory.ts';
@@ -11,20 +12,23 @@ const MAX_DOCUMENTS = 2048;
 
 /** The parameters of `POST /v1/rerank` that have an effect. */
 export const RerankRequest = z.object({
-  model: z.string().min(1).describe('A deployment, an alias, or the id of a model.'),
-  query: z.string(),
+  model: z.string().min(1).max(MAX_NAME).describe('A deployment, an alias, or the id of a model.'),
+  query: z.string().max(MAX_TEXT),
   // The items are checked later, like those of embeddings.
-  documents: z.array(z.unknown()).meta({
-    description: 'At most 2048 texts, or objects whose `text` is ranked.',
-    minItems: 1,
-    maxItems: MAX_DOCUMENTS,
-    items: {
-      anyOf: [
-        { type: 'string' },
-        { type: 'object', properties: { text: { type: 'string' } }, required: ['text'], additionalProperties: true },
-      ],
-    },
-  }),
+  documents: z
+    .array(z.unknown())
+    .max(MAX_DOCUMENTS)
+    .meta({
+      description: 'At most 2048 texts, or objects whose `text` is ranked.',
+      minItems: 1,
+      maxItems: MAX_DOCUMENTS,
+      items: {
+        anyOf: [
+          { type: 'string' },
+          { type: 'object', properties: { text: { type: 'string' } }, required: ['text'], additionalProperties: true },
+        ],
+      },
+    }),
   top_n: optional(z.int().min(1)).describe('Number of results. Default: one for each document.'),
   return_documents: optional(z.boolean()).describe('Whether results have their documents. Default: false.'),
   raw_scores: optional(z.boolean()).describe(
@@ -57,13 +61,16 @@ export const RERANK_BLAME: Blame = {
 /** The answer of `POST /v1/rerank`. */
 export const Ranking = z.object({
   object: z.literal('list'),
-  model: z.string(),
+  model: z.string().max(MAX_NAME),
   results: z
     .array(
       z.object({
         index: z.int().describe('Place in `documents`, from 0.'),
         relevance_score: z.number(),
-        document: z.looseObject({ text: z.string() }).optional().describe('The document of the request.'),
+        document: z
+          .looseObject({ text: z.string().max(MAX_TEXT) })
+          .optional()
+          .describe('The document of the request.'),
       }),
     )
     .describe('The best comes first.'),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_NAME } from '../../schemas/index.ts';
 import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
 import { Attempt, Task, TASK_FILTER, TaskCounts, TaskEvent, WATCH_QUERY } from './task-routes.ts';
 import { type AnswerOf, PAGE } from './values.ts';
@@ -34,7 +35,9 @@ const AnyWebhook = Webhook.extend({
 });
 export type AnyWebhook = AnswerOf<typeof AnyWebhook>;
 
-const OF_USER = { user_id: z.string().optional().describe('Only the work of this user. Default: all users.') };
+const OF_USER = {
+  user_id: z.string().max(MAX_NAME).optional().describe('Only the work of this user. Default: all users.'),
+};
 
 const aTask = answers('The task.', AnyTask);
 

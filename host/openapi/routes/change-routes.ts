@@ -1,9 +1,10 @@
 import * as z from 'zod';
+import { anyObject } from '../../schemas/index.ts';
 import { ApplyEvent, ChangePlan } from '../../control/index.ts';
 import { answers, type RouteDefinition } from './route-definition.ts';
 
 const Configuration = z
-  .record(z.string(), z.unknown())
+  .nonoptional(anyObject)
   .describe(
     'A whole configuration, as in `aana.config.json`. Relative paths start from the folder of the file of the host.',
   );

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_NAME } from '../../schemas/index.ts';
 import { KeyChanges, NewKey } from '../../access/index.ts';
 import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
 import { PAGE, Time, TimeOrNull } from './values.ts';
@@ -25,7 +26,7 @@ export const KEY_ROUTES = {
     path: '/api/keys',
     summary: 'API keys, the oldest first',
     tag: 'keys',
-    query: z.object({ user_id: z.string().optional(), ...PAGE }),
+    query: z.object({ user_id: z.string().max(MAX_NAME).optional(), ...PAGE }),
     answers: answers('The keys.', z.object({ keys: z.array(ApiKey) })),
     fails: [422, ...DATABASE_FAILURES],
   },

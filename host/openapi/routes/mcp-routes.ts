@@ -1,10 +1,14 @@
 import * as z from 'zod';
+import { MAX_NAME } from '../../schemas/index.ts';
 import type { RouteDefinition } from './route-definition.ts';
 
 const Message = z
   .looseObject({
     jsonrpc: z.literal('2.0'),
-    id: z.union([z.string(), z.int()]).optional().describe('Absent in a notification.'),
+    id: z
+      .union([z.string().max(MAX_NAME), z.int()])
+      .optional()
+      .describe('Absent in a notification.'),
   })
   .describe('A message of JSON-RPC, as the Model Context Protocol defines it.');
 

@@ -5,6 +5,7 @@ import { type AnswerOf, choice, Id, PAGE, Time, TimeOrNull } from './values.ts';
 
 const Url = z
   .string()
+  .max(65_536)
   .meta({ format: 'uri', maxLength: 2083, description: 'The http or https address that events are posted to.' });
 const Events = z
   .array(z.enum(WEBHOOK_EVENTS))

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import * as z from 'zod';
+import { anyObject, MAX_NAME } from '../../../schemas/index.ts';
 import { parseInput } from '../../../endpoints/index.ts';
 import { HttpError } from '../../response/error-body.ts';
 import type { HttpAppOptions } from '../../options.ts';
@@ -7,9 +8,12 @@ import { readBody } from '../../request/request-body.ts';
 
 /** What this host reads of a message. The SDK checks all of it. */
 const Head = z.looseObject({
-  method: z.string().optional(),
-  id: z.union([z.string(), z.number()]).optional().catch(undefined),
-  params: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  method: z.string().max(MAX_NAME).optional(),
+  id: z
+    .union([z.string().max(MAX_NAME), z.number()])
+    .optional()
+    .catch(undefined),
+  params: z.optional(anyObject).catch(undefined),
 });
 
 export interface Message {
