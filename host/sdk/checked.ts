@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { validationEntries, validationMessage } from '../schemas/validation.ts';
+import { validationEntries, validationMessage } from '../schemas/checks/validation.ts';
 import { createLog } from './context.ts';
 import { HandleScope } from './capabilities/handles.ts';
 import { HostError, toErrorRecord } from './host-error.ts';

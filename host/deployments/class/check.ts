@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { AanaError } from '../../core/errors.ts';
 import { suggestion } from '../../core/json/near-keys.ts';
-import { checkedValue } from '../../schemas/checked-value.ts';
-import { validationEntries, validationMessage } from '../../schemas/validation.ts';
+import { checkedValue } from '../../schemas/checks/checked-value.ts';
+import { validationEntries, validationMessage } from '../../schemas/checks/validation.ts';
 
 /**
  * Returns the parsed value with defaults. Throws `ValidationError`, whose message starts with `what` and suggests keys

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { fromJSONSchema } from 'zod';
 import * as z from 'zod/mini';
-import { ChatDialog, SamplingParams, VideoInput, WhisperParams } from './index.ts';
+import { ChatDialog, SamplingParams, VideoInput, WhisperParams } from '../index.ts';
 import { type SchemaIssue, type ValidationEntry, validationEntries, validationMessage } from './validation.ts';
 
 const Input = z.strictObject({ video: VideoInput, whisper_params: z.optional(z.nullable(WhisperParams)) });
