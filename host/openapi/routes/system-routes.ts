@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { MAX_NAME } from '../../schemas/index.ts';
 import { answers, type RouteDefinition } from './route-definition.ts';
 import type { AnswerOf } from './values.ts';
 
@@ -28,7 +29,7 @@ const READINESS = {
   },
 } as const;
 const READINESS_QUERY = z.object({
-  deployment: z.string().optional().describe('Only this deployment. Default: any deployment that serves is enough.'),
+  deployment: z.string().max(MAX_NAME).optional().describe('Only this deployment. Default: any deployment that serves is enough.'),
 });
 
 /** The routes that every server has. */
