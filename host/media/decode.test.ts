@@ -12,7 +12,7 @@ import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.t
 import { skip } from '../test/skip.ts';
 import { decodeAudio } from './decode.ts';
 import { probeFile } from './probe.ts';
-import type { AudioChannels, AudioMedia } from './types.ts';
+import type { AudioChannels, AudioMedia, MediaSource } from './types.ts';
 import { failure } from '../test/helpers/failure.ts';
 
 const Decode = suite('decodeAudio');
@@ -54,10 +54,11 @@ if (ffmpegPath === undefined) {
     channels: AudioChannels = 'mix',
     maxDurationS = 60,
     to = out,
+    asked: MediaSource = source,
   ): Promise<AudioMedia> =>
     decodeAudio(path, await probeFile(path, { ffmpegPath, source }), {
       ffmpegPath,
-      source,
+      source: asked,
       channels,
       maxDurationS,
       root: folder,
@@ -131,20 +132,40 @@ if (ffmpegPath === undefined) {
     assert.is(audio.duration, 1);
   });
 
-  Decode('decodes the first of several audio tracks', async () => {
-    const path = await make(
-      'tracks.mkv',
-      ...sine(440, 1),
-      ...sine(1000, 1),
-      '-map',
-      '0',
-      '-map',
-      '1',
-      '-c:a',
-      'pcm_s16le',
-    );
-    near(frequency(samples(await decode(path), 0)), 440, 2);
+  Decode('decodes the default track, else the first one, or the track that the caller chooses', async () => {
+    const tracks = (name: string, ...args: readonly string[]) =>
+      make(name, ...sine(440, 1), ...sine(1000, 1), '-map', '0', '-map', '1', ...args, '-c:a', 'pcm_s16le');
+    const first = await tracks('tracks.mkv', '-disposition:a', '0');
+    const languages = ['-metadata:s:a:0', 'language=eng', '-metadata:s:a:1', 'language=deu'];
+    const second = await tracks('second.mkv', ...languages, '-disposition:a:0', '0', '-disposition:a:1', 'default');
+    const heard = async (path: string, track?: number) =>
+      frequency(samples(await decode(path, 'mix', 60, out, { ...source, audio_track: track }), 0));
+    near(await heard(first), 440, 2);
+    near(await heard(first, 1), 1000, 2);
+    near(await heard(second), 1000, 2);
+    near(await heard(second, 0), 440, 2);
+    rmSync(out, { recursive: true });
+    mkdirSync(out);
+    const error = await fails(heard(second, 2));
+    assert.is(error.message, 'the file has no audio track 2; its audio tracks are 0 (eng), 1 (deu, default)');
   });
+
+  for (const [name, right, isHeard] of [
+    ['as loud', '-0.3', true],
+    ['less loud', '-0.27', true],
+    ['much less loud, so that the mix is heard', '-0.1', false],
+    ['silent', '0', false],
+    ['in phase', '0.3', false],
+  ] as const)
+    Decode(`takes the difference of two channels that cancel each other out: the second is ${name}`, async () => {
+      const tone = (amplitude: string) => `${amplitude}*sin(2*PI*440*t)`;
+      const path = await make('phase.wav', '-f', 'lavfi', '-i', `aevalsrc=${tone('0.3')}|${tone(right)}:d=3`);
+      const loudness = (0.3 + Number(isHeard ? -right : right)) / 2;
+      const pcm = samples(await decode(path), 0);
+      assert.is(readdirSync(out).length, 1);
+      near(peak(pcm), loudness, 0.01);
+      near(frequency(pcm), 440, 2);
+    });
 
   Decode('limits values that are too large and replaces NaN', async () => {
     const pcm = Float32Array.from(

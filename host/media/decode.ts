@@ -3,10 +3,13 @@ import { dirname, join } from 'node:path';
 import { artifactOf } from '../artifacts/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
+import { audioTrackOf } from './audio-track.ts';
 import { audioReadingError, diskFullError, mediaTooLongError } from './errors.ts';
 import { runFfmpeg } from './ffmpeg.ts';
 import { Handover } from './handover.ts';
-import { type Probe, complaint } from './probe.ts';
+import { cancelsOut } from './out-of-phase.ts';
+import { atPacketTimes } from './packet-times.ts';
+import { type AudioTrack, type Probe, complaint } from './probe.ts';
 import type { AudioChannels, AudioMedia, MediaSource } from './types.ts';
 
 export interface DecodeOptions {
@@ -34,25 +37,32 @@ const SPARE_SECONDS = 1;
 const MAX_SEPARATE_CHANNELS = 32;
 
 /**
- * Decodes the first audio track of the file at `path` to 16 kHz: raw little-endian 32-bit floats in [−1, 1], one file
- * for each channel. Of a broken track it decodes as much as possible. Throws `AudioReadingException` if nothing can be
- * decoded, `MediaTooLongException` or `DiskFullException`, and then leaves no file.
+ * Decodes an audio track of the file at `path` to 16 kHz: raw little-endian 32-bit floats in [−1, 1], one file for each
+ * channel. Sample n is what a player plays n / 16000 s after the start of the file, so there is silence where the track
+ * has no packets. Of a broken track it decodes as much as possible. Of two channels that cancel each other out the mix is
+ * their difference. Throws `AudioReadingException` if nothing can be decoded or the track does not exist,
+ * `MediaTooLongException` or `DiskFullException`, and then leaves no file.
  */
 export async function decodeAudio(path: string, probe: Probe, options: DecodeOptions): Promise<AudioMedia> {
   const { source, maxDurationS } = options;
-  if (!probe.info.hasAudio) return { duration: 0, reference: { channels: [], sample_rate: SAMPLE_RATE } };
+  const track = audioTrackOf(probe, source);
+  if (!track) return { duration: 0, reference: { channels: [], sample_rate: SAMPLE_RATE } };
   if (probe.info.duration !== undefined && probe.info.duration > maxDurationS + SPARE_SECONDS)
     throw mediaTooLongError(source, maxDurationS, probe.info.duration);
-  const outputs = filtersOf(probe, options).map((filter, channel) =>
-    outputIn(options.folder, `${options.name}-${channel}`, filter),
+  const decoded = new Decoded(
+    filtersOf(track, options).map((filter, at) => outputIn(options.folder, `${options.name}-${at}`, filter)),
+    options.channels === 'mix' && track.channels === 2,
   );
-  const handover = handoverOf(outputs, probe, options);
+  const { outputs } = decoded;
+  const handover = handoverOf(decoded, probe, options);
   try {
-    await runDecoder(path, outputs, options);
+    await runDecoder(path, { stream: track.stream, start: probe.start ?? 0, outputs }, options);
     handover?.stop();
-    const channels = await Promise.all(outputs.map((output) => channelOf(output, options.root)));
+    const chosen = await decoded.chosen(true);
+    const channels = await Promise.all(chosen.map((output) => channelOf(output, options.root)));
     const duration = Math.max(...channels.map(({ samples }) => samples)) / SAMPLE_RATE;
     if (duration > maxDurationS) throw mediaTooLongError(source, maxDurationS);
+    await Promise.all(outputs.filter((output) => !chosen.includes(output)).map(({ file }) => rm(file)));
     await handover?.end(channels.map(({ samples }) => samples));
     return { duration, reference: { channels, sample_rate: SAMPLE_RATE } };
   } catch (error) {
@@ -64,8 +74,32 @@ export async function decodeAudio(path: string, probe: Probe, options: DecodeOpt
   }
 }
 
+/** What a decoder writes, and what of it is used. */
+class Decoded {
+  readonly outputs: readonly Output[];
+  #chosen: readonly Output[] | undefined;
+
+  /** With `isEither` one of the outputs is used: they are the mean of two channels and half of their difference. */
+  constructor(outputs: readonly Output[], isEither: boolean) {
+    this.outputs = outputs;
+    if (!isEither) this.#chosen = outputs;
+  }
+
+  /** Returns the outputs that are used, once it is known; always when the decoder has ended. */
+  chosen(hasEnded: true): Promise<readonly Output[]>;
+  chosen(hasEnded: false): Promise<readonly Output[] | undefined>;
+  async chosen(hasEnded: boolean): Promise<readonly Output[] | undefined> {
+    if (this.#chosen) return this.#chosen;
+    const [mean, difference] = this.outputs as readonly [Output, Output];
+    const cancels = await cancelsOut(mean.file, difference.file);
+    if (cancels === undefined && !hasEnded) return undefined;
+    this.#chosen ??= [cancels ? difference : mean]; // the end of the decoder may have been faster
+    return this.#chosen;
+  }
+}
+
 function handoverOf(
-  outputs: readonly Output[],
+  decoded: Decoded,
   { info: { duration } }: Probe,
   { root, folder, name, onGrowing }: DecodeOptions,
 ): Handover | undefined {
@@ -74,11 +108,25 @@ function handoverOf(
     root,
     folder,
     name,
-    files: outputs.map(({ file }) => file),
+    files: async () =>
+      (await hasBegun(decoded.outputs)) ? (await decoded.chosen(false))?.map(({ file }) => file) : undefined,
     sampleRate: SAMPLE_RATE,
     expectedSamples: Math.round(duration * SAMPLE_RATE),
     onGrowing,
   });
+}
+
+/** Returns whether the decoder has written samples to each file. */
+async function hasBegun(outputs: readonly Output[]): Promise<boolean> {
+  const sizes = await Promise.all(
+    outputs.map(({ file }) =>
+      stat(file).then(
+        ({ size }) => size,
+        () => 0, // the decoder has not made it yet
+      ),
+    ),
+  );
+  return !sizes.includes(0);
 }
 
 interface Output {
@@ -112,11 +160,12 @@ async function channelOf(
 
 /** Float tracks may contain any value. The conversion to 16-bit samples limits the values and removes NaN. */
 const TO_PCM = `aresample=${SAMPLE_RATE},aformat=sample_fmts=s16`;
+const mono = (mix: string): string => `pan=mono|c0=${mix},${TO_PCM}`;
 
-function filtersOf(probe: Probe, { channels, source }: DecodeOptions): string[] {
-  const mix = [`aformat=channel_layouts=mono,${TO_PCM}`];
-  if (channels === 'mix' || probe.audioChannels === 1) return mix;
-  const count = probe.audioChannels;
+function filtersOf({ channels: count }: AudioTrack, { channels, source }: DecodeOptions): string[] {
+  const mix = `aformat=channel_layouts=mono,${TO_PCM}`;
+  if (count === 1) return [mix];
+  if (channels === 'mix') return count === 2 ? [mix, mono('0.5*c0-0.5*c1')] : [mix];
   if (count === undefined || count < 1)
     throw audioReadingError(source, 'the number of audio channels is unknown, so the channels cannot be separated');
   if (count > MAX_SEPARATE_CHANNELS)
@@ -124,22 +173,31 @@ function filtersOf(probe: Probe, { channels, source }: DecodeOptions): string[] 
       source,
       `the audio has ${count} channels; at most ${MAX_SEPARATE_CHANNELS} can be separated`,
     );
-  return Array.from({ length: count }, (_, channel) => `pan=mono|c0=c${channel},${TO_PCM}`);
+  return Array.from({ length: count }, (_, channel) => mono(`c${channel}`));
 }
 
-async function runDecoder(path: string, outputs: readonly Output[], options: DecodeOptions): Promise<void> {
+interface Decoding {
+  /** Number of the track among all tracks of the file. */
+  readonly stream: number;
+  /** Seconds: the time of packets that is 0 in the output. */
+  readonly start: number;
+  readonly outputs: readonly Output[];
+}
+
+async function runDecoder(path: string, { stream, start, outputs }: Decoding, options: DecodeOptions): Promise<void> {
   const { source, maxDurationS } = options;
   const seconds = maxDurationS + SPARE_SECONDS;
   // The names contain no character with a meaning for the muxer, because we choose them. A path might contain one.
   const after = outputs.flatMap(({ filter, name, sumName }) => [
-    ...['-map', '0:a:0', '-vn', '-sn', '-dn', '-af', filter, '-ac', '1', '-ar', String(SAMPLE_RATE)],
+    ...['-map', `0:${stream}`, '-vn', '-sn', '-dn', '-af', `${filter},${atPacketTimes(start, SAMPLE_RATE)}`],
+    ...['-ac', '1', '-ar', String(SAMPLE_RATE)],
     ...['-t', String(seconds), '-c:a', 'pcm_f32le', '-f', 'tee', `[f=f32le]${name}|[f=hash:hash=sha256]${sumName}`],
   ]);
   // Measured: 0.005 CPU seconds for each second of audio. `-t` does not limit work that a file causes without output,
   // so the CPU time is limited too.
   const cpuSeconds = 60 + maxDurationS / 5;
   const fileBytes = (seconds + SPARE_SECONDS) * SAMPLE_RATE * BYTES_PER_SAMPLE;
-  const result = await runFfmpeg(options.ffmpegPath, ['-v', 'error'], path, after, {
+  const result = await runFfmpeg(options.ffmpegPath, ['-v', 'error', '-copyts'], path, after, {
     cwd: options.folder,
     signal: options.signal,
     timeoutMs: cpuSeconds * 5000,

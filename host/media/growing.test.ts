@@ -82,6 +82,24 @@ exec '${ffmpegPath}' -readrate 1 -readrate_initial_burst 3 "$@"
       );
     });
 
+  Growing('is handed on when it is known that channels cancel each other out', async () => {
+    const tone = '0.3*sin(2*PI*440*t)*gt(t\\,4)';
+    const swapped = await makeMedia(
+      ffmpegPath,
+      join(folder, 'swapped.wav'),
+      ...['-f', 'lavfi', '-i', `aevalsrc=${tone}|-${tone}:s=16000:d=10`],
+    );
+    await using scope = service.openScope();
+    const video = await scope.open({ path: swapped }, open);
+    const growing = growingOf(await video.extractAudio('mix', { early: true }));
+    const [early = ''] = filesOf(growing.early);
+    const whole = await growing.complete;
+    assert.is(join(tempDir, whole.channels[0]?.artifact.id ?? ''), early);
+    const bytes = readFileSync(early);
+    const pcm = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+    assert.ok(pcm.some((value) => value > 0.25));
+  });
+
   Growing('is complete at once when decoding is quick', async () => {
     await using quick = new MediaService({ ...options, ffmpegPath });
     await using scope = quick.openScope();

@@ -1,4 +1,4 @@
-import { rename, stat, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
 import { isDiskFull } from '../core/errors.ts';
@@ -12,8 +12,8 @@ const LOOK_MS = 50;
 export interface HandoverOptions {
   /** The folder that ids are relative to. */
   readonly root: string;
-  /** The files of the channels. */
-  readonly files: readonly string[];
+  /** Returns the files of the channels, once the decoder has begun to write them and it is known which are used. */
+  readonly files: () => Promise<readonly string[] | undefined>;
   /** An existing folder below `root`, and the first part of the name of the file in it that tells the end. */
   readonly folder: string;
   readonly name: string;
@@ -60,17 +60,11 @@ export class Handover {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { files, root, sampleRate, expectedSamples, onGrowing } = this.#options;
-    const sizes = await Promise.all(
-      files.map((file) =>
-        stat(file).then(
-          ({ size }) => size,
-          () => 0, // the decoder has not made it yet
-        ),
-      ),
-    );
+    const { root, sampleRate, expectedSamples, onGrowing } = this.#options;
+    // A file that cannot be read is an error of the decoder, which removes its files where it fails.
+    const files = await this.#options.files().catch(() => undefined);
     if (this.#isOver) return;
-    if (sizes.includes(0)) {
+    if (!files) {
       this.#timer = setTimeout(() => void this.#look(), LOOK_MS);
       return;
     }

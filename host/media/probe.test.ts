@@ -7,7 +7,7 @@ import type { AanaError } from '../core/errors.ts';
 import { speechPath } from '../test/helpers/media/media.ts';
 import { makeMedia, stillPicture, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
-import { parseProbe, probeFile } from './probe.ts';
+import { complaint, parseProbe, probeFile } from './probe.ts';
 import { failure } from '../test/helpers/failure.ts';
 
 const Probes = suite('probe');
@@ -29,7 +29,11 @@ Probes('reads duration, tracks and channels', () => {
     '  Stream #0:0[0x1](und): Video: h264 (High), yuv420p, 1280x720',
     '    Stream #0:1(eng): Audio: aac (LC), 48000 Hz, 5.1(side), fltp, 189 kb/s (default)',
   );
-  assert.equal(parseProbe(text), { info: { duration: 3723.5, hasAudio: true, hasVideo: true }, audioChannels: 6 });
+  assert.equal(parseProbe(text), {
+    info: { duration: 3723.5, hasAudio: true, hasVideo: true },
+    start: 0,
+    audioTracks: [{ stream: 1, language: 'eng', isDefault: true, channels: 6 }],
+  });
 });
 
 Probes('knows the number of channels of every kind of layout', () => {
@@ -50,10 +54,37 @@ Probes('knows the number of channels of every kind of layout', () => {
   ];
   for (const [layout, channels] of layouts)
     assert.is(
-      parseProbe(describe(`  Stream #0:0: Audio: opus, 48000 Hz, ${layout}, fltp`))?.audioChannels,
+      parseProbe(describe(`  Stream #0:0: Audio: opus, 48000 Hz, ${layout}, fltp`))?.audioTracks[0]?.channels,
       channels,
       layout,
     );
+});
+
+Probes('knows the tracks, their languages and the start of the file', () => {
+  const text = describe(
+    '  Stream #0:0: Video: mpeg4, yuv420p, 64x64',
+    '  Stream #0:1(eng): Audio: flac, 44100 Hz, mono, s16',
+    '  Stream #0:2[0x101](und): Audio: mp2, 48000 Hz, stereo, s16p, start 5.4 (default)',
+  ).replace('start: 0.000000', 'start: 3601.400000');
+  assert.equal(parseProbe(text), {
+    info: { duration: 3723.5, hasAudio: true, hasVideo: true },
+    start: 3601.4,
+    audioTracks: [
+      { stream: 1, language: 'eng', isDefault: false, channels: 1 },
+      { stream: 2, isDefault: true, channels: 2 },
+    ],
+  });
+  assert.is(parseProbe(text.replace('mov,mp4', 'matroska,webm'))?.info.duration, 122.1);
+});
+
+Probes('keeps the reason of ffmpeg', () => {
+  const old = '[mov,mp4 @ 0x1] moov atom not found\n/tmp/x: Invalid data found when processing input\n';
+  const recent =
+    '[in#0 @ 0x1] moov atom not found\n[in#0 @ 0x2] Error opening input: Invalid data found when processing input\n' +
+    'Error opening input file /tmp/x.\nError opening input files: Invalid data found when processing input\n';
+  for (const stderr of [old, recent]) assert.is(complaint(stderr, '/tmp/x'), 'moov atom not found');
+  const plain = recent.slice(recent.indexOf('\n') + 1);
+  assert.is(complaint(plain, '/tmp/x'), 'Invalid data found when processing input');
 });
 
 Probes('has no duration if the file does not say it', () => {
@@ -82,7 +113,9 @@ if (ffmpegPath === undefined) {
 
   Probes('describes an audio file and a video', async () => {
     const audio = await makeMedia(ffmpegPath, join(folder, 'a.wav'), ...sine(440, 2), '-ac', '2');
-    assert.equal(await probe(audio), { info: { duration: 2, hasAudio: true, hasVideo: false }, audioChannels: 2 });
+    const sound = await probe(audio);
+    assert.equal(sound.info, { duration: 2, hasAudio: true, hasVideo: false });
+    assert.equal(sound.audioTracks, [{ stream: 0, isDefault: false, channels: 2 }]);
     const video = await makeMedia(
       ffmpegPath,
       join(folder, 'v.mp4'),
@@ -93,7 +126,9 @@ if (ffmpegPath === undefined) {
       '-c:v',
       'mpeg4',
     );
-    assert.equal(await probe(video), { info: { duration: 1, hasAudio: false, hasVideo: true }, audioChannels: 0 });
+    const picture = await probe(video);
+    assert.equal(picture.info, { duration: 1, hasAudio: false, hasVideo: true });
+    assert.equal(picture.audioTracks, []);
   });
 
   const fails = (path: string): Promise<AanaError> => failure(probe(path));
@@ -119,6 +154,7 @@ if (ffmpegPath === undefined) {
       assert.not.ok(error.message.includes(folder) || error.message.includes('line.mp4'), error.message);
     }
     assert.is((await fails(empty)).message, 'the file is empty');
+    assert.match((await fails(cut)).message, 'moov atom not found');
   });
 
   Probes('refuses lists that make ffmpeg open other files', async () => {
@@ -157,9 +193,9 @@ if (ffmpegPath === undefined) {
   ];
   for (const [what, name, args, expected] of kinds) {
     Probes(`describes ${what}`, async () => {
-      const { info, audioChannels: channels } = await probe(await makeMedia(ffmpegPath, join(folder, name), ...args()));
+      const { info, audioTracks } = await probe(await makeMedia(ffmpegPath, join(folder, name), ...args()));
       const { duration = 0, ...tracks } = info;
-      assert.equal({ ...tracks, channels }, expected);
+      assert.equal({ ...tracks, channels: audioTracks[0]?.channels }, expected);
       assert.ok(Math.abs(duration - 3) < 0.1, String(duration)); // codecs add some milliseconds
     });
   }

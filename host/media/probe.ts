@@ -13,10 +13,19 @@ export interface ProbeOptions {
 
 export interface Probe {
   readonly info: VideoInfo;
-  /**
-   * Channels of the first audio track. 0 without an audio track, `undefined` if the number for its layout is unknown.
-   */
-  readonly audioChannels: number | undefined;
+  /** Seconds: the time of the earliest packet of all tracks, which a player shows as 0. Missing if the file has no times. */
+  readonly start?: number;
+  readonly audioTracks: readonly AudioTrack[];
+}
+
+export interface AudioTrack {
+  /** Number among all tracks of the file, from 0 on. */
+  readonly stream: number;
+  /** As the file says it, such as `eng`. */
+  readonly language?: string;
+  readonly isDefault: boolean;
+  /** `undefined` if the number for its layout is unknown. */
+  readonly channels: number | undefined;
 }
 
 const PROBE_TIMEOUT_MS = 60_000;
@@ -48,22 +57,40 @@ export function parseProbe(stderr: string): Probe | undefined {
   const input = /^Input #0, .*$/m.exec(stderr);
   if (!input) return undefined;
   const description = stderr.slice(input.index);
-  const streams = [...description.matchAll(/^ {2,4}Stream #0:\d+\S*: (Audio|Video): (.*)$/gm)].map(
-    ([, kind, details = '']) => ({ kind, details }),
-  );
-  const audio = streams.find(({ kind }) => kind === 'Audio');
+  const streams = [
+    ...description.matchAll(/^ {2,4}Stream #0:(\d+)(?:\[\w+\])?(?:\((\w+)\))?: (Audio|Video): (.*)$/gm),
+  ].map(([, stream, language, kind, details = '']) => ({ stream: Number(stream), language, kind, details }));
+  const audioTracks = streams
+    .filter(({ kind }) => kind === 'Audio')
+    .map(({ stream, language, details }): AudioTrack => ({
+      stream,
+      ...(language !== undefined && language !== 'und' && { language }),
+      isDefault: details.includes('(default)'),
+      channels: parseChannels(details),
+    }));
   const hasVideo = streams.some(({ kind, details }) => kind === 'Video' && !details.includes('(attached pic)'));
-  if (!audio && !hasVideo) return undefined;
-  const duration = parseDuration(description);
+  if (audioTracks.length === 0 && !hasVideo) return undefined;
+  const start = parseStart(description);
+  const duration = parseDuration(description, start);
   return {
-    info: { ...(duration !== undefined && { duration }), hasAudio: audio !== undefined, hasVideo },
-    audioChannels: audio ? parseChannels(audio.details) : 0,
+    info: { ...(duration !== undefined && { duration }), hasAudio: audioTracks.length > 0, hasVideo },
+    ...(start !== undefined && { start }),
+    audioTracks,
   };
 }
 
-function parseDuration(description: string): number | undefined {
+function parseStart(description: string): number | undefined {
+  const match = /^ {2}Duration: [^,]+, start: (-?\d+\.\d+),/m.exec(description);
+  return match ? Number(match[1]) : undefined;
+}
+
+function parseDuration(description: string, start = 0): number | undefined {
   const match = /^ {2}Duration: (\d+):(\d{2}):(\d{2}(?:\.\d+)?),/m.exec(description);
-  return match ? Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]) : undefined;
+  if (!match) return undefined;
+  const duration = Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);
+  // Matroska says the time of its end.
+  const isEnd = description.startsWith('Input #0, matroska') && start > 0 && duration > start;
+  return isEnd ? Math.round((duration - start) * 1e6) / 1e6 : duration;
 }
 
 const NAMED_LAYOUTS: Readonly<Record<string, number>> = {
@@ -91,6 +118,9 @@ function parseChannels(details: string): number | undefined {
   return NAMED_LAYOUTS[name];
 }
 
+/** Lines of ffmpeg that say that it failed, before or after a line that says why. */
+const FAILED = /^(?:Error opening input(?: files?\b[^:]*)?: |the file: )/;
+
 /** Returns ffmpeg's reason without the path of the temporary file. */
 export function complaint(stderr: string, path: string): string {
   if (/Format not on whitelist/.test(stderr)) return 'its format is not accepted';
@@ -98,9 +128,8 @@ export function complaint(stderr: string, path: string): string {
     .replaceAll(`file:${path}`, 'the file')
     .replaceAll(path, 'the file')
     .split('\n')
-    .map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim());
-  const said = lines
-    .filter((line) => line !== '' && !/^(Error opening input files?\b|At least one output)/.test(line))
-    .at(-1);
-  return (said ?? lines.filter((line) => line !== '').at(-1) ?? 'no reason given').slice(0, 300);
+    .map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim())
+    .filter((line) => line !== '' && !/^(?:At least one output|Error opening input files? the file\.?$)/.test(line));
+  const reason = lines.findLast((line) => !FAILED.test(line)) ?? lines.at(-1)?.replace(FAILED, '');
+  return (reason ?? 'no reason given').slice(0, 300);
 }

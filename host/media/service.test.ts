@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
+import { VideoInput } from '../schemas/media.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { skip } from '../test/skip.ts';
 import { MediaService } from './service.ts';
@@ -28,7 +29,8 @@ if (ffmpegPath === undefined) {
   let requests = 0;
   const server = createServer((request, response) => {
     requests += 1;
-    if (request.url === '/speech.wav') response.end(readFileSync(speech));
+    if (request.url === '/speech.wav' || request.url === '/my%20speech.wav') response.end(readFileSync(speech));
+    else if (request.url === '/tagged.mp3') response.end(readFileSync(join(folder, 'tagged.mp3')));
     else if (request.url === '/slow') response.write('RIFF');
     else response.writeHead(404).end();
   });
@@ -39,7 +41,7 @@ if (ffmpegPath === undefined) {
       ffmpegPath,
       allowPaths: [folder],
       allowPrivateUrls: true,
-      maxBytes: 1e6,
+      maxBytes: 1e7,
       maxDurationS: 60,
       fetchTimeoutMs: 60_000,
       maxRedirects: 2,
@@ -58,6 +60,59 @@ if (ffmpegPath === undefined) {
     service = new MediaService(options);
   });
   Service.after.each(() => service.close());
+
+  Service('reads a format that only the name of a file tells: of uploads, paths and URLs', async () => {
+    const sound = await makeMedia(
+      ffmpegPath,
+      join(folder, 'plain.mp3'),
+      ...[...sine(440, 2), '-c:a', 'libmp3lame', '-id3v2_version', '0', '-write_xing', '0'],
+    );
+    // A comment whose text looks like packets of another format.
+    const comment = Buffer.from('\ufeffё'.padEnd(1_500_000, 'ё'), 'utf16le');
+    const frame = Buffer.concat([Buffer.from('\x01eng\xff\xfe\0\0', 'latin1'), comment]);
+    const size = (value: number, bits: number) =>
+      Buffer.from([3, 2, 1, 0].map((at) => (value >> (bits * at)) & (2 ** bits - 1)));
+    const tag = Buffer.concat([Buffer.from('COMM'), size(frame.length, 8), Buffer.from([0, 0]), frame]);
+    const tagged = Buffer.concat([Buffer.from('ID3\x03\0\0', 'latin1'), size(tag.length, 7), tag, readFileSync(sound)]);
+    const path = join(folder, 'tagged.mp3');
+    writeFileSync(path, tagged);
+    const stored = join(folder, 'part-0');
+    writeFileSync(stored, tagged);
+    const upload = (filename?: string) => ({
+      files: new Map([['file', { path: stored, bytes: tagged.length, ...(filename !== undefined && { filename }) }]]),
+    });
+    await using scope = service.openScope({ maxBytes: 1e7 });
+    assert.is(await nameOf(scope.open({ content: 'file' }, upload())), 'VideoReadingException');
+    for (const filename of ['tagged.mp3', 'C:\\x\\tagged.MP3'])
+      assert.ok((await scope.open({ content: 'file', media_id: filename }, upload(filename))).info.hasAudio);
+    for (const source of [{ path }, { url: `${base}/tagged.mp3` }])
+      assert.ok((await scope.open(source, { files: NO_FILES })).info.hasAudio, JSON.stringify(source));
+  });
+
+  Service('fetches a URL with spaces in it and around it', async () => {
+    await using scope = service.openScope();
+    const { url } = VideoInput.parse({ url: ` ${base}/my speech.wav\n` });
+    assert.is((await scope.open({ url }, { files: NO_FILES })).info.duration, 1);
+    const wrong = VideoInput.parse({ url: 'http://my host/x.mp4' });
+    assert.match((await failure(scope.open(wrong, { files: NO_FILES }))).message, 'it is not a URL');
+  });
+
+  Service('refuses an audio track that the file lacks, and decodes each track once', async () => {
+    const path = await makeMedia(
+      ffmpegPath,
+      join(folder, 'tracks.mkv'),
+      ...[...sine(440, 1), ...sine(1000, 2), '-map', '0', '-map', '1', '-c:a', 'flac'],
+    );
+    await using scope = service.openScope();
+    const durations = [];
+    for (const audio_track of [0, 1, undefined, 1]) {
+      const video = await scope.open({ path, audio_track }, { files: NO_FILES });
+      durations.push((await video.extractAudio('mix')).duration);
+    }
+    assert.equal(durations, [1, 2, 1, 2]);
+    const error = await failure(scope.open({ path, audio_track: 2 }, { files: NO_FILES }));
+    assert.match(error.message, 'the file has no audio track 2; its audio tracks are 0');
+  });
   Service.after(() => {
     server.closeAllConnections();
     server.close();

@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { raceAbort } from '../core/abort.ts';
@@ -7,6 +7,7 @@ import { deferred } from '../core/deferred.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
 import { noTelemetry } from '../core/telemetry.ts';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
+import { audioTrackOf } from './audio-track.ts';
 import { DecodedAudio, DecodedTrack, OpenedSound } from './decoded-audio.ts';
 import { DecodedImage, sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
@@ -221,8 +222,8 @@ export class MediaScope {
 
   /**
    * Fetches or finds the file and probes it. The same URL, path or part again gives the same file without another
-   * fetch. Throws the errors of {@link fetchToFile} and {@link openAllowed}, `UploadedFileNotFound`, or
-   * `VideoReadingException` for a file that is not media.
+   * fetch. Throws the errors of {@link fetchToFile} and {@link openAllowed}, `UploadedFileNotFound`,
+   * `VideoReadingException` for a file that is not media, or `AudioReadingException` for an audio track that it lacks.
    */
   async open(source: MediaSource, options: OpenOptions): Promise<VideoMedia> {
     const key = JSON.stringify([source.url ?? null, source.path ?? null, source.content ?? null]);
@@ -235,6 +236,7 @@ export class MediaScope {
       }
       return opened;
     });
+    audioTrackOf(file.probe, source);
     const extract: Extract = (channels, work) => this.#extract(source, file, channels, work);
     return new OpenedVideo(source.media_id ?? newId(), file, extract);
   }
@@ -308,9 +310,9 @@ export class MediaScope {
     if (source.content != null) {
       const file = opening.files.get(source.content);
       if (!file) throw uploadMissingError(source.content);
-      return { path: file.path };
+      return { path: await this.#named(file.path, file.filename) };
     }
-    if (source.path != null) return { path: await this.#openPath(source.path) };
+    if (source.path != null) return { path: await this.#named(await this.#openPath(source.path), source.path) };
     if (source.url != null) {
       const { url } = source;
       return this.#telemetry.fetch(opening.traceparent, () => this.#fetch(source, url, opening, canBePage));
@@ -343,7 +345,7 @@ export class MediaScope {
       ytDlp,
       log,
     } = this.#options;
-    const path = await this.#newPath();
+    const path = (await this.#newPath()) + extensionOf(URL.canParse(url) ? new URL(url).pathname : undefined);
     const guards = {
       timeoutMs: fetchTimeoutMs,
       idleTimeoutMs: Math.min(fetchIdleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, fetchTimeoutMs),
@@ -386,7 +388,8 @@ export class MediaScope {
     { signal, traceparent }: MediaWorkOptions,
   ): Promise<DecodedTrack> {
     return this.#track(signal, async (combined) => {
-      let track = file.audio.get(channels);
+      const key = `${channels} ${source.audio_track ?? 'default'}`;
+      let track = file.audio.get(key);
       if (!track) {
         const growing = deferred<GrowingAudioReference>();
         const whole = this.#track(combined, (ends) =>
@@ -395,8 +398,8 @@ export class MediaScope {
           ),
         );
         track = new DecodedTrack(file.probe.info, growing.promise, whole);
-        file.audio.set(channels, track);
-        whole.catch(() => file.audio.delete(channels));
+        file.audio.set(key, track);
+        whole.catch(() => file.audio.delete(key));
       }
       return track;
     });
@@ -428,6 +431,15 @@ export class MediaScope {
     );
   }
 
+  /** Returns a path of the file that ends as the client's name for it. */
+  async #named(path: string, name: string | undefined): Promise<string> {
+    const extension = extensionOf(name);
+    if (extension === '' || path.endsWith(extension)) return path;
+    const link = (await this.#newPath()) + extension;
+    await symlink(path, link);
+    return link;
+  }
+
   async #newPath(): Promise<string> {
     return join(await this.#ownFolder(), randomSuffix());
   }
@@ -451,13 +463,22 @@ export class MediaScope {
   }
 }
 
+/**
+ * Returns the end of a file's name with its dot, from which ffmpeg guesses a format that the content does not show;
+ * empty for what is not an extension.
+ */
+function extensionOf(name: string | undefined): string {
+  return /\.[a-z\d]{1,8}$/i.exec(name ?? '')?.[0].toLowerCase() ?? '';
+}
+
 /** One call of `open` or `openImage`. Its signal combines the signals of the caller and of the scope. */
 type Opening = OpenOptions & { readonly signal: AbortSignal };
 
 interface OpenedFile {
   readonly path: string;
   readonly probe: Probe;
-  readonly audio: Map<AudioChannels, DecodedTrack>;
+  /** Decoded tracks by their channels and number. */
+  readonly audio: Map<string, DecodedTrack>;
 }
 
 type Extract = (channels: AudioChannels, work: MediaWorkOptions) => Promise<DecodedTrack>;

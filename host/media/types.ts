@@ -50,6 +50,8 @@ export interface MediaSource {
   readonly url?: string | null | undefined;
   readonly content?: string | null | undefined;
   readonly media_id?: string | null | undefined;
+  /** Number among the audio tracks, from 0 on. Default: the track that the file marks as default, or the first one. */
+  readonly audio_track?: number | null | undefined;
 }
 
 /** A file part of the request. It is already on disk and belongs to the part of the host that received it. */

@@ -25,6 +25,8 @@ const mediaId = z
 
 /** Characters of a path or of a URL. */
 const MAX_ADDRESS = 65_536;
+/** The beginning of a URL. `new URL` reads it as browsers do, which encode spaces and leave out those around it. */
+const HTTP_URL = /^\s*[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/]/;
 
 const mediaInput = (noun: string) =>
   z
@@ -45,7 +47,7 @@ const mediaInput = (noun: string) =>
             .string()
             .check(
               z.maxLength(MAX_ADDRESS),
-              z.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/\S+$/, 'must be an absolute http or https URL'),
+              z.regex(HTTP_URL, 'must be an absolute http or https URL'),
               z.describe(`URL of the ${noun}: http or https.`),
             ),
         ),
