@@ -14,12 +14,13 @@ extern "C" void whisper_vad_free(whisper_vad_context* context);
 
 namespace aana {
 
-// Detects speech with a Silero model. Not thread-safe.
+// Detects speech with a Silero model. It hears quiet audio louder than it is, because the model takes quiet speech for
+// silence: the loudest sound of the last minutes is raised to the level of speech. Not thread-safe.
 class VoiceDetector {
  public:
   static constexpr int64_t kFrameSamples = 512;
 
-  // What the model remembers of the audio so far, about 1 KB. Empty at the beginning of an audio.
+  // What the model remembers of the audio so far, about 1 KB, and the level. Empty at the beginning of an audio.
   using State = std::vector<float>;
 
   // Throws a WhisperError that names the file.
