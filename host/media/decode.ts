@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import { artifactOf } from '../artifacts/index.ts';
 import { AanaError } from '../core/errors.ts';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
-import { audioTrackOf } from './audio-track.ts';
+import { audioTrackOf } from './audio/audio-track.ts';
 import { audioReadingError, diskFullError, mediaTooLongError } from './errors.ts';
 import { runFfmpeg } from './ffmpeg.ts';
 import { Handover } from './handover.ts';
-import { cancelsOut } from './out-of-phase.ts';
-import { atPacketTimes } from './packet-times.ts';
+import { cancelsOut } from './audio/out-of-phase.ts';
+import { atPacketTimes } from './audio/packet-times.ts';
 import { type AudioTrack, type Probe, complaint } from './probe.ts';
 import type { AudioChannels, AudioMedia, MediaSource } from './types.ts';
 

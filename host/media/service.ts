@@ -7,7 +7,7 @@ import { deferred } from '../core/deferred.ts';
 import { newId, randomSuffix } from '../core/ids.ts';
 import { noTelemetry } from '../core/telemetry.ts';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
-import { audioTrackOf } from './audio-track.ts';
+import { audioTrackOf } from './audio/audio-track.ts';
 import { DecodedAudio, DecodedTrack, OpenedSound } from './decoded-audio.ts';
 import { DecodedImage, sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { assert as checkProperty, asyncProperty, constantFrom, integer } from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { makeMedia, testFfmpeg } from '../test/helpers/media/media-files.ts';
-import { skip } from '../test/skip.ts';
-import { decodeAudio } from './decode.ts';
-import { probeFile } from './probe.ts';
-import type { AudioChannels } from './types.ts';
+import { makeMedia, testFfmpeg } from '../../test/helpers/media/media-files.ts';
+import { skip } from '../../test/skip.ts';
+import { decodeAudio } from '../decode.ts';
+import { probeFile } from '../probe.ts';
+import type { AudioChannels } from '../types.ts';
 
 const Times = suite('packet times');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));

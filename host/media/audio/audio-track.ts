@@ -1,6 +1,6 @@
-import { audioReadingError } from './errors.ts';
-import type { AudioTrack, Probe } from './probe.ts';
-import type { MediaSource } from './types.ts';
+import { audioReadingError } from '../errors.ts';
+import type { AudioTrack, Probe } from '../probe.ts';
+import type { MediaSource } from '../types.ts';
 
 /**
  * Returns the audio track that `source` asks for, or the default track, or the first one. Returns undefined without an
