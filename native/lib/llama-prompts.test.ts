@@ -1,4 +1,5 @@
 // The engine reads prompts on a separate thread, and treats control tokens in messages as text.
+import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaPrompt } from './binding/index.ts';
@@ -14,6 +15,12 @@ function test(title: string, run: () => Promise<void>): void {
 
 /** Writes a control token of the tiny model after each message. */
 const chatTemplate = '{% for m in messages %}{{ m.content | trim }}</s> {% endfor %}';
+/** Options of a model that was trained with so many tokens. */
+function roomy(contextTokens: number): { modelPath: string; contextTokens: number } {
+  const modelPath = join(dirname(tinyModel), `roomy-${contextTokens}.gguf`);
+  writeTinyLlama(modelPath, { contextTokens });
+  return { modelPath, contextTokens };
+}
 const saying = (content: string, prefix = ''): LlamaPrompt => ({ messages: [{ role: 'user', content }], prefix });
 /** A text long enough to keep the tokenizer busy during a test. */
 const LONG = 'Once upon a time there was a little dog. '.repeat(20_000);
@@ -102,6 +109,43 @@ test('running sequences and the submitting thread go on while a long prompt is r
     'the answer ended first',
   );
   assert.ok((await counted) > 100_000);
+});
+
+test('a dialog of too many messages is refused before its template is applied', async () => {
+  const refusing = (limit: number): string =>
+    `{% if messages | length > ${limit} %}{{ raise_exception('the template was applied') }}{% endif %}${chatTemplate}`;
+  const many = (count: number): LlamaPrompt => ({
+    messages: Array.from({ length: count }, (_, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content: '' })),
+    prefix: '',
+  });
+  await using llama = await TestEngine.load({ ...roomy(1024), chatTemplate: refusing(150) });
+  for (const overflow of ['error', 'shift'] as const) {
+    const { code, maxTokens, promptTokens } = errorOf(await llama.generate(many(1100), { overflow }));
+    assert.equal([code, maxTokens, (promptTokens ?? 0) >= 1100], ['prompt-too-long', 1024, true]);
+  }
+  assert.is(errorOf(await llama.generate(many(200))).code, 'template', 'it might fit');
+  // What is shortened or counted is read as a whole, but not as much as anybody sends.
+  const shortened = { overflow: 'truncate_middle' } as const;
+  assert.is(errorOf(await llama.generate(many(1100), shortened)).code, 'template');
+  assert.is(errorOf(await llama.generate(many(4200), shortened)).code, 'prompt-too-long');
+  const counted = async (count: number): Promise<string> => JSON.stringify(await llama.counted(many(count)));
+  assert.match(await counted(4200), '"fault":"caller","message":"the prompt could not be read: it has more than');
+  assert.match(await counted(1100), '"code":"template"');
+  // A template that leaves messages out says nothing about their number.
+  const last = "{{ messages[-1].content }}{% if messages | length > 400 %}{{ raise_exception('no') }}{% endif %}";
+  await using forgetful = await TestEngine.load({ chatTemplate: last });
+  assert.is(errorOf(await forgetful.generate(many(2000))).code, 'template');
+});
+
+test('the prompts of one tenant do not hold up those of another one', async () => {
+  await using llama = await TestEngine.load({ ...roomy(4096), chatTemplate });
+  const huge = { messages: Array.from({ length: 2000 }, () => ({ role: 'user', content: 'a cat' })), prefix: '' };
+  const large = Array.from({ length: 5 }, () => llama.submitCount(huge, { tenant: 'one' }));
+  const small = llama.submitCount('a cat', { tenant: 'other' });
+  await llama.until(() => [...large, small].every((id) => llama.of(id).length > 0));
+  const order = llama.events.map(({ id }) => id);
+  // The one that is being read, and no other.
+  assert.ok(order.indexOf(small) <= 1, `${order}`);
 });
 
 test('a prompt far longer than the context is refused before all of it is read', async () => {

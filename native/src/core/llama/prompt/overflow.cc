@@ -13,6 +13,7 @@ namespace aana::llama {
 namespace {
 
 constexpr size_t kNoLimit = SIZE_MAX;
+constexpr size_t kContextsRead = 4;
 // Models put much of their attention on the first tokens, whatever they are ("attention sinks"), and break down without them.
 constexpr size_t kAlwaysKept = 4;
 
@@ -22,11 +23,14 @@ Dropped Lost(size_t n_before, size_t n_after, size_t n_messages) {
 
 }  // namespace
 
+size_t MostRead(int32_t n_context) { return kContextsRead * static_cast<size_t>(n_context); }
+
 size_t RoomForPrompt(int32_t n_context, int32_t max_tokens) {
   return static_cast<size_t>(n_context - std::clamp(max_tokens, 1, std::max(n_context / 2, 1)));
 }
 
-PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Prompt& prompt, size_t n_most, Dropped& dropped) {
+PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Prompt& prompt, size_t n_most, int32_t n_context, Dropped& dropped) {
+  if (const size_t n_least = tokenizer.LeastTokens(prompt); n_least > MostRead(n_context)) return {.tokens = {}, .is_complete = false, .n_least = n_least};
   auto whole = tokenizer.Read(prompt, kNoLimit);
   const size_t n_whole = whole.tokens.size();
   if (n_whole <= n_most) return whole;

@@ -78,7 +78,7 @@ void CheckImages(const Request& request, const std::vector<PromptImage>& images,
 
 // What becomes of a request for a completion whose prompt has these tokens.
 Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped dropped, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
-  const auto n_prompt = static_cast<int32_t>(prompt.tokens.size());
+  const auto n_prompt = static_cast<int32_t>(prompt.is_complete ? prompt.tokens.size() : prompt.n_least);
   if (n_prompt >= n_context) {
     const std::string message = std::string("the prompt has ") + (prompt.is_complete ? "" : "more than ") + std::to_string(n_prompt) +
                                 " tokens, the context holds " + std::to_string(n_context);
@@ -111,7 +111,11 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
   return read;
 }
 
-CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer) {
+// Throws std::invalid_argument for a dialog of so many messages that its template would hold up other requests.
+CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer, int32_t n_context) {
+  if (const size_t n_least = tokenizer.LeastTokens(request.prompt); n_least > MostRead(n_context)) {
+    throw std::invalid_argument("it has more than " + std::to_string(n_least) + " tokens, and the context holds " + std::to_string(n_context));
+  }
   const auto* text = std::get_if<std::string>(&request.prompt);
   auto read = text && !request.has_outer_tokens ? PromptTokenizer::Tokens{tokenizer.ReadInner(*text)} : tokenizer.Read(request.prompt, kNoLimit);
   if (request.tells_tokens && !read.images.empty()) throw std::invalid_argument("the tokens of images have no numbers");
@@ -139,13 +143,13 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
   const std::string unreadable = "the prompt could not be read: ";
   try {
     if (const auto* count = std::get_if<CountRequest>(&job)) {
-      return Event{id, Count(*count, tokenizer)};
+      return Event{id, Count(*count, tokenizer, n_context)};
     }
     auto& request = std::get<Request>(job);
     Dropped dropped;
     const bool is_shortened = request.overflow == Overflow::kTruncateMiddle && !HasImages(request.prompt);
     auto tokens = is_shortened
-                      ? ReadShortened(tokenizer, request.prompt, RoomForPrompt(n_context, request.sampling.max_tokens), dropped)
+                      ? ReadShortened(tokenizer, request.prompt, RoomForPrompt(n_context, request.sampling.max_tokens), n_context, dropped)
                       : tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
     if (!tokens.images.empty()) CheckImages(request, tokens.images, room.n_pass);
     if (tokens.format) answers.Begin(id, tokens.format->syntax);

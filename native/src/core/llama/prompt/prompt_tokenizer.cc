@@ -16,6 +16,11 @@ namespace {
 // Texts of more bytes than this for each token of the limit are read in part first. English has about 4, code less.
 constexpr size_t kBytesPerToken = 16;
 
+// Dialogs with more messages are compared with the limit before the template is applied, which takes up to a millisecond for each message.
+constexpr size_t kManyMessages = 128;
+// Messages by which the dialogs differ that tell what the template writes for each.
+constexpr size_t kMeasuredMessages = 16;
+
 // The first `n_bytes` of the parts, cut between two characters.
 std::vector<PromptPart> FirstBytes(const std::vector<PromptPart>& parts, size_t n_bytes) {
   std::vector<PromptPart> first;
@@ -64,14 +69,49 @@ PromptTokenizer::Tokens PromptTokenizer::Read(const Prompt& prompt, size_t n_mos
     }
     return {given->tokens, true};
   }
+  if (const size_t n_least = LeastTokens(prompt); n_least > n_most) return {.tokens = {}, .is_complete = false, .n_least = n_least};
   auto parts = PartsOf(prompt);
   if (BytesOf(parts.parts) / kBytesPerToken > n_most) {
     auto tokens = model_.Tokenize(FirstBytes(parts.parts, n_most * kBytesPerToken));
     // The cut may make one token into several.
-    if (tokens.size() > n_most + kBytesPerToken) return {std::move(tokens), false};
+    const size_t n_tokens = tokens.size();
+    if (n_tokens > n_most + kBytesPerToken) return {.tokens = std::move(tokens), .is_complete = false, .n_least = n_tokens};
   }
   if (!parts.images.empty()) return ReadImages(std::move(parts));
   return {model_.Tokenize(parts.parts), true, std::move(parts.format)};
+}
+
+size_t PromptTokenizer::LeastTokens(const Prompt& prompt) const {
+  const auto* dialog = std::get_if<Dialog>(&prompt);
+  return dialog && dialog->messages.size() > kManyMessages ? dialog->messages.size() * LeastPerMessage() : 0;
+}
+
+size_t PromptTokenizer::LeastPerMessage() const {
+  // Roles in different orders, because some templates join messages of one role. What a template refuses says nothing.
+  static const std::vector<std::vector<std::string>> kOrders = {{"user", "assistant"}, {"user"}, {"assistant"}, {"system"}, {"tool"}, {"user", "assistant", "tool"}};
+  std::call_once(is_measured_, [this] {
+    const auto measure = [this](const std::vector<std::string>& roles, size_t n_messages) {
+      Dialog dialog;
+      // The first message may decide whether the template takes the others.
+      dialog.messages.push_back({"user", "a"});
+      for (size_t i = 0; i < n_messages; i++) dialog.messages.push_back({roles[(i + 1) % roles.size()], "a"});
+      return model_.TokenizeInner(PartsOf(dialog).parts).size();
+    };
+    size_t n_least = SIZE_MAX;
+    for (const auto& roles : kOrders) {
+      const size_t n_messages = kMeasuredMessages * roles.size();
+      try {
+        const size_t n_few = measure(roles, n_messages);
+        const size_t n_many = measure(roles, 2 * n_messages);
+        n_least = std::min(n_least, (n_many - std::min(n_few, n_many)) / n_messages);
+      } catch (const TemplateError&) {
+        continue;
+      }
+    }
+    // The text itself, a token of which may be missing.
+    if (n_least != SIZE_MAX && n_least > 1) n_least_per_message_ = n_least - 1;
+  });
+  return n_least_per_message_;
 }
 
 PromptTokenizer::Tokens PromptTokenizer::ReadImages(Parts parts) const {
