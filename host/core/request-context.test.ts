@@ -4,6 +4,7 @@ import {
   fromWireContext,
   remainingMs,
   requestContextOf,
+  tenantOf,
   toWireContext,
   traceFields,
   validTraceparent,
@@ -30,6 +31,17 @@ Context('takes no bytes for absent facts and defaults', () => {
     deadlineAt: undefined,
     traceparent: undefined,
   });
+});
+
+Context('names the tenant: a user, an address where no keys are required, or the host itself', () => {
+  const address = { userId: null, client: '192.0.2.1' };
+  assert.is(tenantOf(address), 'address 192.0.2.1');
+  assert.is(tenantOf({ userId: 'ann', client: '192.0.2.1' }), 'user ann');
+  // A user may have any name.
+  assert.is.not(tenantOf({ userId: 'address 192.0.2.1' }), tenantOf(address));
+  assert.is(tenantOf({ userId: null }), '');
+  for (const context of [address, { userId: 'ann', client: '192.0.2.1' }, {}])
+    assert.is(tenantOf(fromWireContext(toWireContext(context))), tenantOf(context));
 });
 
 Context('has no time left after its deadline, and always has without one', () => {

@@ -13,7 +13,7 @@ export interface RequestContext {
    * users.
    */
   readonly userId?: string | null | undefined;
-  /** The address that the request came from; it stays in this process. */
+  /** The network that the request came from, as `networkOf` names it. */
   readonly client?: string | undefined;
   /**
    * A whole number from -1000 to 1000. Work with a higher number goes first among the work of the same user. Default 0.
@@ -42,6 +42,7 @@ export interface RequestContext {
 export interface WireContext {
   readonly requestId?: string;
   readonly userId?: string;
+  readonly client?: string;
   readonly priority?: number;
   readonly weight?: number;
   /** Milliseconds; 0 when the deadline has passed. */
@@ -86,6 +87,15 @@ export function validTraceparent(value: string | undefined): string | undefined 
 }
 
 /**
+ * Returns whose work this is, for queues and caches that keep callers apart: a user, or where the host requires no keys
+ * an address. Empty for work of the host itself.
+ */
+export function tenantOf({ userId, client }: RequestContext): string {
+  if (typeof userId === 'string') return `user ${userId}`;
+  return client === undefined ? '' : `address ${client}`;
+}
+
+/**
  * Returns the ids in a valid `traceparent` as fields of a log line. A trace that is not sampled has no `spanId`, because
  * nobody gets its spans.
  */
@@ -105,11 +115,11 @@ export function remainingMs({ deadlineAt }: RequestContext, now: number = Date.n
 
 /** Returns the facts as they are sent to another process. Absent facts are left out, because each call carries them. */
 export function toWireContext(context: RequestContext, now: number = Date.now()): WireContext {
-  const { requestId, userId, priority, weight, traceparent } = context;
+  const { requestId, userId, client, priority, weight, traceparent } = context;
   const left = remainingMs(context, now);
   return {
     ...(requestId !== undefined && { requestId }),
-    ...(typeof userId === 'string' && { userId }),
+    ...(typeof userId === 'string' ? { userId } : client !== undefined && { client }),
     ...(priority !== undefined && priority !== 0 && { priority }),
     ...(weight !== undefined && weight !== 1 && { weight }),
     ...(left !== undefined && { remainingMs: left }),
@@ -119,7 +129,15 @@ export function toWireContext(context: RequestContext, now: number = Date.now())
 
 /** Returns the facts that another process sent. The inverse of {@link toWireContext}. */
 export function fromWireContext(wire: WireContext = {}, now: number = Date.now()): RequestContext {
-  const { requestId, userId = null, priority = 0, weight, remainingMs: left, traceparent } = wire;
+  const { requestId, userId = null, client, priority = 0, weight, remainingMs: left, traceparent } = wire;
   const deadlineAt = left === undefined ? undefined : now + left;
-  return { requestId, userId, priority, ...(weight !== undefined && { weight }), traceparent, deadlineAt };
+  return {
+    requestId,
+    userId,
+    ...(client !== undefined && { client }),
+    priority,
+    ...(weight !== undefined && { weight }),
+    traceparent,
+    deadlineAt,
+  };
 }

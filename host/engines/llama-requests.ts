@@ -5,8 +5,10 @@ import type {
   LlamaRequestOptions,
   LlamaSampling,
   NativeLlamaEngine,
+  RequestTerms,
 } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async/async-queue.ts';
+import { tenantOf } from '../core/request-context.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
@@ -19,10 +21,14 @@ import { toDelta } from './chat/tool-call-ids.ts';
 /** The tokens of a prompt. */
 export type LlamaCount = Omit<Extract<LlamaEvent, { type: 'count' }>, 'id' | 'type'>;
 
+/** Who uses what was computed for a prompt: all callers, or only the one who sent it. */
+export type CacheScope = 'shared' | 'tenant';
+
 /** Distributes the engine's events to its requests, and gives the text of each request as a stream. */
 export class LlamaRequests {
   readonly #modelName: string;
   readonly #onEnded: (reason: string) => void;
+  readonly #scope: CacheScope;
   readonly waits = new WaitTimes();
   readonly #queues = new Map<number, AsyncQueue<LlamaEvent>>();
   #nextId = 1;
@@ -31,9 +37,19 @@ export class LlamaRequests {
    * `onEnded` is called when the engine can serve no more requests. Its open requests are not answered; they fail when
    * the process exits.
    */
-  constructor(modelName: string, onEnded: (reason: string) => void) {
+  constructor(modelName: string, onEnded: (reason: string) => void, scope: CacheScope = 'tenant') {
     this.#modelName = modelName;
     this.#onEnded = onEnded;
+    this.#scope = scope;
+  }
+
+  /** Requests with the same key use what was computed for each other. */
+  cacheKeyOf(context: CallContext): string {
+    return this.#scope === 'shared' ? '' : tenantOf(context);
+  }
+
+  #termsOf(context: CallContext): RequestTerms {
+    return { ...termsOf(context), cacheKey: this.cacheKeyOf(context) };
   }
 
   /** The listener for the engine's events. */
@@ -60,7 +76,7 @@ export class LlamaRequests {
     sampling: LlamaSampling & LlamaRequestOptions,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
-    const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...termsOf(context) });
+    const submit = (id: number): void => engine.submit(id, prompt, { ...sampling, ...this.#termsOf(context) });
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
       if (event.type === 'end') this.waits.add(context.userId, event.queueMs);
       if (event.type !== 'text') return this.#detailsOf(event);
@@ -78,7 +94,7 @@ export class LlamaRequests {
     context: CallContext,
     options: LlamaCountOptions = {},
   ): Promise<LlamaCount> {
-    const submit = (id: number): void => engine.countTokens(id, prompt, { ...termsOf(context), ...options });
+    const submit = (id: number): void => engine.countTokens(id, prompt, { ...this.#termsOf(context), ...options });
     for await (const event of this.#eventsOf(engine, context.signal, submit)) {
       if (event.type === 'count') return event;
       if (event.type !== 'text') this.#detailsOf(event);

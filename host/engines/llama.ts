@@ -30,7 +30,7 @@ import type { ChatArgs, CountTokensArgs, GenerateArgs, GenerateBatchArgs, WithDe
 import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
-import { LlamaRequests } from './llama-requests.ts';
+import { type CacheScope, LlamaRequests } from './llama-requests.ts';
 import { LooseCalls } from './chat/loose-calls.ts';
 import { LlamaMetrics } from './metrics/llama-metrics.ts';
 import { openNative } from './native.ts';
@@ -48,7 +48,7 @@ interface LlamaSpec {
   readonly n_guessed?: number;
   readonly draft_model_path?: string;
   readonly draft_p_min?: number;
-  readonly cache_scope?: 'shared' | 'tenant';
+  readonly cache_scope?: CacheScope;
   readonly prompt_cache?: { readonly path: string; readonly max_bytes: number; readonly min_tokens: number };
   readonly n_threads: number;
   readonly n_gpu_layers: number | 'auto';
@@ -88,7 +88,7 @@ interface RunOptions {
 const UNLIMITED = new AbortController().signal;
 
 export async function start(spec: LlamaSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
-  const requests = new LlamaRequests(spec.model_name, endProcess);
+  const requests = new LlamaRequests(spec.model_name, endProcess, spec.cache_scope);
   const native = openNative(log);
   const gpus = new GpuMemoryWatch(native, spec.n_gpu_layers !== 0);
   const devices = assignedGpus();
@@ -101,7 +101,6 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
       ...(spec.n_guessed !== undefined && { guessedTokensPerStep: spec.n_guessed }),
       ...(spec.draft_model_path !== undefined && { draftModelPath: spec.draft_model_path }),
       ...(spec.draft_p_min !== undefined && { leastGuessProbability: spec.draft_p_min }),
-      sharesPrefixesAmongTenants: spec.cache_scope !== 'tenant',
       ...(spec.prompt_cache && {
         promptCache: {
           folder: spec.prompt_cache.path,
@@ -270,7 +269,8 @@ class Llama {
     let begin = prefix ?? '';
     const names = activeTools(options).map((tool) => tool.function.name);
     const images = await this.readImages(dialog);
-    const { prompt, unbound } = chatPrompt(dialog, begin, options, images);
+    const cacheKey = this.#requests.cacheKeyOf(context);
+    const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, images);
     const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound }, context);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
     const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
@@ -287,7 +287,10 @@ class Llama {
     { dialog, text = '', assistant_prefix: prefix, ...options }: CountTokensArgs,
     context: CallContext,
   ): Promise<{ tokens: number; max_tokens: number }> {
-    const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await this.readImages(dialog)).prompt : { text };
+    const cacheKey = this.#requests.cacheKeyOf(context);
+    const prompt = dialog
+      ? chatPrompt(dialog, prefix ?? '', options, cacheKey, await this.readImages(dialog)).prompt
+      : { text };
     const { tokens } = await this.#requests.count(this.#engine, prompt, context);
     return { tokens, max_tokens: this.#engine.info.contextTokens };
   }

@@ -1,11 +1,11 @@
 import type { RequestTerms } from '../../native/lib/index.ts';
-import { remainingMs, type RequestContext } from '../core/request-context.ts';
+import { remainingMs, type RequestContext, tenantOf } from '../core/request-context.ts';
 
 /** Returns the terms of a request for an engine: its user with the weight, its priority, and the time until its deadline. */
 export function termsOf(context: RequestContext): RequestTerms {
   const deadlineMs = remainingMs(context);
   return {
-    tenant: context.userId ?? null,
+    tenant: tenantOf(context),
     priority: context.priority ?? 0,
     ...(context.weight !== undefined && { weight: context.weight }),
     ...(deadlineMs !== undefined && { deadlineMs }),

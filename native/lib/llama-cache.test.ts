@@ -88,21 +88,22 @@ for (const { name, changes } of layouts) {
     assert.is(endOf(await llama.finish(second)).completionTokens, 4);
   });
 
-  test(`tenants share beginnings only if the engine allows it: ${name}`, async () => {
-    for (const sharesPrefixesAmongTenants of [true, false]) {
-      await using llama = await TestEngine.load({ ...changes, maxSequences: 4, sharesPrefixesAmongTenants });
-      const reused: number[] = [];
+  test(`tenants share beginnings only with the same cache key, and are told of their own only: ${name}`, async () => {
+    for (const cacheKey of ['all', undefined]) {
+      const key = cacheKey !== undefined && { cacheKey };
+      await using llama = await TestEngine.load({ ...changes, maxSequences: 4 });
+      const told: number[] = [];
       for (const tenant of ['one', 'other', 'one'])
-        reused.push(endOf(await llama.generate(`${beginning}The cat`, { maxTokens: 2, tenant })).reusedTokens);
-      assert.is(reused[0], 0);
-      assert.is((reused[1] ?? 0) > 40, sharesPrefixesAmongTenants);
-      assert.ok((reused[2] ?? 0) > 40, `${reused}`);
-      const ids = ['third', 'fourth'].map((tenant) => llama.submit(beginning.slice(9), { maxTokens: 2, tenant }));
-      const ends = (await Promise.all(ids.map((id) => llama.finish(id)))).map(endOf);
-      assert.is(
-        ends.some(({ reusedTokens }) => reusedTokens > 40),
-        sharesPrefixesAmongTenants,
+        told.push(endOf(await llama.generate(`${beginning}The cat`, { maxTokens: 2, tenant, ...key })).reusedTokens);
+      assert.equal(told.slice(0, 2), [0, 0]);
+      assert.ok((told[2] ?? 0) > 40, `${told}`);
+      assert.is(llama.engine.counts.reusedTokens > (told[2] ?? 0), cacheKey !== undefined);
+      const { reusedTokens: before } = llama.engine.counts;
+      const ids = ['third', 'fourth'].map((tenant) =>
+        llama.submit(beginning.slice(9), { maxTokens: 2, tenant, ...key }),
       );
+      for (const id of ids) assert.is(endOf(await llama.finish(id)).reusedTokens, 0);
+      assert.is(llama.engine.counts.reusedTokens > before + 40, cacheKey !== undefined);
     }
   });
 }

@@ -99,7 +99,7 @@ for (const [layout, changes] of [
   });
 
 test('sequences of different adapters, tenants and lengths are guessed for', async () => {
-  await using guessing = await TestEngine.load({ ...same, contextTokens: 64, sharesPrefixesAmongTenants: false });
+  await using guessing = await TestEngine.load({ ...same, contextTokens: 64 });
   const ids = ['one', 'two', 'one'].map((tenant) =>
     guessing.submit(prompt, { tenant, maxTokens: 10_000, ignoreEos: true }),
   );

@@ -83,7 +83,6 @@ class Round {
     if (options.n_drafted > 0 && UpTo(1) == 0) options.draft_model_path = model_path;
     options.least_draft_probability = 0.1F * static_cast<float>(UpTo(5));
     if (UpTo(2) == 0) options.prompt_cache = {.folder = cache_folder, .max_bytes = 1U << 20, .n_least = 8};
-    options.shares_prefixes_among_tenants = UpTo(1) == 0;
     return options;
   }
 
@@ -126,6 +125,7 @@ class Round {
     if (request.overflow == llama::Overflow::kShift && UpTo(4) == 0) request.sampling.max_tokens = 1 + UpTo(400);
     request.sampling.seed = static_cast<uint32_t>(id);
     request.terms.tenant = std::to_string(UpTo(2));
+    if (UpTo(1) == 0) request.terms.cache_key = request.terms.tenant;
     request.terms.priority = UpTo(4) - 2;
     if (UpTo(9) == 0) request.terms.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(UpTo(200));
     n_open_[id] = 0;

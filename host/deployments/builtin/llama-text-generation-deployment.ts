@@ -50,9 +50,9 @@ const ModelKwargs = z
       ),
     cache_scope: z
       .enum(['shared', 'tenant'])
-      .default('shared')
+      .default('tenant')
       .describe(
-        'Who reuses the computed beginning of a prompt: all users, or only the user who sent it. The time of an answer shows whether its beginning was reused.',
+        'Who reuses the computed beginning of a prompt: only the user who sent it (without API keys: the address), or with `shared` all users. Then the time of an answer tells a user who guesses how the prompts of others begin.',
       ),
     prompt_cache: PromptCacheConfig.optional().describe(
       'Keeps what was computed for prompts on disk, so that a long beginning needs no computing after a restart. Default: only in memory.',

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import { AanaError, errorLogFields, faultOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import type { RequestContext } from '../../core/request-context.ts';
+import { type RequestContext, tenantOf } from '../../core/request-context.ts';
 import { withRequest } from '../../core/async/request-scope.ts';
 import type { CallMeter } from '../../core/usage/usage-meter.ts';
 import { type Counter, noTelemetry, type Telemetry } from '../../core/telemetry.ts';
@@ -238,9 +238,10 @@ export class DeploymentCalls {
     method: string,
     args: Record<string, unknown>,
     streaming: boolean,
-    { traceparent, meter }: RequestContext,
+    context: RequestContext,
     growing: GrowingArgument | undefined,
   ): OpenedCall {
+    const { traceparent, meter } = context;
     const deployment = this.#options.find(name);
     const { definition } = deployment.bound;
     const described = requireMethod(deployment, method);
@@ -255,10 +256,12 @@ export class DeploymentCalls {
     const onValue = meter && ((value: unknown): void => opened.metered?.heard(heardSeconds(value)));
     const feed = described.feed && new CheckedFeed(described.feed, source, what, onValue);
     const { operation } = described;
+    const affinity = definition.affinity?.(method, checked);
     const opened: OpenedCall = {
       replicas: deployment.requireReplicas(),
       checked,
-      affinity: definition.affinity?.(method, checked),
+      // The load of a replica must not tell one caller how the prompts of another one begin.
+      affinity: affinity === undefined ? undefined : `${tenantOf(context)}\n${affinity}`,
       feed,
       contentOf: described.transcribes === true && this.#takesContent ? () => new TranscriptContent() : undefined,
       generation: operation && { operation, deployment: name, args: checked, traceparent },

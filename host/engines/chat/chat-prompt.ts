@@ -26,6 +26,7 @@ export function chatPrompt(
   dialog: ImageChatDialog,
   prefix: string,
   options: ChatOptions,
+  cacheKey: string,
   images: Images = new Map(),
 ): ChatPrompt {
   const {
@@ -33,7 +34,7 @@ export function chatPrompt(
     chat_template_kwargs: templateArguments,
     reasoning_format: reasoning,
   } = options;
-  const { unbound, ...tools } = toolsOf(options);
+  const { unbound, ...tools } = toolsOf(options, cacheKey);
   const prompt: LlamaDialog = {
     messages: dialog.messages.map((message) => toMessage(message, images)),
     prefix,
@@ -56,7 +57,7 @@ export function activeTools({ tools, tool_choice: choice }: ChatOptions): readon
 
 type PromptTools = Pick<LlamaDialog, 'tools' | 'toolRequired' | 'requiredTool' | 'argumentRules'>;
 
-function toolsOf(options: ChatOptions): PromptTools & Pick<ChatPrompt, 'unbound'> {
+function toolsOf(options: ChatOptions, cacheKey: string): PromptTools & Pick<ChatPrompt, 'unbound'> {
   const { tool_choice: choice } = options;
   const tools = activeTools(options);
   if (typeof choice === 'object' && choice !== null) {
@@ -72,7 +73,7 @@ function toolsOf(options: ChatOptions): PromptTools & Pick<ChatPrompt, 'unbound'
     parameters: JSON.stringify(parameters && Object.keys(parameters).length > 0 ? parameters : NO_PARAMETERS),
   }));
   const bound = tools.filter((tool) => tool.function.strict === true).map((tool) => tool.function.name);
-  const { rules, unbound } = toolRules(described, new Set(bound));
+  const { rules, unbound } = toolRules(described, new Set(bound), cacheKey);
   return {
     unbound,
     tools: described,

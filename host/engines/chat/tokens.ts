@@ -25,7 +25,10 @@ export async function tokenize(
   context: CallContext,
   readImages: (dialog: ImageChatDialog) => Promise<Images>,
 ): Promise<{ tokens: number[]; texts: string[]; max_tokens: number }> {
-  const prompt = dialog ? chatPrompt(dialog, prefix ?? '', options, await readImages(dialog)).prompt : { text };
+  const cacheKey = requests.cacheKeyOf(context);
+  const prompt = dialog
+    ? chatPrompt(dialog, prefix ?? '', options, cacheKey, await readImages(dialog)).prompt
+    : { text };
   const { ids, bytes, lengths } = await requests.count(engine, prompt, context, {
     tellsTokens: true,
     outerTokens: outer !== false,

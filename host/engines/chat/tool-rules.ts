@@ -18,15 +18,22 @@ export interface ToolRules {
   readonly unbound: readonly string[];
 }
 
-/** Rules by tools, the last used ones at the end. The requests of an application have few different lists of tools. */
+/**
+ * Rules by cache key and tools, the last used ones at the end. The requests of a caller have few different lists of
+ * tools.
+ */
 const cache = new Map<string, ToolRules>();
 
 /**
- * Returns the rules for the arguments of tools. Throws `InvalidPrompt`, which names the tool and the place, for a tool
- * among `bound` whose parameters no grammar can express.
+ * Returns the rules for the arguments of tools. Only calls with the same `cacheKey` share what was made. Throws
+ * `InvalidPrompt`, which names the tool and the place, for a tool among `bound` whose parameters no grammar can express.
  */
-export function toolRules(tools: readonly DescribedTool[], bound: ReadonlySet<string>): ToolRules {
-  const key = JSON.stringify(tools.map(({ name, parameters }) => [name, parameters, bound.has(name)]));
+export function toolRules(
+  tools: readonly DescribedTool[],
+  bound: ReadonlySet<string>,
+  cacheKey: string,
+): ToolRules {
+  const key = JSON.stringify([cacheKey, ...tools.map(({ name, parameters }) => [name, parameters, bound.has(name)])]);
   const rules = cache.get(key) ?? made(tools, bound);
   if (key.length > MOST_KEY_CHARS) return rules;
   cache.delete(key);

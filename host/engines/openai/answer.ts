@@ -56,12 +56,11 @@ const Chunk = z.object({
       z.object({
         prompt_tokens: count,
         completion_tokens: count,
-        prompt_tokens_details: z.optional(z.nullable(z.object({ cached_tokens: count }))),
         completion_tokens_details: z.optional(z.nullable(z.object({ reasoning_tokens: count }))),
       }),
     ),
   ),
-  timings: z.optional(z.object({ prompt_ms: duration, predicted_ms: duration, cache_n: count })),
+  timings: z.optional(z.object({ prompt_ms: duration, predicted_ms: duration })),
 });
 
 /** Parses JSON of a server. Throws {@link AnswerFormatError}. */
@@ -116,7 +115,7 @@ export class AnswerReader {
     if (usage)
       this.#usage = {
         prompt_tokens: usage.prompt_tokens ?? 0,
-        cached_tokens: usage.prompt_tokens_details?.cached_tokens ?? timings?.cache_n ?? 0,
+        cached_tokens: 0, // the server knows one caller, so its count would tell of the prompts of other users
         completion_tokens: usage.completion_tokens ?? 0,
         ...(usage.completion_tokens_details?.reasoning_tokens && {
           reasoning_tokens: usage.completion_tokens_details.reasoning_tokens,

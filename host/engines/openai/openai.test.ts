@@ -128,7 +128,8 @@ OpenAi('passes the place of a call in its trace on where the configuration says 
 OpenAi('asks vLLM once for several answers', async ({ server }) => {
   const delta = (index: number, value: object, reason?: string, stop?: string | number): string =>
     asEvent({ choices: [{ index, delta: value, finish_reason: reason, stop_reason: stop }] });
-  const counted = asEvent({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 5 } });
+  const cached = { prompt_tokens_details: { cached_tokens: 6 } };
+  const counted = asEvent({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 5, ...cached } });
   server.answers = [
     events(
       ...[delta(0, { content: 'He' }), delta(1, { content: 'Bye' }), delta(0, { content: 'llo' })],

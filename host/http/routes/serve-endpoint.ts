@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { networkOf } from '../../access/index.ts';
 import { errorLogFields } from '../../core/errors.ts';
 import { traceFields } from '../../core/request-context.ts';
 import { invoke, type ServedEndpoint } from '../../endpoints/index.ts';
@@ -32,7 +33,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     const output = await invoke(endpoint, body.input, {
       requestId: String(ctx.state['requestId']),
       userId: callerOf(ctx).userId,
-      client: ctx.ip,
+      client: networkOf(ctx.ip),
       traceparent: traceparentOf(ctx),
       meter: meterOf(ctx),
       timeoutMs: options.limits.invocation_timeout_s * 1000,

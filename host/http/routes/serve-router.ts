@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { networkOf } from '../../access/index.ts';
 import { RequestScope } from '../../core/async/request-scope.ts';
 import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
@@ -20,7 +21,7 @@ export async function serveRouter(ctx: Context, route: Route, { limits }: HttpAp
   const scope = new RequestScope({
     requestId: String(ctx.state['requestId']),
     userId: callerOf(ctx).userId,
-    client: ctx.ip,
+    client: networkOf(ctx.ip),
     traceparent: traceparentOf(ctx),
     meter: meterOf(ctx),
     deadlineAt: Date.now() + limits.invocation_timeout_s * 1000,

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { networkOf } from '../../access/index.ts';
 import { delay } from '../../core/abort.ts';
 import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
-import { traceFields } from '../../core/request-context.ts';
+import { tenantOf, traceFields } from '../../core/request-context.ts';
 import type { UsageOutcome } from '../../core/usage/usage-meter.ts';
 import { callerOf, showsInside } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
@@ -49,7 +49,7 @@ export class Sockets {
     if (this.#closing) throw shuttingDown();
     const run = route.accept(ctx);
     const { userId } = callerOf(ctx);
-    const leave = this.#places.take(userId === null ? `address ${networkOf(ctx.ip)}` : `user ${userId}`);
+    const leave = this.#places.take(tenantOf({ userId, client: networkOf(ctx.ip) }));
     let socket: OpenSocket;
     try {
       socket = this.#accept(ctx, route);
@@ -74,7 +74,7 @@ export class Sockets {
     const context = {
       requestId: String(ctx.state['requestId']),
       userId: callerOf(ctx).userId,
-      client: ctx.ip,
+      client: networkOf(ctx.ip),
       traceparent: traceparentOf(ctx),
       meter: keepMeter(ctx),
       deadlineAt: Date.now() + longestS * 1000,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
 import type { AanaError } from '../../core/errors.ts';
 import type { Queued } from '../../core/fair-queue.ts';
-import { type RequestContext, remainingMs } from '../../core/request-context.ts';
+import { type RequestContext, remainingMs, tenantOf } from '../../core/request-context.ts';
 import { deploymentFull, deploymentOverloaded } from './overload-errors.ts';
 import { ReturnPromises } from './return-promises.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
@@ -55,7 +55,7 @@ export class Admission {
 
   /** Returns the call in the terms of the queue. */
   applicant({
-    userId = null,
+    userId,
     client,
     priority = 0,
     weight,
@@ -65,10 +65,10 @@ export class Admission {
     readonly method?: string | undefined;
   }): Applicant {
     const { deviation = 0 } = this.#options.workload.expect(method) ?? {};
-    const key = typeof userId === 'string' ? `user ${userId}` : client === undefined ? undefined : `client ${client}`;
+    const tenant = tenantOf({ userId, client }) || null;
     return {
-      userId,
-      key,
+      userId: tenant,
+      key: tenant ?? undefined,
       priority,
       weight,
       cost: this.costOf(method),

@@ -60,8 +60,6 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
    * default: as many as all sequences can use.
    */
   readonly totalCells?: number;
-  /** Whether a request may reuse what was computed for the prompt of another tenant. Default: true. */
-  readonly sharesPrefixesAmongTenants?: boolean;
   /** Types of the cached keys and values. Values of a type with a q need flash attention. */
   readonly keyType: LlamaKvType;
   readonly valueType: LlamaKvType;

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "binding/values.h"
+
 namespace aana {
 namespace {
 
@@ -22,6 +24,7 @@ RequestTerms ToRequestTerms(const Napi::Object& options) {
   const auto tenant = options.Get("tenant");
   if (tenant.IsString()) terms.tenant = tenant.As<Napi::String>();
   else if (!tenant.IsUndefined() && !tenant.IsNull()) throw Napi::TypeError::New(env, "tenant is not a string");
+  terms.cache_key = Has(options, "cacheKey") ? String(options, "cacheKey") : terms.tenant;
 
   const auto priority = options.Get("priority");
   if (!priority.IsUndefined()) {

@@ -55,7 +55,7 @@ struct Totals {
   uint64_t n_passes = 0;
 };
 
-// The tokens that a request may have left in the cache, and the requests that may reuse them.
+// The tokens that a request may have left in the cache, and whose they are.
 struct Left {
   RequestId id = 0;
   std::string tenant;
@@ -118,7 +118,7 @@ class EventSequence {
     options_.least_sampling_work = std::chrono::microseconds(0);
     options_.kv_unified = OneIn(4) && !is_mostly_reproducible_;
     if (OneIn(2) && !is_mostly_reproducible_) options_.n_cells = options_.n_context + UpTo(100);
-    options_.shares_prefixes_among_tenants = has_many_scores_ || OneIn(2);
+    tenants_share_ = has_many_scores_ || OneIn(2);
     options_.reader_timeout = milliseconds(3000);
     has_slow_readers_ = OneIn(6);
     n_adapters_ = !has_many_scores_ && OneIn(3) ? 1 + UpTo(1) : 0;
@@ -211,6 +211,7 @@ class EventSequence {
     read.terms.tenant = request.tenant;
     read.terms.priority = UpTo(4) - 2;
     read.terms.weight = 1 + UpTo(2);
+    if (!tenants_share_) read.terms.cache_key = request.tenant;
     if (OneIn(12)) request.deadline = read.terms.deadline = std::chrono::steady_clock::now() + milliseconds(UpTo(3000));
     Leaves(id, request);
     totals_.n_requests++;
@@ -320,14 +321,14 @@ class EventSequence {
   void Leaves(RequestId id, const Open& request) {
     auto tokens = request.prompt;
     for (const auto letter : Expected(request)) tokens.push_back(letter - '0');
-    left_.push_back({id, options_.shares_prefixes_among_tenants ? "" : request.tenant, request.adapter, std::move(tokens)});
+    left_.push_back({id, request.tenant, request.adapter, std::move(tokens)});
   }
 
-  // Returns how many tokens of the request's prompt others have computed that it may use.
+  // Returns how many tokens of the request's prompt others have computed of whose use its reader may be told.
   size_t MostReused(RequestId id, const Open& request) const {
     size_t most = 0;
     for (const auto& left : left_) {
-      const bool may_use = left.id != id && left.adapter == request.adapter && (options_.shares_prefixes_among_tenants || left.tenant == request.tenant);
+      const bool may_use = left.id != id && left.adapter == request.adapter && left.tenant == request.tenant;
       if (may_use) most = std::max(most, CommonPrefix(left.tokens, request.prompt));
     }
     return most;
@@ -367,7 +368,7 @@ class EventSequence {
         expect(end->reason == (is_long ? FinishReason::kLength : FinishReason::kStop), "has another reason to end");
         expect(end->n_prompt == std::ssize(request.prompt) && end->n_completion == std::ssize(expected), "has other numbers of tokens");
         expect(end->n_reused < end->n_prompt, "reused its whole prompt");
-        expect(static_cast<size_t>(end->n_reused) <= MostReused(event.id, request), "reused what others may not use");
+        expect(static_cast<size_t>(end->n_reused) <= MostReused(event.id, request), "is told what other tenants sent");
         expect(!request.has_broken_picture, "read a picture that cannot be encoded");
         totals_.n_images_reused += static_cast<uint64_t>(
             std::ranges::count_if(request.images, [&](const PromptImage& image) { return image.end() <= static_cast<size_t>(end->n_reused); }));
@@ -422,6 +423,7 @@ class EventSequence {
   bool has_many_scores_ = false;
   bool is_mostly_reproducible_ = false;
   bool has_slow_readers_ = false;
+  bool tenants_share_ = false;  // what was computed
   int n_adapters_ = 0;
   Counters counters_;
   std::optional<Prompts> prompts_;

@@ -289,15 +289,16 @@ void TestGrammar() {
   });
   Test("grammars are kept by their texts, up to a number", [] {
     GrammarCache cache(2, 1U << 30);
-    const auto first = cache.Find("root ::= \"a\"", "root", FindNone);
-    Expect(cache.Find("root ::= \"a\"", "root", FindNone) == first, "the same");
-    cache.Find("root ::= \"b\"", "root", FindNone);
-    cache.Find("root ::= \"c\"", "root", FindNone);
+    const auto first = cache.Find("", "root ::= \"a\"", "root", FindNone);
+    Expect(cache.Find("", "root ::= \"a\"", "root", FindNone) == first, "the same");
+    Expect(cache.Find("other", "root ::= \"a\"", "root", FindNone) != first, "another key has its own");
+    cache.Find("", "root ::= \"b\"", "root", FindNone);
+    cache.Find("", "root ::= \"c\"", "root", FindNone);
     Expect(cache.size() == 2, "two");
-    Expect(cache.Find("root ::= \"a\"", "root", FindNone) != first, "the oldest is gone");
+    Expect(cache.Find("", "root ::= \"a\"", "root", FindNone) != first, "the oldest is gone");
     GrammarCache small(10, 1);
-    small.Find("root ::= \"a\"", "root", FindNone);
-    small.Find("root ::= \"b\"", "root", FindNone);
+    small.Find("", "root ::= \"a\"", "root", FindNone);
+    small.Find("", "root ::= \"b\"", "root", FindNone);
     Expect(small.size() == 1, "one, which is always kept");
   });
   Test("a grammar for which it takes too long to find what may follow is refused", [] {

@@ -66,7 +66,7 @@ class FakeMemory final : public SequenceMemory {
 
 std::unique_ptr<Sequence> Prompt(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
   return std::make_unique<Sequence>(
-      llama::ReadRequest{.id = id, .tokens = std::move(tokens), .sampling = {}, .rules = {}, .terms = {}, .arrived_at = {}}, cache_key);
+      llama::ReadRequest{.id = id, .tokens = std::move(tokens), .sampling = {}, .rules = {}, .terms = {.tenant = cache_key, .cache_key = cache_key}, .arrived_at = {}});
 }
 
 std::unique_ptr<Sequence> ReproduciblePrompt(int64_t id, std::vector<llama_token> tokens) {

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
+import { networkOf } from '../../../access/index.ts';
 import { errorLogFields, loggedStack } from '../../../core/errors.ts';
 import { traceFields } from '../../../core/request-context.ts';
 import { noTelemetry } from '../../../core/telemetry.ts';
@@ -86,7 +87,7 @@ async function runEndpoint(
   const output = await invoke(endpoint, input, {
     requestId: String(ctx.state['requestId']),
     userId: callerOf(ctx).userId,
-    client: ctx.ip,
+    client: networkOf(ctx.ip),
     traceparent: traceparentOf(ctx),
     meter: meterOf(ctx),
     timeoutMs: limits.invocation_timeout_s * 1000,

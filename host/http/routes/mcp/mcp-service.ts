@@ -1,6 +1,7 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { networkOf } from '../../../access/index.ts';
+import { tenantOf } from '../../../core/request-context.ts';
 import { AanaError, cancelledError } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
 import { remembered } from '../../../core/remembered.ts';
@@ -82,7 +83,7 @@ export class McpService {
   /** Returns the caller of a subscription. Throws `TooManySubscriptions` if it has as many as it may have. */
   #placeOf(ctx: Context): string {
     const { userId } = callerOf(ctx);
-    const caller = userId === null ? `address ${networkOf(ctx.ip)}` : `user ${userId}`;
+    const caller = tenantOf({ userId, client: networkOf(ctx.ip) });
     const open = [...this.#subscriptions.values()].filter((one) => one === caller).length;
     if (open >= MOST_SUBSCRIPTIONS)
       throw new AanaError(

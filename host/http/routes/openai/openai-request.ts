@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { networkOf } from '../../../access/index.ts';
 import { AanaError } from '../../../core/errors.ts';
 import {
   headerName,
@@ -91,7 +92,7 @@ export async function withinTime<T>(
     return await work({
       requestId: String(ctx.state['requestId']),
       userId: callerOf(ctx).userId,
-      client: ctx.ip,
+      client: networkOf(ctx.ip),
       traceparent: traceparentOf(ctx),
       meter: meterOf(ctx),
       deadlineAt: Date.now() + timeoutS * 1000,

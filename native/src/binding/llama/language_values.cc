@@ -158,9 +158,6 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.value_type = ToKvType(object, "valueType");
   if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
   if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
-  if (!object.Get("sharesPrefixesAmongTenants").IsUndefined()) {
-    options.shares_prefixes_among_tenants = object.Get("sharesPrefixesAmongTenants").ToBoolean();
-  }
   if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
   options.adapters = OptionalList<std::string>(object, "adapters", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
   if (!object.Get("projectorPath").IsUndefined()) options.projector_path = String(object, "projectorPath");

@@ -62,7 +62,7 @@ enum class FinishReason { kStop, kLength, kCancelled };
 struct EndEvent {
   FinishReason reason = FinishReason::kStop;
   int32_t n_prompt = 0;
-  int32_t n_reused = 0;
+  int32_t n_reused = 0;  // prompt tokens that were not computed, because the same tenant had sent them before
   int32_t n_completion = 0;
   Timings timings;
   int32_t n_reasoning = 0;  // of the completion's tokens

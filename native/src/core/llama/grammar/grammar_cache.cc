@@ -4,14 +4,14 @@
 
 namespace aana::llama {
 
-std::shared_ptr<const Grammar> GrammarCache::Find(const std::string& gbnf, const std::string& root, const FindToken& find_token) {
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.gbnf == gbnf && entry.root == root; });
+std::shared_ptr<const Grammar> GrammarCache::Find(const std::string& cache_key, const std::string& gbnf, const std::string& root, const FindToken& find_token) {
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.cache_key == cache_key && entry.gbnf == gbnf && entry.root == root; });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);
     return entries_.front().grammar;
   }
   auto grammar = std::make_shared<const Grammar>(gbnf, root, find_token);
-  entries_.push_front({gbnf, root, grammar});
+  entries_.push_front({cache_key, gbnf, root, grammar});
   size_t n_bytes = 0;
   size_t n_kept = 0;
   for (const auto& entry : entries_) {

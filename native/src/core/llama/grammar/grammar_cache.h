@@ -14,13 +14,14 @@ class GrammarCache {
  public:
   GrammarCache(size_t max_grammars, size_t max_bytes) : max_grammars_(max_grammars), max_bytes_(max_bytes) {}
 
-  // Throws SamplingError (fault kCaller) for a grammar that cannot be compiled.
-  std::shared_ptr<const Grammar> Find(const std::string& gbnf, const std::string& root, const FindToken& find_token);
+  // Only calls with the same `cache_key` share a grammar. Throws SamplingError (fault kCaller) for a grammar that cannot be compiled.
+  std::shared_ptr<const Grammar> Find(const std::string& cache_key, const std::string& gbnf, const std::string& root, const FindToken& find_token);
 
   size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
+    std::string cache_key;
     std::string gbnf;
     std::string root;
     std::shared_ptr<const Grammar> grammar;

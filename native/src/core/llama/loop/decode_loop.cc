@@ -67,8 +67,7 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
       slots_(static_cast<size_t>(options.n_sequences), memory_, context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
       planner_(model, context, slots_, draft_model, options, inbox.is_abandoned()),
       batch_(context.n_batch()),
-      reader_timeout_(options.reader_timeout),
-      has_tenant_caches_(!options.shares_prefixes_among_tenants) {}
+      reader_timeout_(options.reader_timeout) {}
 
 void DecodeLoop::Run() {
   bool is_idle = false;
@@ -102,8 +101,7 @@ void DecodeLoop::EndAll() {
 }
 
 void DecodeLoop::Handle(ReadRequest&& request) {
-  std::string cache_key = has_tenant_caches_ ? request.terms.tenant : std::string();
-  auto sequence = std::make_unique<Sequence>(std::move(request), std::move(cache_key));
+  auto sequence = std::make_unique<Sequence>(std::move(request));
   sequence->number = n_requests_++;
   if (auto refusal = RefusalOf(*sequence)) return Emit(std::move(*refusal));
   waiting_.Add(std::move(sequence));

@@ -128,7 +128,6 @@ class DecodeLoop {
   WaitingLine waiting_;                            // for a slot
   std::vector<std::unique_ptr<Sequence>> parked_;  // for their readers, without a slot
   const std::chrono::milliseconds reader_timeout_;
-  const bool has_tenant_caches_;
   std::vector<Event> events_;  // of this step
   bool is_shift_pending_ = false;  // the next decode moves keys
   uint64_t n_requests_ = 0;

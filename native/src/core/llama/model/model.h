@@ -67,7 +67,6 @@ struct LoadOptions : ModelOptions {
   ggml_type value_type = GGML_TYPE_F16;
   bool kv_unified = false;  // all sequences share their cells
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
-  bool shares_prefixes_among_tenants = true;
   PromptCacheOptions prompt_cache;
   int32_t n_ubatch = 512;             // tokens of a pass over the weights at most
   std::string projector_path;         // of the encoder of images; empty: the model reads no images

@@ -31,7 +31,7 @@ RuleFinder::RuleFinder(const Model& model) : model_(model), grammars_(model) {
   suppressed_.assign(suppressed, suppressed + n_suppressed);
 }
 
-TokenRules RuleFinder::Find(const SamplingParams& params) {
+TokenRules RuleFinder::Find(const SamplingParams& params, const std::string& cache_key) {
   const int32_t n_vocab = model_.n_vocab();
   for (const auto& [token, bias] : params.logit_bias) CheckTokens(std::span(&token, 1), n_vocab, "logit_bias");
   CheckTokens(params.stop_tokens, n_vocab, "stop_token_ids");
@@ -48,9 +48,9 @@ TokenRules RuleFinder::Find(const SamplingParams& params) {
     CheckTokens(params.grammar.visible_tokens, n_vocab, "the grammar's visible tokens");
     auto ends = end_tokens_;
     ends.insert(ends.end(), params.stop_tokens.begin(), params.stop_tokens.end());
-    rules.grammar.emplace(grammars_.Find(params.grammar, std::move(ends)));
+    rules.grammar.emplace(grammars_.Find(params.grammar, std::move(ends), cache_key));
   }
-  if (IsActive(params.dry)) rules.dry_breakers = FindDryBreakers(params.dry.sequence_breakers);
+  if (IsActive(params.dry)) rules.dry_breakers = FindDryBreakers(params.dry.sequence_breakers, cache_key);
   return rules;
 }
 
@@ -74,8 +74,8 @@ std::vector<std::vector<TokenId>> RuleFinder::FindBadSequences(const std::vector
   return sequences;
 }
 
-std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector<std::string>& texts) {
-  if (dry_breakers_ && texts == dry_texts_) return dry_breakers_;
+std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector<std::string>& texts, const std::string& cache_key) {
+  if (dry_breakers_ && texts == dry_texts_ && cache_key == dry_cache_key_) return dry_breakers_;
   const auto breakers = std::make_shared<DryBreakers>();
   for (const auto& text : texts) {
     if (text.empty()) continue;
@@ -98,6 +98,7 @@ std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector
     }
   }
   dry_texts_ = texts;
+  dry_cache_key_ = cache_key;
   dry_breakers_ = breakers;
   return dry_breakers_;
 }

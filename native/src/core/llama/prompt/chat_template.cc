@@ -207,6 +207,7 @@ class FormatCache {
 std::string KeyOf(const Dialog& dialog, const std::string& prompt_end) {
   std::string key;
   const auto add = [&](const std::string& part) { key.append(std::to_string(part.size())).append(":").append(part); };
+  add(dialog.cache_key);
   add(prompt_end);
   add(dialog.required_tool);
   key += dialog.tool_choice == ToolChoice::kRequired ? 'r' : 'a';

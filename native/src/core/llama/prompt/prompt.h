@@ -70,6 +70,8 @@ struct Dialog {
   std::vector<std::pair<std::string, std::string>> template_arguments = {};
   // Reasoning is split off from the answer.
   bool is_reasoning_split = true;
+  // Only dialogs with the same key share what was found for their tools.
+  std::string cache_key = {};
 };
 
 // The numbers of tokens, which nothing is added to.

@@ -90,7 +90,7 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
   if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{.reason = FinishReason::kLength, .n_prompt = n_prompt, .dropped = dropped}};
   const bool has_own_grammar = !request.sampling.grammar.text.empty();
   if (prompt.format) Use(*prompt.format, request.sampling, tokenizer);
-  auto found = rules.Find(request.sampling);
+  auto found = rules.Find(request.sampling, request.terms.cache_key);
   const auto* dialog = std::get_if<Dialog>(&request.prompt);
   if (dialog && has_own_grammar && found.grammar && !found.grammar->Skip(dialog->prefix)) {
     throw SamplingError(Fault::kCaller, "the form of the answer does not allow its prefix");
@@ -179,6 +179,7 @@ void PromptReader::Start(const PromptTokenizer& tokenizer, RuleFinder& rules, Ro
 }
 
 void PromptReader::Post(Job job) {
+  std::visit([](auto& request) { if (auto* dialog = std::get_if<Dialog>(&request.prompt)) dialog->cache_key = request.terms.cache_key; }, job);
   std::lock_guard lock(mutex_);
   waiting_.push_back({std::move(job), n_jobs_++});
   changed_.notify_one();

@@ -23,11 +23,10 @@ constexpr size_t kMaxClosingBytes = 64U << 10;
 
 }  // namespace
 
-Sequence::Sequence(ReadRequest request, std::string cache_key)
+Sequence::Sequence(ReadRequest request)
     : id_(request.id),
       terms_(std::move(request.terms)),
       adapter_(request.adapter),
-      cache_key_(std::move(cache_key)),
       sampling_(std::move(request.sampling)),
       rules_(std::move(request.rules)),
       shown_tokens_(std::move(request.shown_tokens)),
@@ -168,7 +167,7 @@ std::optional<TextEvent> Sequence::TakePromptScores() {
   return event;
 }
 
-Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), n_reused, n_completion_, TimingsNow(), 0, dropped_, stop_}}; }
+Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), std::min(n_reused, n_own), n_completion_, TimingsNow(), 0, dropped_, stop_}}; }
 
 Timings Sequence::TimingsNow() const {
   const auto now = std::chrono::steady_clock::now();

@@ -25,13 +25,13 @@ namespace aana::llama {
 // One request from its arrival to its end: its prompt, what was sampled since, and the text that its reader has not seen.
 class Sequence {
  public:
-  // Only sequences with the same `cache_key` may use what was computed for it.
-  explicit Sequence(ReadRequest request, std::string cache_key = {});
+  explicit Sequence(ReadRequest request);
 
   RequestId id() const { return id_; }
   const RequestTerms& terms() const { return terms_; }
   const AdapterUse& adapter() const { return adapter_; }
-  const std::string& cache_key() const { return cache_key_; }
+  // Only sequences with the same key may use what was computed for it.
+  const std::string& cache_key() const { return terms_.cache_key; }
   std::chrono::steady_clock::time_point arrived_at() const { return arrived_at_; }
   // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one, without the tokens that Shift took out.
   const std::vector<llama_token>& history() const { return history_; }
@@ -108,6 +108,8 @@ class Sequence {
   // Order of arrival.
   uint64_t number = 0;
   // Lost its slot because the cells ran out.
+  // Tokens of its beginning that texts of its own tenant had then. Its reader is told of no others, because they would tell what others sent.
+  int32_t n_own = 0;
   bool is_preempted = false;
   // Began to compute.
   bool has_begun = false;
@@ -136,7 +138,6 @@ class Sequence {
   RequestId id_;
   RequestTerms terms_;
   AdapterUse adapter_;
-  std::string cache_key_;
   SamplingParams sampling_;
   TokenRules rules_;
   std::vector<llama_token> shown_tokens_;  // control tokens that are part of the text

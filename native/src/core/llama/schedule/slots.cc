@@ -125,6 +125,7 @@ bool Slots::Copy(const Slot& from, Slot& to) {
   to.cache_key = from.cache_key;
   to.n_prompt = from.n_prompt;
   to.used_at = from.used_at;
+  to.tenant = from.tenant;
   return true;
 }
 
@@ -170,6 +171,9 @@ Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   slot->n_prompt = static_cast<size_t>(slot->sequence->n_prompt());
   slot->used_at = ++clock_;
   const size_t n_there = std::max(Held(*slot, *slot->sequence), FindSource(*slot->sequence, slot).n_tokens);
+  // What it computed itself before it lost its slot tells nothing of its tenant's other texts.
+  if (!slot->sequence->has_begun) slot->sequence->n_own = static_cast<int32_t>(Own(*slot->sequence));
+  slot->tenant = slot->sequence->terms().tenant;
   slot->awaits = FindAwaited(*slot->sequence, slot, n_there);
   Truncate(*slot, Held(*slot, *slot->sequence));
   slot->cache_key = slot->sequence->cache_key();
@@ -193,7 +197,10 @@ void Slots::Begin(Slot& slot) {
     }
   }
   // What it computed itself before it lost its slot was not reused.
-  if (!sequence.has_begun) sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
+  if (sequence.has_begun) return;
+  sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
+  // It may have waited for one of its own tenant.
+  sequence.n_own = std::max(sequence.n_own, static_cast<int32_t>(Own(sequence, &slot)));
 }
 
 void Slots::EndWaits() {
@@ -220,7 +227,10 @@ size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span
   const bool is_restored = MakeRoom(tokens.size()) && memory_.Restore(slot.sequence_id, state, tokens.size());
   if (is_restored && (is_whole || memory_.Truncate(slot.sequence_id, n))) {
     Append(slot, tokens.data(), n);
-    if (!slot.sequence->has_begun) slot.sequence->n_reused = static_cast<int32_t>(n);
+    auto& sequence = *slot.sequence;
+    if (!sequence.has_begun) sequence.n_reused = static_cast<int32_t>(n);
+    // A saved text may be that of any tenant with its key.
+    if (sequence.cache_key() == sequence.terms().tenant) sequence.n_own = std::max(sequence.n_own, static_cast<int32_t>(n));
     return n;
   }
   Forget(slot);
@@ -362,3 +372,11 @@ Slot* Slots::FindVictim() {
 }
 
 }  // namespace aana::llama
+size_t Slots::Own(const Sequence& sequence, const Slot* except) const {
+  size_t most = 0;
+  for (const auto& slot : slots_) {
+    if (&slot != except && slot.tenant == sequence.terms().tenant) most = std::max(most, Held(slot, sequence));
+  }
+  return most;
+}
+

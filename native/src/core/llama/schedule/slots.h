@@ -36,6 +36,7 @@ struct Slot {
   size_t n_fixed = 0;                  // of the first ones of these, computed in whole chunks for reproducible sequences
   AdapterUse adapter;                  // with which `decoded` was computed
   std::string cache_key;               // only sequences with this key may use what was decoded
+  std::string tenant;                  // whose text was decoded
   size_t n_prompt = 0;                 // tokens of its last sequence's prompt
   std::unique_ptr<Sequence> sequence;  // null: free
   std::optional<AwaitedPrefix> awaits;
@@ -135,6 +136,8 @@ class Slots {
   bool CanShare(const Slot& slot, size_t n) const;
   // Brings what the context has of the sequence's beginning into its slot.
   void Begin(Slot& slot);
+  // Tokens of the sequence's beginning that slots but `except` hold of texts of its own tenant.
+  size_t Own(const Sequence& sequence, const Slot* except = nullptr) const;
 
   std::vector<Slot> slots_;
   SequenceMemory& memory_;

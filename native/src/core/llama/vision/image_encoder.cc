@@ -113,25 +113,25 @@ std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& p
       const auto first = request.tokens.begin() + static_cast<std::ptrdiff_t>(image.first);
       numbers.insert(numbers.end(), first, first + static_cast<std::ptrdiff_t>(image.n_cells));
     }
-    if (UseKept(tiles, numbers)) return std::nullopt;
+    if (UseKept(request.terms.cache_key, tiles, numbers)) return std::nullopt;
     projector.Encode(*request.image_prompt, next->part, request.images);
-    Keep(tiles, std::move(numbers));
+    Keep(request.terms.cache_key, tiles, std::move(numbers));
     return std::nullopt;
   } catch (const std::exception& error) {
     return Failed(request, ErrorCode::kFailed, Fault::kDeployment, std::string("an image could not be encoded: ") + error.what());
   }
 }
 
-bool ImageEncoder::UseKept(std::vector<PromptImage*> images, const std::vector<llama_token>& numbers) {
-  const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.numbers == numbers && kept.embeddings.size() == images.size(); });
+bool ImageEncoder::UseKept(const std::string& cache_key, std::vector<PromptImage*> images, const std::vector<llama_token>& numbers) {
+  const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.cache_key == cache_key && kept.numbers == numbers && kept.embeddings.size() == images.size(); });
   if (found == kept_.end()) return false;
   for (size_t i = 0; i < images.size(); i++) images[i]->embeddings = found->embeddings[i];
   kept_.splice(kept_.begin(), kept_, found);
   return true;
 }
 
-void ImageEncoder::Keep(const std::vector<PromptImage*>& images, std::vector<llama_token> numbers) {
-  Kept kept{std::move(numbers), {}, 0};
+void ImageEncoder::Keep(const std::string& cache_key, const std::vector<PromptImage*>& images, std::vector<llama_token> numbers) {
+  Kept kept{cache_key, std::move(numbers), {}, 0};
   for (const auto* image : images) {
     if (!image->embeddings) throw std::runtime_error("the image encoder gave fewer images than it told");
     kept.embeddings.push_back(image->embeddings);

@@ -49,6 +49,7 @@ class ImageEncoder {
  private:
   // The embeddings of all tiles of an image.
   struct Kept {
+    std::string cache_key;  // of the requests that may use them
     std::vector<llama_token> numbers;  // of its cells
     std::vector<Embeddings> embeddings;
     size_t n_bytes = 0;
@@ -64,8 +65,8 @@ class ImageEncoder {
   // Encodes the next image of the request. Returns the event that ends it where that is not possible.
   std::optional<Event> EncodeNext(ReadRequest& request, Projector& projector);
   // Gives the images of a part the embeddings that are kept. False when there are none.
-  bool UseKept(std::vector<PromptImage*> images, const std::vector<llama_token>& numbers);
-  void Keep(const std::vector<PromptImage*>& images, std::vector<llama_token> numbers);
+  bool UseKept(const std::string& cache_key, std::vector<PromptImage*> images, const std::vector<llama_token>& numbers);
+  void Keep(const std::string& cache_key, const std::vector<PromptImage*>& images, std::vector<llama_token> numbers);
   void Finish(Waiting waiting, std::optional<Event> failure);
 
   Inbox& inbox_;
