@@ -18,6 +18,9 @@ const folder = makeFolder();
 const telemetry = new Recorder();
 let app: AanaApp;
 const keys = new Map<string, string>();
+/** Calls of the model wait for it, so that all requests of a test have come before the first one is answered. */
+let arrived = 0;
+let gate: Promise<unknown> = Promise.resolve();
 
 Tenants.before(async () => {
   const path = join(folder, 'tiny.gguf');
@@ -41,21 +44,31 @@ Tenants.before(async () => {
       },
     }),
   );
+  for (const name of ['one', 'other'])
+    app.registerDeployment(
+      name,
+      LlamaTextGenerationDeployment.options({
+        user_config: { model_id: path, model_kwargs: { n_ctx: 256, n_threads: 1, n_seq_max: 2 } },
+      }),
+    );
   app.registerEndpoint({
     name: 'say',
     path: '/say',
     input: z.strictObject({ tokens: z.int(), within_ms: z.optional(z.int()) }),
     output: z.unknown(),
-    run: ({ tokens, within_ms: limit }, context) =>
-      app
+    async run({ tokens, within_ms: limit }, context) {
+      arrived += 1;
+      await gate;
+      return app
         .handle(LlamaTextGenerationDeployment, 'llm')
         .generate(
           { prompt: 'Once upon a time', sampling_params: { max_tokens: tokens } },
           limit === undefined ? context : { ...context, deadlineAt: Date.now() + limit },
-        ),
+        );
+    },
   });
   await started(app);
-  for (const user of ['large', 'small', 'earlier']) {
+  for (const user of ['large', 'small']) {
     const { apiKey } = await app.apiKeys!.create({ user_id: user });
     keys.set(user, apiKey);
   }
@@ -86,15 +99,14 @@ Tenants('get parts of it by their weights, however many requests they send', asy
     assert.is(response.status, 200, await response.text());
     order.push(user);
   };
-  // All requests wait before the first one is answered, because requests that come later have no part in the beginning.
-  let earlier = 8;
-  const before = Array.from({ length: earlier }, () => say('earlier', 400).finally(() => (earlier -= 1)));
-  await until(async () => open() === 8);
   const users = [...Array<string>(16).fill('small'), ...Array<string>(24).fill('large')];
+  let openGate = (): void => {};
+  gate = new Promise<void>((resolve) => (openGate = resolve));
+  arrived = 0;
   const answered = Promise.all(users.map(send));
-  await until(async () => open() >= 40 + earlier || order.length > 0);
-  assert.equal(order, [], 'all requests wait before the first one is answered');
-  await Promise.all([...before, answered]);
+  await until(async () => arrived === users.length);
+  openGate();
+  await answered;
   // Both have requests until all 24 of the one user are answered, beside 8 of the other one.
   const share = order.slice(0, 24).filter((user) => user === 'large').length / 24;
   assert.ok(share > 0.65 && share < 0.85, `${share} of ${order.join(' ')}`);
@@ -103,9 +115,7 @@ Tenants('get parts of it by their weights, however many requests they send', asy
 Tenants('are measured with the engine', async () => {
   const sum = (name: string): number => telemetry.of(name).reduce((all, { value }) => all + value, 0);
   const last = (name: string): number | undefined => telemetry.of(name).at(-1)?.value;
-  await until(
-    async () => sum('aana.engine.tokens.generated') >= 41 * 40 + 8 * 400 && last('aana.engine.requests.running') === 0,
-  );
+  await until(async () => sum('aana.engine.tokens.generated') >= 41 * 40 && last('aana.engine.requests.running') === 0);
   const prompt = sum('aana.engine.tokens.prompt');
   assert.ok(prompt >= 41 * 4, `${prompt}`);
   assert.ok(sum('aana.engine.tokens.reused') > prompt / 2);
@@ -130,12 +140,73 @@ Tenants('are measured with the engine', async () => {
 Tenants('are told when to come back if their turn comes after the deadline', async () => {
   const running = Array.from({ length: 8 }, () => say('large', 400));
   await until(async () => open() === 8);
-  const refused = await say('small', 1, { within_ms: 20 });
+  const refused = await say('large', 1, { within_ms: 20 });
   const { error, data } = (await refused.json()) as { error: string; data: Record<string, number> };
   assert.equal([refused.status, error], [503, 'DeploymentOverloaded']);
   assert.ok(data['estimated_wait_s']! > 0.02);
   assert.is(refused.headers.get('retry-after'), String(data['retry_after_s']));
   for (const { status } of await Promise.all(running)) assert.is(status, 200);
+});
+
+/** Returns the answer to a completion. */
+async function complete(user: string, model: string, prompt: string, more: object = {}): Promise<Response> {
+  return fetch(`${app.url}/v1/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': keys.get(user)! },
+    body: JSON.stringify({ model, prompt, max_tokens: 1, ...more }),
+  });
+}
+
+const HOUSE = 'Once upon a time there was a little girl, and the number of her house was ';
+
+/**
+ * Asks about ten digits at each of three places of a number that `large` sends again and again, and goes on with the
+ * digit that stands out. Returns the tokens that were cached and the number.
+ */
+async function attack(user: string, model: string, secret: number): Promise<{ seen: number[]; guess: string }> {
+  const seen: number[] = [];
+  let guess = '';
+  for (let place = 0; place < 3; place++) {
+    const cached: number[] = [];
+    for (let digit = 0; digit < 10; digit++) {
+      assert.is((await complete('large', model, `${HOUSE}${secret} and she had a dog`)).status, 200);
+      const response = await complete(user, model, `${HOUSE}${guess}${digit} a dog`);
+      const { usage } = (await response.json()) as { usage: { prompt_tokens_details: { cached_tokens: number } } };
+      cached.push(usage.prompt_tokens_details.cached_tokens);
+    }
+    seen.push(...cached);
+    // Before the first guess, the prompt of no other one was in the cache.
+    guess += String(cached.indexOf(Math.max(...cached.slice(1)), 1));
+  }
+  return { seen, guess };
+}
+
+Tenants('learn nothing of the prompts of others from the tokens that were cached', async () => {
+  assert.equal(await attack('small', 'one', 472), await attack('small', 'other', 935));
+  // It finds a number that the same user sent.
+  assert.is((await attack('large', 'one', 472)).guess, '472');
+});
+
+Tenants('get a place although another one has endless answers', async () => {
+  const leaving = new AbortController();
+  const endless = { max_tokens: 2_000_000_000, ignore_eos: true, overflow: 'shift', stream: true };
+  const reading = Array.from({ length: 6 }, async () => {
+    const response = await fetch(`${app.url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': keys.get('large')! },
+      body: JSON.stringify({ model: 'llm', prompt: 'Once upon a time', ...endless }),
+      signal: leaving.signal,
+    });
+    return response.text();
+  });
+  await until(async () => open() === 6);
+  const answer = await Promise.race([complete('small', 'llm', 'The dog', { max_tokens: 100 }), ...reading]);
+  assert.ok(answer instanceof Response && answer.status === 200);
+  const { usage } = (await answer.json()) as { usage: { completion_tokens: number } };
+  assert.is(usage.completion_tokens, 100);
+  await until(async () => telemetry.of('aana.engine.pauses').reduce((sum, { value }) => sum + value, 0) > 0);
+  leaving.abort();
+  for (const outcome of await Promise.allSettled(reading)) assert.is(outcome.status, 'rejected');
 });
 
 if (cannotRun === undefined) Tenants.run();

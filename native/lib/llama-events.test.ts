@@ -16,11 +16,13 @@ if (reason === undefined)
       encoding: 'utf8',
     });
     assert.is(status, 0, stderr);
-    const [, interruptions, reused, guesses, idle] =
-      /(\d+) interruptions, (\d+) prompt tokens reused, (\d+) guesses came true, (\d+) idle/.exec(stdout) ?? [];
+    const [, interruptions, pauses, reused, guesses, idle] =
+      /(\d+) interruptions, (\d+) pauses, (\d+) prompt tokens reused, (\d+) guesses came true, (\d+) idle/.exec(
+        stdout,
+      ) ?? [];
     const [, images, reusedImages, takenBack, failed] =
       /(\d+) images, (\d+) reused, (\d+) taken back in their middle, (\d+) requests with/.exec(stdout) ?? [];
-    for (const count of [interruptions, reused, guesses, idle, images, reusedImages, takenBack, failed])
+    for (const count of [interruptions, pauses, reused, guesses, idle, images, reusedImages, takenBack, failed])
       assert.ok(Number(count) > 0, stdout);
   });
 else process.stdout.write(`SKIP random events to the decode loop: ${reason}\n`);

@@ -66,6 +66,28 @@ for (const { name, changes } of layouts) {
     assert.is(preemptions > 0, changes.kvUnified);
   });
 
+  test(`an endless answer that is paused for another tenant goes on with the same text: ${name}`, async () => {
+    const endless = { ...shift, maxTokens: 2_000_000_000, temperature: 0.9, seed: 7, tenant: 'one' };
+    await using alone = await TestEngine.load({ ...small, ...changes, maxSequences: 1 });
+    await using llama = await TestEngine.load({ ...small, ...changes, maxSequences: 1 });
+    const textOf = (engine: TestEngine, id: number): string =>
+      engine.of(id).reduce((text, event) => text + (event.type === 'text' ? event.text : ''), '');
+    const id = llama.submit(story, endless);
+    for (let asked = 0; asked < 3; asked++) {
+      const { completionTokens } = endOf(await llama.generate(`${story}The dog`, { maxTokens: 30, tenant: 'other' }));
+      assert.is(completionTokens, 30);
+      const { shifts } = llama.engine.counts;
+      await llama.until(() => llama.engine.counts.shifts > shifts + 2);
+    }
+    llama.engine.cancel(id);
+    await llama.finish(id);
+    assert.ok(llama.engine.counts.pauses >= 3, `${llama.engine.counts.pauses}`);
+    const expected = alone.submit(story, endless);
+    await alone.until(() => textOf(alone, expected).length >= textOf(llama, id).length);
+    alone.engine.cancel(expected);
+    assert.is(textOf(llama, id), textOf(alone, expected).slice(0, textOf(llama, id).length));
+  });
+
   test(`answers that share a prompt shift alone: ${name}`, async () => {
     await using llama = await TestEngine.load({ ...small, ...changes, maxSequences: 3 });
     const ids = ['cat', 'dog', 'girl'].map((end) => llama.submit(`${story}The ${end}`, { ...shift, maxTokens: 120 }));

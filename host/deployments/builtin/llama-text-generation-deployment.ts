@@ -148,6 +148,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
   // Two more than the engine runs at the same time, so that it never waits for the host. Further calls wait in the
   // host, which knows their turn and their deadline.
   maxOngoingRequests: ({ model_kwargs: { n_seq_max: sequences } }) => sequences + 2,
+  pausesForOthers: true,
   methods: {
     ...textGenerationMethods,
     ...tokenPromptMethods,

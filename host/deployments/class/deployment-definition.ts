@@ -55,6 +55,11 @@ export interface DeploymentDefinition<
   /** Returns the number of calls that one replica takes at the same time, unless the options set another number. */
   maxOngoingRequests(config: z.core.output<Schema>): number;
   /**
+   * Whether replicas pause calls of a user who has more than others while those wait. Users who have less than their
+   * share then get places beyond the number of calls. Default: no.
+   */
+  readonly pausesForOthers?: boolean;
+  /**
    * Returns the threads of each replica that the configuration names, or undefined if it names none. `cpus` is the
    * number of processors of the machine.
    */

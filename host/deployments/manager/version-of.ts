@@ -24,6 +24,7 @@ export function replicaVersion(
     places,
     maxOngoing: options.max_ongoing_requests ?? definition.maxOngoingRequests(options.user_config),
     maxQueued: options.max_queued_requests,
+    pausesForOthers: definition.pausesForOthers,
     graceMs: options.graceful_shutdown_timeout_s * 1000,
     drainMs: options.drain_timeout_s * 1000,
     startTimeoutMs: options.start_timeout_s * 1000,

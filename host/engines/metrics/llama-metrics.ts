@@ -36,6 +36,7 @@ export class LlamaMetrics {
       total('prefill.time', 's', now.prefillSeconds, 'Time of the steps for tokens of prompts.'),
       total('decode.time', 's', now.decodeSeconds, 'Time of the steps for tokens of answers.'),
       total('preemptions', '{request}', now.preemptions, 'Requests that lost their cells and were computed again.'),
+      total('pauses', '{pause}', now.pauses, 'Times that a request made room for one of another user.'),
       total('shifts', '{shift}', now.shifts, 'Times that a full context forgot a part of a request that goes on.'),
       present('cells.used', '{cell}', now.usedCells, 'Cells of the context that have keys and values.'),
       present('cells.total', '{cell}', now.cells, 'Cells of the context.'),

@@ -28,6 +28,45 @@ Pool('gives a call to a replica with room at once', async () => {
   assert.is((await replicas.dispatch(take)).value, 'b');
 });
 
+Pool('gives a user who has less than its share a place beyond the others, where replicas make room', async () => {
+  for (const pausesForOthers of [true, false]) {
+    const replicas = new ReplicaPool<Member>({ deployment: 'llm', maxOngoing: 4, maxQueued: 100, pausesForOthers });
+    replicas.add(member('a'));
+    const started: string[] = [];
+    const runs: Run[] = [];
+    const members: Member[] = [];
+    const call = (userId: string): void => {
+      const use = (to: Member, run: Run): void => {
+        take(to);
+        started.push(userId);
+        runs.push(run);
+        members.push(to);
+      };
+      void replicas.dispatch(use, { userId });
+    };
+    for (let index = 0; index < 9; index++) call('many');
+    call('few');
+    call('few');
+    call('few');
+    // Of four places, two are the share of each of two users.
+    const few = pausesForOthers ? ['few', 'few'] : [];
+    assert.equal(started, ['many', 'many', 'many', 'many', ...few]);
+    call('third');
+    const third = pausesForOthers ? ['third'] : [];
+    assert.equal(started.slice(4), [...few, ...third]);
+    for (const name of ['fourth', 'fifth', 'sixth']) call(name);
+    // Four users have one place each, and all others wait.
+    const fourth = pausesForOthers ? ['fourth'] : [];
+    assert.equal(started.slice(4), [...few, ...third, ...fourth]);
+    if (!pausesForOthers) continue;
+    // The place of a user who leaves goes to one who has none, although all of `many` are before it.
+    const index = started.indexOf('third');
+    members[index]!.ongoing -= 1;
+    replicas.settle(runs[index]!);
+    assert.equal(started.at(-1), 'fifth');
+  }
+});
+
 Pool('chooses the less busy one of two', async () => {
   const drawn = [0.1, 0.9, 0.9, 0.1];
   const replicas = new ReplicaPool<Member>({

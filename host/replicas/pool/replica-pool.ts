@@ -13,6 +13,11 @@ export interface PoolOptions {
   readonly maxOngoing: number;
   /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
+  /**
+   * Whether replicas pause calls of a user who has more than others while those wait. Then a user who has less than its
+   * share gets a place beyond `maxOngoing`. Default: no.
+   */
+  readonly pausesForOthers?: boolean | undefined;
   readonly random?: () => number;
   readonly clock?: Clock;
   /** Returns why a call that finds no replica may not wait for one; undefined when it may. */
@@ -97,8 +102,10 @@ export class ReplicaPool<Member extends Choosable> {
   async dispatch<T>(use: (member: Member, run: Run) => T, options: DispatchOptions = {}): Promise<Used<T>> {
     options.signal?.throwIfAborted();
     if (this.#closedBy) throw this.#closedBy();
-    const free = this.#waiting.inTurn.size === 0 ? this.#choose(options) : undefined;
-    if (free) return { value: this.#start(use, free, options) };
+    const userId = this.#admission.applicant(options).userId;
+    const wanted = { ...options, userId };
+    const free = (this.#waiting.inTurn.size === 0 ? this.#choose(options) : undefined) ?? this.#chooseBeyond(wanted);
+    if (free) return { value: this.#start(use, free, wanted) };
     const unavailable = this.#options.unavailable?.();
     if (unavailable) throw unavailable;
     const { leftMs, ...applicant } = this.#admit(options);
@@ -106,7 +113,7 @@ export class ReplicaPool<Member extends Choosable> {
     const deadline = leftMs === undefined ? undefined : this.#clock.now() + leftMs;
     return this.#waiting.wait(
       { ...applicant, affinity, suspect, deadline, method },
-      (member) => ({ value: this.#start(use, member, options) }),
+      (member) => ({ value: this.#start(use, member, wanted) }),
       options,
     );
   }
@@ -127,7 +134,7 @@ export class ReplicaPool<Member extends Choosable> {
   reserve(options: Omit<DispatchOptions, 'signal' | 'affinity' | 'admitted'> = {}): Reservation {
     if (this.#closedBy) throw this.#closedBy();
     const applicant = this.#admission.applicant(options);
-    if (this.#isBusy) this.#admission.admit(applicant, this.#room);
+    if (this.#isBusy && !this.#hasShareLeft(applicant.userId)) this.#admission.admit(applicant, this.#room);
     return this.#workload.reserve(applicant);
   }
 
@@ -159,7 +166,12 @@ export class ReplicaPool<Member extends Choosable> {
         // Calls of all users count at today's cost. Otherwise a user whose calls arrived when calls were short would get more.
         inTurn.take(this.#admission.costOf(waiting.method));
         waiting.take(free);
-      } else return;
+      } else break;
+    }
+    if (!this.#options.pausesForOthers) return;
+    for (const waiting of inTurn) {
+      const beyond = this.#chooseBeyond(waiting);
+      if (beyond) waiting.take(beyond);
     }
   }
 
@@ -175,8 +187,12 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /** Sets other bounds. Running and waiting calls are not affected. */
-  setBounds({ maxOngoing, maxQueued }: Pick<PoolOptions, 'maxOngoing' | 'maxQueued'>): void {
-    this.#options = { ...this.#options, maxOngoing, maxQueued };
+  setBounds({
+    maxOngoing,
+    maxQueued,
+    pausesForOthers,
+  }: Pick<PoolOptions, 'maxOngoing' | 'maxQueued' | 'pausesForOthers'>): void {
+    this.#options = { ...this.#options, maxOngoing, maxQueued, pausesForOthers };
     this.release();
   }
 
@@ -203,21 +219,34 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /** Chooses a replica, preferably one that tries no suspect. A suspect gets only such a replica. */
-  #choose({ affinity, suspect }: Pick<DispatchOptions, 'affinity' | 'suspect'>): Member | undefined {
-    const { maxOngoing } = this.#options;
+  #choose(
+    { affinity, suspect }: Pick<DispatchOptions, 'affinity' | 'suspect'>,
+    maxOngoing = this.#options.maxOngoing,
+  ): Member | undefined {
     const untried = this.#members.filter((member) => !this.trials.isTrying(member));
     const chosen = chooseReplica(untried, affinity, maxOngoing, this.#random);
     if (chosen || suspect || untried.length === this.#members.length) return chosen;
     return chooseReplica(this.#members, affinity, maxOngoing, this.#random);
   }
 
+  /** Chooses a full replica for a call of a user who has less than its share, because the replica makes room for it. */
+  #chooseBeyond(
+    call: Pick<DispatchOptions, 'affinity' | 'suspect'> & { readonly userId: string | null },
+  ): Member | undefined {
+    return this.#hasShareLeft(call.userId) ? this.#choose(call, Infinity) : undefined;
+  }
+
+  #hasShareLeft(userId: string | null): boolean {
+    return this.#options.pausesForOthers === true && this.#workload.hasShareLeft(userId, this.#room.capacity);
+  }
+
   #start<T>(
     use: (member: Member, run: Run) => T,
     member: Member,
-    { method, suspect }: Pick<DispatchOptions, 'method' | 'suspect'>,
+    { method, suspect, userId }: Pick<DispatchOptions, 'method' | 'suspect'> & { readonly userId: string | null },
   ): T {
     if (suspect) this.trials.begin(member, suspect);
-    const run = this.#workload.begin(method);
+    const run = this.#workload.begin(method, userId);
     try {
       return use(member, run);
     } catch (error) {

@@ -6,6 +6,8 @@ import { waitingTime } from './waiting-time.ts';
 /** A call on which a replica works. */
 export interface Run {
   readonly method: string | undefined;
+  /** Whose call it is. */
+  readonly userId: string | null;
   /** Milliseconds of the clock. */
   readonly startedAt: number;
 }
@@ -40,9 +42,22 @@ export class Workload {
     return this.#reserved.size;
   }
 
+  /**
+   * Returns whether a call of `userId` may run although all of `capacity` is taken, because others have more than their
+   * share of it: what a user has beyond an even share does not count, and this user has less than its own.
+   */
+  hasShareLeft(userId: string | null, capacity: number): boolean {
+    const runs = new Map<string | null, number>([[userId, 0]]);
+    for (const run of this.#running) runs.set(run.userId, (runs.get(run.userId) ?? 0) + 1);
+    const share = Math.max(1, Math.floor(capacity / runs.size));
+    let counted = 0;
+    for (const count of runs.values()) counted += Math.min(count, share);
+    return (runs.get(userId) ?? 0) < share && counted < capacity;
+  }
+
   /** Called when a replica begins to work on a call. */
-  begin(method: string | undefined): Run {
-    const run: Run = { method, startedAt: this.#clock.now() };
+  begin(method: string | undefined, userId: string | null): Run {
+    const run: Run = { method, userId, startedAt: this.#clock.now() };
     this.#running.add(run);
     return run;
   }

@@ -62,6 +62,7 @@ export class ReplicaSet {
       deployment,
       maxOngoing: version.maxOngoing,
       maxQueued: version.maxQueued,
+      pausesForOthers: version.pausesForOthers,
       random,
       clock,
       unavailable: () => this.#availability.unavailable(),

@@ -60,6 +60,8 @@ export interface ReplicaVersion {
   readonly maxOngoing: number;
   /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
+  /** Whether replicas pause calls of a user who has more than others while those wait. */
+  readonly pausesForOthers?: boolean | undefined;
   /**
    * Milliseconds in which running calls may finish when the deployment stops, or when the place of their replica is
    * needed.

@@ -115,6 +115,7 @@ export class SetChanges {
       pool.setBounds({
         maxOngoing: Math.min(from.maxOngoing, version.maxOngoing),
         maxQueued: Math.max(from.maxQueued, version.maxQueued),
+        pausesForOthers: from.pausesForOthers === true && version.pausesForOthers === true,
       });
       const done = await update.run();
       this.#adopt(done.outcome === 'updated' ? version : from);

@@ -27,6 +27,8 @@ export interface LlamaCounts {
   readonly restoredTokens: number;
   /** Requests that lost their cells while they ran, and were computed again. */
   readonly preemptions: number;
+  /** Times that a request made room for one of another tenant, and waited until it could go on. */
+  readonly pauses: number;
   /** Times that a full context forgot a part of a request that goes on. */
   readonly shifts: number;
   /** Tokens that were guessed, and those of them that came true. */

@@ -44,6 +44,7 @@ struct Totals {
   uint64_t n_slow = 0;
   uint64_t n_failed = 0;
   uint64_t n_preempted = 0;
+  uint64_t n_paused = 0;
   uint64_t n_reused = 0;
   uint64_t n_accepted = 0;
   uint64_t n_idle = 0;
@@ -158,6 +159,7 @@ class EventSequence {
     }
     const auto counts = counters_.Read();
     totals_.n_preempted += counts.n_preempted;
+    totals_.n_paused += counts.n_paused;
     totals_.n_reused += counts.n_reused;
     totals_.n_accepted += counts.n_accepted;
     totals_.n_idle += counts.n_idle;
@@ -209,9 +211,9 @@ class EventSequence {
     }
     read.adapter = request.adapter;
     read.terms.tenant = request.tenant;
+    if (!tenants_share_) read.terms.cache_key = request.tenant;
     read.terms.priority = UpTo(4) - 2;
     read.terms.weight = 1 + UpTo(2);
-    if (!tenants_share_) read.terms.cache_key = request.tenant;
     if (OneIn(12)) request.deadline = read.terms.deadline = std::chrono::steady_clock::now() + milliseconds(UpTo(3000));
     Leaves(id, request);
     totals_.n_requests++;
@@ -314,7 +316,8 @@ class EventSequence {
     expect(!request.deadline || *request.deadline > begun_at, "goes on behind its deadline");
     expect(!request.full_since || *request.full_since + options_.reader_timeout > begun_at, "goes on without its reader");
     // One of a recurrent model reads its prompt again when a decode is abandoned.
-    const bool has_slot = request.has_slot_for_good || (!request.text.empty() && counters_.Read().n_preempted == 0);
+    const auto counts = counters_.Read();
+    const bool has_slot = counts.n_paused == 0 && (request.has_slot_for_good || (!request.text.empty() && counts.n_preempted == 0));
     expect(!has_slot || request.was_slow || is_recurrent_ || request.n_turns_without_text <= kMostTurnsWithoutText, "gets no further text");
   }
 
@@ -420,10 +423,10 @@ class EventSequence {
   LoadOptions options_;
   Sight sight_ = Sight::kNone;
   bool is_recurrent_ = false;
+  bool tenants_share_ = false;  // what was computed
   bool has_many_scores_ = false;
   bool is_mostly_reproducible_ = false;
   bool has_slow_readers_ = false;
-  bool tenants_share_ = false;  // what was computed
   int n_adapters_ = 0;
   Counters counters_;
   std::optional<Prompts> prompts_;
@@ -461,8 +464,8 @@ int main(int argc, char** argv) {
   std::printf("%llu requests in %u sequences of events: %llu whole, %llu cancelled, %llu too late, %llu with readers who stayed away, %llu failed with their decode\n",
               count(totals.n_requests), n, count(totals.n_whole), count(totals.n_cancelled), count(totals.n_late), count(totals.n_slow),
               count(totals.n_failed));
-  std::printf("%llu steps, %llu passes, %llu interruptions, %llu prompt tokens reused, %llu guesses came true, %llu idle tokens\n", count(totals.n_steps),
-              count(totals.n_passes), count(totals.n_preempted), count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
+  std::printf("%llu steps, %llu passes, %llu interruptions, %llu pauses, %llu prompt tokens reused, %llu guesses came true, %llu idle tokens\n", count(totals.n_steps),
+              count(totals.n_passes), count(totals.n_preempted), count(totals.n_paused), count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
   std::printf("%llu images, %llu reused, %llu taken back in their middle, %llu requests with images that cannot be encoded\n", count(totals.n_images),
               count(totals.n_images_reused), count(totals.n_images_taken_back), count(totals.n_images_failed));
   return 0;

@@ -5,6 +5,7 @@
 int main() {
   aana::test::TestFairness();
   aana::test::TestInterruptions();
+  aana::test::TestPauses();
   aana::test::TestThreads();
   return aana::test::ExitStatus();
 }

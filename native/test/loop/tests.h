@@ -4,6 +4,7 @@ namespace aana::test {
 
 void TestFairness();
 void TestInterruptions();
+void TestPauses();
 void TestThreads();
 
 }  // namespace aana::test

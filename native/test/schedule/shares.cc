@@ -105,7 +105,7 @@ void TestShares() {
     scheduler.NoteStep(1, duration<double>(0.0001));  // says nothing about prompts
     ExpectNear(scheduler.LeastTime(1000).count(), 10.0, 1e-9, "the time of 1,000 tokens in seconds");
   });
-  Test("a preempted sequence goes first", [] {
+  Test("a preempted sequence goes before the others of its tenant", [] {
     WaitingLine line;
     FairShare shares;
     shares.Begin("a");
@@ -115,7 +115,7 @@ void TestShares() {
     auto preempted = Waiting(3, "a");
     preempted->is_preempted = true;
     line.Add(std::move(preempted));
-    ExpectOrder(OrderOf(line, shares, {{"a", 1}, {"b", 1}}), {3, 1, 2});
+    ExpectOrder(OrderOf(line, shares, {{"a", 1}, {"b", 1}}), {1, 3, 2});
   });
   Test("many tenants that have gone are forgotten without a change of the order", [] {
     FairShare shares;

@@ -55,6 +55,11 @@ class FakeMemory final : public SequenceMemory {
     return true;
   }
 
+  llama::StateBytes Save(llama_seq_id sequence, uint64_t max_bytes) const override {
+    const size_t n_bytes = held.contains(sequence) ? held.at(sequence) : 0;
+    return n_bytes > max_bytes ? llama::StateBytes() : llama::StateBytes(n_bytes);
+  }
+
   std::map<llama_seq_id, size_t> held;
   int n_shares = 0;
   bool can_shift = true;

@@ -212,6 +212,7 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("reusedTokens", counts.n_reused);
   set("restoredTokens", counts.n_restored);
   set("preemptions", counts.n_preempted);
+  set("pauses", counts.n_paused);
   set("shifts", counts.n_shifted);
   set("guessedTokens", counts.n_drafted);
   set("acceptedTokens", counts.n_accepted);

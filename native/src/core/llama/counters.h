@@ -15,6 +15,7 @@ struct Counts {
   uint64_t n_reused = 0;    // those of them whose keys and values were cached
   uint64_t n_restored = 0;   // those of them that came from disk
   uint64_t n_preempted = 0;  // sequences that lost their cells while they ran
+  uint64_t n_paused = 0;     // times that a sequence made room for one of another tenant
   uint64_t n_shifted = 0;    // times that a full context made room in a sequence
   uint64_t n_drafted = 0;    // guessed tokens
   uint64_t n_accepted = 0;   // those of them that came true

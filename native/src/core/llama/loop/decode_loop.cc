@@ -21,6 +21,12 @@ constexpr llama_token kIdleToken = 0;
 // How long a reader may be behind before its sequence gives up its slot to one that waits.
 constexpr auto kParkAfter = std::chrono::seconds(1);
 
+// Tokens that are computed for a sequence before it makes room for one of another tenant. Fewer would copy more often what is computed.
+constexpr size_t kTurnTokens = 64;
+
+// Paused sequences take at most so many bytes along, and the last one. What others had computed is computed again.
+constexpr uint64_t kMostSuspendedBytes = uint64_t{1} << 30;
+
 // How long a sequence waits for the disk.
 constexpr auto kFetchTimeout = std::chrono::seconds(10);
 
@@ -81,6 +87,7 @@ bool DecodeLoop::Turn(bool waits) {
   EndOverdue();
   EndFetches();
   Park();
+  PauseForOthers();
   AdmitWaiting();
   const bool has_computed = Step();
   NoteState();
@@ -182,7 +189,7 @@ void DecodeLoop::EndOverdue() {
 }
 
 void DecodeLoop::Park() {
-  if (waiting_.empty() || (slots_.HasFree() && slots_.Fits(waiting_.Next(shares_)))) return;
+  if (waiting_.empty() || CanAdmitNext()) return;
   const auto now = Clock::now();
   Slot* longest = nullptr;
   for (auto& slot : slots_) {
@@ -195,8 +202,31 @@ void DecodeLoop::Park() {
   parked_.push_back(Release(*longest));
 }
 
+void DecodeLoop::PauseForOthers() {
+  // The keys of a pending shift are not moved yet.
+  if (waiting_.empty() || CanAdmitNext() || is_shift_pending_) return;
+  const auto& next = waiting_.Next(shares_).terms();
+  Slot* paused = nullptr;
+  const auto rank = [&](const Slot& slot) { return std::pair(shares_.Rank(slot.sequence->terms().tenant), slot.sequence->number); };
+  for (auto& slot : slots_) {
+    if (!slot.sequence || slot.sequence->n_in_turn < kTurnTokens) continue;
+    if (!shares_.YieldsTo(slot.sequence->terms().tenant, next.tenant, next.weight)) continue;
+    if (!paused || rank(slot) > rank(*paused)) paused = &slot;
+  }
+  if (!paused) return;
+  uint64_t n_bytes = 0;
+  const auto add = [&](const Sequence& sequence) { n_bytes += sequence.suspended ? sequence.suspended->state.size : 0; };
+  for (const auto& sequence : waiting_) add(*sequence);
+  for (const auto& sequence : parked_) add(*sequence);
+  Log(LogLevel::kDebug, "request " + std::to_string(paused->sequence->id()) + " is paused after " + std::to_string(paused->sequence->n_in_turn) +
+                            " tokens, because another user waits");
+  counters_.Change([](Counts& counts) { counts.n_paused++; });
+  GiveBack(*paused);
+  Wait(slots_.Suspend(*paused, n_bytes == 0 ? UINT64_MAX : kMostSuspendedBytes - std::min(n_bytes, kMostSuspendedBytes)));
+}
+
 void DecodeLoop::AdmitWaiting() {
-  while (!waiting_.empty() && slots_.HasFree() && slots_.Fits(waiting_.Next(shares_))) {
+  while (CanAdmitNext()) {
     auto next = waiting_.TakeNext(shares_);
     shares_.Begin(next->terms().tenant);
     next->is_preempted = false;
@@ -314,6 +344,9 @@ void DecodeLoop::NoteBegun(Slot& slot) {
   sequence.n_charged += n_due;
   if (n_due > 0) Charge(sequence, static_cast<double>(n_due));
   if (std::exchange(sequence.has_begun, true)) return;
+  // What it reuses was not computed for it.
+  sequence.NoteHeld(slot.decoded.size());
+  sequence.n_in_turn = 0;
   counters_.Change([&](Counts& counts) {
     counts.n_prompt += static_cast<uint64_t>(sequence.n_prompt());
     counts.n_reused += static_cast<uint64_t>(sequence.n_reused);
@@ -328,9 +361,13 @@ void DecodeLoop::Preempt(Slot& slot) {
   auto sequence = Release(slot);
   slots_.Forget(slot);
   counters_.Change([](Counts& counts) { counts.n_preempted++; });
-  if (sequence->IsPaused()) return parked_.push_back(std::move(sequence));
   sequence->is_preempted = true;
-  waiting_.Add(std::move(sequence));
+  Wait(std::move(sequence));
+}
+
+void DecodeLoop::Wait(std::unique_ptr<Sequence> sequence) {
+  if (sequence->IsPaused()) parked_.push_back(std::move(sequence));
+  else waiting_.Add(std::move(sequence));
 }
 
 std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& plan) {
@@ -426,8 +463,10 @@ void DecodeLoop::NoteDecoded(const StepPlan& plan) {
     if (slot.n_prompt_left() == 0) Charge(*slot.sequence, share.n_tokens + overhead);
     else if (slot.sequence->n_charged > 0) Charge(*slot.sequence, overhead);
     slots_.Append(slot, tokens, static_cast<size_t>(share.n_tokens));
+    slot.sequence->NoteHeld(slot.decoded.size());
     tokens += share.n_tokens;
   }
+  shares_.Advance(waiting_);
 }
 
 void DecodeLoop::ScorePrompts(const std::vector<Share>& plan) {
@@ -531,6 +570,11 @@ void DecodeLoop::FailAll(const std::string& message) {
 }
 
 std::unique_ptr<Sequence> DecodeLoop::Release(Slot& slot) {
+  GiveBack(slot);
+  return slots_.Release(slot);
+}
+
+void DecodeLoop::GiveBack(const Slot& slot) {
   auto& sequence = *slot.sequence;
   // What was charged for the prompt and is not computed.
   const auto n_charged = std::exchange(sequence.n_charged, 0);
@@ -538,7 +582,6 @@ std::unique_ptr<Sequence> DecodeLoop::Release(Slot& slot) {
   sequence.n_refunded += n_missing;
   if (n_missing > 0) Charge(sequence, -static_cast<double>(n_missing));
   shares_.End(sequence.terms().tenant);
-  return slots_.Release(slot);
 }
 
 void DecodeLoop::Finish(Slot& slot, FinishReason reason) {

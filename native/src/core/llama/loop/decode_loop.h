@@ -58,7 +58,12 @@ class DecodeLoop {
   void EndOverdue();
   // While others wait, sequences whose readers are behind give up their slots; they go on when their readers have caught up.
   void Park();
+  // Takes the slot of a sequence whose tenant had more than its share, where one of another tenant waits.
+  void PauseForOthers();
+  bool CanAdmitNext() const { return !waiting_.empty() && slots_.HasFree() && slots_.Fits(waiting_.Next(shares_)); }
   void AdmitWaiting();
+  // A sequence that lost its slot waits for another one, or for its reader.
+  void Wait(std::unique_ptr<Sequence> sequence);
   // Lets a slot wait for the beginning of its sequence, where the disk has more of it than the context.
   void FetchBeginning(Slot& slot);
   // Sequences go on without a disk that does not answer.
@@ -108,6 +113,8 @@ class DecodeLoop {
 
   // Frees the slot.
   std::unique_ptr<Sequence> Release(Slot& slot);
+  // Accounts for a slot that is freed.
+  void GiveBack(const Slot& slot);
   void Finish(Slot& slot, FinishReason reason);
   void Fail(Slot& slot, ErrorCode code, Fault fault, const std::string& message);
   void Emit(Event event) { events_.push_back(std::move(event)); }

@@ -69,7 +69,14 @@ bool Sequence::WantsLogits(size_t position) const {
 }
 
 void Sequence::NoteAdmitted() {
+  n_in_turn = 0;
   if (!admitted_at_) admitted_at_ = std::chrono::steady_clock::now();
+}
+
+void Sequence::NoteHeld(size_t n) {
+  if (n <= n_most_held_) return;
+  n_in_turn += n - n_most_held_;
+  n_most_held_ = n;
 }
 
 std::optional<Sequence::Gap> Sequence::Shift(int32_t n_context) {
@@ -79,6 +86,7 @@ std::optional<Sequence::Gap> Sequence::Shift(int32_t n_context) {
   history_.erase(first, first + static_cast<std::ptrdiff_t>(gap.n_tokens));
   dropped_.n_tokens += static_cast<int32_t>(gap.n_tokens);
   n_prompt_held_ -= std::min(gap.n_tokens, n_prompt_held_ - std::min(gap.first, n_prompt_held_));
+  n_most_held_ = std::min(n_most_held_, history_.size());
   sampler_->NoteShift(n_prompt_held_);
   return gap;
 }

@@ -14,6 +14,7 @@
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
 #include "core/llama/schedule/prompt_scores.h"
+#include "core/llama/schedule/suspended.h"
 #include "core/llama/sampling/sampler.h"
 #include "core/llama/speculation/guess_length.h"
 #include "core/llama/text/stop_matcher.h"
@@ -99,17 +100,23 @@ class Sequence {
 
   // It got a slot, for the first time or again.
   void NoteAdmitted();
+  // The context holds the first `n` tokens of it, or will when a guess comes true.
+  void NoteHeld(size_t n);
 
   Event End(FinishReason reason) const;
   Event Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const;
 
   // Prompt tokens that were there when it began.
   int32_t n_reused = 0;
-  // Order of arrival.
-  uint64_t number = 0;
-  // Lost its slot because the cells ran out.
   // Tokens of its beginning that texts of its own tenant had then. Its reader is told of no others, because they would tell what others sent.
   int32_t n_own = 0;
+  // Order of arrival.
+  uint64_t number = 0;
+  // Tokens that were computed for it since it got its slot, without those that had been computed before.
+  size_t n_in_turn = 0;
+  // What it had computed when it was paused for another tenant; empty: nothing, or it has a slot.
+  std::optional<Suspended> suspended;
+  // Lost its slot because the cells ran out.
   bool is_preempted = false;
   // Began to compute.
   bool has_begun = false;
@@ -144,6 +151,7 @@ class Sequence {
   std::vector<llama_token> history_;
   std::vector<PromptImage> images_;
   int32_t n_prompt_;
+  size_t n_most_held_ = 0;        // tokens of the history that the context held at some time
   size_t n_prompt_held_;          // tokens of the prompt that are left in the history
   std::optional<size_t> n_kept_;  // tokens of the history that no shift takes out
   Dropped dropped_;

@@ -36,6 +36,8 @@ class SequenceMemory {
   virtual bool Share(llama_seq_id from, llama_seq_id to, size_t n) = 0;
   // Gives `to`, which is empty, what Save returned for a sequence of `n` tokens. False when the context cannot; `to` is then empty.
   virtual bool Restore(llama_seq_id to, std::span<const uint8_t> state, size_t n) = 0;
+  // Returns what the context holds of the sequence. Empty when that has more bytes, or when the context cannot.
+  virtual StateBytes Save(llama_seq_id sequence, uint64_t max_bytes) const = 0;
 };
 
 // The memory of a llama.cpp context.
@@ -51,8 +53,7 @@ class ContextMemory final : public SequenceMemory {
   void ClearAll() override;
   bool Share(llama_seq_id from, llama_seq_id to, size_t n) override;
   bool Restore(llama_seq_id to, std::span<const uint8_t> state, size_t n) override;
-  // Returns what the context holds of the sequence. Empty when that has more bytes, or when the context cannot.
-  StateBytes Save(llama_seq_id sequence, uint64_t max_bytes) const;
+  StateBytes Save(llama_seq_id sequence, uint64_t max_bytes) const override;
 
  private:
   llama_memory_t memory() const { return llama_get_memory(context_); }

@@ -1,6 +1,8 @@
 #include "core/llama/schedule/slots.h"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/llama/common_prefix.h"
@@ -123,9 +125,9 @@ bool Slots::Copy(const Slot& from, Slot& to) {
   to.n_fixed = WholeChunks(std::min(from.n_fixed, n));
   to.adapter = from.adapter;
   to.cache_key = from.cache_key;
+  to.tenant = from.tenant;
   to.n_prompt = from.n_prompt;
   to.used_at = from.used_at;
-  to.tenant = from.tenant;
   return true;
 }
 
@@ -169,17 +171,39 @@ Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   slot->sequence = std::move(sequence);
   slot->sequence->NoteAdmitted();
   slot->n_prompt = static_cast<size_t>(slot->sequence->n_prompt());
-  slot->used_at = ++clock_;
-  const size_t n_there = std::max(Held(*slot, *slot->sequence), FindSource(*slot->sequence, slot).n_tokens);
   // What it computed itself before it lost its slot tells nothing of its tenant's other texts.
   if (!slot->sequence->has_begun) slot->sequence->n_own = static_cast<int32_t>(Own(*slot->sequence));
   slot->tenant = slot->sequence->terms().tenant;
+  slot->used_at = ++clock_;
+  const size_t n_there = std::max(Held(*slot, *slot->sequence), FindSource(*slot->sequence, slot).n_tokens);
   slot->awaits = FindAwaited(*slot->sequence, slot, n_there);
   Truncate(*slot, Held(*slot, *slot->sequence));
   slot->cache_key = slot->sequence->cache_key();
   slot->adapter = slot->sequence->adapter();
-  if (!slot->awaits) Begin(*slot);
+  if (Resume(*slot)) slot->awaits.reset();
+  else if (!slot->awaits) Begin(*slot);
   return slot;
+}
+
+bool Slots::Resume(Slot& slot) {
+  const auto suspended = std::exchange(slot.sequence->suspended, std::nullopt);
+  if (!suspended) return false;
+  Forget(slot);
+  const size_t n = suspended->decoded.size();
+  if (!MakeRoom(n) || !memory_.Restore(slot.sequence_id, suspended->state.span(), static_cast<size_t>(PositionAfter(suspended->images, n)))) return false;
+  slot.decoded = suspended->decoded;
+  slot.images = suspended->images;
+  slot.n_exact = suspended->n_exact;
+  slot.n_fixed = suspended->n_fixed;
+  ledger_.Append(slot.index, n);
+  return true;
+}
+
+std::unique_ptr<Sequence> Slots::Suspend(Slot& slot, uint64_t max_bytes) {
+  if (EndsInImage(slot)) Truncate(slot, slot.decoded.size());
+  auto state = slot.decoded.empty() ? StateBytes() : memory_.Save(slot.sequence_id, max_bytes);
+  if (state.size > 0) slot.sequence->suspended = Suspended{slot.decoded, slot.images, slot.n_exact, slot.n_fixed, std::move(state)};
+  return Release(slot);
 }
 
 void Slots::Begin(Slot& slot) {
@@ -334,7 +358,7 @@ bool Slots::Fits(const Sequence& sequence) const {
     else free.push_back(slot.index);
   }
   if (n_running == 0) return true;
-  const size_t n_needed = sequence.history().size() - Reusable(sequence);
+  const size_t n_needed = sequence.history().size() - (sequence.suspended ? 0 : Reusable(sequence));
   // Each running sequence takes further cells, so the last ones are left to them.
   const size_t n_reserved = ledger_.n_total() / 16;
   if (ledger_.n_free() >= n_needed + n_reserved) return true;
@@ -353,25 +377,6 @@ size_t Slots::Known(const Sequence& sequence) const {
   return most;
 }
 
-Slot* Slots::Find(RequestId id) {
-  const auto found = std::ranges::find_if(slots_, [&](const Slot& slot) { return slot.sequence && slot.sequence->id() == id; });
-  return found == slots_.end() ? nullptr : &*found;
-}
-
-Slot* Slots::FindVictim() {
-  Slot* victim = nullptr;
-  size_t n_candidates = 0;
-  for (auto& slot : slots_) {
-    // One that waits for a beginning takes no cells.
-    if (!slot.sequence || (slot.IsWaiting() && slot.decoded.empty())) continue;
-    n_candidates++;
-    const auto rank = [](const Slot& of) { return std::pair(of.sequence->IsPaused(), of.sequence->number); };
-    if (!victim || rank(slot) > rank(*victim)) victim = &slot;
-  }
-  return n_candidates > 1 ? victim : nullptr;
-}
-
-}  // namespace aana::llama
 size_t Slots::Own(const Sequence& sequence, const Slot* except) const {
   size_t most = 0;
   for (const auto& slot : slots_) {
@@ -380,3 +385,26 @@ size_t Slots::Own(const Sequence& sequence, const Slot* except) const {
   return most;
 }
 
+Slot* Slots::Find(RequestId id) {
+  const auto found = std::ranges::find_if(slots_, [&](const Slot& slot) { return slot.sequence && slot.sequence->id() == id; });
+  return found == slots_.end() ? nullptr : &*found;
+}
+
+Slot* Slots::FindVictim() {
+  // One that waits for a beginning takes no cells.
+  const auto takes_cells = [](const Slot& slot) { return slot.sequence && !(slot.IsWaiting() && slot.decoded.empty()); };
+  const auto rank = [&](const Slot& of) {
+    const auto is_same = [&](const Slot& other) { return takes_cells(other) && other.sequence->terms().tenant == of.sequence->terms().tenant; };
+    return std::tuple(of.sequence->IsPaused(), std::ranges::count_if(slots_, is_same), of.sequence->number);
+  };
+  Slot* victim = nullptr;
+  size_t n_candidates = 0;
+  for (auto& slot : slots_) {
+    if (!takes_cells(slot)) continue;
+    n_candidates++;
+    if (!victim || rank(slot) > rank(*victim)) victim = &slot;
+  }
+  return n_candidates > 1 ? victim : nullptr;
+}
+
+}  // namespace aana::llama

@@ -75,6 +75,9 @@ class Slots {
   static std::span<const llama_token> Takable(const Sequence& sequence);
   // Gives a slot the beginning of its sequence out of a saved one, which has these tokens. Returns the number of tokens it got.
   size_t Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state);
+  // Frees the slot and keeps what it decoded. The sequence takes a copy of that along, if it has at most `max_bytes`, and goes on with it when it gets a
+  // slot again.
+  std::unique_ptr<Sequence> Suspend(Slot& slot, uint64_t max_bytes);
   // Frees the slot and keeps what it decoded.
   std::unique_ptr<Sequence> Release(Slot& slot);
   // Adds tokens that were decoded for the slot.
@@ -102,7 +105,8 @@ class Slots {
 
   // Null when no slot has it.
   Slot* Find(RequestId id);
-  // Returns the slot whose sequence gives up its cells first: one whose reader is behind, else the youngest. Null when only one has or takes any.
+  // Returns the slot whose sequence gives up its cells first: one whose reader is behind, else the youngest of the tenant with the most slots, so that one
+  // tenant's sequences do not drive out another's only one. Null when only one has or takes any.
   Slot* FindVictim();
   Slot& operator[](size_t index) { return slots_[index]; }
   auto begin() { return slots_.begin(); }
@@ -132,12 +136,14 @@ class Slots {
   bool Copy(const Slot& from, Slot& to);
   // Tokens of the sequence's beginning that a running sequence has or will have.
   size_t Reusable(const Sequence& sequence) const;
+  // Tokens of the sequence's beginning that slots but `except` hold of texts of its own tenant.
+  size_t Own(const Sequence& sequence, const Slot* except = nullptr) const;
   // Whether another slot can get the first `n` tokens of this one.
   bool CanShare(const Slot& slot, size_t n) const;
   // Brings what the context has of the sequence's beginning into its slot.
   void Begin(Slot& slot);
-  // Tokens of the sequence's beginning that slots but `except` hold of texts of its own tenant.
-  size_t Own(const Sequence& sequence, const Slot* except = nullptr) const;
+  // Gives the slot's sequence what it took along. False when it took nothing, or the context cannot take that.
+  bool Resume(Slot& slot);
 
   std::vector<Slot> slots_;
   SequenceMemory& memory_;

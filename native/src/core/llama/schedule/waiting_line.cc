@@ -10,7 +10,7 @@
 namespace aana::llama {
 std::vector<std::unique_ptr<Sequence>>::const_iterator WaitingLine::FindNext(const FairShare& shares) const {
   const auto rank = [&](const std::unique_ptr<Sequence>& sequence) {
-    return std::tuple(!sequence->is_preempted, shares.Rank(sequence->terms().tenant), VirtualArrival(sequence->arrived_at(), sequence->terms().priority), sequence->number);
+    return std::tuple(shares.Rank(sequence->terms().tenant), !sequence->is_preempted, VirtualArrival(sequence->arrived_at(), sequence->terms().priority), sequence->number);
   };
   return std::ranges::min_element(line_, {}, rank);
 }
