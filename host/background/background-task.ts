@@ -10,5 +10,5 @@ export type BackgroundTask = z.output<typeof BackgroundTask>;
 
 /** The events that a streamed response has before its first attempt. */
 export const FIRST_EVENTS = ['response.created', 'response.queued'] as const;
-/** A response survives so many hosts that are lost while they make it, and models that are not available. */
+/** A response survives so many hosts and replicas that are lost while they make it. */
 export const MAX_ATTEMPTS = 10;

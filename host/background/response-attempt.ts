@@ -13,7 +13,7 @@ import {
   type StoredRequest,
 } from '../openai/index.ts';
 import { type BegunRun, type TracedStorage, whileUnavailable } from '../storage/index.ts';
-import { AttemptReport } from '../tasks/index.ts';
+import { AttemptReport, isUnserved } from '../tasks/index.ts';
 import { FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
 import { bodyOf, storedItems } from './response-row.ts';
 
@@ -71,13 +71,13 @@ export class ResponseAttempt {
     const signal = AbortSignal.any([context.signal, this.#ending.signal]);
     try {
       await this.#answer({ ...context, signal });
-    } catch (error) {
+    } catch (thrown) {
       this.#report?.drop();
-      const reason: unknown = signal.aborted ? signal.reason : error;
+      const reason: unknown = signal.aborted ? signal.reason : thrown;
       if (reason === LOST) return;
-      const { kind } = toErrorRecord(reason);
-      if (context.signal.aborted && kind !== 'deadline-exceeded') throw reason;
-      if (kind === 'unavailable' && this.#run.attempt < MAX_ATTEMPTS) throw reason;
+      const error = toErrorRecord(reason);
+      if (context.signal.aborted && error.kind !== 'deadline-exceeded') throw reason;
+      if (isUnserved(error) || (error.kind === 'unavailable' && this.#run.attempt < MAX_ATTEMPTS)) throw reason;
       const failed = this.#writer.fail(reason);
       await this.#add(failed.slice(0, -1));
     }

@@ -10,7 +10,7 @@ import {
   type RunContext,
 } from '../openai/index.ts';
 import type { BatchAnswer } from '../storage/index.ts';
-import { retryDelayMs } from '../tasks/index.ts';
+import { isUnserved, retryDelayMs } from '../tasks/index.ts';
 import type { BatchLine } from './batch-line.ts';
 
 export interface AnswerOptions {
@@ -24,11 +24,14 @@ export interface AnswerOptions {
 
 /**
  * Most tries at a request while something is unavailable, such as a deployment that is full or is being replaced. With
- * the waits between them this takes about four minutes.
+ * the waits between them this takes about ten seconds.
  */
-const MOST_TRIES = 10;
+const MOST_TRIES = 5;
 
-/** Answers one request of a batch. Rejects only when the signal of the context aborts. */
+/**
+ * Answers one request of a batch. Rejects when the signal of the context aborts, and when nothing could work on the
+ * request, so that the batch goes back to the queue.
+ */
 export async function answerLine(
   { line, customId, body }: BatchLine,
   { operation, scope, context, statusOf }: AnswerOptions,
@@ -49,7 +52,9 @@ export async function answerLine(
       return { ...respond(200, answer), file: 'output', usage: batchUsageOf(answer) };
     } catch (error) {
       context.signal.throwIfAborted();
-      if (toErrorRecord(error).kind !== 'unavailable' || attempt === MOST_TRIES)
+      const record = toErrorRecord(error);
+      if (attempt === MOST_TRIES && isUnserved(record)) throw error;
+      if (record.kind !== 'unavailable' || attempt === MOST_TRIES)
         return { ...respond(statusOf(error), openAiError(error)), file: 'error', usage: NO_USAGE };
       await delay(retryDelayMs(attempt, Math.random), context.signal);
     }

@@ -169,7 +169,7 @@ const second = await client.responses.create({ model: 'llm_deployment', input: '
 With \`"background": true\`, the answer comes at once with the status \`queued\`, and a [task](tasks.md) makes the response. \`GET /v1/responses/{id}\` tells the status until it is \`completed\`, \`incomplete\`, \`failed\` or \`cancelled\`; \`POST /v1/responses/{id}/cancel\` ends it. [A program](openai.md#responses-in-the-background) shows it.
 
 - The client can leave, and the server can restart: on any host of the database, the next attempt begins the answer again. A response that has ended is not made again.
-- The request is checked before it is stored, so a wrong one is refused with 400. An error of the model is the \`error\` of a \`failed\` response. While a deployment is not available, a response is tried ten times.
+- The request is checked before it is stored, so a wrong one is refused with 400. An error of the model is the \`error\` of a \`failed\` response. While a deployment is not available, a response waits like any [task](tasks.md#the-life-of-a-task).
 - A response needs \`store\`, and an attempt takes at most \`task_queue.execution_timeout\` seconds. A host makes \`openai.responses.concurrent_background_responses\` at once. A response that has not ended is not removed by age or over the limit of bytes.
 - Only a response that has an answer can be continued with \`previous_response_id\`. Deleting a response ends its task.
 - Cancelling a response again, or one that has ended, returns it as it is. A response that was not made in the background is refused (400).

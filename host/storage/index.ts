@@ -31,7 +31,7 @@ export type { FilePage, FileRecord, FileRepository } from './repositories/openai
 export { type BegunRun, responseChanged, type RunLease, type RunState } from './repositories/openai/response-runs.ts';
 export type { ChainLink, NewResponse, ResponseRecord, RunStatus, StoredItem } from './repositories/openai/responses.ts';
 export type { PartRecord, UploadRecord, UploadStatus } from './repositories/openai/uploads.ts';
-export type { AttemptBatch, ClaimedTask, Lease, Outcome } from './repositories/task-attempts.ts';
+export type { AttemptBatch, ClaimedTask, HeldLease, Lease, Outcome } from './repositories/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
 export type {
   AttemptRecord,

@@ -1,5 +1,6 @@
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
+import { deferred } from '../core/deferred.ts';
 import { hostEndpoint } from '../endpoints/index.ts';
 import { ended, makeHost, NO_FILES, queueSuite } from './fixtures/queue-suite.ts';
 
@@ -20,7 +21,7 @@ Work('has workers of its own, and goes on with another attempt after the stop of
       return 0;
     },
   });
-  const options = { hostWork: [{ endpoint, workers: 1 }] };
+  const options = { hostWork: [{ endpoint, workers: 1, continues: true }] };
   const first = makeHost(context, async () => 'done', { num_workers: 1 }, undefined, options);
   const stored: string[] = [];
   const id = await first.queue.enqueue(endpoint, {
@@ -44,6 +45,31 @@ Work('has workers of its own, and goes on with another attempt after the stop of
   const next = makeHost(context, async () => 'done', {}, undefined, options);
   await next.queue.start();
   assert.is((await ended(next.queue, id)).result, '2');
+});
+
+Work('that cannot continue has the grace period of the stop', async (context) => {
+  const [begun, go] = [deferred(), deferred()];
+  const endpoint = hostEndpoint({
+    name: 'answer',
+    path: '/v1/answer',
+    summary: 'Answers',
+    input: z.strictObject({}),
+    output: z.string(),
+    run: async () => {
+      begun.resolve();
+      await go.promise;
+      return 'whole';
+    },
+  });
+  const options = { hostWork: [{ endpoint, workers: 1, continues: false }] };
+  const { queue } = makeHost(context, async () => 'done', {}, undefined, options);
+  await queue.start();
+  const id = await queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null });
+  await begun.promise;
+  const stopped = queue.stop(60_000);
+  go.resolve();
+  await stopped;
+  assert.equal([(await queue.get(id, null)).status, (await queue.get(id, null)).result], ['completed', '"whole"']);
 });
 
 Work.run();

@@ -1,5 +1,5 @@
 export { AttemptReport } from './attempt-report.ts';
-export { retryDelayMs } from './retry-policy.ts';
+export { isUnserved, retryDelayMs } from './retry-policy.ts';
 export {
   type DeferredRequest,
   TaskQueue,

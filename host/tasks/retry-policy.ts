@@ -1,4 +1,4 @@
-import type { ErrorRecord } from '../core/errors.ts';
+import { type ErrorRecord, faultOf, fromErrorRecord } from '../core/errors.ts';
 
 /**
  * Names of errors after which another attempt may succeed: names of the Python SDK, and names of this package for the
@@ -20,6 +20,23 @@ const MOST_DELAY_MS = 60_000;
 /** Returns whether another attempt may succeed: the error has one of the names, or something was unavailable. */
 export function isRetryable({ name, kind }: ErrorRecord, names: readonly string[]): boolean {
   return names.includes(name) || kind === 'unavailable';
+}
+
+/**
+ * Returns whether nothing could work on the attempt: something that it needs is away or full. That says nothing about
+ * the task. A deployment may be missing on one host only.
+ */
+export function isUnserved(record: ErrorRecord): boolean {
+  return record.name === 'DeploymentNotFound' || faultOf(fromErrorRecord(record)) === 'overload';
+}
+
+/**
+ * Returns the milliseconds until a task may be claimed again that could not be served and was put off for `unservedMs`
+ * before. The waits grow like those of {@link retryDelayMs}.
+ */
+export function unservedDelayMs(unservedMs: number, random: () => number): number {
+  const delay = Math.min(MOST_DELAY_MS, Math.max(FIRST_DELAY_MS, unservedMs));
+  return delay / 2 + (random() * delay) / 2;
 }
 
 /**

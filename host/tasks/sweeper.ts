@@ -1,6 +1,7 @@
 import { delay } from '../core/abort.ts';
 import type { Logger } from '../core/log/logger.ts';
-import { hasEnded, type Storage } from '../storage/index.ts';
+import { hasEnded, type HeldLease, type Storage } from '../storage/index.ts';
+import { SeenLeases } from './seen-leases.ts';
 import type { TaskFiles } from './task-files.ts';
 
 export interface SweeperOptions {
@@ -8,6 +9,8 @@ export interface SweeperOptions {
   readonly files: TaskFiles;
   readonly log: Logger;
   readonly leaseMs: number;
+  /** Returns whether this host runs the task. Such a task is not lost, whatever its lease says. */
+  readonly runs: (id: string) => boolean;
   /** How long ended tasks are kept; 0 is for ever. */
   readonly retentionMs: number;
 }
@@ -21,6 +24,8 @@ const PRUNE_EVERY_MS = 600_000;
 const MOST_AWAY = 0.25;
 /** The time after an outage, besides the length of a lease, in which hosts connect again and renew their leases. */
 const RECOVERY_MS = 20_000;
+/** A sweep that comes later than this many intervals comes after a pause of this process or of its machine. */
+const MOST_INTERVALS = 2;
 
 /**
  * Puts tasks of lost hosts back into the queue, and removes tasks that ended long ago. Every host has a sweeper; they
@@ -31,13 +36,18 @@ export class Sweeper {
   readonly #stopping = new AbortController();
   #loop: Promise<void> = Promise.resolve();
   #prunedAt = Number.NEGATIVE_INFINITY;
+  readonly #leases = new SeenLeases();
+  readonly #everyMs: number;
+  /** The time of the last look at the leases. */
+  #lookedAt = 0;
   /** The time since which the database takes no writes; undefined while it does. */
   #awaySince: number | undefined;
-  /** The time from which on expired leases count as lost after an outage. */
-  #countsFrom = 0;
+  /** The time from which on leases are looked at after an outage. */
+  #looksFrom = 0;
 
   constructor(options: SweeperOptions) {
     this.#options = options;
+    this.#everyMs = Math.max(100, options.leaseMs / 4);
   }
 
   start(): void {
@@ -58,27 +68,33 @@ export class Sweeper {
       } catch (error) {
         this.#options.log.warn('lost and old tasks were not swept', { error });
       }
-      await delay(Math.max(100, this.#options.leaseMs / 4), signal).catch(() => {});
+      await delay(this.#everyMs, signal).catch(() => {});
     }
   }
 
   /**
    * Ends lost attempts. After an outage of the database it first gives hosts the time to renew their leases, because
-   * their tasks still run and must not run twice.
+   * their tasks still run and must not run twice. Other hosts need this time after a pause of this process, too.
    */
   async #sweep(): Promise<void> {
-    const { storage, log, leaseMs } = this.#options;
+    const { storage, log, leaseMs, runs } = this.#options;
     const startedAt = performance.now();
     try {
-      await storage.write(({ tasks }) => tasks.heartbeat('', [], leaseMs)); // shows whether hosts can renew leases
+      await storage.write(({ tasks }) => tasks.probe(), { isUrgent: true }); // shows whether hosts can renew leases
     } catch (error) {
       this.#awaySince ??= startedAt;
+      this.#leases.forget();
       throw error;
     }
     const now = performance.now();
-    if (now - (this.#awaySince ?? startedAt) > leaseMs * MOST_AWAY) this.#countsFrom = now + leaseMs + RECOVERY_MS;
+    if (now - (this.#awaySince ?? startedAt) > leaseMs * MOST_AWAY) this.#looksFrom = now + RECOVERY_MS;
     this.#awaySince = undefined;
-    if (now >= this.#countsFrom) await sweep(storage, log);
+    if (now < this.#looksFrom) return this.#leases.forget();
+    const sinceMs = Math.min(now - this.#lookedAt, this.#everyMs * MOST_INTERVALS);
+    this.#lookedAt = now;
+    const held = await storage.read(({ tasks }) => tasks.held());
+    const lost = this.#leases.look(held, sinceMs).filter(({ id }) => !runs(id));
+    if (lost.length > 0) await endLost(storage, lost, log);
   }
 
   async #prune(): Promise<void> {
@@ -96,12 +112,12 @@ export class Sweeper {
   }
 }
 
-/** Ends the attempts whose leases have expired. Another attempt follows, except after the last one. */
-export async function sweep(storage: Pick<Storage, 'write'>, log: Logger): Promise<void> {
-  for (let found = BATCH; found === BATCH;) {
-    found = await storage.write(async ({ tasks }) => {
-      const expired = await tasks.expired(BATCH);
-      for (const lease of expired) {
+/** Ends lost attempts, except those whose host has renewed the lease. Another attempt follows, except after the last. */
+export async function endLost(storage: Pick<Storage, 'write'>, lost: readonly HeldLease[], log: Logger): Promise<void> {
+  for (let from = 0; from < lost.length; from += BATCH)
+    await storage.write(async ({ tasks }) => {
+      for (const lease of lost.slice(from, from + BATCH)) {
+        if (!(await tasks.lockLease(lease))) continue;
         log.warn('a host lost a task', { task: lease.id, attempt: lease.num_retries });
         const error = JSON.stringify({
           error: 'HeartbeatTimeoutError',
@@ -117,7 +133,5 @@ export async function sweep(storage: Pick<Storage, 'write'>, log: Logger): Promi
             : { kind: 'release', error, delayMs: 0, outcome: 'lost', expired: true },
         );
       }
-      return expired.length;
     });
-  }
 }

@@ -30,6 +30,7 @@ export interface TaskQueueConfig extends UserCeilingsConfig {
   readonly maximum_active_tasks_per_user: number;
   readonly reserved_workers: number;
   readonly retention: number;
+  readonly unserved_timeout: number;
 }
 
 export interface TaskQueueOptions {
@@ -116,6 +117,7 @@ export class TaskQueue {
       activeOfUser: config.maximum_active_tasks_per_user,
       subscribersOnly,
       retryable,
+      unservedMs: config.unserved_timeout * 1000,
       telemetry: this.#telemetry,
       usage: options.usage,
       maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes,
@@ -126,7 +128,10 @@ export class TaskQueue {
       readPositions: ({ tasks }, ids) => tasks.positions(ids),
       messageOf: (id) => id,
     });
-    this.#sweeper = new Sweeper({ storage, files, log, leaseMs, retentionMs: config.retention * 1000 });
+    this.#sweeper = new Sweeper({
+      ...{ storage, files, log, leaseMs, retentionMs: config.retention * 1000 },
+      runs: (id) => this.#runners.runs(id),
+    });
   }
 
   /** Begins to run tasks, also tasks that an ended host left. */

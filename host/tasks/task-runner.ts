@@ -15,7 +15,8 @@ import {
 } from '../storage/index.ts';
 import type { RequestMeter, Usage } from '../usage/index.ts';
 import { AttemptReport } from './attempt-report.ts';
-import { isRetryable, retryDelayMs } from './retry-policy.ts';
+import { EndpointPauses } from './endpoint-pauses.ts';
+import { isRetryable, isUnserved, retryDelayMs, unservedDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
 import type { AttemptRecord, TaskTelemetry } from './task-telemetry.ts';
 import { WriteTogether } from './write-together.ts';
@@ -39,6 +40,8 @@ export interface TaskRunnerOptions {
   readonly subscribersOnly: boolean;
   /** Names of errors after which a task gets another attempt. */
   readonly retryable: readonly string[];
+  /** A task that could not be served for so long fails. */
+  readonly unservedMs: number;
   /** Returns the bytes that tasks of a user may keep; undefined is no limit. */
   readonly maxBytesOf: (userId: string | null) => number | undefined;
   readonly telemetry: TaskTelemetry;
@@ -56,6 +59,7 @@ export class TaskRunner {
   readonly #results: WriteTogether;
   readonly #owner = newLeaseOwner();
   readonly #consumer: QueueConsumer<ClaimedTask>;
+  readonly #pauses = new EndpointPauses();
   /** The time until which this host may have tasks that it does not know of; see {@link TaskRunner.#adopt}. */
   #doubtsUntil = 0;
 
@@ -100,6 +104,11 @@ export class TaskRunner {
     this.#consumer.wake();
   }
 
+  /** Returns whether an attempt at the task runs here. */
+  runs(id: string): boolean {
+    return this.#consumer.running.some((task) => task.id === id);
+  }
+
   #hear(message: string): void {
     if (message === '' || message === TASKS_WAITING) this.look();
     if (message === '') void this.#consumer.renew(); // a notification that a task was cancelled may have been missed
@@ -112,23 +121,24 @@ export class TaskRunner {
     const { storage, endpoints, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly } = this.#options;
     const adopted = this.#isInDoubt ? await this.#adopt() : [];
     if (adopted.length > 0) return adopted;
-    const paths = endpoints.list().map(({ path }) => path);
-    return storage
-      .write(({ tasks }) =>
-        tasks.claim({
-          owner: this.#owner,
-          endpoints: paths,
-          limit: room,
-          leaseMs,
-          activeOfUser,
-          activeOfUserHere,
-          subscribersOnly,
-        }),
-      )
-      .catch((error: unknown) => {
-        if (mayBeCommitted(error)) this.#doubtsUntil = Infinity;
-        throw error;
+    const { open, probes } = this.#pauses.claimable(endpoints.list().map(({ path }) => path));
+    const owner = this.#owner;
+    const options = { owner, leaseMs, activeOfUser, activeOfUserHere, subscribersOnly };
+    try {
+      return await storage.write(async ({ tasks }) => {
+        const claimed = await tasks.claim({ ...options, endpoints: open, limit: room });
+        for (const path of probes) {
+          if (claimed.length === room) break;
+          const probe = await tasks.claim({ ...options, endpoints: [path], limit: 1 });
+          if (probe.length > 0) this.#pauses.probed(path);
+          claimed.push(...probe);
+        }
+        return claimed;
       });
+    } catch (error) {
+      if (mayBeCommitted(error)) this.#doubtsUntil = Infinity;
+      throw error;
+    }
   }
 
   get #isInDoubt(): boolean {
@@ -142,7 +152,7 @@ export class TaskRunner {
   async #adopt(): Promise<ClaimedTask[]> {
     const { storage, leaseMs, log } = this.#options;
     const known = this.#consumer.running.map(({ id }) => id);
-    const adopted = await storage.write(({ tasks }) => tasks.adopt(this.#owner, known, leaseMs));
+    const adopted = await storage.write(({ tasks }) => tasks.adopt(this.#owner, known));
     for (const { id } of adopted)
       log.info('a task was claimed although the answer to the claim was lost', { task: id });
     // A claim that is still being committed has its effect before the lease is over, or not at all.
@@ -233,6 +243,7 @@ export class TaskRunner {
       });
       await report.flush();
       record.ran();
+      this.#noteServed(task);
       return { kind: 'complete', result: endpoint.streaming ? `[${report.values.join(',')}]` : output };
     } catch (error) {
       // Values before the failure are stored for watchers. A failure of this write adds nothing to the first one.
@@ -254,10 +265,25 @@ export class TaskRunner {
         ...traceFields(record.traceparent),
         ...errorLogFields(reason),
       });
-      return failure(task, reason, this.#options.retryable);
+      if (reason === SHUTDOWN) return failure(task, reason, this.#options);
+      if (isUnserved(toErrorRecord(reason))) this.#noteUnserved(task, reason);
+      else this.#noteServed(task);
+      return failure(task, reason, this.#options);
     } finally {
       report.drop();
     }
+  }
+
+  #noteServed({ endpoint }: ClaimedTask): void {
+    if (this.#pauses.served(endpoint)) this.#options.log.info('the tasks of an endpoint run again', { endpoint });
+  }
+
+  #noteUnserved({ endpoint }: ClaimedTask, error: unknown): void {
+    if (this.#pauses.unserved(endpoint))
+      this.#options.log.warn('the tasks of an endpoint wait, because this host cannot serve it now', {
+        endpoint,
+        ...errorLogFields(error),
+      });
   }
 
   /**
@@ -280,7 +306,7 @@ export class TaskRunner {
     } catch (error) {
       if (this.#consumer.graceOver.aborted || outcome.kind !== 'complete') throw error;
       if (error instanceof AanaError && error.name === 'TaskStorageFull')
-        return write(failure(task, error, this.#options.retryable));
+        return write(failure(task, error, this.#options));
       this.#options.log.error('the result of a task cannot be stored', { task: task.id, error });
       return write(
         failure(
@@ -290,7 +316,7 @@ export class TaskRunner {
             'internal',
             'the task was done, but the database refused its result; the log of the server has the reason',
           ),
-          this.#options.retryable,
+          this.#options,
         ),
       );
     }
@@ -298,14 +324,19 @@ export class TaskRunner {
 
   /** Renews the leases of running tasks, and aborts the tasks that this host has lost. */
   async #renew(running: readonly ClaimedTask[]): Promise<void> {
-    const { leaseMs, storage } = this.#options;
     const ids = running.map(({ id }) => id);
-    const kept = await storage.write(({ tasks }) => tasks.heartbeat(this.#owner, ids, leaseMs), { isUrgent: true });
+    const kept = await this.#options.storage.write(({ tasks }) => tasks.heartbeat(this.#owner, ids), {
+      isUrgent: true,
+    });
     for (const task of running) if (kept.get(task.id) !== task.lease_token) this.#consumer.abort(task, LOST);
   }
 }
 
-function failure(task: ClaimedTask, error: unknown, retryable: readonly string[]): Outcome {
+function failure(
+  task: ClaimedTask,
+  error: unknown,
+  { retryable, unservedMs: mostUnservedMs }: Pick<TaskRunnerOptions, 'retryable' | 'unservedMs'>,
+): Outcome {
   const record = toErrorRecord(error);
   const text = JSON.stringify({
     error: record.name,
@@ -314,8 +345,12 @@ function failure(task: ClaimedTask, error: unknown, retryable: readonly string[]
     stacktrace: record.stack ?? null,
   });
   if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };
+  if (isUnserved(record) && task.unserved_ms < mostUnservedMs) {
+    const delayMs = unservedDelayMs(task.unserved_ms, Math.random);
+    return { kind: 'release', error: text, delayMs, outcome: 'not_finished', unservedMs: task.unserved_ms + delayMs };
+  }
   const expired = record.name === 'TimeoutError';
-  if (!isRetryable(record, retryable) || task.num_retries >= task.max_attempts)
+  if (isUnserved(record) || !isRetryable(record, retryable) || task.num_retries >= task.max_attempts)
     return { kind: 'fail', error: text, expired };
   return {
     kind: 'release',

@@ -5,7 +5,7 @@ import { AanaError } from '../core/errors.ts';
 import { createLogger, silentLogger } from '../core/log/logger.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
 import type { DeliveryRecord, StorageConfig } from '../storage/index.ts';
-import { sweep } from '../tasks/sweeper.ts';
+import { endLost } from '../tasks/sweeper.ts';
 import { skip } from '../test/skip.ts';
 import { makeHost, runTask, SECRET, type TestHost } from './fixtures/hosts.ts';
 import { isSigned, Receiver } from './fixtures/receiver.ts';
@@ -136,7 +136,7 @@ function deliveryTests(databases: TestDatabases): void {
     const [one, receiver] = [await host(context), await receive(context)];
     await hook(one, receiver, ['task.expired', 'task.failed']);
     const tasks = [await runTask(one.storage, 'lost'), await runTask(one.storage, 'lost', { max_attempts: 1 })];
-    await sweep(one.storage, silentLogger);
+    await endLost(one.storage, await one.storage.read(({ tasks: queue }) => queue.held()), silentLogger);
     await receiver.until(3);
     const seen = receiver.received.map(({ event, payload }) =>
       [tasks.indexOf(payload.task_id), event, payload.status, (payload.result as { error: string }).error].join(' '),

@@ -17,7 +17,7 @@ export function backgroundWorkOf(
     maxDialogBytes: limits.max_json_bytes,
     maxStoredBytes: openai.responses.maximum_stored_bytes_per_user || undefined,
   });
-  return { endpoint, workers: openai.responses.concurrent_background_responses };
+  return { endpoint, workers: openai.responses.concurrent_background_responses, continues: false };
 }
 
 /** Returns the work of the tasks of batches, over the parts of an application. */
@@ -36,5 +36,5 @@ export function batchWorkOf(
     concurrency: batches.concurrent_requests,
     statusOf: openAiStatusOf,
   });
-  return { endpoint, workers: batches.concurrent_batches };
+  return { endpoint, workers: batches.concurrent_batches, continues: true };
 }

@@ -50,6 +50,9 @@ export const TaskQueueConfig = z.strictObject({
     .max(86_400)
     .default(60)
     .describe('Time without a heartbeat after which other hosts take over the tasks of a host, in seconds.'),
+  unserved_timeout: seconds(
+    'Time for which a task waits for something that is away or full, such as a deployment, in seconds. Then it fails with the error that names it. Such attempts do not count for `max_retries`.',
+  ).default(86_400),
   max_retries: z.int().min(1).max(100).default(3).describe('Most attempts at a task, including the first.'),
   maximum_active_tasks_per_user: z
     .int()

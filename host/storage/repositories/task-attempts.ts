@@ -16,7 +16,9 @@ const sql = loadStatements('task-attempts', [
   'hasEnded',
   'adopt',
   'heartbeat',
-  'expired',
+  'held',
+  'lockLease',
+  'probe',
   'beginAttempt',
   'endAttempt',
 ]);
@@ -32,6 +34,13 @@ export interface Lease {
   readonly max_attempts: number;
 }
 
+/** A lease as another host sees it. */
+export interface HeldLease extends Lease {
+  /** The time without a renewal after which its host has lost the task. */
+  readonly lease_ms: number;
+  readonly lease_renewals: number;
+}
+
 export interface ClaimedTask extends Lease {
   readonly endpoint: string;
   readonly data: string;
@@ -42,17 +51,21 @@ export interface ClaimedTask extends Lease {
   readonly user_id: string | null;
   /** The place of the request of the task in a distributed trace. */
   readonly traceparent: string | null;
+  /** Milliseconds for which the task was put off, since something last worked on it, because nothing could. */
+  readonly unserved_ms: number;
   /** Milliseconds from the due time of the task until its claim. */
   readonly waited_ms: number;
 }
 
 export interface ClaimOptions extends NextTasksOptions {
+  /** See {@link HeldLease.lease_ms}. */
   readonly leaseMs: number;
 }
 
 /**
  * The end of an attempt. `release`: another attempt may follow after `delayMs`. `expired`: the time of the attempt was
- * up, or its host renewed no lease.
+ * up, or its host renewed no lease. `unservedMs`: nothing could work on the attempt, so it does not count; the new
+ * {@link ClaimedTask.unserved_ms}.
  */
 export type Outcome =
   | { readonly kind: 'complete'; readonly result: string }
@@ -63,6 +76,7 @@ export type Outcome =
       readonly delayMs: number;
       readonly outcome: 'not_finished' | 'lost';
       readonly expired?: boolean;
+      readonly unservedMs?: number;
     };
 
 /** The facts about a task that messages to webhooks need besides the lease. */
@@ -93,8 +107,7 @@ export class TaskAttempts extends TaskLists {
   /** Claims the tasks that are next, see {@link nextTasks}, and begins an attempt at each. */
   async claim({ leaseMs, ...options }: ClaimOptions): Promise<ClaimedTask[]> {
     const ids = await nextTasks(this.connection, options);
-    const leaseExpiresAt = this.connection.now() + leaseMs;
-    const claimed = await Promise.all(ids.map((id) => this.#claimOne(id, options.owner, leaseExpiresAt)));
+    const claimed = await Promise.all(ids.map((id) => this.#claimOne(id, options.owner, leaseMs)));
     return claimed.filter((task) => task !== undefined);
   }
 
@@ -102,16 +115,14 @@ export class TaskAttempts extends TaskLists {
    * Returns the tasks that `owner` has without knowing it, because the answer to {@link claim} was lost, and renews
    * their leases. `known` are the ids of the tasks that it knows.
    */
-  async adopt(owner: string, known: readonly string[], leaseMs: number): Promise<ClaimedTask[]> {
-    const now = this.connection.now();
-    return (await this.connection.query<ClaimedRow>(sql.adopt, [owner, now + leaseMs, now, JSON.stringify(known)])).map(
-      fromClaimedRow,
-    );
+  async adopt(owner: string, known: readonly string[]): Promise<ClaimedTask[]> {
+    const values = [owner, this.connection.now(), JSON.stringify(known)];
+    return (await this.connection.query<ClaimedRow>(sql.adopt, values)).map(fromClaimedRow);
   }
 
-  async #claimOne(id: string, owner: string, leaseExpiresAt: number): Promise<ClaimedTask | undefined> {
+  async #claimOne(id: string, owner: string, leaseMs: number): Promise<ClaimedTask | undefined> {
     const now = this.connection.now();
-    const values = [id, owner, leaseExpiresAt, now, JSON.stringify(statusesBefore('claim'))];
+    const values = [id, owner, Math.round(leaseMs), now, JSON.stringify(statusesBefore('claim'))];
     const [row] = await this.connection.query<ClaimedRow>(sql.claim, values);
     if (!row) return undefined; // another host was faster
     const attempt = { attempt: row.num_retries };
@@ -176,6 +187,7 @@ export class TaskAttempts extends TaskLists {
       outcome.kind
     ] as TaskStatus;
     const result = outcome.kind === 'complete' ? outcome.result : outcome.kind === 'fail' ? outcome.error : null;
+    const unservedMs = outcome.kind === 'release' ? outcome.unservedMs : undefined;
     const availableAt = outcome.kind === 'release' ? now + Math.round(outcome.delayMs) : now;
     const values = [
       id,
@@ -189,6 +201,8 @@ export class TaskAttempts extends TaskLists {
       JSON.stringify(statusesBefore(outcome.kind)),
       outcome.kind === 'fail' ? errorName(outcome.error) : null,
       result === null ? 0 : Buffer.byteLength(result),
+      unservedMs === undefined ? 0 : 1,
+      Math.round(unservedMs ?? 0),
     ];
     const [task] = await this.connection.query<TaskOwner>(sql.finish, values);
     const attemptOutcome = outcome.kind === 'release' ? outcome.outcome : status;
@@ -224,20 +238,25 @@ export class TaskAttempts extends TaskLists {
   }
 
   /** Renews the leases of tasks. Returns the tokens of the tasks that `owner` still has, by id. */
-  async heartbeat(owner: string, ids: readonly string[], leaseMs: number): Promise<ReadonlyMap<string, number>> {
-    const now = this.connection.now();
-    const rows = await this.connection.query<{ id: string; lease_token: number }>(sql.heartbeat, [
-      owner,
-      JSON.stringify(ids),
-      now + leaseMs,
-      now,
-    ]);
+  async heartbeat(owner: string, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const values = [owner, JSON.stringify(ids), this.connection.now()];
+    const rows = await this.connection.query<{ id: string; lease_token: number }>(sql.heartbeat, values);
     return new Map(rows.map(({ id, lease_token: token }) => [id, token]));
   }
 
-  /** Returns the attempts whose leases have expired. */
-  expired(limit: number): Promise<Lease[]> {
-    return this.connection.query<Lease>(sql.expired, [this.connection.now(), limit]);
+  /** Returns the leases of all hosts. */
+  held(): Promise<HeldLease[]> {
+    return this.connection.query<HeldLease>(sql.held);
+  }
+
+  /** Returns whether a lease is as it was seen. Until the end of the transaction its host cannot renew it. */
+  async lockLease({ id, lease_token: token, lease_renewals: renewals }: HeldLease): Promise<boolean> {
+    return (await this.connection.query(sql.lockLease, [id, token, renewals])).length > 0;
+  }
+
+  /** Changes a row. Rejects when the database takes no writes, such as on a full disk, where it can still be read. */
+  async probe(): Promise<void> {
+    await this.connection.query(sql.probe);
   }
 
   /** Stores the end of an attempt. Does nothing when it has already ended. */

@@ -10,10 +10,10 @@ select id from tasks where id = $1
 select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($1 as text), '') and idempotency_key = $2
 
 -- statement: cancel (sqlite)
-update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
+update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_ms = null
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select value from json_each($4)) returning lease_token, endpoint, user_id, traceparent, num_retries
 -- statement: cancel (postgresql)
-update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_expires_at = null
+update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_ms = null
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select json_array_elements_text(cast($4 as json))) returning lease_token, endpoint, user_id, traceparent, num_retries
 
 -- statement: retry

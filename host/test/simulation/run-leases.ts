@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { silentLogger } from '../../core/log/logger.ts';
 import { type ClaimedTask, type Database, migrate, type Outcome, Repositories } from '../../storage/index.ts';
 import { SqliteDatabase } from '../../storage/sqlite/sqlite-database.ts';
-import { sweep } from '../../tasks/sweeper.ts';
+import { SeenLeases } from '../../tasks/seen-leases.ts';
+import { endLost } from '../../tasks/sweeper.ts';
 import { Random } from './random.ts';
 
 export interface LeaseResult {
@@ -22,6 +23,8 @@ export interface LeaseResult {
 }
 
 const LEASE_MS = 1000;
+/** Most time that a host counts between two looks at the leases. */
+const MOST_UNSEEN_MS = LEASE_MS;
 const MAX_ATTEMPTS = 4;
 const STEPS = 300;
 
@@ -33,6 +36,9 @@ interface Worker {
   pausedUntil: number;
   /** Whether the answer to a claim was lost. The host may then have tasks that it does not know. */
   isInDoubt: boolean;
+  readonly leases: SeenLeases;
+  /** The time of its last look at the leases, by a clock that does not jump. */
+  lookedAt: number;
 }
 
 /**
@@ -67,6 +73,8 @@ class LeaseRun {
   readonly #clock: { now: number };
   readonly #random: Random;
   #workers: Worker[] = [];
+  /** The time by a clock that does not jump. */
+  #now = 0;
   #step = 0;
   #hosts = 0;
   /** The newest lease token, and the stored result, of each task. */
@@ -87,7 +95,14 @@ class LeaseRun {
 
   #newWorker(): Worker {
     this.#hosts += 1;
-    return { owner: `host-${this.#hosts}`, held: new Map(), pausedUntil: 0, isInDoubt: false };
+    return {
+      owner: `host-${this.#hosts}`,
+      held: new Map(),
+      pausedUntil: 0,
+      isInDoubt: false,
+      leases: new SeenLeases(),
+      lookedAt: this.#now,
+    };
   }
 
   #write<T>(work: (repositories: Repositories) => Promise<T>): Promise<T> {
@@ -96,7 +111,7 @@ class LeaseRun {
 
   async #act(): Promise<void> {
     const random = this.#random;
-    this.#clock.now += random.int(0, LEASE_MS / 4);
+    this.#pass(random.int(0, LEASE_MS / 4));
     if (random.chance(0.02)) this.#jump();
     const worker = this.#workers[random.int(0, this.#workers.length - 1)];
     if (!worker) return;
@@ -117,10 +132,24 @@ class LeaseRun {
       case 2:
         return this.#beat(worker);
       case 3:
-        return void (await sweep({ write: (work) => this.#write(work) }, silentLogger));
+        for (const one of this.#workers) if (one.pausedUntil <= this.#step) await this.#sweep(one);
+        return;
       default:
         return this.#goOn(worker);
     }
+  }
+
+  #pass(ms: number): void {
+    this.#now += ms;
+    this.#clock.now += ms;
+  }
+
+  async #sweep(worker: Worker): Promise<void> {
+    const sinceMs = Math.min(this.#now - worker.lookedAt, MOST_UNSEEN_MS);
+    worker.lookedAt = this.#now;
+    const held = await this.#write(({ tasks }) => tasks.held());
+    const lost = worker.leases.look(held, sinceMs).filter(({ id }) => !worker.held.has(id));
+    await endLost({ write: (work) => this.#write(work) }, lost, silentLogger);
   }
 
   /** Sets the clock of the database forward or back by more than a lease. */
@@ -174,7 +203,7 @@ class LeaseRun {
 
   /** Adopts tasks like a host does before its next claim, if it did not get the answer to the last one. */
   async #adopt(worker: Worker): Promise<void> {
-    for (const task of await this.#write(({ tasks }) => tasks.adopt(worker.owner, [...worker.held.keys()], LEASE_MS))) {
+    for (const task of await this.#write(({ tasks }) => tasks.adopt(worker.owner, [...worker.held.keys()]))) {
       this.statistics.adopted += 1;
       if (this.#tokens.get(task.id) !== task.lease_token)
         this.violations.push(`${task.id}: token ${task.lease_token} was adopted although another one was given`);
@@ -184,7 +213,7 @@ class LeaseRun {
   }
 
   async #beat(worker: Worker): Promise<void> {
-    const kept = await this.#write(({ tasks }) => tasks.heartbeat(worker.owner, [...worker.held.keys()], LEASE_MS));
+    const kept = await this.#write(({ tasks }) => tasks.heartbeat(worker.owner, [...worker.held.keys()]));
     for (const [id, { lease_token: token }] of worker.held) {
       const isNewest = this.#tokens.get(id) === token;
       if (kept.get(id) === token && !isNewest)
@@ -231,9 +260,9 @@ class LeaseRun {
     const worker = this.#newWorker();
     this.#workers = [worker];
     for (let round = 0; round < 10_000; round += 1) {
-      this.#clock.now += LEASE_MS;
+      this.#pass(LEASE_MS);
       await this.#beat(worker);
-      await sweep({ write: (work) => this.#write(work) }, silentLogger);
+      await this.#sweep(worker);
       await this.#claim(worker);
       while (worker.held.size > 0) await this.#goOn(worker);
       const counts = await this.#write(({ tasks }) => tasks.count(null));
