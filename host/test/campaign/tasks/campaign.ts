@@ -32,6 +32,8 @@ export interface CampaignOptions {
   readonly strikes: Strikes;
   /** Whether no part that runs tasks is struck, so that each task must be run once. Default: false. */
   readonly runsOnce?: boolean;
+  /** Variables of the hosts. Default: none. */
+  readonly settings?: Readonly<Record<string, string>>;
   readonly clients: number;
   readonly seed: number;
 }
@@ -60,8 +62,6 @@ const DRAIN_MS = 180_000;
 /** Older than any folder that may belong to a request that is still being accepted. */
 const LONG_AGO_S = 7200;
 const SWEEP_MS = 10_000;
-/** A long timeout, so that a busy machine does not make a host look dead. */
-const CALM = { TASK_QUEUE__HEARTBEAT_TIMEOUT: '10' };
 
 /** Strikes under load, lets the accepted tasks end, and checks the result. */
 export async function runCampaign({
@@ -69,6 +69,7 @@ export async function runCampaign({
   hosts: hostCount,
   strikes,
   runsOnce = false,
+  settings = {},
   clients: clientCount,
   seed,
 }: CampaignOptions): Promise<CampaignResult> {
@@ -77,17 +78,17 @@ export async function runCampaign({
   const folder = await mkdtemp(join(tmpdir(), 'aana-task-campaign-'));
   await buildPlugin(BENCH_PLUGIN, { log: silentLogger });
   await mkdir(join(folder, 'temp'));
-  const hosts = Array.from(
-    { length: hostCount },
-    (_, index) => new HostKeeper(folder, index, store.config, runsOnce ? CALM : {}),
-  );
+  const hosts = Array.from({ length: hostCount }, (_, index) => new HostKeeper(folder, index, store.config, settings));
   const clients: Clients = { hosts, random, accepted: [], problems: [], unknown: 0, made: 0 };
   const stopping = new AbortController();
   await using receiver = new Receiver(new Random(seed + 2));
   const target = await receiver.start();
   let keepsFolder = true;
   try {
-    for (const host of hosts) await host.start();
+    for (const host of hosts) {
+      await host.start();
+      await hosts[0]?.ready(); // it makes the database
+    }
     await Promise.all(hosts.map((host) => host.ready()));
     const webhook = await createWebhook(clients, target);
     const load = Promise.all(Array.from({ length: clientCount }, () => runClient(clients, stopping.signal)));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Deferred, deferred } from '../../../core/deferred.ts';
 import type { StorageConfig } from '../../../storage/index.ts';
 import { descendants, isRunning } from '../../helpers/server.ts';
-import type { HostOrder } from './protocol.ts';
+import type { HostMessage, HostOrder } from './protocol.ts';
 
 /** After this many unexpected exits, a host is not started again. */
 const MOST_OWN_ENDS = 3;
@@ -77,7 +77,19 @@ export class HostKeeper {
   }
 
   endThread(number: number): boolean {
-    return this.#child?.connected === true && this.#child.send({ number } satisfies HostOrder, () => {});
+    return (
+      this.#child?.connected === true && this.#child.send({ kind: 'thread', number } satisfies HostOrder, () => {})
+    );
+  }
+
+  /** Waits until the host is ready and has carried out the order. One order at a time. */
+  async order(order: HostOrder): Promise<void> {
+    await this.ready();
+    const child = this.#child;
+    if (!child) throw new Error('the host has ended');
+    const done = once(child, 'message');
+    child.send(order);
+    await done;
   }
 
   /** Shuts the host down in good order. */
@@ -102,9 +114,10 @@ export class HostKeeper {
       execArgv: ['--enable-source-maps'],
     });
     this.#child = child;
-    child.once('message', (url: string) => {
-      this.#current = url;
-      this.#url.resolve(url);
+    child.on('message', (message: HostMessage) => {
+      if (!('url' in message)) return;
+      this.#current = message.url;
+      this.#url.resolve(message.url);
     });
     this.#exited = new Promise<void>((resolve) => {
       child.once('exit', (code, signal) => {

@@ -10,9 +10,19 @@ import { loadConfig } from '../../../config/index.ts';
 import { delay } from '../../../core/abort.ts';
 import { AanaError } from '../../../core/errors.ts';
 import { createLogger } from '../../../core/log/logger.ts';
-import { BENCH_PLUGIN, type HostOrder } from './protocol.ts';
+import { BENCH_PLUGIN, type HostMessage, type HostOrder } from './protocol.ts';
 import { EchoDeployment } from './echo-deployment.ts';
 import { FAILURE, sha256 } from './works.ts';
+
+/** The wall clock of this process. */
+const clock = { aheadMs: 0 };
+const RealDate = Date;
+globalThis.Date = class extends RealDate {
+  static override now = (): number => RealDate.now() + clock.aheadMs;
+  constructor(...values: readonly [] | ConstructorParameters<DateConstructor>) {
+    super(...((values.length === 0 ? [RealDate.now() + clock.aheadMs] : values) as [number]));
+  }
+} as DateConstructor;
 
 const [shared = '', own = '', logFile = ''] = process.argv.slice(2);
 const threads = new Set<Worker>();
@@ -98,14 +108,26 @@ app.registerEndpoint({
     throw new AanaError(FAILURE, 'bad-request', `video ${n} is too long`);
   },
 });
-process.on('message', (order: HostOrder) => {
-  const [thread] = [...threads].slice(order.number % Math.max(1, threads.size));
-  void thread?.terminate();
-});
+const say = (message: HostMessage): void => void process.send?.(message, undefined, undefined, () => {});
+const carryOut = async (order: HostOrder): Promise<void> => {
+  switch (order.kind) {
+    case 'thread':
+      await [...threads][order.number % Math.max(1, threads.size)]?.terminate();
+      return;
+    case 'clock':
+      clock.aheadMs = order.ms;
+      return;
+    case 'unload':
+      return app.unloadDeployment(order.deployment);
+    case 'load':
+      return app.loadDeployment(order.deployment);
+  }
+};
+process.on('message', (order: HostOrder) => void carryOut(order).then(() => say({ done: true })));
 process.on('disconnect', () => void app.shutdown({ graceMs: 0 }).then(() => process.exit(0)));
 // The campaign disconnected before there was a listener.
 if (!process.connected) process.exit(0);
 await app.listen({ host: '127.0.0.1', port: 0 });
 await app.deploy();
 // The campaign may have ended while this host started. Then `disconnect` ends the host.
-process.send?.(app.url, undefined, undefined, () => {});
+say({ url: app.url ?? '' });

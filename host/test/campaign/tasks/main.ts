@@ -1,7 +1,7 @@
 // `npm run campaign:tasks [-- kills [seed [store]]]`: hosts, threads and replicas die under a load of tasks, on SQLite
 // and on PostgreSQL. Prints the outcomes of the tasks. `npm run campaign:tasks -- faults <folder> [short [long [seed
-// [groups]]]]`: databases are cut off, silent, replaced and locked, the given number of times each. It continues where
-// an earlier run in the folder ended.
+// [groups]]]]`: databases are cut off, silent, replaced and locked, clocks are set, disks fill, and hosts lack a
+// deployment, the given number of times each. It continues where an earlier run in the folder ended.
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
 import { runCampaign } from './campaign.ts';
 import { killAll } from './kills.ts';
@@ -9,7 +9,7 @@ import { runRounds } from './rounds.ts';
 import { faultGroups } from './store-faults.ts';
 
 const USAGE = `usage: npm run campaign:tasks -- [kills of each kind] [seed] [sqlite or postgresql]
-       npm run campaign:tasks -- faults <folder> [times of each short fault] [of each long one] [seed] [groups: cuts,silence,failover,lock]
+       npm run campaign:tasks -- faults <folder> [times of each short fault] [of each long one] [seed] [groups: cuts,silence,failover,lock,clock,clock-postgresql,disk,sick,sick-postgresql]
 `;
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const fresh = Math.floor(Math.random() * 2 ** 31);

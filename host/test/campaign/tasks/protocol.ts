@@ -1,10 +1,16 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../../core/package-root.ts';
 
-/** An order to end the thread of a plugin, whatever it does. */
-export interface HostOrder {
-  /** A random number that selects the thread. */
-  readonly number: number;
-}
+/**
+ * An order to a host. `thread`: ends the thread of a plugin that `number` selects, whatever it does. `clock`: sets the
+ * wall clock `ms` before (negative) or after that of the machine.
+ */
+export type HostOrder =
+  | { readonly kind: 'thread'; readonly number: number }
+  | { readonly kind: 'clock'; readonly ms: number }
+  | { readonly kind: 'unload' | 'load'; readonly deployment: string };
+
+/** What a host sends: its URL, and then a message for each order that it has carried out. */
+export type HostMessage = { readonly url: string } | { readonly done: true };
 
 export const BENCH_PLUGIN: string = join(packageRoot, 'host/bench/fixtures/bench-plugin');

@@ -26,6 +26,9 @@ export interface RoundsOptions {
   readonly tell: (line: string) => void;
 }
 
+/** A long lease, so that a busy machine does not make a host look dead. */
+const CALM = { TASK_QUEUE__HEARTBEAT_TIMEOUT: '10' };
+
 /** Returns all rounds so far. */
 export async function readRounds(folder: string): Promise<Round[]> {
   const text = await readFile(join(folder, 'rounds.jsonl'), 'utf8').catch(() => '');
@@ -66,7 +69,7 @@ export async function runRounds({
       missing.add(group.name);
       continue;
     }
-    const { store, hosts, strikes } = faulty.value;
+    const { store, hosts, strikes, settings = CALM, beginsAgain = false } = faulty.value;
     const times = Math.min(aim - done, group.isLong ? perRound.long : perRound.short);
     const ownSeed = seed + rounds.length;
     const {
@@ -79,7 +82,11 @@ export async function runRounds({
       strikes: counts,
       seconds,
       problems,
-    } = await runCampaign({ store, hosts, strikes: strikes(times), runsOnce: true, clients, seed: ownSeed });
+    } = await runCampaign({
+      ...{ store, hosts, settings, clients, seed: ownSeed },
+      strikes: strikes(times),
+      runsOnce: !beginsAgain,
+    });
     const round: Round = {
       group: group.name,
       seed: ownSeed,

@@ -4,11 +4,16 @@ import { PostgresPair } from '../../helpers/database/postgres-pair.ts';
 import { type Cut, PostgresProxy } from '../../helpers/database/postgres-proxy.ts';
 import type { Random } from '../../simulation/random.ts';
 import type { CampaignStore, Strikes } from './campaign.ts';
+import { MACHINE_FAULTS } from './machine-faults.ts';
 
 /** A database with faults for its hosts, and its configuration. */
 export interface FaultyStore extends AsyncDisposable {
   readonly store: CampaignStore;
   readonly hosts: number;
+  /** Variables of the hosts. Default: a lease that is long on a busy machine. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Whether a task may be begun more than once. Default: false. */
+  readonly beginsAgain?: boolean;
   /** Returns strikes with each of its faults, `times` times. */
   readonly strikes: (times: number) => Strikes;
 }
@@ -55,6 +60,7 @@ export function faultGroups({ silenceMs, lockMs }: FaultTimes): readonly FaultGr
     },
     { name: 'failover', faults: ['failover'], isLong: true, make: replaced },
     { name: 'lock', faults: ['lock'], isLong: true, make: () => locked(lockMs) },
+    ...MACHINE_FAULTS,
   ];
 }
 

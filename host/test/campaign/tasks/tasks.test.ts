@@ -56,13 +56,19 @@ campaignTest(sqliteDatabases(), 1);
 if (typeof postgres === 'string') skip('the campaign over PostgreSQL', postgres);
 else campaignTest(postgres, 2);
 
+/** The groups that the command runs in addition, because they are the same over another database. */
+const LONG_FORM = new Set(['clock-postgresql', 'sick-postgresql']);
+
 for (const group of faultGroups({ silenceMs: 2000, lockMs: 2000 })) {
-  if (typeof postgres === 'string' && group.name !== 'lock') continue;
-  Campaign(`every accepted task is run once under ${group.faults.join(', ')} (seed ${seed})`, async () => {
+  if (LONG_FORM.has(group.name)) continue;
+  Campaign(`every accepted task ends once under ${group.faults.join(', ')} (seed ${seed})`, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'aana-rounds-'));
+    const leftOut: string[] = [];
+    const tell = (line: string): void => void leftOut.push(line);
     try {
-      const options = { folder, groups: [group], perRound: { short: 2, long: 1 }, clients: 4, seed, tell: () => {} };
+      const options = { folder, groups: [group], perRound: { short: 2, long: 1 }, clients: 4, seed, tell };
       const rounds = await runRounds({ ...options, aims: { short: 2, long: 1 } });
+      if (rounds.length === 0) return skip(`tasks under ${group.name}`, leftOut.join(', '));
       assert.is(rounds.flatMap(({ problems }) => problems).join('\n'), '');
       assert.equal(
         rounds.map(({ strikes }) => strikes),
