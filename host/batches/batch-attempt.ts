@@ -117,7 +117,7 @@ export class BatchAttempt {
   async #answerLines(total: number, signal: AbortSignal): Promise<void> {
     const { concurrency, statusOf, storage } = this.#options;
     const { userId, scope, meter } = this.#owner;
-    const deadlineAt = Date.now() + this.#batch.expires_at - (await storage.now());
+    const deadlineAt = performance.now() + this.#batch.expires_at - (await storage.now());
     let answered = this.#batch.completed + this.#batch.failed;
     await this.#eachUnanswered(concurrency, signal, async (line, ending) => {
       const context = { userId, priority: PRIORITY, deadlineAt, signal: ending };

@@ -125,6 +125,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'task_queue.num_workers', kind: 'number', env: 'TASK_QUEUE__NUM_WORKERS' },
   { key: 'task_queue.execution_timeout', kind: 'number', env: 'TASK_QUEUE__EXECUTION_TIMEOUT' },
   { key: 'task_queue.heartbeat_timeout', kind: 'number', env: 'TASK_QUEUE__HEARTBEAT_TIMEOUT' },
+  { key: 'task_queue.unserved_timeout', kind: 'number', env: 'TASK_QUEUE__UNSERVED_TIMEOUT' },
   { key: 'task_queue.max_retries', kind: 'number', env: 'TASK_QUEUE__MAX_RETRIES' },
   { key: 'task_queue.maximum_active_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' },
   { key: 'task_queue.reserved_workers', kind: 'number', env: 'TASK_QUEUE__RESERVED_WORKERS' },

@@ -8,7 +8,16 @@ export interface Clock {
   delay(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/**
+ * Durations, deadlines and leases use it, because the wall clock jumps. While the machine sleeps it may stand still, so
+ * that what ran before goes on.
+ */
 export const systemClock: Clock = { now: () => performance.now(), delay };
+
+/** Returns milliseconds by a clock that never jumps, and that all threads of this process share. */
+export function threadsNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
 
 /** Returns whether `promise` settled within `ms`. */
 export async function within(promise: Promise<unknown>, ms: number, clock: Clock = systemClock): Promise<boolean> {

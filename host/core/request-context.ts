@@ -25,8 +25,8 @@ export interface RequestContext {
    */
   readonly weight?: number | undefined;
   /**
-   * The time after which the answer has no use: milliseconds since the epoch by the clock of this process. Default:
-   * never.
+   * The time after which the answer has no use: milliseconds by `performance.now()` of this thread, because the wall
+   * clock may jump. Default: never.
    */
   readonly deadlineAt?: number | undefined;
   /** The place in a distributed trace, as the `traceparent` header of the W3C's Trace Context. */
@@ -109,12 +109,12 @@ export function traceFields(traceparent: string | undefined): { readonly traceId
 export const isSampledPlace = (traceparent: string): boolean => ODD_DIGITS.includes(traceparent[54] as string);
 
 /** Returns the milliseconds until the deadline, at least 0; undefined when there is no deadline. */
-export function remainingMs({ deadlineAt }: RequestContext, now: number = Date.now()): number | undefined {
+export function remainingMs({ deadlineAt }: RequestContext, now: number = performance.now()): number | undefined {
   return deadlineAt === undefined ? undefined : Math.max(0, Math.round(deadlineAt - now));
 }
 
 /** Returns the facts as they are sent to another process. Absent facts are left out, because each call carries them. */
-export function toWireContext(context: RequestContext, now: number = Date.now()): WireContext {
+export function toWireContext(context: RequestContext, now: number = performance.now()): WireContext {
   const { requestId, userId, client, priority, weight, traceparent } = context;
   const left = remainingMs(context, now);
   return {
@@ -128,7 +128,7 @@ export function toWireContext(context: RequestContext, now: number = Date.now())
 }
 
 /** Returns the facts that another process sent. The inverse of {@link toWireContext}. */
-export function fromWireContext(wire: WireContext = {}, now: number = Date.now()): RequestContext {
+export function fromWireContext(wire: WireContext = {}, now: number = performance.now()): RequestContext {
   const { requestId, userId = null, client, priority = 0, weight, remainingMs: left, traceparent } = wire;
   const deadlineAt = left === undefined ? undefined : now + left;
   return {

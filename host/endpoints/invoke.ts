@@ -51,7 +51,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
       input: accepted,
       requestId: options.requestId,
       userId: options.userId ?? null,
-      deadlineAt: Math.min(options.deadlineAt ?? Infinity, Date.now() + options.timeoutMs),
+      deadlineAt: Math.min(options.deadlineAt ?? Infinity, performance.now() + options.timeoutMs),
       timeoutMs: options.timeoutMs,
       signal: ending.signal,
       files,

@@ -42,11 +42,11 @@ export async function compile(options: CompileOptions): Promise<void> {
   ];
   const lines: string[] = [];
   let step = '';
-  const started = Date.now();
+  const started = performance.now();
   const progress = setInterval(() => {
     options.log.info(`compiling ${title}`, {
       step: step || 'configure',
-      seconds: Math.round((Date.now() - started) / 1000),
+      seconds: Math.round((performance.now() - started) / 1000),
     });
   }, PROGRESS_INTERVAL_MS);
   try {

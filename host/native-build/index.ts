@@ -72,7 +72,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
         return { addon, mode, rebuilt: true };
       }
       checkTools(env);
-      const started = Date.now();
+      const started = performance.now();
       const sources = await prepareSources({ cacheDir: options.cacheDir, mode, cuda, log, signal, env });
       await rm(manifestPath(addon), { force: true }); // an interrupted build must not count as current
       const folder = dirname(addon);
@@ -100,7 +100,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
         env,
       });
       await write(mode === 'prebuilt' ? ['.', ...(sources.cuda ? [sources.cuda] : [])] : []);
-      log.info('native addon built', { mode, seconds: Math.round((Date.now() - started) / 1000) });
+      log.info('native addon built', { mode, seconds: Math.round((performance.now() - started) / 1000) });
       return { addon, mode, rebuilt: true };
     },
     { signal, onWait: () => log.info('waiting for another process that builds the native addon') },

@@ -54,7 +54,7 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
       checkTools(env, ['a C++ compiler', 'cmake']);
       const uv = uvHeaders();
       log.info('building SQLite', { version: SQLITE_SOURCE.version });
-      const started = Date.now();
+      const started = performance.now();
       const work = join(root, 'sqlite3.partial');
       await rm(work, { recursive: true, force: true });
       try {
@@ -88,7 +88,7 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
       } finally {
         await rm(work, { recursive: true, force: true });
       }
-      log.info('SQLite built', { seconds: Math.round((Date.now() - started) / 1000) });
+      log.info('SQLite built', { seconds: Math.round((performance.now() - started) / 1000) });
       return entry;
     },
     { signal, onWait: () => log.info('waiting for another process that builds SQLite') },

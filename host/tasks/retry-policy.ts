@@ -15,7 +15,8 @@ export const RETRYABLE_EXCEPTIONS: readonly string[] = [
 ];
 
 const FIRST_DELAY_MS = 1000;
-const MOST_DELAY_MS = 60_000;
+/** The longest delay before another attempt. */
+export const MOST_DELAY_MS = 60_000;
 
 /** Returns whether another attempt may succeed: the error has one of the names, or something was unavailable. */
 export function isRetryable({ name, kind }: ErrorRecord, names: readonly string[]): boolean {

@@ -2,6 +2,7 @@ import { delay } from '../core/abort.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { hasEnded, type HeldLease, type Storage } from '../storage/index.ts';
 import { SeenLeases } from './seen-leases.ts';
+import { MOST_DELAY_MS } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
 
 export interface SweeperOptions {
@@ -80,7 +81,8 @@ export class Sweeper {
     const { storage, log, leaseMs, runs } = this.#options;
     const startedAt = performance.now();
     try {
-      await storage.write(({ tasks }) => tasks.probe(), { isUrgent: true }); // shows whether hosts can renew leases
+      // The write shows whether hosts can renew leases.
+      await storage.write(({ tasks }) => Promise.all([tasks.probe(), tasks.hasten(MOST_DELAY_MS)]), { isUrgent: true });
     } catch (error) {
       this.#awaySince ??= startedAt;
       this.#leases.forget();

@@ -1,3 +1,4 @@
+import { RepeatedWork } from '../core/async/repeated-work.ts';
 import { AanaError } from '../core/errors.ts';
 import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
@@ -74,6 +75,8 @@ interface Answer {
 const HORIZON_MS = 1000;
 /** The time by which a lease is longer than an attempt, for storing the result. */
 const LEASE_MARGIN_MS = 5000;
+/** How often due times are looked at that are too late after a step of the clock. */
+const MEND_EVERY_MS = 30_000;
 
 /**
  * Sends the deliveries of the outbox. Hosts that share a database share the work. A delivery that a lost host had begun
@@ -84,6 +87,7 @@ export class Deliverer {
   readonly #telemetry: DeliveryTelemetry;
   readonly #owner = newLeaseOwner();
   readonly #consumer: QueueConsumer<ClaimedDelivery>;
+  readonly #mending: RepeatedWork;
 
   constructor(options: DelivererOptions) {
     this.#options = options;
@@ -106,18 +110,31 @@ export class Deliverer {
           error,
         }),
     });
+    this.#mending = new RepeatedWork({
+      everyMs: MEND_EVERY_MS,
+      work: () =>
+        storage.write(({ webhookDeliveries }) =>
+          webhookDeliveries.mendDueTimes(Math.max(config.max_retry_delay * 1000, this.#leaseMs)),
+        ),
+      onError: (error) => log.warn('due times of deliveries were not looked at', { error }),
+    });
   }
 
-  start(): Promise<void> {
-    return this.#consumer.start();
+  get #leaseMs(): number {
+    return this.#options.config.timeout * 1000 + LEASE_MARGIN_MS;
+  }
+
+  async start(): Promise<void> {
+    await this.#consumer.start();
+    this.#mending.start();
   }
 
   /**
    * Claims no more deliveries. Running attempts have `graceMs` to end; the rest goes back to the outbox. May be called
    * twice.
    */
-  stop(graceMs: number): Promise<void> {
-    return this.#consumer.stop(graceMs);
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all([this.#consumer.stop(graceMs), this.#mending.stop()]);
   }
 
   async #nextDueInMs(): Promise<number> {
@@ -143,7 +160,7 @@ export class Deliverer {
         activeOfUser,
         // Other users do not wait for the slow targets of one user.
         limitOfUser: Math.max(1, Math.floor((config.max_concurrent * 3) / 4)),
-        leaseMs: config.timeout * 1000 + LEASE_MARGIN_MS,
+        leaseMs: this.#leaseMs,
       }),
     );
   }

@@ -636,7 +636,7 @@ OpenAi(
   async ({ server }) => {
     server.answers = [hanging];
     const remote = await open(server);
-    const late = await failure(call(remote, 'chat', { dialog }, context(undefined, Date.now() + 100)));
+    const late = await failure(call(remote, 'chat', { dialog }, context(undefined, performance.now() + 100)));
     assert.is(late.name, 'DeadlineExceeded');
     assert.is(await server.seen[0]?.left, true);
     const slow = await failure(call(await open(server, { timeout_s: 0.1 }), 'chat', { dialog }));

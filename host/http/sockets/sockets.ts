@@ -77,7 +77,7 @@ export class Sockets {
       client: networkOf(ctx.ip),
       traceparent: traceparentOf(ctx),
       meter: keepMeter(ctx),
-      deadlineAt: Date.now() + longestS * 1000,
+      deadlineAt: performance.now() + longestS * 1000,
     };
     return new OpenSocket(shakeHands(ctx, { subprotocol, maxMessageBytes }), context, this.#limits);
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CallContext } from 'extism';
 import * as z from 'zod/mini';
+import { threadsNow } from '../../core/clock.ts';
 import { type Awaitable, map } from '../../../wit/generated/world/imports.ts';
 import type { Source as MediaSource } from '../../../wit/generated/world/media.ts';
 import type { WitError } from '../invocation/protocol.ts';
@@ -202,7 +203,7 @@ export function hostFunctions(
       },
       host_error: (context) => (lastError ? json(context, { ...lastError, data: JSON.parse(lastError.data) }) : failed),
       request_id: (context) => blocks.store(context, current().requestId),
-      remaining_ms: () => BigInt(Math.max(0, Math.round(current().deadlineAt - Date.now()))),
+      remaining_ms: () => BigInt(Math.max(0, Math.round(current().deadlineAt - threadsNow()))),
       is_cancelled: () => (bridge.isCancelled(current()) ? done : failed),
       user: (context) => optional(context, current().userId),
       priority: () => BigInt(current().priority ?? 0),

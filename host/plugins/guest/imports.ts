@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { threadsNow } from '../../core/clock.ts';
 import type { LogLevel } from '../../core/log/logger.ts';
 import { worldImports } from '../../../wit/generated/world/imports.ts';
 import { isDeep } from '../invocation/border.ts';
@@ -41,7 +42,7 @@ export function hostImports(bridge: Bridge, current: () => Invocation): Record<s
     'aana:host/random': { bytes: (length: number) => new Uint8Array(randomBytes(Math.min(length, maxRandomBytes))) },
     'aana:host/invocation': {
       requestId: () => current().requestId,
-      remainingMs: () => BigInt(Math.max(0, Math.round(current().deadlineAt - Date.now()))),
+      remainingMs: () => BigInt(Math.max(0, Math.round(current().deadlineAt - threadsNow()))),
       isCancelled: () => bridge.isCancelled(current()),
       user: () => current().userId ?? undefined,
       priority: () => current().priority ?? 0,

@@ -13,7 +13,7 @@ export interface AcceptedInvocation extends Queued {
   readonly record: InvocationRecord;
   readonly log: Logger;
   readonly deadlineMs: number;
-  /** Milliseconds since the epoch. */
+  /** As in the request context. */
   readonly deadlineAt: number;
   readonly settled: Deferred<string>;
   scope: InvocationScope;

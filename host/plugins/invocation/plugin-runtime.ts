@@ -1,3 +1,4 @@
+import { threadsNow } from '../../core/clock.ts';
 import { type Deferred, deferred } from '../../core/deferred.ts';
 import type { AanaError } from '../../core/errors.ts';
 import { FairQueue } from '../../core/fair-queue.ts';
@@ -104,6 +105,7 @@ export class PluginRuntime {
   run(request: PluginInvocation): Promise<string> {
     const { signal, requestId } = request;
     const deadlineMs = Math.min(request.deadlineMs, this.#limits.timeoutMs);
+    const deadlineAt = performance.now() + deadlineMs;
     if (signal.aborted) return Promise.reject(endReason(signal.reason));
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
     const id = ++this.#lastId;
@@ -122,11 +124,9 @@ export class PluginRuntime {
         return (log ??= ofPlugin.child({ request: requestId, ...traceFields(record.traceparent) }));
       },
       deadlineMs,
-      deadlineAt: Date.now() + deadlineMs,
+      deadlineAt,
       settled: deferred<string>(),
-      scope: this.#newScope(request, record.traceparent, Date.now() + deadlineMs, (error) =>
-        this.#end(invocation, error),
-      ),
+      scope: this.#newScope(request, record.traceparent, deadlineAt, (error) => this.#end(invocation, error)),
       worker: undefined,
       wasLost: false,
       userId: request.userId ?? null,
@@ -199,7 +199,7 @@ export class PluginRuntime {
         userId,
         priority,
         traceparent: invocation.record.traceparent,
-        deadlineAt: invocation.deadlineAt,
+        deadlineAt: threadsNow() + invocation.deadlineAt - performance.now(),
         outputBytes: write && outputBytes,
         answerBytes: outputBytes,
       });
@@ -408,7 +408,7 @@ export class PluginRuntime {
             traceparent,
             endpoint: `helper:${helper}`,
             input,
-            deadlineMs: Math.max(0, deadlineAt - Date.now()),
+            deadlineMs: Math.max(0, deadlineAt - performance.now()),
             signal,
             files,
             requestUrls,

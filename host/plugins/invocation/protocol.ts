@@ -36,7 +36,7 @@ export interface RunMessage {
   readonly userId?: string | null | undefined;
   readonly priority?: number | undefined;
   readonly traceparent?: string | undefined;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds by the clock that all threads share, see `threadsNow`. */
   readonly deadlineAt: number;
   /** Maximum bytes of all streamed values. Absent when the endpoint does not stream. */
   readonly outputBytes?: number | undefined;

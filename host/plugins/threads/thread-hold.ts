@@ -1,3 +1,4 @@
+import { threadsNow } from '../../core/clock.ts';
 import { cell } from '../invocation/protocol.ts';
 
 /**
@@ -48,14 +49,11 @@ export class ThreadHold {
   }
 
   get #ageMs(): number {
-    return (Date.now() - Atomics.load(this.#control, cell.enteredAt)) | 0;
+    return (threadsNow() - Atomics.load(this.#control, cell.enteredAt)) | 0;
   }
 }
 
-/**
- * Writes the current time into the cell `enteredAt`. All threads share this clock. When a person sets the clock,
- * invocations move too early or too late.
- */
+/** Writes the current time into the cell `enteredAt`. */
 export function enteredNow(control: Int32Array): void {
-  Atomics.store(control, cell.enteredAt, Date.now() | 0);
+  Atomics.store(control, cell.enteredAt, threadsNow() | 0);
 }

@@ -82,7 +82,7 @@ class World {
     };
     // The deadline is relative to the simulated clock, which begins at 0. The pool reads only the time left.
     pool
-      .dispatch(use, { method: 'transcribe', userId, client, deadlineAt: Date.now() + DEADLINE_MS })
+      .dispatch(use, { method: 'transcribe', userId, client, deadlineAt: performance.now() + DEADLINE_MS })
       .catch((error: unknown) => {
         assert.instance(error, AanaError);
         const { name, data } = error as AanaError;
@@ -158,7 +158,7 @@ Overload('keeps a place for a call that follows other work', async () => {
   const world = new World();
   world.send('first');
   await world.timeline.runUntil(1000);
-  const deadlineAt = Date.now() + DEADLINE_MS;
+  const deadlineAt = performance.now() + DEADLINE_MS;
   const places = Array.from({ length: 28 }, (_, n) => world.pool.reserve({ client: `c${n}`, deadlineAt }));
   const error = ((): unknown => {
     try {

@@ -19,6 +19,7 @@ const sql = loadStatements('task-attempts', [
   'held',
   'lockLease',
   'probe',
+  'hasten',
   'beginAttempt',
   'endAttempt',
 ]);
@@ -257,6 +258,13 @@ export class TaskAttempts extends TaskLists {
   /** Changes a row. Rejects when the database takes no writes, such as on a full disk, where it can still be read. */
   async probe(): Promise<void> {
     await this.connection.query(sql.probe);
+  }
+
+  /** Makes tasks due now that would wait too long, because the clock was set back. No delay is above `mostDelayMs`. */
+  async hasten(mostDelayMs: number): Promise<void> {
+    const now = this.connection.now();
+    const hastened = await this.connection.query(sql.hasten, [now, now + mostDelayMs]);
+    if (hastened.length > 0) await this.log.tellHosts();
   }
 
   /** Stores the end of an attempt. Does nothing when it has already ended. */

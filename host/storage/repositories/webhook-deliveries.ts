@@ -6,7 +6,7 @@ import { hasRoomForCopies } from './delivery-usage.ts';
 import { type WebhookAlertEvent, type WebhookTaskEvent, wantsEvent, type WebhookEvent } from './webhooks.ts';
 
 const sql = loadStatements('webhook-deliveries', [
-  'recipients', 'ofAdmins', 'insert', 'insertAlert', 'waiting', 'busy', 'take', 'finish', 'giveBack', 'addAttempt', 'list', 'attempts', 'read', 'replay', 'hasten', 'prune',
+  'recipients', 'ofAdmins', 'insert', 'insertAlert', 'waiting', 'busy', 'take', 'finish', 'giveBack', 'addAttempt', 'list', 'attempts', 'read', 'replay', 'hasten', 'mendDueTimes', 'mendPauses', 'prune',
 ]); // prettier-ignore
 
 /** The notification that there is a delivery to send. */
@@ -307,6 +307,17 @@ export class WebhookDeliveryRepository {
   async hasten(webhookId: string): Promise<void> {
     await this.#connection.query(sql.hasten, [webhookId, this.#connection.now()]);
     await this.#connection.notify(DELIVERIES_WAITING);
+  }
+
+  /** Makes deliveries due now that would wait too long, because the clock was set back. No delay is above `mostDelayMs`. */
+  async mendDueTimes(mostDelayMs: number): Promise<void> {
+    const now = this.#connection.now();
+    const values = [now, now + Math.ceil(mostDelayMs)];
+    const [mended] = await Promise.all([
+      this.#connection.query(sql.mendDueTimes, values),
+      this.#connection.query(sql.mendPauses, values),
+    ]);
+    if (mended.length > 0) await this.#connection.notify(DELIVERIES_WAITING);
   }
 
   /** Removes at most `limit` old deliveries. Returns their number. */

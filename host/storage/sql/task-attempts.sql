@@ -59,6 +59,10 @@ update tasks set lease_renewals = lease_renewals where id = $1 and lease_token =
 -- statement: probe
 update write_probe set writes = writes + 1
 
+-- After a step back of the clock: new tasks, which are due at once ($1), and tasks that are due after any delay that begins now ($2).
+-- statement: hasten
+update tasks set available_at = $1 where (status = 'created' and available_at > $1) or (status = 'not_finished' and available_at > $2) returning id
+
 -- statement: beginAttempt
 insert into task_attempts (task_id, lease_token, host, started_at) values ($1, $2, $3, $4)
 

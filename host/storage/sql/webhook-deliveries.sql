@@ -85,6 +85,14 @@ where id = $2 and webhook_id = $1 and (lease_owner is null or due_at <= $3) retu
 -- statement: hasten
 update webhook_deliveries set attempts = 0, due_at = $2 where webhook_id = $1 and status = 'pending' and lease_owner is null
 
+-- After a step back of the clock: deliveries without an attempt, which are due at once ($1), and deliveries that are due after any delay that begins now ($2).
+-- statement: mendDueTimes
+update webhook_deliveries set due_at = $1
+where status = 'pending' and ((attempts = 0 and lease_owner is null and due_at > $1) or due_at > $2) returning id
+
+-- statement: mendPauses
+update webhooks set paused_until = $1 where paused_until > $2
+
 -- Deliveries that ended long ago, and deliveries that wait for a webhook that was disabled long ago.
 -- statement: prune
 delete from webhook_deliveries where seq in (

@@ -95,7 +95,7 @@ export async function withinTime<T>(
       client: networkOf(ctx.ip),
       traceparent: traceparentOf(ctx),
       meter: meterOf(ctx),
-      deadlineAt: Date.now() + timeoutS * 1000,
+      deadlineAt: performance.now() + timeoutS * 1000,
       signal: ending.signal,
       ignore: (param) => {
         if (strict) throw unsupported(param, 'no grammar can express it');

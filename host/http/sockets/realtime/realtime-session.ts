@@ -1,5 +1,6 @@
 import { AanaError, type ErrorKind } from '../../../core/errors.ts';
 import { type JsonLimits, readJson } from '../../../core/json/read-json.ts';
+import { remainingMs } from '../../../core/request-context.ts';
 import {
   appendedAudio,
   blaming,
@@ -53,7 +54,8 @@ export class RealtimeSession {
     this.#channel = channel;
     this.#options = options;
     this.#settings = options.settings;
-    this.#facts = { id: prefixedId('sess_'), expiresAt: Math.floor((channel.context.deadlineAt ?? 0) / 1000) };
+    const leftMs = remainingMs(channel.context) ?? 0;
+    this.#facts = { id: prefixedId('sess_'), expiresAt: Math.floor((Date.now() + leftMs) / 1000) };
   }
 
   /** Serves the session until the client leaves or the server shuts down. */
