@@ -24,7 +24,7 @@ export async function serveRouter(ctx: Context, route: Route, { limits }: HttpAp
     client: networkOf(ctx.ip),
     traceparent: traceparentOf(ctx),
     meter: meterOf(ctx),
-    deadlineAt: Date.now() + limits.invocation_timeout_s * 1000,
+    deadlineAt: performance.now() + limits.invocation_timeout_s * 1000,
     signal: abortOnClose(ctx),
   });
   ctx.res.once('close', () => scope[Symbol.dispose]());
