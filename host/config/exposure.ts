@@ -1,4 +1,4 @@
-import { isLoopback } from '../core/loopback.ts';
+import { isLoopback } from '../core/net/loopback.ts';
 import type { Config } from './schema.ts';
 
 /** What strangers can do with a server, and which settings change that. */

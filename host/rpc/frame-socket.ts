@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { contained } from '../core/contained.ts';
+import { contained } from '../core/net/contained.ts';
 import { encodeFrame, type Frame, FrameDecoder } from './frames.ts';
 
 export interface FrameListener<In extends Frame> {

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { runningServers } from '../../control/addresses.ts';
 import { exposureOf } from '../../config/index.ts';
 import type { Address } from '../../control/index.ts';
-import { LONGEST_SOCKET_PATH } from '../../core/unix-socket.ts';
+import { LONGEST_SOCKET_PATH } from '../../core/net/unix-socket.ts';
 import { type Check, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
 
 /** The addresses on which the server and the dashboard would listen. */

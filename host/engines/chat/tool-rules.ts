@@ -28,11 +28,7 @@ const cache = new Map<string, ToolRules>();
  * Returns the rules for the arguments of tools. Only calls with the same `cacheKey` share what was made. Throws
  * `InvalidPrompt`, which names the tool and the place, for a tool among `bound` whose parameters no grammar can express.
  */
-export function toolRules(
-  tools: readonly DescribedTool[],
-  bound: ReadonlySet<string>,
-  cacheKey: string,
-): ToolRules {
+export function toolRules(tools: readonly DescribedTool[], bound: ReadonlySet<string>, cacheKey: string): ToolRules {
   const key = JSON.stringify([cacheKey, ...tools.map(({ name, parameters }) => [name, parameters, bound.has(name)])]);
   const rules = cache.get(key) ?? made(tools, bound);
   if (key.length > MOST_KEY_CHARS) return rules;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import type { Context } from 'koa';
-import { isLoopback } from '../../core/loopback.ts';
+import { isLoopback } from '../../core/net/loopback.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { Guard } from './guards.ts';
 import { socketPath } from '../server/listening.ts';

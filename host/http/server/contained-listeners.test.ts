@@ -12,7 +12,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chooseServer, startControl } from '../../control/index.ts';
 import type { ControlHandlers } from '../../control/server/handlers.ts';
-import type { Contained } from '../../core/contained.ts';
+import type { Contained } from '../../core/net/contained.ts';
 import { createLogger, type Logger, silentLogger } from '../../core/log/logger.ts';
 import { hasOpenssl } from '../fixtures/certificates.ts';
 import { type RawServer, rawServer, type Transport } from '../fixtures/raw-server.ts';

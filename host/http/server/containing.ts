@@ -1,4 +1,4 @@
-import { type Contained, contained } from '../../core/contained.ts';
+import { type Contained, contained } from '../../core/net/contained.ts';
 import { errorLogFields, loggedStack } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 

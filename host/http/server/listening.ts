@@ -2,7 +2,7 @@ import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { AanaError } from '../../core/errors.ts';
-import { LONGEST_SOCKET_PATH } from '../../core/unix-socket.ts';
+import { LONGEST_SOCKET_PATH } from '../../core/net/unix-socket.ts';
 
 /** Returns the path of a socket that is written as `unix:/run/aana/http.sock`; undefined for other addresses. */
 export function socketPath(address: string): string | undefined {

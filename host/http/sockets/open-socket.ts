@@ -1,6 +1,6 @@
 import type { RawData, WebSocket } from 'ws';
 import { raceAbort } from '../../core/abort.ts';
-import { contained } from '../../core/contained.ts';
+import { contained } from '../../core/net/contained.ts';
 import { cancelledError } from '../../core/errors.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { CLOSE_CODES, closeCodeOf, closeReasonOf } from './close-codes.ts';

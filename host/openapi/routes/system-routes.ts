@@ -29,7 +29,11 @@ const READINESS = {
   },
 } as const;
 const READINESS_QUERY = z.object({
-  deployment: z.string().max(MAX_NAME).optional().describe('Only this deployment. Default: any deployment that serves is enough.'),
+  deployment: z
+    .string()
+    .max(MAX_NAME)
+    .optional()
+    .describe('Only this deployment. Default: any deployment that serves is enough.'),
 });
 
 /** The routes that every server has. */
