@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { KeyLookUps } from '../../access/index.ts';
 import type { Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
@@ -8,11 +9,12 @@ import { HttpServer } from '../../http/index.ts';
 const TOKEN_BYTES = 24;
 
 export interface DashboardServerOptions {
-  readonly config: Pick<Config, 'dashboard' | 'limits'>;
+  readonly config: Pick<Config, 'dashboard' | 'limits' | 'rate_limits'>;
   /** Returns the request listener for the server of the dashboard. */
   readonly callback: (at: {
     readonly listensAt: string;
     readonly token: string;
+    readonly guesses: KeyLookUps;
   }) => (req: IncomingMessage, res: ServerResponse) => void;
   readonly log: Logger;
 }
@@ -32,7 +34,7 @@ export class DashboardServer {
   static async open({ config, callback, log }: DashboardServerOptions): Promise<DashboardServer> {
     const { host, port, token: chosen } = config.dashboard;
     const token = chosen ?? randomBytes(TOKEN_BYTES).toString('base64url');
-    const listener = callback({ listensAt: host, token });
+    const listener = callback({ listensAt: host, token, guesses: new KeyLookUps(config.rate_limits.refused_keys) });
     const listen = async (on: number): Promise<DashboardServer> => {
       const server = new HttpServer(listener, config.limits, { log });
       const { url } = await server.listen(host, on);

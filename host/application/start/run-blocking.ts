@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import type { AanaApp } from '../app.ts';
 import { delay } from '../../core/abort.ts';
 import { takeServiceManager } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
+import { createLogger, type Logger } from '../../core/log/logger.ts';
 import { socketPath } from '../../http/index.ts';
 import { curlLine } from './curl-line.ts';
 import { ServiceManager } from './service-manager.ts';
@@ -73,6 +73,15 @@ async function announce(
   signal: AbortSignal,
   { isLogged, out }: RunBlockingOptions,
 ): Promise<void> {
+  if (config.log.format === 'json') {
+    // Not a line of the log, which admins can read, because the address of the dashboard has its token.
+    const fields = {
+      ...(url !== undefined && { url }),
+      ...(dashboardUrl !== undefined && { dashboard: dashboardUrl }),
+    };
+    createLogger({ level: 'info', format: 'json', write: (line) => out.write(line) }).info('serving', fields);
+    return;
+  }
   if (!isLogged) out.write('Deployed successfully.\n');
   if (url === undefined) return;
   const there = await Promise.race([sample, delay(SAMPLE_WAIT_MS, signal).catch(() => {})]);

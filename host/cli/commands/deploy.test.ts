@@ -108,7 +108,7 @@ async function start(
   const url = `http://127.0.0.1:${chosen}`;
   while (
     (await fetch(`${url}/api/ready`).catch(() => undefined))?.status !== 200 ||
-    !out.includes('API documentation')
+    !/API documentation|"message":"serving"/.test(out)
   ) {
     assert.ok(child.exitCode === null && child.signalCode === null, `it ended: ${out}${err}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -141,6 +141,19 @@ for (const [path, what] of [
     assert.is(await server.end('SIGTERM'), 0);
   });
 }
+
+Deploy('prints only JSON where the log is JSON', async () => {
+  await using server = await start([program, 'deploy', 'hello:app', '--skip-migrations', '--log-format', 'json']);
+  const { out, err } = server.output();
+  const lines = `${out}${err}`
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const serving = lines.find(({ message }) => message === 'serving');
+  assert.match(String(serving?.['dashboard']), /#token=/);
+  assert.is(serving?.['url'], server.url);
+  assert.is(lines.filter((line) => JSON.stringify(line).includes('#token=')).length, 1, 'no line of the log has it');
+});
 
 Deploy('hides log lines, skips migrations, and ends with 0 at SIGINT', async () => {
   await using server = await start([

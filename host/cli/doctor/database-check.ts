@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { silentLogger } from '../../core/log/logger.ts';
 import { buildSqlite, buildToolsProblem, isSqliteBuilt } from '../../native-build/index.ts';
 import { type Database, HOST_MIGRATIONS, migrationState, openDatabase } from '../../storage/index.ts';
@@ -29,11 +29,20 @@ async function sqliteResults(context: CheckContext): Promise<CheckResult[]> {
     return [fail(NAME, `${path} cannot be read: ${found.message}`, 'see data_dir, or set another path with DB_CONFIG')];
   }
   if (!found.isFile()) return [fail(NAME, `${path} is not a file`, 'remove it, or set another path with DB_CONFIG')];
+  if (!(await beginsLikeSqlite(path)))
+    return [fail(NAME, `${path} is no SQLite database`, 'move the file away, or set another path with DB_CONFIG')];
   if (await isSqliteBuilt()) return openedResults(context, found.size);
   const problem = buildToolsProblem(env, ['a C++ compiler', 'cmake']);
   return problem === undefined
     ? [warn(NAME, `${path}; SQLite is not built yet, so it was not opened`, 'the next start builds it')]
     : [fail(NAME, `${path}; SQLite is not built yet, and it cannot be built`, problem)];
+}
+
+/** Returns whether a file is empty, as a new database is, or begins like a database (sqlite.org/fileformat, 1.3.1). */
+async function beginsLikeSqlite(path: string): Promise<boolean> {
+  await using file = await open(path, 'r');
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(16), position: 0 });
+  return bytesRead === 0 || buffer.toString('latin1') === 'SQLite format 3\0';
 }
 
 async function openedResults({ config, env, signal }: CheckContext, bytes: number): Promise<CheckResult[]> {

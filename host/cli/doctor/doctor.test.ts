@@ -144,7 +144,7 @@ Doctor('reports databases that are damaged or no databases', async () => {
   await file.close();
   assertFails((await run(databaseCheck))['database'], /malformed|damaged/);
   await writeFile(path, 'this is no database, but a text'.repeat(1000));
-  assertFails((await run(databaseCheck))['database'], /not a database/);
+  assertFails((await run(databaseCheck))['database'], /is no SQLite database/);
   await rm(path);
   await mkdir(path);
   assertFails((await run(databaseCheck))['database'], /is not a file/);

@@ -1,6 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type ApiKeys, keyRefused } from '../../access/index.ts';
+import type { Context } from 'koa';
+import { type ApiKeys, type KeyLookUps, keyRefused } from '../../access/index.ts';
+import type { Logger } from '../../core/log/logger.ts';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
+import { AanaError } from '../../core/errors.ts';
 import { apiKeyGuard } from '../guards/api-key-guard.ts';
 import { keyIn } from '../guards/offered-key.ts';
 import { setCaller } from '../guards/caller.ts';
@@ -13,23 +16,37 @@ export interface DashboardGuardOptions {
   readonly token: string;
   readonly apiKeys: ApiKeys | undefined;
   readonly registry: EndpointRegistry;
+  /** Limits the guesses of each address. */
+  readonly guesses: KeyLookUps;
+  readonly log: Logger;
   /** Whether a path has only files of the page, which hold nothing of the application. */
   readonly isOpen: (path: string) => boolean;
 }
 
 /** Admits callers with the token of the dashboard or an API key of an admin. Both come as API keys do, in a header. */
-export function dashboardGuard({ token, apiKeys, registry, isOpen }: DashboardGuardOptions): Guard {
+export function dashboardGuard({ token, apiKeys, registry, guesses, log, isOpen }: DashboardGuardOptions): Guard {
   const keyGuard = apiKeys && apiKeyGuard(apiKeys, registry);
+  /** Admits the caller. Returns undefined for a text that is neither the token nor a key. */
+  const admit = async (ctx: Context, offered: string): Promise<true | undefined> => {
+    if (isSame(offered, token))
+      setCaller(ctx, { userId: null, isAdmin: true, keyId: TOKEN_ID, scopes: null, hasSubscription: true });
+    else if (!keyGuard || !apiKeys.isOpen) return undefined;
+    else
+      try {
+        await keyGuard(ctx, async () => {});
+      } catch (error) {
+        if (error instanceof AanaError && error.name === 'ApiKeyNotFound') return undefined;
+        throw error;
+      }
+    return true;
+  };
   return async (ctx, next) => {
     setCaller(ctx);
     if (isOpen(ctx.path)) return next();
     const offered = keyIn(ctx);
     if (offered === undefined) throw keyRefused('ApiKeyNotProvided', `the dashboard needs its token: ${HOW}`);
-    if (isSame(offered, token)) {
-      setCaller(ctx, { userId: null, isAdmin: true, keyId: TOKEN_ID, scopes: null, hasSubscription: true });
-      return next();
-    }
-    if (keyGuard && apiKeys.isOpen) return keyGuard(ctx, next);
+    if (await guesses.run(ctx.ip, () => admit(ctx, offered))) return next();
+    log.warn('a wrong token of the dashboard was refused', { address: ctx.ip });
     throw keyRefused('ApiKeyNotFound', `this is not the token of the dashboard: ${HOW}`);
   };
 }

@@ -50,6 +50,22 @@ Dashboard('shows nothing and changes nothing without its token', async () => {
   assert.is((await fetch(`${at.origin}/api/application?token=${at.token}`)).status, 401);
 });
 
+Dashboard('limits and logs the guesses of its token, and keeps its page out of caches', async () => {
+  await using limited = await startDashboardApp(
+    { rate_limits: { refused_keys: { capacity: 3, interval_seconds: 3600 } } },
+    { log: keeper },
+  );
+  const guess = async (): Promise<number> =>
+    (await fetch(`${limited.origin}/api/application`, { headers: { 'x-api-key': 'wrong' } })).status;
+  const before = lines.length;
+  assert.equal([await guess(), await guess(), await guess(), await guess()], [401, 401, 401, 429]);
+  const warned = lines.slice(before).filter((line) => line.startsWith('warn a wrong token of the dashboard'));
+  assert.is(warned.length, 3);
+  assert.match(warned[0] ?? '', '127.0.0.1');
+  assert.is((await fetch(`${limited.origin}/`)).headers.get('cache-control'), 'no-store');
+  assert.is((await limited.ask('/api/application')).status, 429, 'the address of the guesses has no more tries');
+});
+
 Dashboard('serves only its page and the routes for admins', async () => {
   for (const path of ['/docs', '/v1/models', '/tasks', '/metrics', '/api/keys', '/api/status', '/assets/none.js'])
     assert.is((await at.ask(path)).status, 404, path);

@@ -1,4 +1,5 @@
 import { Router } from '@koa/router';
+import type { KeyLookUps } from '../../access/index.ts';
 import { CLOSED, cors } from '../guards/cors.ts';
 import type { Guard } from '../guards/guards.ts';
 import { hostGuard } from '../guards/host-guard.ts';
@@ -13,14 +14,22 @@ export interface DashboardOptions {
   /** Address of the dashboard's server. */
   readonly listensAt: string;
   readonly token: string;
+  /** Limits the guesses of the token. */
+  readonly guesses: KeyLookUps;
 }
+
+/** Keeps the pages and the answers of the dashboard out of caches. A file that may be kept says so itself. */
+const notStored: Guard = (ctx, next) => {
+  ctx.set('cache-control', 'no-store');
+  return next();
+};
 
 /** Returns the guards and the routes of the dashboard's server. */
 export function dashboardOf(
   options: HttpAppOptions,
-  { listensAt, token }: DashboardOptions,
+  { listensAt, token, guesses }: DashboardOptions,
 ): { readonly guards: readonly Guard[]; readonly router: Router } {
-  const { allowedHosts = [], apiKeys, registry, title, traces } = options;
+  const { allowedHosts = [], apiKeys, registry, title, traces, log } = options;
   const router = new Router({ sensitive: true });
   dashboardFiles(router, title);
   routesForAdmins(router, options);
@@ -28,9 +37,10 @@ export function dashboardOf(
   return {
     guards: [
       securityHeaders(0),
+      notStored,
       hostGuard({ allowedHosts, listensAt, hasApiKeys: false }),
       cors(CLOSED),
-      dashboardGuard({ token, apiKeys, registry, isOpen: isDashboardFile }),
+      dashboardGuard({ token, apiKeys, registry, guesses, log, isOpen: isDashboardFile }),
     ],
     router,
   };
