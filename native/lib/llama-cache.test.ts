@@ -93,7 +93,7 @@ for (const { name, changes } of layouts) {
       const key = cacheKey !== undefined && { cacheKey };
       await using llama = await TestEngine.load({ ...changes, maxSequences: 4 });
       const told: number[] = [];
-      for (const tenant of ['one', 'other', 'one'])
+      for (const tenant of ['one', 'other', 'other'])
         told.push(endOf(await llama.generate(`${beginning}The cat`, { maxTokens: 2, tenant, ...key })).reusedTokens);
       assert.equal(told.slice(0, 2), [0, 0]);
       assert.ok((told[2] ?? 0) > 40, `${told}`);
