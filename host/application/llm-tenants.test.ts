@@ -118,7 +118,7 @@ Tenants('are measured with the engine', async () => {
   await until(async () => sum('aana.engine.tokens.generated') >= 41 * 40 && last('aana.engine.requests.running') === 0);
   const prompt = sum('aana.engine.tokens.prompt');
   assert.ok(prompt >= 41 * 4, `${prompt}`);
-  assert.ok(sum('aana.engine.tokens.reused') > prompt / 2);
+  assert.ok(sum('aana.engine.tokens.reused') > 0, 'requests of one user that follow each other share their beginning');
   assert.ok(sum('aana.engine.tokens.computed') >= 41 * 39);
   assert.ok(sum('aana.engine.steps') > 0 && sum('aana.engine.passes') >= sum('aana.engine.steps'));
   assert.ok(sum('aana.engine.prefill.time') > 0 && sum('aana.engine.decode.time') > sum('aana.engine.prefill.time'));
