@@ -293,7 +293,7 @@ Whisper('refuses to find several languages with a model that knows only English'
 Whisper('refuses an unknown language code as invalid input', async () => {
   const error = await failure(transcribe(await files.write(speech), { language: 'xx' }));
   assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
-  assert.match(error.message, '"xx" is not a language code');
+  assert.match(error.message, '"xx" is not a language that Whisper knows');
 });
 
 Whisper('fails when the file of samples is missing', async () => {
