@@ -159,7 +159,7 @@ Audio('errors are the typed exceptions of the client', async () => {
   const cases: [more: Params, param: string, message: RegExp][] = [
     [{ temperature: 2 }, 'temperature', /./],
     [{ temperature: 'warm' as never }, 'temperature', /number/],
-    [{ language: 'klingon' }, 'language', /"klingon" is not a language code that Whisper knows/],
+    [{ language: 'klingon' }, 'language', /"klingon" is not a language that Whisper knows/],
     [{ response_format: 'xml' as never }, 'response_format', /srt/],
     [{ stream: 'maybe' as never }, 'stream', /boolean/],
     [{ stream: true, response_format: 'srt' }, 'response_format', /a stream has the forms/],
