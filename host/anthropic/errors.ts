@@ -35,11 +35,20 @@ export function anthropicError(thrown: unknown, status: number, requestId: strin
     type: 'error',
     error: {
       type: TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error'),
-      message: publicMessage(record),
+      message: messageOf(record),
       ...(code !== undefined && { details: { error_code: code } }),
     },
     request_id: requestId,
   };
+}
+
+/** Returns the message for people. That of a prompt that is too long begins as agents look for it. */
+function messageOf(record: ErrorRecord): string {
+  if (record.name !== 'PromptTooLongException') return publicMessage(record);
+  const { prompt_len: prompt, max_len: most } = (record.data ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof prompt !== 'number' || typeof most !== 'number') return `prompt is too long: ${publicMessage(record)}`;
+  const maximum = Math.min(most, prompt - 1); // a prompt that fills the context leaves no room for an answer
+  return `prompt is too long: ${prompt} tokens > ${maximum} maximum`;
 }
 
 function unsupportedCode({ name, data }: ErrorRecord): string | undefined {

@@ -29,9 +29,9 @@ client = Anthropic(base_url="http://127.0.0.1:8000", api_key="none")
 message = client.messages.create(model="llm_deployment", max_tokens=256, messages=[{"role": "user", "content": "Hello!"}])
 \`\`\`
 
-Programs that take the address of the API from the environment need \`ANTHROPIC_BASE_URL=http://127.0.0.1:8000\`, and an alias for each name of a model that they have built in: \`{"openai": {"aliases": {"claude-sonnet": "llm_deployment"}}}\`. [Names of models](openai-compatibility.md#names-of-models) are those of OpenAI's API, which \`GET /v1/models\` lists.
+Programs that take the address of the API from the environment need \`ANTHROPIC_BASE_URL=http://127.0.0.1:8000\`, and an alias for each name of a model that they have built in: \`{"openai": {"aliases": {"claude-sonnet": "llm_deployment"}}}\`. [Names of models](openai-compatibility.md#names-of-models) are those of OpenAI's API, which \`GET /v1/models\` lists. A request of \`/v1/models\` with the header \`anthropic-version\`, which the official clients send, is answered in the shapes of Anthropic's API, with its pages (\`limit\`, \`after_id\`, \`before_id\`) and errors. What models can do is not told there: \`capabilities\`, \`max_input_tokens\` and \`max_tokens\` are null. Elsewhere the header has no effect.
 
-With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \`/v1/messages\` or \`endpoints\`. The header \`anthropic-version\` is accepted and has no effect. The setting \`openai.enabled\` turns these routes off, too.
+With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \`/v1/messages\` or \`endpoints\`. The setting \`openai.enabled\` turns these routes off, too.
 
 ## Messages
 
@@ -58,7 +58,7 @@ Errors have Anthropic's form, \`{"type": "error", "error": {"type", "message"}, 
 
 | status | \`error.type\` | when |
 | --- | --- | --- |
-| 400 | \`invalid_request_error\` | a parameter is wrong or missing, or the dialog is longer than the context; the message names the parameter |
+| 400 | \`invalid_request_error\` | a parameter is wrong or missing, in which case the message names the parameter, or the dialog is longer than the context: \`prompt is too long: 700 tokens > 511 maximum\`, by which agents know that they must compact it |
 | 401 | \`authentication_error\` | the key is missing, unknown or expired |
 | 403 | \`permission_error\` | the scopes of the key do not allow the path |
 | 404 | \`not_found_error\` | no model has the name, or no route has the path |

@@ -6,7 +6,7 @@ import { isPreflight } from './cors.ts';
 import { noteRateLimit } from '../request/request-context.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
-import { isAnthropicPath } from '../routes/anthropic/anthropic-paths.ts';
+import { isAnthropicRequest } from '../routes/anthropic/anthropic-requests.ts';
 import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
 
 /**
@@ -60,7 +60,7 @@ function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void
       .join(', '),
   );
   if (isOpenAiPath(ctx.path)) setOpenAiHeaders(ctx, verdicts);
-  if (isAnthropicPath(ctx.path)) setAnthropicHeaders(ctx, verdicts);
+  if (isAnthropicRequest(ctx)) setAnthropicHeaders(ctx, verdicts);
   refuseOverLimit(ctx, verdicts, refusals);
 }
 

@@ -1,7 +1,8 @@
+import type { Context } from 'koa';
 import { anthropicError } from '../../anthropic/index.ts';
 import { mcpError } from '../../mcp/index.ts';
 import { openAiError } from '../../openai/index.ts';
-import { isAnthropicPath } from '../routes/anthropic/anthropic-paths.ts';
+import { isAnthropicRequest } from '../routes/anthropic/anthropic-requests.ts';
 import { isMcpPath } from '../routes/mcp/mcp-path.ts';
 import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
 import { anthropicStatusOf, mcpStatusOf, openAiStatusOf } from './status.ts';
@@ -20,9 +21,9 @@ const ANTHROPIC: ErrorForm = {
 };
 const MCP: ErrorForm = { statusOf: mcpStatusOf, bodyOf: mcpError };
 
-/** Returns the form of the errors of a path that belongs to the API of others; undefined for our own form. */
-export function foreignErrorForm(path: string): ErrorForm | undefined {
-  if (isAnthropicPath(path)) return ANTHROPIC;
-  if (isMcpPath(path)) return MCP;
-  return isOpenAiPath(path) ? OPENAI : undefined;
+/** Returns the form of the errors of a request that belongs to the API of others; undefined for our own form. */
+export function foreignErrorForm(ctx: Context): ErrorForm | undefined {
+  if (isAnthropicRequest(ctx)) return ANTHROPIC;
+  if (isMcpPath(ctx.path)) return MCP;
+  return isOpenAiPath(ctx.path) ? OPENAI : undefined;
 }

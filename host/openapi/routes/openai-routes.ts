@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ModelInfo, ModelInfoPage, ModelsQuery } from '../../anthropic/index.ts';
 import {
   BatchesQuery,
   Batch,
@@ -66,7 +67,11 @@ export const OPENAI_ROUTES = {
     path: '/v1/models',
     summary: 'The names of models that requests can give',
     tag: 'openai',
-    answers: answers('The models.', ModelList),
+    query: ModelsQuery,
+    answers: answers(
+      'The models; with the header `anthropic-version` in the shape of Anthropic’s API.',
+      z.union([ModelList, ModelInfoPage]),
+    ),
     fails: [],
   },
   model: {
@@ -75,7 +80,10 @@ export const OPENAI_ROUTES = {
     path: '/v1/models/{model}',
     summary: 'One model, with its state and what it can do',
     tag: 'openai',
-    answers: answers('The model.', Model),
+    answers: answers(
+      'The model; with the header `anthropic-version` in the shape of Anthropic’s API.',
+      z.union([Model, ModelInfo]),
+    ),
     fails: [404],
   },
   chat: {

@@ -39,7 +39,7 @@ Errors('errors are the typed exceptions of the client', async () => {
   );
   assert.instance(long, BadRequestError);
   assert.is(long.type, 'invalid_request_error');
-  assert.match(long.message, /tokens, the context holds 512/);
+  assert.match(long.message, /"prompt is too long: \d+ tokens > 512 maximum"/);
 
   const route = await failure(client.get('/v1/messages/batches'));
   assert.equal([route.status, route.type], [404, 'not_found_error']);
@@ -76,7 +76,7 @@ Errors('wrong parameters are refused with their names', async () => {
     ],
     [{ messages: [user, call] }, /'messages': a message with the results must follow/],
     [{ messages: [{ role: 'assistant', content: 'x' }] }, /'messages': /],
-    [{ stop_sequences: Array(100_000).fill('x') }, /'stop_sequences'/],
+    [{ stop_sequences: Array(10_000).fill('x') }, /'stop_sequences'/],
     [{ temperature: 9 }, /'temperature'/],
     [{ thinking: { type: 'enabled' } }, /'thinking\.budget_tokens'/],
     [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, /'tools\[0\]\.type': this server has no tools/],
