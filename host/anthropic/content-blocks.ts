@@ -1,9 +1,7 @@
 import * as z from 'zod';
-import { ToolDefinition, MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
-
-/** A text. Keys without effect, such as `cache_control` and `citations`, are dropped. */
-export const TextBlock = z.object({ type: z.literal('text'), text: z.string().max(MAX_TEXT) });
-export type TextBlock = z.output<typeof TextBlock>;
+import { ToolDefinition, MAX_TEXT, MAX_NAME, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
+import { DocumentBlock, SearchResultBlock } from './documents.ts';
+import { ImageBlock, TextBlock } from './text-blocks.ts';
 
 const ToolUseBlock = z.object({
   type: z.literal('tool_use'),
@@ -12,32 +10,20 @@ const ToolUseBlock = z.object({
   input: anyObject,
 });
 
-const ImageBlock = z.object({
-  type: z.literal('image'),
-  source: z.discriminatedUnion('type', [
-    z.object({
-      type: z.literal('base64'),
-      media_type: z.enum(['image/jpeg', 'image/png', 'image/gif', 'image/webp']),
-      data: z.string().max(MAX_DATA),
-    }),
-    z.object({ type: z.literal('url'), url: z.string().max(MAX_DATA) }),
-  ]),
-});
-
-/** Blocks that no model of this server reads. They are refused with their place in the request. */
-const UnreadBlock = z.object({ type: z.enum(['document', 'search_result']) });
-
 const ToolResultBlock = z.object({
   type: z.literal('tool_result'),
   tool_use_id: z.string().max(MAX_NAME),
   content: z.optional(
     z.union([
       z.string().max(MAX_TEXT),
-      z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock, UnreadBlock])).max(MAX_CONTENT_PARTS),
+      z
+        .array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock, SearchResultBlock]))
+        .max(MAX_CONTENT_PARTS),
     ]),
   ),
 });
 
+/** Reasoning of an earlier answer. Its signature may be that of any server. */
 const ThinkingBlock = z.object({ type: z.literal('thinking'), thinking: z.string().max(MAX_TEXT) });
 
 /** Reasoning that only the server that wrote it can read. It is dropped. */
@@ -51,7 +37,8 @@ export const ContentBlock = z.discriminatedUnion('type', [
   ThinkingBlock,
   RedactedThinkingBlock,
   ImageBlock,
-  UnreadBlock,
+  DocumentBlock,
+  SearchResultBlock,
 ]);
 export type ContentBlock = z.output<typeof ContentBlock>;
 

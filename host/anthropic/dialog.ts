@@ -1,5 +1,7 @@
-import { type Blame, invalidValue, type RequestMessage, unsupported } from '../openai/index.ts';
-import type { ContentBlock, MessageParam, TextBlock } from './content-blocks.ts';
+import { type Blame, invalidValue, type RequestMessage } from '../openai/index.ts';
+import type { ContentBlock, MessageParam } from './content-blocks.ts';
+import { documentBlocks, type PlacedBlock, searchResultBlocks } from './documents.ts';
+import type { ImageBlock, TextBlock } from './text-blocks.ts';
 
 type BlockOf<Type extends ContentBlock['type']> = Extract<ContentBlock, { readonly type: Type }>;
 
@@ -9,6 +11,8 @@ const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], MessageParam['role'
   thinking: 'assistant',
   redacted_thinking: 'assistant',
   image: 'user',
+  document: 'user',
+  search_result: 'user',
   tool_result: 'user',
 };
 
@@ -28,7 +32,7 @@ interface Placed {
 /**
  * Returns the messages of a request as those of a chat request. The system prompt is the first one, and each result of
  * a tool is one of its own. Throws `InvalidParameter` for a block in a message of the wrong role and for a result that
- * answers no call, and `UnsupportedParameter` for a block that models cannot read.
+ * answers no call, and both it and `UnsupportedParameter` for a document that is no text.
  */
 export function chatMessages(
   system: string | readonly TextBlock[] | null | undefined,
@@ -42,17 +46,13 @@ export function chatMessages(
     for (const [at, { type }] of blocks.entries())
       if ((ROLE_OF[type] ?? role) !== role)
         throw invalidValue(`${path}[${at}].type`, `a message of the ${role} has no ${type}`);
-    const placed = blocks.flatMap((block, at) => partOf(block, `${path}[${at}]`));
+    const read = blocks.flatMap((block, at) => readBlocks(block, `${path}[${at}]`));
+    const results = blocks.flatMap((block, at) =>
+      block.type === 'tool_result' ? [toolResult(block, toolNames, `${path}[${at}]`)] : [],
+    );
+    const placed = [...results.flatMap(({ images }) => images), ...read].map(partOf);
     const parts = placed.map(({ part }) => part);
-    const places = {
-      '': `messages[${n}]`,
-      ...Object.fromEntries(
-        placed.flatMap(({ place, url }, at) => [
-          [`content[${at}]`, place],
-          ...(url === undefined ? [] : [[`content[${at}].image_url.url`, `${place}.${url}`]]),
-        ]),
-      ),
-    };
+    const places = { '': `messages[${n}]`, ...partPlaces(placed) };
     if (role === 'assistant') {
       const calls = blocks.flatMap((block, at) => (block.type === 'tool_use' ? [`${path}[${at}]`] : []));
       return [
@@ -62,15 +62,11 @@ export function chatMessages(
         },
       ];
     }
-    const results = blocks.flatMap((block, at): Placed[] => {
-      const place = `${path}[${at}]`;
-      if (block.type !== 'tool_result') return [];
-      return [
-        { message: toolMessage(block, toolNames, place), places: { '': place, tool_call_id: `${place}.tool_use_id` } },
-      ];
-    });
-    const hasText = parts.length > 0 || results.length === 0;
-    return [...results, ...(hasText ? [{ message: { role, content: parts }, places }] : [])];
+    const hasParts = parts.length > 0 || results.length === 0;
+    return [
+      ...results.map(({ placed: result }) => result),
+      ...(hasParts ? [{ message: { role, content: parts }, places }] : []),
+    ];
   });
   const isInstructed = system != null && system.length > 0;
   const all: readonly Placed[] = isInstructed
@@ -118,16 +114,31 @@ const toolCall = ({ id, name, input }: BlockOf<'tool_use'>): NonNullable<Request
   function: { name, arguments: JSON.stringify(input) },
 });
 
-function toolMessage(
+/** A result of a tool as a message, and its images, which only messages of the user can have. */
+interface ToolResult {
+  readonly placed: Placed;
+  readonly images: readonly PlacedBlock[];
+}
+
+function toolResult(
   { tool_use_id: id, content = '' }: BlockOf<'tool_result'>,
   toolNames: ReadonlyMap<string, string>,
-  path: string,
-): RequestMessage {
+  place: string,
+): ToolResult {
   const name = toolNames.get(id);
-  if (name === undefined) throw invalidValue(`${path}.tool_use_id`, 'no tool_use before it has this id');
-  const texts =
-    typeof content === 'string' ? content : content.filter((block, at) => isText(block, `${path}.content[${at}]`));
-  return { role: 'tool', content: asContent(texts), tool_call_id: id, name };
+  if (name === undefined) throw invalidValue(`${place}.tool_use_id`, 'no tool_use before it has this id');
+  const read =
+    typeof content === 'string'
+      ? [{ block: { type: 'text' as const, text: content }, place: `${place}.content` }]
+      : content.flatMap((block, at) => readBlocks(block, `${place}.content[${at}]`));
+  const texts = read.flatMap(({ block }) => (block.type === 'text' ? [block] : []));
+  return {
+    placed: {
+      message: { role: 'tool', content: texts, tool_call_id: id, name },
+      places: { '': place, tool_call_id: `${place}.tool_use_id` },
+    },
+    images: read.filter(({ block }) => block.type === 'image'),
+  };
 }
 
 const asContent = (content: string | readonly TextBlock[]): string | TextBlock[] =>
@@ -143,18 +154,28 @@ interface PlacedPart {
   readonly url?: string;
 }
 
-/** Returns a block that is a text or an image as a part of a message, and no part for others. Throws like `isText`. */
-function partOf(block: ContentBlock, place: string): PlacedPart[] {
-  if (block.type !== 'image') return isText(block, place) ? [{ part: block, place }] : [];
-  const { source } = block;
-  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
-  const key = source.type === 'url' ? 'source.url' : 'source.data';
-  return [{ part: { type: 'image_url', image_url: { url } }, place, url: key }];
+/** Returns the texts and images of a block that the model reads where it is; none for other blocks. Throws like `documentBlocks`. */
+function readBlocks(block: ContentBlock, place: string): PlacedBlock[] {
+  if (block.type === 'text' || block.type === 'image') return [{ block, place }];
+  if (block.type === 'document') return documentBlocks(block, place);
+  return block.type === 'search_result' ? searchResultBlocks(block, place) : [];
 }
 
-/** Whether a block is a text. Throws `UnsupportedParameter` for one that models cannot read. */
-function isText(block: ContentBlock, path: string): block is TextBlock {
-  if (block.type === 'image' || block.type === 'document' || block.type === 'search_result')
-    throw unsupported(`${path}.type`, `the model takes no content of the type ${block.type}`);
-  return block.type === 'text';
+function partOf({ block, place }: PlacedBlock): PlacedPart {
+  return block.type === 'text' ? { part: block, place } : imagePart(block, place);
 }
+
+function imagePart({ source }: ImageBlock, place: string): PlacedPart {
+  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
+  const key = source.type === 'url' ? 'source.url' : 'source.data';
+  return { part: { type: 'image_url', image_url: { url } }, place, url: key };
+}
+
+/** Returns where parts are in the request, by their paths in a message. */
+const partPlaces = (parts: readonly PlacedPart[]): Blame =>
+  Object.fromEntries(
+    parts.flatMap(({ place, url }, at) => [
+      [`content[${at}]`, place],
+      ...(url === undefined ? [] : [[`content[${at}].image_url.url`, `${place}.${url}`]]),
+    ]),
+  );

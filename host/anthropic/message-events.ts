@@ -5,6 +5,7 @@ import {
   beginningOf,
   Message,
   type MessageOptions,
+  SIGNATURE,
   stopOf,
   StopReason,
   Usage,
@@ -15,6 +16,7 @@ const Delta = z.discriminatedUnion('type', [
   z.object({ type: z.literal('thinking_delta'), thinking: z.string() }),
   z.object({ type: z.literal('text_delta'), text: z.string() }),
   z.object({ type: z.literal('input_json_delta'), partial_json: z.string() }),
+  z.object({ type: z.literal('signature_delta'), signature: z.string() }),
 ]);
 type Delta = z.input<typeof Delta>;
 
@@ -82,7 +84,7 @@ export class MessageEvents {
   }
 
   /** Returns the events of a piece of a text or of thinking. It begins a block after a block of another type. */
-  #piece(delta: Exclude<Delta, { readonly type: 'input_json_delta' }>): MessageEvent[] {
+  #piece(delta: Extract<Delta, { readonly type: 'thinking_delta' | 'text_delta' }>): MessageEvent[] {
     const block: AnswerBlock =
       delta.type === 'text_delta' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' };
     return [...(this.#openType === block.type ? [] : this.#open(block)), this.#delta(delta)];
@@ -109,7 +111,11 @@ export class MessageEvents {
 
   #close(): MessageEvent[] {
     if (this.#openType === undefined) return [];
+    const isThinking = this.#openType === 'thinking';
     this.#openType = undefined;
-    return [{ type: 'content_block_stop', index: this.#blockCount - 1 }];
+    return [
+      ...(isThinking ? [this.#delta({ type: 'signature_delta', signature: SIGNATURE })] : []),
+      { type: 'content_block_stop', index: this.#blockCount - 1 },
+    ];
   }
 }

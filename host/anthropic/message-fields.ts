@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { type IdleField, type RequestFields, samplingFields } from '../openai/index.ts';
 import { SamplingParams, MAX_TEXT, MAX_NAME, MAX_MESSAGES, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
-import { MessageParam, TextBlock } from './content-blocks.ts';
+import { MessageParam } from './content-blocks.ts';
+import { TextBlock } from './text-blocks.ts';
 import { toolFields } from './tools.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));

@@ -19,9 +19,16 @@ export const Usage = z.object({
 });
 export type Usage = z.input<typeof Usage>;
 
+/** The signature of reasoning, which is not signed. Clients do not send back reasoning that has none. */
+export const SIGNATURE = 'unsigned';
+
 /** A block of an answer. */
 export const AnswerBlock = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().describe('Always empty.') }),
+  z.object({
+    type: z.literal('thinking'),
+    thinking: z.string(),
+    signature: z.string().describe('Always `unsigned`; empty at the beginning of a block in a stream.'),
+  }),
   z.object({ type: z.literal('text'), text: z.string() }),
   z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.record(z.string(), z.unknown()) }),
 ]);
@@ -61,7 +68,7 @@ export function messageOf(
   return {
     ...beginningOf(head),
     content: [
-      ...(thinking ? [{ type: 'thinking' as const, thinking, signature: '' }] : []),
+      ...(thinking ? [{ type: 'thinking' as const, thinking, signature: SIGNATURE }] : []),
       ...(text === '' ? [] : [{ type: 'text' as const, text }]),
       ...calls.map(({ id, function: { name, arguments: args } }) => ({
         type: 'tool_use' as const,

@@ -43,10 +43,13 @@ A request is translated to the same call of the deployment as a request of \`/v1
 | \`tool_use\`, \`tool_result\` | the call and its result, in the chat template of the model; \`is_error\` has no effect |
 | \`thinking\` | reasoning of an earlier answer, if the chat template has a place for it |
 | \`redacted_thinking\` | nothing |
-| \`image\` | the image, \`base64\` or \`url\`, if the model has a [vision projector](deployments.md#images); otherwise refused (400). The [limits](openai-compatibility.md#audio-files-and-images-in-dialogs) are those of OpenAI's API. In the result of a tool it is refused. |
-| \`document\`, \`search_result\` | refused (400), because the models do not read them |
+| \`image\` | the image, \`base64\` or \`url\`, if the model has a [vision projector](deployments.md#images); otherwise refused (400). The [limits](openai-compatibility.md#audio-files-and-images-in-dialogs) are those of OpenAI's API. An image in the result of a tool goes to the beginning of the user's message behind the results. |
+| \`document\` | \`title\`, \`context\` and the text of the source: \`text\`, \`base64\` of a text in UTF-8, or \`content\`, which may have images. A PDF, a \`url\` and a \`file\` are refused (400). |
+| \`search_result\` | \`title\`, \`source\` and the texts, without citations in the answer |
 
-Messages of the role \`system\` may be among the others. A last message of the assistant is the beginning of the answer. Reasoning is answered as a block \`thinking\` with an empty \`signature\`.
+Messages of the role \`system\` may be among the others. A last message of the assistant is the beginning of the answer. Reasoning is answered as a block \`thinking\` with the \`signature\` \`unsigned\`, because clients drop reasoning without one. Every signature is accepted back, and none is checked.
+
+The tools \`bash_20250124\`, \`text_editor_20250124\`, \`text_editor_20250429\`, \`text_editor_20250728\` and \`memory_20250818\`, which clients run, become functions with the inputs that Anthropic documents. Other tools that Anthropic defines are refused.
 
 \`stop_reason\` is \`end_turn\`, \`stop_sequence\` (with the text in \`stop_sequence\`), \`tool_use\`, \`max_tokens\`, or \`model_context_window_exceeded\` if the context is full before \`max_tokens\`.
 

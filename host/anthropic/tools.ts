@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { type Blame, type ChatRequest, unsupported } from '../openai/index.ts';
 import { ToolDefinition, MAX_NAME, MAX_TOOLS } from '../schemas/index.ts';
+import { clientTool } from './client-tools.ts';
 
 const { name, description, parameters, strict } = ToolDefinition.shape.function.shape;
 
@@ -11,6 +12,8 @@ const Tool = z.object({
   input_schema: parameters,
   strict,
 });
+
+type Tool = z.output<typeof Tool>;
 
 const parallel = { disable_parallel_tool_use: z.optional(z.nullable(z.boolean())) };
 
@@ -25,7 +28,9 @@ type ToolChoice = z.output<typeof ToolChoice>;
 export const toolFields = {
   tools: z
     .optional(z.nullable(z.array(Tool).max(MAX_TOOLS)))
-    .describe('Tools that the client runs. Tools that Anthropic defines, such as `web_search_20250305`, are refused.'),
+    .describe(
+      'Tools that the client runs: its own, `bash_20250124`, `text_editor_20250124`, `text_editor_20250429`, `text_editor_20250728` and `memory_20250818`. Tools that a server runs, such as `web_search_20250305`, are refused.',
+    ),
   tool_choice: z
     .optional(z.nullable(ToolChoice))
     .describe('`auto`, `any`, one tool, or `none`; `disable_parallel_tool_use`: at most one call.'),
@@ -37,19 +42,24 @@ type ChatToolFields = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool
 
 /** Returns the tools of a request as those of a chat request. Throws `UnsupportedParameter` for a tool of a server. */
 export function chatTools({ tools, tool_choice: choice }: z.output<typeof ToolFields>): ChatToolFields {
-  for (const [n, { type }] of (tools ?? []).entries())
-    if (type != null && type !== 'custom')
-      throw unsupported(`tools[${n}].type`, 'this server has no tools of its own: only the type custom can be used');
   return {
-    ...(tools?.length && {
-      tools: tools.map(({ name: called, description: text, input_schema: schema, strict: isStrict }) => ({
-        type: 'function' as const,
-        function: { name: called, description: text, parameters: schema, strict: isStrict },
-      })),
-    }),
+    ...(tools?.length && { tools: tools.map(chatTool) }),
     ...(choice && { tool_choice: chatToolChoice(choice) }),
     ...(choice && choice.type !== 'none' && choice.disable_parallel_tool_use && { parallel_tool_calls: false }),
   };
+}
+
+function chatTool(
+  { type, name: called, description: text, input_schema: schema, strict: isStrict }: Tool,
+  n: number,
+): NonNullable<ChatRequest['tools']>[number] {
+  const known = type == null || type === 'custom' ? { description: text, parameters: schema } : clientTool(type);
+  if (!known)
+    throw unsupported(
+      `tools[${n}].type`,
+      'this server has no tools of its own: only the type custom, and those of bash, the text editor and the memory can be used',
+    );
+  return { type: 'function', function: { name: called, ...known, strict: isStrict } };
 }
 
 /** Where the tools of a chat request are in a request of Anthropic's API. */

@@ -32,6 +32,7 @@ export {
   type BatchScope,
 } from './batches/batch-operations.ts';
 export { batchUsageOf, NO_USAGE } from './batches/batch-usage.ts';
+export { base64Bytes } from './base64.ts';
 export { capabilitiesOf, type Capability } from './capabilities.ts';
 export { ChatCompletion } from './chat/chat-answer.ts';
 export { chatCall, prefixOf, type PromptedRequest } from './chat/chat-call.ts';
@@ -62,7 +63,7 @@ export {
   unsupported,
 } from './fields.ts';
 export { ExpiresAfter, FILE_FIELDS, FileRequest } from './files/file-fields.ts';
-export { type FilePart, filesOfInput, filesOfMessages, textOfFile } from './files/file-input.ts';
+export { type FilePart, filesOfInput, filesOfMessages, fileText } from './files/file-input.ts';
 export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
 export { formReader } from './form-input.ts';
 export { type ImagePart, ImageParts, inlineImage, type OpenImages, refuseImages } from './images/image-part.ts';

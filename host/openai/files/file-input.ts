@@ -74,18 +74,20 @@ function filePart(
 const NO_TEXT = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
 
 /**
- * Returns the text of a stored file. Its bytes decide whether it is one, because names such as `index.ts` have types of
- * media. Throws `InvalidParameter` for other files.
+ * Returns the text of a file. Its bytes decide whether it is one, because names such as `index.ts` have types of media.
+ * Throws `InvalidParameter`, which names `param`, for other files. `called` is the name of the file, or its type.
  */
-export function textOfFile({ param }: FilePart, filename: string, bytes: Uint8Array): string {
+export function fileText(param: string, called: string, bytes: Uint8Array): string {
   const text = decoded(bytes);
-  if (text === undefined || NO_TEXT.test(text) || text.startsWith('%PDF-'))
-    throw invalidValue(
-      param,
-      `the file ${JSON.stringify(filename.slice(0, 100))} is no text in UTF-8; the model reads text and JSON`,
-    );
+  const name = JSON.stringify(called.slice(0, 100));
+  if (isPdf(bytes))
+    throw invalidValue(param, `the file ${name} is a PDF, which the server does not read; give its text`);
+  if (text === undefined || NO_TEXT.test(text))
+    throw invalidValue(param, `the file ${name} is no text in UTF-8; the model reads text and JSON`);
   return text;
 }
+
+const isPdf = (bytes: Uint8Array): boolean => Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-';
 
 /** Returns the text without a byte order mark; undefined if it is not UTF-8. */
 function decoded(bytes: Uint8Array): string | undefined {

@@ -49,6 +49,8 @@ Errors('wrong parameters are refused with their names', async () => {
   const user = { role: 'user', content: 'x' };
   const call = { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] };
   const image = { type: 'image', source: { type: 'url', url: 'http://127.0.0.1/a.png' } };
+  const pdf = Buffer.from('%PDF-1.7').toString('base64');
+  const document = (source: object) => ({ messages: [{ role: 'user', content: [{ type: 'document', source }] }] });
   const cases: [more: object, names: RegExp][] = [
     [{ max_tokens: undefined }, /'max_tokens': Field required/],
     [{ max_tokens: 0 }, /'max_tokens'/],
@@ -69,6 +71,14 @@ Errors('wrong parameters are refused with their names', async () => {
       },
       /'messages\[2\]\.content\[0\]\.content\[0\]\.type'/,
     ],
+    [
+      document({ type: 'base64', media_type: 'application/pdf', data: pdf }),
+      /'messages\[0\]\.content\[0\]\.source\.data': .* is a PDF/,
+    ],
+    [document({ type: 'base64', media_type: 'text/plain', data: '/w==' }), /source\.data': .* no text in UTF-8/],
+    [document({ type: 'base64', media_type: 'text/plain', data: '&' }), /source\.data': it is not base64/],
+    [document({ type: 'url', url: 'http://127.0.0.1/a.pdf' }), /source\.type': the server fetches no documents/],
+    [document({ type: 'content', content: [image] }), /'messages\[0\]\.content\[0\]\.source\.content\[0\]\.type'/],
     [{ messages: [user, { role: 'user', content: call.content }] }, /'messages\[1\]\.content\[0\]\.type'/],
     [
       { messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'b' }] }] },

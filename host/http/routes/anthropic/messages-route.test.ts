@@ -246,13 +246,83 @@ Messages('thinking is a block before the text, and can be switched off', async (
   assert.is(block?.type, 'thinking');
   assert.is(message.usage.output_tokens_details?.thinking_tokens, message.usage.output_tokens);
   let thinking = '';
-  const streamed = await client.messages
+  const signatures: string[] = [];
+  const stream = client.messages
     .stream(request)
     .on('thinking', (delta) => (thinking += delta))
-    .finalMessage();
+    .on('signature', (signature) => signatures.push(signature));
+  const types: string[] = [];
+  for await (const event of stream) types.push(event.type === 'content_block_delta' ? event.delta.type : event.type);
+  const streamed = await stream.finalMessage();
+  assert.equal(signatures, [(block as Anthropic.ThinkingBlock).signature]);
+  assert.ok(signatures[0], 'clients drop thinking without a signature');
+  assert.is(types[types.indexOf('signature_delta') + 1], 'content_block_stop');
   assert.is(thinking, (block as Anthropic.ThinkingBlock).thinking);
   assert.equal(streamed.content, message.content);
+  const messages = [...request.messages, { role: 'assistant' as const, content: message.content }, ...request.messages];
+  const next = await client.messages.create({ ...request, messages });
+  assert.ok(promptTokens(next.usage) > promptTokens(message.usage), 'the client sends the block back as it came');
   assert.ok(textOf(await client.messages.create({ ...request, thinking: { type: 'disabled' } })).length > 5);
+});
+
+/** Returns how many tokens a message of the user has. */
+const countOf = async (content: Anthropic.MessageParam['content']): Promise<number> =>
+  (await client.messages.countTokens({ model: 'smol', messages: [{ role: 'user', content }] })).input_tokens;
+
+Messages('documents and search results are texts for the model', async () => {
+  const title = 'Towns';
+  const data = 'Zürich is a town.';
+  const wanted = await countOf(`${title}\n${data}`);
+  const base64 = Buffer.from(data).toString('base64');
+  const text = { type: 'text' as const, text: data };
+  const sources = [
+    { type: 'text', media_type: 'text/plain', data },
+    { type: 'base64', media_type: 'text/plain', data: base64 },
+    { type: 'content', content: data },
+    { type: 'content', content: [text] },
+  ] as Anthropic.DocumentBlockParam['source'][];
+  for (const source of sources)
+    assert.is(await countOf([{ type: 'document', title, source }]), wanted, JSON.stringify(source));
+  const found = await countOf([{ type: 'search_result', title, source: 'a.txt', content: [text] }]);
+  assert.is(found, await countOf(`${title}\na.txt\n${data}`));
+  const result = (content: NonNullable<Anthropic.ToolResultBlockParam['content']>) =>
+    client.messages.countTokens({
+      model: 'smol',
+      messages: [
+        { role: 'user', content: 'Go' },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'read', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content }] },
+      ],
+    });
+  assert.equal(
+    await result([{ type: 'document', source: { type: 'text', media_type: 'text/plain', data } }]),
+    await result(data),
+  );
+});
+
+Messages('the model calls the tools of bash, the text editor and the memory, which the client runs', async () => {
+  const tools = [
+    { type: 'bash_20250124', name: 'bash' },
+    { type: 'text_editor_20250124', name: 'str_replace_editor' },
+    { type: 'text_editor_20250429', name: 'str_replace_based_edit_tool' },
+    { type: 'text_editor_20250728', name: 'str_replace_based_edit_tool', max_characters: 1000 },
+    { type: 'memory_20250818', name: 'memory' },
+  ] as Anthropic.ToolUnion[];
+  for (const tool of tools) {
+    const { name } = tool as { name: string };
+    const { content } = await client.messages.create({
+      ...CAPITAL,
+      max_tokens: 40,
+      messages: [{ role: 'user', content: 'Show the file a.txt.' }],
+      tools: [tool],
+      tool_choice: { type: 'tool', name, disable_parallel_tool_use: true },
+    });
+    const calls = content.filter((block) => block.type === 'tool_use');
+    assert.equal(
+      calls.map((call) => call.name),
+      [name],
+    );
+  }
 });
 
 Messages('a schema binds the answer, and the parse helper reads it', async () => {

@@ -71,7 +71,7 @@ Files('that are no text, too large, of others or unknown are refused before a st
   const cases: readonly (readonly [file: object, status: number, param: string | null, message: RegExp])[] = [
     [{ file_id: binary }, 400, `${place}.file.file_id`, /the file "a\.json" is no text in UTF-8/],
     [{ file_id: zeros }, 400, `${place}.file.file_id`, /no text/],
-    [{ file_id: pdf }, 400, `${place}.file.file_id`, /no text/],
+    [{ file_id: pdf }, 400, `${place}.file.file_id`, /is a PDF/],
     [{ file_id: large }, 413, null, /the files in the request are too large/],
     [{ file_id: 'file-none' }, 404, `${place}.file.file_id`, /No such File/],
     [{ file_id: '../../etc/passwd' }, 404, `${place}.file.file_id`, /No such File/],

@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import type { Context } from 'koa';
 import { AccessError, allowsPath } from '../../../../access/index.ts';
-import { type FilePart, invalidValue, requireFile, textOfFile } from '../../../../openai/index.ts';
+import { type FilePart, fileText, invalidValue, requireFile } from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { traceparentOf } from '../../../request/request-context.ts';
 import { tooLarge } from '../../../request/too-large.ts';
@@ -30,6 +30,6 @@ export async function readFiles(
     room -= file.bytes;
     if (room < 0)
       throw tooLarge('the files in the request are too large', limits.max_json_bytes, 'limits.max_json_bytes');
-    part.place.text = textOfFile(part, file.filename, await buffer(await files.open(file)));
+    part.place.text = fileText(part.param, file.filename, await buffer(await files.open(file)));
   }
 }

@@ -151,6 +151,43 @@ Images('responses and messages see the same', async () => {
   assert.is(streamed, wanted);
 });
 
+Images('a model sees the image in the result of a tool of Anthropic’s API', async () => {
+  const anthropic = new Anthropic({ baseURL: at.url, apiKey: 'none', maxRetries: 0 });
+  const counted = async (bytes: Buffer | undefined): Promise<number> => {
+    const data = bytes?.toString('base64');
+    const messages: Anthropic.MessageParam[] = [
+      { role: 'user', content: 'Take a picture.' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'camera', input: {} }] },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'a',
+            content: [
+              { type: 'text', text: 'here' },
+              ...(data === undefined
+                ? []
+                : [
+                    {
+                      type: 'image' as const,
+                      source: { type: 'base64' as const, media_type: 'image/png' as const, data },
+                    },
+                  ]),
+            ],
+          },
+          question,
+        ],
+      },
+    ];
+    const { input_tokens: tokens } = await anthropic.messages.countTokens({ model: 'seeing', messages });
+    const message = await anthropic.messages.create({ model: 'seeing', messages, max_tokens: 2 });
+    assert.is(message.usage.input_tokens + (message.usage.cache_read_input_tokens ?? 0), tokens);
+    return tokens;
+  };
+  assert.ok((await counted(lions)) >= (await counted(undefined)) + IMAGE_TOKENS);
+});
+
 Images('a model without a vision projector says what it needs, and no address is opened', async () => {
   const before = connections;
   const message = /the model takes no images\. .*model_kwargs\.mmproj/;
