@@ -42,6 +42,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
       needsSubscription: config.openai.active_subscription_required,
       models,
       clientSecrets: services.clientSecrets,
+      createdAfterS: config.openai.responses.created_after,
       audioInput: config.openai.audio_input,
       openAudio: async (file, signal) => {
         const media = await services.openMedia();

@@ -16,6 +16,9 @@ const ERROR_CODES: Readonly<Record<string, string>> = {
   invalid_request_error: 'invalid_prompt',
 };
 
+/** The code of a prompt that is too long, by which agents know that they must compact the dialog. The type does not have it. */
+const TOO_LONG = 'context_length_exceeded';
+
 export interface WriterOptions {
   /** The number of the first event. Default: 0. */
   readonly firstNumber?: number;
@@ -48,6 +51,13 @@ export class ResponseWriter {
     return this.#response;
   }
 
+  /** Returns the events that the response has begun; none if they have been returned before, also with other events. */
+  begin(): ResponseEvent[] {
+    const first = this.#first;
+    this.#first = [];
+    return this.#numbered(first);
+  }
+
   /** Returns the events of one value. */
   of({ text, reasoning_content: reasoning, tool_calls: calls, logprobs }: TextChunk): ResponseEvent[] {
     const events: Unnumbered[] = [];
@@ -55,12 +65,12 @@ export class ResponseWriter {
     const isMessage = this.#open instanceof WrittenText && this.#open.kind === 'message';
     if (text !== '' || (isMessage && logprobs?.length)) events.push(...this.#addText('message', text, logprobs));
     for (const call of calls ?? []) events.push(...this.#addCall(call));
-    return [...this.#begin(), ...this.#numbered(events)];
+    return [...this.begin(), ...this.#numbered(events)];
   }
 
   /** Returns the events that end the items. `details` tell how the answer was generated. */
   close(details: GenerationDetails | undefined): ResponseEvent[] {
-    const begin = this.#begin();
+    const begin = this.begin();
     const events = this.#items.length === 0 ? this.#start(new WrittenText('message', 0)) : [];
     const reason = INCOMPLETE[details?.finish_reason as keyof typeof INCOMPLETE] ?? null;
     events.push(...this.#end(reason === null ? 'completed' : 'incomplete'));
@@ -83,24 +93,18 @@ export class ResponseWriter {
 
   /** Returns the last events after an error. */
   fail(thrown: unknown): ResponseEvent[] {
-    const { type, message } = openAiError(thrown).error;
-    const begin = this.#begin();
+    const { type, code, message } = openAiError(thrown).error;
+    const begin = this.begin();
     const ends = this.#end('incomplete');
     this.#response = {
       ...this.#response,
       status: 'failed',
       completed_at: null,
       incomplete_details: null,
-      error: { code: ERROR_CODES[type] ?? 'server_error', message },
+      error: { code: code === TOO_LONG ? code : (ERROR_CODES[type] ?? 'server_error'), message },
       output: this.#items.map(({ item }) => item),
     };
     return [...begin, ...this.#numbered([...ends, { type: 'response.failed', response: this.#response }])];
-  }
-
-  #begin(): ResponseEvent[] {
-    const first = this.#first;
-    this.#first = [];
-    return this.#numbered(first);
   }
 
   #addText(kind: WrittenText['kind'], text: string, logprobs?: TextChunk['logprobs']): Unnumbered[] {

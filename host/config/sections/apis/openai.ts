@@ -88,6 +88,14 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are removed. 0 is no limit. Without API keys, all callers are one user.',
         ),
+      created_after: z
+        .number()
+        .min(0)
+        .max(3600)
+        .default(1)
+        .describe(
+          'Time of silence after which a stream begins with `response.created`, so that a client knows the response while it waits in a queue, in seconds. 0 sends it at once. Until then an error has its own status; after it, it is the event `response.failed`.',
+        ),
       concurrent_background_responses: z
         .int()
         .min(1)

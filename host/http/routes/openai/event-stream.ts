@@ -38,6 +38,8 @@ export interface EventStreamOptions {
   readonly keepAliveMs: number;
   /** Default: `text/event-stream`. */
   readonly type?: string;
+  /** What begins the stream in place of the text for silence, if that much silence comes before the first event. */
+  readonly opening?: { readonly afterMs: number; readonly events: () => readonly unknown[] };
   /** Default: that of OpenAI's API. */
   readonly format?: EventFormat;
   readonly log: Logger;
@@ -45,12 +47,12 @@ export interface EventStreamOptions {
 
 /**
  * Sends an answer as server-sent events. `write` gets the function that sends events. The status is sent with the first
- * event, or with the first text for silence. An error before that rejects; a later one is the last event, without the
+ * event, or with what is sent in silence. An error before that rejects; a later one is the last event, without the
  * end of a whole answer.
  */
 export async function sendEvents(
   ctx: Context,
-  { signal, keepAliveMs, type = 'text/event-stream', format = OPENAI_EVENTS, log }: EventStreamOptions,
+  { signal, keepAliveMs, type = 'text/event-stream', opening, format = OPENAI_EVENTS, log }: EventStreamOptions,
   write: (send: (events: readonly unknown[]) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   let answer: StreamedAnswer | undefined;
@@ -59,16 +61,20 @@ export async function sendEvents(
     answer ??= new StreamedAnswer(ctx, { type, keepAlive: format.keepAlive, keepAliveMs });
     return answer;
   };
-  const quiet = setTimeout(() => {
-    if (!signal.aborted)
+  const quiet = setTimeout(
+    () => {
+      if (signal.aborted) return;
+      const text = opening ? textOf(opening.events(), format) : format.keepAlive;
       void begin()
-        .write(format.keepAlive, signal)
+        .write(text, signal)
         .catch(() => {}); // the writer sees the abort, too
-  }, keepAliveMs);
+    },
+    Math.min(keepAliveMs, opening?.afterMs ?? keepAliveMs),
+  );
   try {
     await write(async (events) => {
       signal.throwIfAborted();
-      if (events.length > 0) await begin().write(events.map((event) => format.eventOf(event)).join(''), signal);
+      if (events.length > 0) await begin().write(textOf(events, format), signal);
     });
     begin().end(format.end);
   } catch (error) {
@@ -80,9 +86,11 @@ export async function sendEvents(
       ...traceFields(traceparentOf(ctx)),
       ...errorLogFields(error),
     });
-    const last = format.errorsOf(error, String(ctx.state['requestId']));
-    answer.end(last.map((event) => format.eventOf(event)).join(''));
+    answer.end(textOf(format.errorsOf(error, String(ctx.state['requestId'])), format));
   } finally {
     clearTimeout(quiet);
   }
 }
+
+const textOf = (events: readonly unknown[], { eventOf }: EventFormat): string =>
+  events.map((event) => eventOf(event)).join('');

@@ -9,7 +9,8 @@ const Hostile = suite('hostile requests for responses');
 let at: OpenAiApp;
 
 Hostile.before(async () => {
-  at = await startOpenAiApp({ prepare: registerEndless });
+  // A refusal that takes long on a busy machine still has its status.
+  at = await startOpenAiApp({ config: { openai: { responses: { created_after: 60 } } }, prepare: registerEndless });
 });
 Hostile.after(async () => at?.[Symbol.asyncDispose]());
 
@@ -19,7 +20,7 @@ const user = { role: 'user', content: 'a' };
 const call = (n: number) => ({ type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '{}' });
 
 const REFUSED: [what: string, status: number, param: string | null, body: object][] = [
-  ['100,000 items', 400, 'input', items(...Array.from({ length: 100_000 }, () => user))],
+  ['20,000 items', 400, 'input', items(...Array.from({ length: 20_000 }, () => user))],
   ['10,000 calls in a row', 400, 'input', items(...Array.from({ length: 9999 }, (_, n) => call(n)))],
   ['no items', 400, 'input', items()],
   ['a number', 400, 'input', { ...TALE, input: 7 }],

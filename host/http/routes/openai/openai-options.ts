@@ -17,6 +17,8 @@ export interface OpenAiRoutesOptions {
   readonly models: ModelDirectory;
   /** Makes and reads the secrets with which pages open realtime sessions. */
   readonly clientSecrets: ClientSecrets;
+  /** Seconds of silence after which a stream of a response begins with the events that it is created. */
+  readonly createdAfterS: number;
   /** Audio in dialogs: the deployment that transcribes it, null for none, and the most bytes in one request. */
   readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */

@@ -67,7 +67,8 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
       const writer = new ResponseWriter(unheard.begun);
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       const format = eventsOf(writer);
-      await sendEvents(ctx, { signal: context.signal, keepAliveMs, log, format }, async (send) => {
+      const opening = { afterMs: openai.createdAfterS * 1000, events: () => writer.begin() };
+      await sendEvents(ctx, { signal: context.signal, keepAliveMs, opening, log, format }, async (send) => {
         await listen();
         const { call, images, input } = audio.length === 0 ? unheard : await run();
         await using _opened = await openImages(images, context);
