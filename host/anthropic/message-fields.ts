@@ -3,7 +3,7 @@ import { type IdleField, type RequestFields, samplingFields } from '../openai/in
 import { SamplingParams, MAX_TEXT, MAX_NAME, MAX_MESSAGES, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
 import { MessageParam } from './content-blocks.ts';
 import { TextBlock } from './text-blocks.ts';
-import { toolFields } from './tools.ts';
+import { HOSTED_TOOLS, toolFields } from './tools.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
@@ -75,6 +75,7 @@ const PROMPT_IDLE = {
 /** All parameters of `POST /v1/messages`. */
 export const MESSAGES_FIELDS = {
   schema: MessagesRequest,
+  hostedTools: HOSTED_TOOLS,
   idle: {
     ...PROMPT_IDLE,
     metadata: { why: 'the user of the API key counts', isHarmless: true },
@@ -86,4 +87,8 @@ export const MESSAGES_FIELDS = {
 } as const satisfies RequestFields;
 
 /** All parameters of `POST /v1/messages/count_tokens`. */
-export const COUNT_TOKENS_FIELDS = { schema: CountTokensRequest, idle: PROMPT_IDLE } as const satisfies RequestFields;
+export const COUNT_TOKENS_FIELDS = {
+  schema: CountTokensRequest,
+  hostedTools: HOSTED_TOOLS,
+  idle: PROMPT_IDLE,
+} as const satisfies RequestFields;

@@ -49,7 +49,7 @@ A request is translated to the same call of the deployment as a request of \`/v1
 
 Messages of the role \`system\` may be among the others. A last message of the assistant is the beginning of the answer. Reasoning is answered as a block \`thinking\` with the \`signature\` \`unsigned\`, because clients drop reasoning without one. Every signature is accepted back, and none is checked.
 
-The tools \`bash_20250124\`, \`text_editor_20250124\`, \`text_editor_20250429\`, \`text_editor_20250728\` and \`memory_20250818\`, which clients run, become functions with the inputs that Anthropic documents. Other tools that Anthropic defines are refused.
+The tools \`bash_20250124\`, \`text_editor_20250124\`, \`text_editor_20250429\`, \`text_editor_20250728\` and \`memory_20250818\`, which clients run, become functions with the inputs that Anthropic documents. Other tools that Anthropic defines, such as \`web_search_20250305\`, are refused; with \`"openai": {"hosted_tools": "drop"}\` the model does not see them, and the header has names such as \`tools[].web_search_20250305\`.
 
 \`stop_reason\` is \`end_turn\`, \`stop_sequence\` (with the text in \`stop_sequence\`), \`tool_use\`, \`max_tokens\`, or \`model_context_window_exceeded\` if the context is full before \`max_tokens\`.
 

@@ -39,6 +39,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     openai: {
       enabled: config.openai.enabled,
       strict: config.openai.strict,
+      hostedTools: config.openai.hosted_tools,
       needsSubscription: config.openai.active_subscription_required,
       models,
       clientSecrets: services.clientSecrets,

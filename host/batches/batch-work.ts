@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseInput, type ServedEndpoint } from '../endpoints/index.ts';
-import { type ModelDirectory, onlyModels, type ResponseStore } from '../openai/index.ts';
+import { type HostedToolsPolicy, type ModelDirectory, onlyModels, type ResponseStore } from '../openai/index.ts';
 import { batchHasEnded } from '../storage/index.ts';
 import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
 
@@ -10,6 +10,7 @@ export interface BatchWorkOptions extends BatchAttemptOptions {
   readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
+  readonly hostedTools: HostedToolsPolicy;
 }
 
 /** The input of the task of a batch. */
@@ -27,7 +28,7 @@ const BATCH_PATH = '/v1/batches';
 
 /** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
 export function batchWork(options: BatchWorkOptions): ServedEndpoint {
-  const { storage, models, responsesOf, strict, limits } = options;
+  const { storage, models, responsesOf, strict, hostedTools, limits } = options;
   return {
     name: 'batches',
     path: BATCH_PATH,
@@ -45,6 +46,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
           models: onlyModels(models, deployments && new Set(deployments)),
           dialogs: { store: responsesOf(userId), maxBytes: limits.max_json_bytes },
           strict,
+          hostedTools,
         };
         await new BatchAttempt(options, batch, { userId, scope, inputBytes, meter, traceparent }, onProgress).run(
           signal,

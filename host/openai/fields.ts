@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
+import type { HostedTools, HostedToolsPolicy } from './hosted-tools.ts';
 import { checkedValue, type ValidationEntry, validationEntries } from '../schemas/index.ts';
 
 /** A parameter of OpenAI's API, or of another server's, that has no effect here. */
@@ -19,6 +20,8 @@ export interface RequestFields<Shape extends z.core.$ZodShape = z.core.$ZodShape
   readonly schema: z.ZodObject<Shape>;
   /** `reasoning.summary` is a member of the object `reasoning`, and `tools[].strict` one of the objects in the list `tools`. */
   readonly idle: Readonly<Record<string, IdleField>>;
+  /** What of the parameter `tools` only the servers of others run. */
+  readonly hostedTools?: HostedTools;
 }
 
 /** A checked request, and the names of its parameters that have no effect. */
@@ -34,6 +37,8 @@ export const headerName = (name: string): string => (/^[\w.[\]$-]{1,128}$/.test(
 
 export interface ReadOptions {
   readonly strict: boolean;
+  /** Default: `refuse`. With `strict` they are always refused. */
+  readonly hostedTools?: HostedToolsPolicy;
   /** Where in the request of the client the parameters are. */
   readonly path?: readonly string[];
 }
@@ -41,12 +46,12 @@ export interface ReadOptions {
 /**
  * Checks a request against the parameters of its route. Throws `ValidationError`, whose `data.param` names the first
  * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`, unless
- * a request with it is always refused.
+ * a request with it is always refused. A hosted tool is refused, or `ignored` has its type as in `tools[].web_search`.
  */
 export function readRequest<Shape extends z.core.$ZodShape>(
-  { schema, idle }: RequestFields<Shape>,
+  { schema, idle, hostedTools: hosted }: RequestFields<Shape>,
   input: unknown,
-  { strict, path = [] }: ReadOptions,
+  { strict, hostedTools: policy = 'refuse', path = [] }: ReadOptions,
 ): ReadRequest<z.output<z.ZodObject<Shape>>> {
   const { value: request, issues } = checkedValue(schema, input);
   if (issues) throw wrongRequest(validationEntries(issues, input), path);
@@ -58,6 +63,13 @@ export function readRequest<Shape extends z.core.$ZodShape>(
     if (strict || field?.isRefused)
       throw unsupported(paramOf([...path, ...at]), field?.why ?? 'this server does not know it');
     if (ignored.size < MAX_IGNORED) ignored.add(headerName(name));
+  }
+  const { tools } = request as { readonly tools?: readonly { readonly type?: string | null }[] | null };
+  for (const [n, tool] of (hosted && tools ? tools : []).entries()) {
+    const type = hosted!.typeOf(tool);
+    if (type === undefined) continue;
+    if (strict || policy === 'refuse') throw unsupported(paramOf([...path, 'tools', n, 'type']), hosted!.why);
+    if (ignored.size < MAX_IGNORED) ignored.add(headerName(`tools[].${type}`));
   }
   return { request, ignored: [...ignored] };
 }

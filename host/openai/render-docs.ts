@@ -308,7 +308,7 @@ const seen = await client.chat.completions.create({
 
 ## Parameters
 
-A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). One whose state is *refused* asks for another answer than the server can give, so it is always refused. Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
+A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). Tools that only OpenAI's servers run, such as \`web_search\`, are refused in a request of \`/v1/responses\`; with \`"openai": {"hosted_tools": "drop"}\` the model does not see them, and the header has names such as \`tools[].web_search\`. A \`tool_choice\` of such a tool is refused. One whose state is *refused* asks for another answer than the server can give, so it is always refused. Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
 
 ${parameterTables(DOCUMENTED_ROUTES)}
 ${parameterTables(SESSION_OBJECTS)}

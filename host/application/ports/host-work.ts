@@ -23,7 +23,7 @@ export function backgroundWorkOf(
 /** Returns the work of the tasks of batches, over the parts of an application. */
 export function batchWorkOf(
   { storage, files, directory, responses }: Pick<Services, 'storage' | 'files' | 'directory' | 'responses'>,
-  { openai: { batches, strict }, limits }: Config,
+  { openai: { batches, strict, hosted_tools: hostedTools }, limits }: Config,
 ): HostWork {
   const endpoint = batchWork({
     storage,
@@ -31,6 +31,7 @@ export function batchWorkOf(
     models: directory,
     responsesOf: (userId, traceparent) => responses.of(userId, traceparent),
     strict,
+    hostedTools,
     limits,
     maxRequests: batches.maximum_requests,
     concurrency: batches.concurrent_requests,

@@ -5,6 +5,7 @@ import { answerCompletion } from '../completions/completion-run.ts';
 import { fillOf } from '../completions/fill.ts';
 import type { Capability } from '../capabilities.ts';
 import { refuseImages } from '../images/image-part.ts';
+import type { HostedToolsPolicy } from '../hosted-tools.ts';
 import { readRequest, type RequestFields, unsupported } from '../fields.ts';
 import { type ModelDirectory } from '../model-directory.ts';
 import { RESPONSE_FIELDS } from '../responses/response-fields.ts';
@@ -23,6 +24,7 @@ export interface BatchScope {
   readonly dialogs: Dialogs;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
+  readonly hostedTools: HostedToolsPolicy;
 }
 
 /** The requests of a path, which need no HTTP. */

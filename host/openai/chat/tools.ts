@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { chatOptions, ToolDefinition, MAX_NAME, MAX_TOOLS } from '../../schemas/index.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
+import { placedTools } from '../hosted-tools.ts';
 import type { CustomNames } from './custom-calls.ts';
 import { CustomTool, functionOf, type Grammar, grammarProblem, withFunctionType } from './custom-tools.ts';
 
@@ -27,21 +28,24 @@ const Allowed = z.object({
 });
 
 /**
- * Returns the schema of a list of tools. `toolOf` makes a tool of the list one of chat completions, and `grammarPath`
+ * Returns the schema of a list of tools. `toolOf` makes a tool of the list one of chat completions, or none of a hosted tool, and `grammarPath`
  * tells where a custom tool has the definition of its grammar.
  */
 export function toolList<Schema extends z.core.$ZodType>(
   schema: Schema,
-  toolOf: (tool: z.output<Schema>) => Tool,
+  toolOf: (tool: z.output<Schema>) => Tool | undefined,
   grammarPath: readonly string[],
 ) {
   return z
     .array(schema)
     .max(MAX_TOOLS)
     .check(({ value, issues }) => {
-      const tools = value.map(toolOf);
-      const refuse = (message: string, path: readonly (string | number)[] = []): void =>
-        void issues.push({ code: 'custom', input: value, path: [...path], message });
+      const placed = placedTools(value, toolOf);
+      const tools = placed.map(({ tool }) => tool);
+      const refuse = (message: string, [n, ...path]: readonly (string | number)[] = []): void => {
+        const index = typeof n === 'number' ? [placed[n]!.index] : [];
+        issues.push({ code: 'custom', input: value, path: [...index, ...path], message });
+      };
       const problem = grammarProblem(tools.map(grammarOf));
       if (problem) return refuse(problem.message, [problem.index, ...grammarPath]);
       for (const { message, path } of chatOptions.tools.safeParse(tools.map(bareFunction)).error?.issues ?? [])

@@ -3,7 +3,7 @@ import type { GenerationDetails } from '../../schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import { newHead, usageOf } from '../text/values.ts';
 import { Item, OutputItem } from './items.ts';
-import { type ResponseRequest, ResponseTool, TextFormat, ToolChoice } from './response-fields.ts';
+import { isOwnTool, type ResponseRequest, ResponseTool, TextFormat, ToolChoice } from './response-fields.ts';
 
 const ResponseUsage = z.object({
   input_tokens: z.int(),
@@ -112,7 +112,7 @@ export function newResponse(request: ResponseRequest, isStoring: boolean): Model
     temperature: request.temperature ?? null,
     text: { format: request.text?.format ?? { type: 'text' } },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: request.tools ?? [],
+    tools: (request.tools ?? []).filter(isOwnTool),
     top_logprobs: request.top_logprobs ?? null,
     top_p: request.top_p ?? null,
     truncation: request.truncation ?? 'disabled',

@@ -2,17 +2,12 @@ import type { Blame } from '../blame.ts';
 import { chatCall, type PromptedRequest } from '../chat/chat-call.ts';
 import type { ChatRequest } from '../chat/chat-fields.ts';
 import { invalidValue } from '../fields.ts';
+import { placedTools, toolPlaces } from '../hosted-tools.ts';
 import type { ModelCall } from '../model-call.ts';
 import type { ResolvedModel } from '../model-directory.ts';
 import { type ImageParts, REFUSED_IMAGES } from '../images/image-part.ts';
 import { type GivenItems, messagesOf } from './item-messages.ts';
-import {
-  chatTool,
-  INCLUDE_LOGPROBS,
-  type InputTokensRequest,
-  type ResponseRequest,
-  type ResponseTool,
-} from './response-fields.ts';
+import { chatTool, INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
 
 /** Where the parameters of a chat request are in a request for a response. */
 const RESPONSE_ORIGINS: Blame = {
@@ -65,21 +60,17 @@ export function inputTokensCall(request: InputTokensRequest, items: GivenItems, 
 function promptOf(request: Omit<InputTokensRequest, 'input'>, items: GivenItems) {
   const { instructions, reasoning, text, truncation, overflow } = request;
   const { messages, origins } = messagesOf(instructions, items);
+  const tools = placedTools(request.tools ?? [], chatTool);
   return {
     messages,
-    origins: { ...RESPONSE_ORIGINS, ...toolOrigins(request.tools ?? []), ...origins },
-    tools: request.tools?.map(chatTool),
+    origins: { ...RESPONSE_ORIGINS, ...toolPlaces(tools, { function: '', custom: '' }), ...origins },
+    tools: request.tools && tools.map(({ tool }) => tool),
     tool_choice: toolChoiceOf(request.tool_choice),
     reasoning_effort: reasoning?.effort,
     response_format: formatOf(text?.format),
     overflow: overflow ?? (truncation === 'auto' ? ('truncate_middle' as const) : undefined),
   } satisfies Partial<PromptedRequest>;
 }
-
-const toolOrigins = (tools: readonly ResponseTool[]): Blame =>
-  Object.fromEntries(
-    tools.flatMap((_, n) => ['function', 'custom'].map((key) => [`tools[${n}].${key}`, `tools[${n}]`])),
-  );
 
 function toolChoiceOf(choice: ResponseRequest['tool_choice']): ChatRequest['tool_choice'] {
   if (choice == null || typeof choice === 'string') return choice;

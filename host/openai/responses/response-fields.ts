@@ -13,6 +13,7 @@ import { ChatRequest } from '../chat/chat-fields.ts';
 import { customTool, FlatCustomTool } from '../chat/custom-tools.ts';
 import { TOOL_TYPES, toolList } from '../chat/tools.ts';
 import type { RequestFields } from '../fields.ts';
+import type { HostedTools } from '../hosted-tools.ts';
 import { COMMON_TEXT_IDLE } from '../text/idle-fields.ts';
 import { tokenFields } from '../text/sampling-fields.ts';
 import { InputItem } from './input-items.ts';
@@ -25,6 +26,28 @@ const FunctionTool = z.object({ type: z.literal('function'), name, description, 
 export const ResponseTool = z.discriminatedUnion('type', [FunctionTool, FlatCustomTool], TOOL_TYPES);
 export type ResponseTool = z.output<typeof ResponseTool>;
 
+const HostedTool = z.object({
+  type: z.enum([
+    'web_search',
+    'web_search_2025_08_26',
+    'web_search_preview',
+    'web_search_preview_2025_03_11',
+    'file_search',
+    'code_interpreter',
+    'image_generation',
+    'computer',
+    'computer_use',
+    'computer_use_preview',
+    'mcp',
+  ]),
+});
+const RequestTool = z.discriminatedUnion('type', [FunctionTool, FlatCustomTool, HostedTool], TOOL_TYPES);
+type RequestTool = z.output<typeof RequestTool>;
+
+/** Whether the model can call a tool of a request. */
+export const isOwnTool = (tool: RequestTool): tool is ResponseTool =>
+  tool.type === 'function' || tool.type === 'custom';
+
 const Named = z.object({ type: z.enum(['function', 'custom'], TOOL_TYPES), name: z.string().max(MAX_NAME) });
 export const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
@@ -36,8 +59,9 @@ export const ToolChoice = z.union([
   }),
 ]);
 
-/** Returns a tool as one of a chat completion. */
-export function chatTool(tool: ResponseTool): NonNullable<ChatRequest['tools']>[number] {
+/** Returns a tool as one of a chat completion; undefined for a hosted tool. */
+export function chatTool(tool: RequestTool): NonNullable<ChatRequest['tools']>[number] | undefined {
+  if (!isOwnTool(tool)) return undefined;
   if (tool.type === 'custom') return customTool(tool);
   const { type, ...definition } = tool;
   return { type, function: definition };
@@ -83,8 +107,8 @@ const promptFields = {
     ),
   instructions: optional(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
   previous_response_id: optional(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
-  tools: optional(toolList(ResponseTool, chatTool, ['format', 'definition'])).describe(
-    'Functions and custom tools that the model may call, as in chat completions. Tools of the server are refused.',
+  tools: optional(toolList(RequestTool, chatTool, ['format', 'definition'])).describe(
+    'Functions and custom tools that the model may call, as in chat completions. Tools that OpenAI’s servers run, such as `web_search`, are refused, or dropped with the setting `openai.hosted_tools`.',
   ),
   tool_choice: optional(ToolChoice).describe(
     '`none`, `auto`, `required`, one function or custom tool, or `allowed_tools`: some of the tools.',
@@ -144,9 +168,15 @@ const REFUSED = {
   prompt: { why: 'this server has no prompt templates', isRefused: true },
 } as const;
 
+const HOSTED_TOOLS: HostedTools = {
+  typeOf: ({ type }) => (type === 'function' || type === 'custom' ? undefined : (type ?? undefined)),
+  why: TOOL_TYPES,
+};
+
 /** All parameters of `POST /v1/responses`. */
 export const RESPONSE_FIELDS = {
   schema: ResponseRequest,
+  hostedTools: HOSTED_TOOLS,
   idle: {
     ...COMMON_TEXT_IDLE,
     ...IDLE_MEMBERS,
@@ -164,6 +194,7 @@ export const InputTokensRequest = z.object(promptFields);
 export type InputTokensRequest = z.output<typeof InputTokensRequest>;
 export const INPUT_TOKENS_FIELDS = {
   schema: InputTokensRequest,
+  hostedTools: HOSTED_TOOLS,
   idle: {
     ...IDLE_MEMBERS,
     ...REFUSED,

@@ -15,6 +15,12 @@ export const OpenAiConfig = z.strictObject({
     .describe(
       'Whether a parameter that has no effect here is refused. Otherwise the header `x-aana-ignored-parameters` names it.',
     ),
+  hosted_tools: z
+    .enum(['refuse', 'drop'])
+    .default('refuse')
+    .describe(
+      'What happens to a request of `/v1/responses` or `/v1/messages` with tools that only the servers of others run, such as `web_search`: it is refused, or the model does not see them and the header `x-aana-ignored-parameters` names them. With `strict` it is refused.',
+    ),
   active_subscription_required: z
     .boolean()
     .default(false)

@@ -3,7 +3,7 @@ import type { UploadedFile } from '../../../endpoints/index.ts';
 import type { UserBackground } from '../../../background/index.ts';
 import type { UserBatches } from '../../../batches/index.ts';
 import type { UserFiles, UserUploads } from '../../../files/index.ts';
-import type { ModelDirectory, ResponseStore } from '../../../openai/index.ts';
+import type { HostedToolsPolicy, ModelDirectory, ResponseStore } from '../../../openai/index.ts';
 import type { AudioReference, ImageReference } from '../../../schemas/index.ts';
 
 /** Settings of the routes below `/v1`. */
@@ -12,6 +12,8 @@ export interface OpenAiRoutesOptions {
   readonly enabled: boolean;
   /** Whether a parameter without effect is refused. Otherwise a header of the answer names it. */
   readonly strict: boolean;
+  /** What happens to a request with tools that only the servers of others run. */
+  readonly hostedTools: HostedToolsPolicy;
   /** Whether requests that compute or store something need an API key with an active subscription. Default: false. */
   readonly needsSubscription?: boolean;
   readonly models: ModelDirectory;

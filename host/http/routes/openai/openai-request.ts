@@ -52,9 +52,9 @@ export function checkedRequest<Fields extends RequestFields>(
   ctx: Context,
   fields: Fields,
   input: unknown,
-  { openai: { strict } }: OpenAiHttpOptions,
+  { openai }: OpenAiHttpOptions,
 ): RequestOf<Fields> {
-  const { request, ignored } = readRequest(fields, input, { strict });
+  const { request, ignored } = readRequest(fields, input, openai);
   if (ignored.length > 0) ctx.set(IGNORED_HEADER, ignored.join(', '));
   return request as RequestOf<Fields>;
 }
