@@ -20,11 +20,12 @@ const Image = z.object({
   file_id: optional(z.string().max(MAX_NAME)),
   detail: optional(z.enum(['auto', 'low', 'high', 'original'])),
 });
-/** Audio becomes its transcript, and a stored file its text, before a model sees it. Others are refused. */
+/** Audio becomes its transcript, and a file of text its text, before a model sees it. Others are refused. */
 const File = z.object({
   type: z.literal('input_file'),
   file_data: optional(z.string().max(MAX_DATA)),
   file_id: optional(z.string().max(MAX_NAME)),
+  filename: optional(z.string().max(MAX_NAME)),
 });
 const Audio = z.object({
   type: z.literal('input_audio'),

@@ -103,7 +103,7 @@ const promptFields = {
   input: z
     .union([z.string().max(MAX_TEXT), z.array(InputItem).max(MAX_ITEMS)])
     .describe(
-      'A text, or items: messages with texts, stored files that are text (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`.',
+      'A text, or items: messages with texts, files that are text, as `file_id` or `file_data` (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`.',
     ),
   instructions: optional(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
   previous_response_id: optional(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),

@@ -52,15 +52,30 @@ Files('are texts of a chat', async () => {
   assert.is(tokens, expected);
 });
 
-Files('are texts of a response, which is stored with them', async () => {
-  const content: Input = [{ type: 'input_file', file_id: id }];
-  const response = await respond(content);
-  const [item] = (await ann.responses.inputItems.list(response.id)).data;
-  assert.equal((item as { content: unknown }).content, [{ type: 'input_text', text: TEXT }]);
-  const input = [{ type: 'message' as const, role: 'user' as const, content }];
-  const { input_tokens: tokens } = await ann.responses.inputTokens.count({ model, input });
-  assert.is(tokens, response.usage?.input_tokens);
+const data = Buffer.from(`\ufeff${TEXT}`).toString('base64');
+
+Files('in the request are texts of a chat', async () => {
+  const wanted = (await chat({ type: 'text', text: TEXT })) as OpenAI.ChatCompletion;
+  for (const file_data of [data, `data:application/json;base64,${data}`]) {
+    const { usage } = (await chatFile({ file_data, filename: 'a.json' })) as OpenAI.ChatCompletion;
+    assert.is(usage?.prompt_tokens, wanted.usage?.prompt_tokens);
+  }
 });
+
+const IN_RESPONSES: readonly (() => OpenAI.Responses.ResponseInputFile)[] = [
+  () => ({ type: 'input_file', file_id: id }),
+  () => ({ type: 'input_file', filename: 'a.json', file_data: `data:application/json;base64,${data}` }),
+];
+for (const given of IN_RESPONSES)
+  Files('are texts of a response, which is stored with them', async () => {
+    const content: Input = [given()];
+    const response = await respond(content);
+    const [item] = (await ann.responses.inputItems.list(response.id)).data;
+    assert.equal((item as { content: unknown }).content, [{ type: 'input_text', text: TEXT }]);
+    const input = [{ type: 'message' as const, role: 'user' as const, content }];
+    const { input_tokens: tokens } = await ann.responses.inputTokens.count({ model, input });
+    assert.is(tokens, response.usage?.input_tokens);
+  });
 
 Files('that are no text, too large, of others or unknown are refused before a stream begins', async () => {
   const binary = await stored(Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0xff), 'a.json');
@@ -77,7 +92,16 @@ Files('that are no text, too large, of others or unknown are refused before a st
     [{ file_id: '../../etc/passwd' }, 404, `${place}.file.file_id`, /No such File/],
     [{ file_id: 7 }, 400, `${place}.file.file_id`, /not a text/],
     [{ file_id: id, file_data: 'data:text/plain;base64,YQ==' }, 400, `${place}.file.file_data`, /not both/],
-    [{ file_data: 'data:text/plain;base64,YQ==' }, 400, `${place}.type`, /no content of the type file/],
+    [{ file_data: 'data:application/pdf;base64,JVBERi0xLjc=' }, 400, `${place}.file.file_data`, /is a PDF/],
+    [
+      { file_data: 'data:text/plain;base64,/w==', filename: 'b.txt' },
+      400,
+      `${place}.file.file_data`,
+      /"b\.txt" is no text/,
+    ],
+    [{ file_data: '&' }, 400, `${place}.file.file_data`, /not the base64/],
+    [{ file_data: 7 }, 400, `${place}.file.file_data`, /not the base64/],
+    [{}, 400, `${place}.type`, /no content of the type file/],
   ];
   for (const [file, status, param, message] of cases)
     for (const stream of [false, true]) {
