@@ -142,10 +142,17 @@ export const LogArea = z.enum(LOG_AREAS);
 /** The lowest levels of lines that are written: the common one, and those of areas that have their own. */
 export const LogLevels = z.object({ level: LogLevel, levels: z.partialRecord(LogArea, LogLevel) });
 
+const levelChange = LogLevel.nullable().exactOptional();
+/** Not a record, because a record checks each unknown area of a caller. */
+const levelChanges = Object.fromEntries(LOG_AREAS.map((area) => [area, levelChange])) as Record<
+  z.output<typeof LogArea>,
+  typeof levelChange
+>;
+
 /** New levels. Absent ones stay, and null lets an area follow the common level. */
 export const LogLevelChange = z.strictObject({
   level: LogLevel.optional(),
-  levels: z.partialRecord(LogArea, LogLevel.nullable()).optional(),
+  levels: z.strictObject(levelChanges).optional(),
 });
 
 /** One line of the log. */

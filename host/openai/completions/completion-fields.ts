@@ -3,12 +3,12 @@ import { Overflow, ResponseFormat, MAX_TEXT, MAX_NAME } from '../../schemas/inde
 import type { RequestFields } from '../fields.ts';
 import { TEXT_IDLE } from '../text/idle-fields.ts';
 import { samplingFields } from '../text/sampling-fields.ts';
+import { Token } from '../tokens/token-fields.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
 /** Prompts of one request. */
 const MAX_PROMPTS = 128;
-const Token = z.int().min(0).max(2_147_483_647);
 const Tokens = z.array(Token).min(1).max(1_000_000);
 
 /** The parameters of `POST /v1/completions` that have an effect. */

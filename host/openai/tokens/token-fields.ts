@@ -11,6 +11,10 @@ const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(
 
 const model = z.string().min(1).max(MAX_TEXT);
 
+const ABORT = { abort: true };
+/** The number of a token. A long list of them is left at the first that is out of range (`abort`). */
+export const Token = z.int(ABORT).min(0, ABORT).max(2_147_483_647, ABORT);
+
 /** The parameters of `POST /v1/tokenize`, as in vLLM and llama-server. */
 export const TokenizeRequest = z.object({
   model,
@@ -39,7 +43,7 @@ export const TOKENIZE_FIELDS = {
 } as const satisfies RequestFields;
 
 /** The parameters of `POST /v1/detokenize`. */
-export const DetokenizeRequest = z.object({ model, tokens: z.array(z.int().min(0).max(2_147_483_647)).max(1_000_000) });
+export const DetokenizeRequest = z.object({ model, tokens: z.array(Token).max(1_000_000) });
 export const DETOKENIZE_FIELDS = { schema: DetokenizeRequest, idle: {} } as const satisfies RequestFields;
 
 export const Tokenized = z.object({
