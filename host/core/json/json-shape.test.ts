@@ -63,4 +63,11 @@ Shape('is also computed for a text that is not JSON', () => {
   assert.is(jsonShape(`"${'\\'.repeat(1e6)}"`).depth, 0);
 });
 
+Shape('is counted until there are too many characters besides large texts', () => {
+  const text = `[{"data":"${'a'.repeat(100)}"},${'0,'.repeat(1000)}0]`;
+  const { numbers, largeChars } = jsonShape(text, new Set(['data']), 50);
+  assert.is(largeChars, 100);
+  assert.ok(numbers > 10 && numbers < 30, `${numbers} numbers`);
+});
+
 Shape.run();

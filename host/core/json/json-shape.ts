@@ -14,9 +14,10 @@ const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
  * Counts the brackets, commas and numbers of a text outside of strings, in time linear in its length. A text that is not
- * JSON has a shape, too. `largeKeys` are keys of objects whose texts are counted in `largeChars`.
+ * JSON has a shape, too. `largeKeys` are keys of objects whose texts are counted in `largeChars`. The count ends after
+ * `mostChars` other characters.
  */
-export function jsonShape(text: string, largeKeys = NO_KEYS): JsonShape {
+export function jsonShape(text: string, largeKeys = NO_KEYS, mostChars = Number.POSITIVE_INFINITY): JsonShape {
   let depth = 0;
   let deepest = 0;
   let elements = 0;
@@ -25,7 +26,7 @@ export function jsonShape(text: string, largeKeys = NO_KEYS): JsonShape {
   /** The last string. Before a colon it is a key. */
   let stringStart = 0;
   let stringEnd = 0;
-  for (let i = 0; i < text.length; i++) {
+  for (let i = 0; i < text.length && i - largeChars <= mostChars; i++) {
     const c = text.charCodeAt(i);
     if (c === 0x22) {
       stringStart = i;

@@ -20,7 +20,7 @@ export interface JsonLimits {
  * as bytes. Throws `RequestTooLarge`, and `ValidationError` if the text is not JSON or is over another limit.
  */
 export function readJson(text: string, limits: JsonLimits, largeKeys?: ReadonlySet<string>): unknown {
-  const shape = jsonShape(text, largeKeys);
+  const shape = jsonShape(text, largeKeys, limits.max_json_bytes);
   if (Buffer.byteLength(text) - shape.largeChars > limits.max_json_bytes) throw jsonTooLarge(limits.max_json_bytes);
   const more = excessOf(shape, limits);
   if (more) throw jsonError(...more);
