@@ -257,6 +257,7 @@ Load('takes the settings of the task queue from variables with the names of the 
     maximum_execution_timeout: 8,
     users: { ann: { maximum_priority: 3 } },
     retention: 60,
+    unserved_timeout: 86_400,
   };
   assert.equal(load({ env: { HOME: cwd, ...env } }).task_queue, expected);
   assert.equal(

@@ -157,6 +157,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'rate_limits.refused_keys', kind: 'json', env: 'AANA_RATE_LIMITS_REFUSED_KEYS' },
   { key: 'openai.enabled', kind: 'boolean', env: 'OPENAI_ENDPOINT_ENABLED' },
   { key: 'openai.strict', kind: 'boolean', env: 'AANA_OPENAI_STRICT' },
+  { key: 'openai.hosted_tools', kind: 'text', env: 'AANA_OPENAI_HOSTED_TOOLS' },
   {
     key: 'openai.active_subscription_required',
     kind: 'boolean',
@@ -170,6 +171,7 @@ export const SETTINGS: readonly Setting[] = [
   { key: 'openai.image_input.fetch', kind: 'boolean', env: 'AANA_OPENAI_IMAGE_INPUT_FETCH' },
   { key: 'openai.responses.store', kind: 'boolean', env: 'AANA_OPENAI_RESPONSES_STORE' },
   { key: 'openai.responses.retention', kind: 'number', env: 'AANA_OPENAI_RESPONSES_RETENTION' },
+  { key: 'openai.responses.created_after', kind: 'number', env: 'AANA_OPENAI_RESPONSES_CREATED_AFTER' },
   {
     key: 'openai.responses.maximum_stored_bytes_per_user',
     kind: 'number',
