@@ -165,7 +165,7 @@ Sampling('that do not fit the model, or each other, are the mistake of the calle
     [{ stop_token_ids: [2_000_000_000] }, 'stop_token_ids has token 2000000000; the model'],
     [{ logit_bias: { '2000000000': 1 } }, 'logit_bias has token 2000000000'],
     [{ bad_words: [' '] }, 'bad_words[0] is empty'],
-    [{ min_tokens: 13 }, 'min_tokens is 13, which is more than max_tokens, 12'],
+    [{ min_tokens: 13 }, 'min_tokens: it is 13, which is more than max_tokens, 12'],
   ] as const) {
     const { name, kind, fault, message } = await failure(params);
     assert.equal([name, kind, fault], ['InvalidSamplingParams', 'bad-request', 'caller']);
