@@ -113,7 +113,7 @@ for (const [voice, ends] of Object.entries(ENDS) as [Voice, readonly number[]][]
     assert.equal(far, []);
   });
 
-Accuracy('has nearly the same words of a talk whole, in chunks, and in a batch', async () => {
+Accuracy('has no more wrong words of a talk in chunks and in a batch than of the whole', async () => {
   const talk = await longTalk(folder);
   if (typeof talk === 'string') return skip('the accuracy of a talk', talk);
   const format = ['-ac', '1', '-ar', String(RATE), '-bitexact'];
@@ -144,7 +144,7 @@ Accuracy('has nearly the same words of a talk whole, in chunks, and in a batch',
     ['in a batch', batch.transcription.map(({ text }) => text)],
   ] as const) {
     const rate = wordErrorRate(talk.text, texts.join(''));
-    assert.ok(Math.abs(rate - whole) <= 0.01, `${how}: ${rate}, whole: ${whole}`);
+    assert.ok(rate <= whole + 0.01, `${how}: ${rate}, whole: ${whole}`);
   }
 });
 
