@@ -143,7 +143,7 @@ const damaged: readonly { what: string; bytes: Uint8Array; reason: RegExp }[] = 
   {
     what: 'a component that is cut off',
     bytes: Uint8Array.of(0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0, 1, 99, 0),
-    reason: /^plugin sample has a broken component: /,
+    reason: /^plugin sample has a component that is refused: it ends /,
   },
   {
     what: 'a component that offers nothing',
