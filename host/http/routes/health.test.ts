@@ -105,8 +105,8 @@ Health('a refused input is shown to its sender, shortened if it is long, and in 
   assert.not.match(JSON.stringify(lines), 'a-secret');
 });
 
-Health('a request with a hundred thousand mistakes gets a short answer', async () => {
-  const keys = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`k${i}`, 0]));
+Health('a request with many mistakes gets a short answer', async () => {
+  const keys = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`k${i}`, 0]));
   const { data } = (await (await json('/echo', { text: '', ...keys })).json()) as { data: unknown[] };
   assert.is(data.length, 100);
 });
