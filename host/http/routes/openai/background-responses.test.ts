@@ -95,7 +95,7 @@ function backgroundTests(databases: TestDatabases): void {
     assert.equal((await refusal(ann.responses.create({ ...BACKGROUND, previous_response_id: 'resp_0' })))[0], 400);
     const long = await ann.responses.create({ ...BACKGROUND, input: 'a '.repeat(2000) });
     const { status, error } = await reached(ann, long.id, hasEnded);
-    assert.equal([status, error?.code], ['failed', 'invalid_prompt']);
+    assert.equal([status, error?.code], ['failed', 'context_length_exceeded']);
     assert.match(error!.message, /token/);
     assert.equal(await refusal(ann.responses.create({ ...TALE, previous_response_id: long.id })), [
       400,

@@ -127,7 +127,7 @@ Vectors('wrong inputs are refused with their place', async () => {
     [{ input: 5 }, 'input', /./],
     [{ input: undefined }, 'input', /required/i],
     [{ input: Array(2049).fill('a') }, 'input', /2049 items; a request can have 2048/],
-    [{ input: Array.from({ length: 1_000_000 }, () => ({})) }, 'input', /1000000 items/],
+    [{ input: Array.from({ length: 50_000 }, () => ({})) }, 'input', /50000 items/],
     [{ input: [101, 30_522] }, 'input', /token 30522, but the tokens of the model are 0 to 30521/],
     [{ input: [101, 2 ** 40] }, 'input[1]', /whole number/],
     [{ input: 'cat '.repeat(300) }, 'input', /302 tokens, the limit is 256/],
