@@ -87,9 +87,9 @@ const cases: readonly {
   {
     what: 'numbers out of range',
     schema: SamplingParams,
-    input: { top_p: 0, min_p: 2, max_tokens: 0 },
+    input: { top_p: -1, min_p: 2, max_tokens: 0 },
     expected: [
-      { type: 'greater_than', loc: ['top_p'], msg: 'Input should be greater than 0' },
+      { type: 'greater_than_equal', loc: ['top_p'], msg: 'Input should be greater than or equal to 0' },
       { type: 'less_than_equal', loc: ['min_p'], msg: 'Input should be less than or equal to 1' },
       { type: 'greater_than_equal', loc: ['max_tokens'], msg: 'Input should be greater than or equal to 1' },
     ],

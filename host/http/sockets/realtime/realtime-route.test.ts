@@ -162,7 +162,7 @@ const WRONG: readonly (readonly [
   ['no audio', { type: 'input_audio_buffer.append' }, 'audio', 'missing_required_parameter'],
   ['audio that is no text', append(7), 'audio', null],
   ['audio that is no base64', append('AAA%'), 'audio', null],
-  ['audio in base64 for addresses', append('_-__'), 'audio', null],
+  ['audio in base64 for addresses', append('_-__'), 'audio', 'invalid_audio'],
   ['half of a base64 group', append('AAAAA'), 'audio', null],
   ['half a sample', append('AAAA'), 'audio', 'invalid_audio'],
   ['audio with a lone surrogate', '{"type":"input_audio_buffer.append","audio":"\\ud800"}', 'audio', null],
