@@ -55,8 +55,8 @@ export interface DeploymentDefinition<
   /** Returns the number of calls that one replica takes at the same time, unless the options set another number. */
   maxOngoingRequests(config: z.core.output<Schema>): number;
   /**
-   * Whether replicas pause calls of a user who has more than others while those wait. Users who have less than their
-   * share then get places beyond the number of calls. Default: no.
+   * Whether a replica pauses calls of one user when another user waits. Then a user with less than an equal share of the
+   * places gets a place beyond the number of calls. Default: no.
    */
   readonly pausesForOthers?: boolean;
   /**

@@ -59,7 +59,7 @@ Pool('gives a user who has less than its share a place beyond the others, where 
     const fourth = pausesForOthers ? ['fourth'] : [];
     assert.equal(started.slice(4), [...few, ...third, ...fourth]);
     if (!pausesForOthers) continue;
-    // The place of a user who leaves goes to one who has none, although all of `many` are before it.
+    // The free place goes to the user without a place, although all calls of `many` came earlier.
     const index = started.indexOf('third');
     members[index]!.ongoing -= 1;
     replicas.settle(runs[index]!);

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
 import type { AanaError } from '../../core/errors.ts';
-import type { RequestContext } from '../../core/request-context.ts';
+import { type RequestContext, tenantOf } from '../../core/request-context.ts';
 import { Admission, type Applicant, type Room } from './admission.ts';
 import { type Choosable, chooseReplica } from './replica-choice.ts';
 import { type TriedSuspect, Trials } from '../calls/trials.ts';
@@ -14,8 +14,8 @@ export interface PoolOptions {
   /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
   /**
-   * Whether replicas pause calls of a user who has more than others while those wait. Then a user who has less than its
-   * share gets a place beyond `maxOngoing`. Default: no.
+   * Whether a replica pauses calls of one user when another user waits. Then a user with less than an equal share of the
+   * places gets a place beyond `maxOngoing`. Default: no.
    */
   readonly pausesForOthers?: boolean | undefined;
   readonly random?: () => number;
@@ -102,8 +102,7 @@ export class ReplicaPool<Member extends Choosable> {
   async dispatch<T>(use: (member: Member, run: Run) => T, options: DispatchOptions = {}): Promise<Used<T>> {
     options.signal?.throwIfAborted();
     if (this.#closedBy) throw this.#closedBy();
-    const userId = this.#admission.applicant(options).userId;
-    const wanted = { ...options, userId };
+    const wanted = { ...options, userId: tenantOf(options) || null };
     const free = (this.#waiting.inTurn.size === 0 ? this.#choose(options) : undefined) ?? this.#chooseBeyond(wanted);
     if (free) return { value: this.#start(use, free, wanted) };
     const unavailable = this.#options.unavailable?.();
@@ -229,7 +228,7 @@ export class ReplicaPool<Member extends Choosable> {
     return chooseReplica(this.#members, affinity, maxOngoing, this.#random);
   }
 
-  /** Chooses a full replica for a call of a user who has less than its share, because the replica makes room for it. */
+  /** Chooses a full replica for a user with less than an equal share of the places. The replica pauses another call. */
   #chooseBeyond(
     call: Pick<DispatchOptions, 'affinity' | 'suspect'> & { readonly userId: string | null },
   ): Member | undefined {

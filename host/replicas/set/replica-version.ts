@@ -60,7 +60,7 @@ export interface ReplicaVersion {
   readonly maxOngoing: number;
   /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
-  /** Whether replicas pause calls of a user who has more than others while those wait. */
+  /** Whether a replica pauses calls of one user when another user waits. */
   readonly pausesForOthers?: boolean | undefined;
   /**
    * Milliseconds in which running calls may finish when the deployment stops, or when the place of their replica is
