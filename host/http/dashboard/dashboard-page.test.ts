@@ -388,7 +388,7 @@ Dashboard('shares its token with other tabs, and asks for it where there is none
     await locked.click('button');
   };
   await unlock('wrong');
-  await locked.until(`document.body.innerText.includes('the API key is')`);
+  await locked.until(`document.body.innerText.includes('this is not the token of the dashboard')`);
   await unlock(at.token);
   await locked.until(`document.querySelector('h1').innerText === 'Overview'`);
 });

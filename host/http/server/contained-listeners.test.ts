@@ -37,6 +37,9 @@ const OTHERS = /server\/listening\.ts|control\/addresses\.ts|handshake\.ts/;
 /** A listener whose event no client can cause. */
 const UNREACHABLE = /control-server\.ts\S* error$/;
 
+/** What `once` registers: up to Node 24, and from Node 26. */
+const ONCE = new Set(['bound onceWrapper', 'wrapper']);
+
 /** Looks at each listener that the host registers while it exists. The listener at `failing` throws once. */
 class Registrations implements Disposable {
   readonly contained = new Set<string>();
@@ -69,7 +72,7 @@ class Registrations implements Disposable {
     const place = /\/host\/((?:http|rpc|control)\/.*):\d+\)?$/.exec(caller ?? '')?.[1];
     if (place === undefined || place.includes('/fixtures/')) return;
     const site = `${place} ${event}`;
-    const listener = given.name === 'bound onceWrapper' ? given.listener! : given;
+    const listener = ONCE.has(given.name) ? given.listener! : given;
     if (listener.name !== 'wrapped' || !listener.listener) {
       if (!HARMLESS.some((text) => text.test(String(listener))) && !OTHERS.test(site))
         this.uncontained.push(`${site}: ${String(listener)}`);
