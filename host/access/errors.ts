@@ -25,6 +25,44 @@ export function keyRefused(
   return new AccessError(name, 'unauthenticated', message, { 'www-authenticate': challenge });
 }
 
+const countOf = (n: number, one: string): string => `${n} ${one}${n === 1 ? '' : 's'}`;
+
+/** Returns the error that a caller has as many requests as the limit allows. */
+export function overRequestsAtOnce(most: number): AccessError {
+  return overUserLimit(`over the limit of ${most} requests at the same time: wait for the end of another one`, 1, {
+    limit: most,
+  });
+}
+
+/** Returns the error that a caller has used the tokens of a minute. There are more after `retryAfterS`. */
+export function overTokens(most: number, retryAfterS: number): AccessError {
+  const wait = Math.max(1, Math.ceil(retryAfterS));
+  return overUserLimit(`over the limit of ${most} tokens in a minute: try again in ${countOf(wait, 'second')}`, wait, {
+    limit: most,
+  });
+}
+
+/** Returns the error that a caller has used the tokens of this month, which ends after `endsInS`. */
+export function overTokensOfMonth(most: number, endsInS: number): AccessError {
+  return overUserLimit(
+    `over the limit of ${most} tokens in a calendar month (UTC): it ends in ${countOf(endsInS, 'second')}`,
+    endsInS,
+    {
+      ...{ limit: most, code: 'insufficient_quota' },
+    },
+  );
+}
+
+function overUserLimit(message: string, retryAfterS: number, data: object): AccessError {
+  return new AccessError(
+    'TooManyRequestsException',
+    'rate-limited',
+    message,
+    { 'retry-after': String(retryAfterS) },
+    { data: { ...data, retry_after_s: retryAfterS } },
+  );
+}
+
 /**
  * Returns the error for a request over a limit. `what` names one of the counted things. `to` names the limited path, if
  * the limit is not for all paths. `retryAfterS` is the number of seconds until there is room again.
@@ -35,11 +73,10 @@ export function tooManyRequests(
   { what = 'request', to = '' }: { readonly what?: string; readonly to?: string } = {},
 ): AccessError {
   const wait = Math.max(1, Math.ceil(retryAfterS));
-  const count = (n: number, one: string): string => `${n} ${one}${n === 1 ? '' : 's'}`;
   return new AccessError(
     'TooManyRequestsException',
     'rate-limited',
-    `over the limit of ${count(capacity, what)} in ${count(interval, 'second')}${to === '' ? '' : ` to ${to}`}: try again in ${count(wait, 'second')}`,
+    `over the limit of ${countOf(capacity, what)} in ${countOf(interval, 'second')}${to === '' ? '' : ` to ${to}`}: try again in ${countOf(wait, 'second')}`,
     { 'retry-after': String(wait) },
     { data: { rate_limit: capacity, rate_duration: interval } },
   );

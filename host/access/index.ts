@@ -13,5 +13,7 @@ export { AccessError, keyRefused, tooManyRequests } from './errors.ts';
 export { KeyLookUps } from './key-look-ups.ts';
 export { API_KEY_PREFIX } from './key-text.ts';
 export { RateLimitHandler } from './rate-limit-handler.ts';
+export { MonthlyTokens } from './monthly-tokens.ts';
 export { networkOf, RateLimits, type RateLimitsConfig, type RateSharer } from './rate-limits.ts';
+export { type LimitedCaller, UserLimits, type UserLimitsConfig } from './user-limits.ts';
 export { allowedDeployments, allowsPath, allowsResult, isScope, scopeOfPath, SCOPES } from './scopes.ts';

@@ -77,33 +77,37 @@ Rates('remember a limited number of callers, those with the latest requests firs
   assert.not.ok(limiter.take([{ key: 'k999', limit }])[0]?.isAllowed);
 });
 
-Rates('apply to the key, or to the address without a key, and also to the endpoint', () => {
+Rates('apply to the user, or to the address where there are no keys, to the key, and to the endpoint', () => {
   const limit = (capacity: number) => ({ capacity, interval_seconds: 60 });
   const limits = new RateLimits(
     {
       default: limit(10),
       endpoints: { '/video/*': limit(5), '/video/Long': limit(1) },
-      keys: { big: limit(100), free: null },
+      users: { big: limit(100), free: null },
+      keys: { 'k-2': limit(3) },
     },
     new RateLimiter({ now }),
   );
-  const policies = (keyId: string | null, path: string, address = '192.0.2.1') =>
-    limits.take({ keyId, address }, path).map(({ policy, remaining }) => `${policy} ${remaining}`);
+  const policies = (userId: string | null, path: string, address = '192.0.2.1', keyId = userId && `${userId}-1`) =>
+    limits.take({ userId, keyId, address }, path).map(({ policy, remaining }) => `${policy} ${remaining}`);
   assert.equal(policies('k', '/a'), ['default 9']);
   assert.equal(policies('big', '/a'), ['default 99']);
   assert.equal(policies('free', '/a'), []);
   assert.equal(policies('free', '/video/x'), ['/video/* 4']);
-  assert.equal(policies(null, '/a'), ['default 9'], 'an address has nothing to do with a key');
+  assert.equal(policies(null, '/a'), ['default 9'], 'an address has nothing to do with a user');
   assert.equal(policies(null, '/a'), ['default 8']);
   assert.equal(policies(null, '/a', '192.0.2.2'), ['default 9']);
   assert.equal(policies('k', '/video/Long'), ['default 8', '/video/Long 0']);
   assert.equal(
-    limits.take({ keyId: 'k', address: '' }, '/VIDEO/long/').map(({ isAllowed }) => isAllowed),
+    limits.take({ userId: 'k', keyId: 'k-1', address: '' }, '/VIDEO/long/').map(({ isAllowed }) => isAllowed),
     [true, false],
     'another spelling is the same path',
   );
   assert.equal(policies('k', '/video/other'), ['default 7', '/video/* 4'], 'what was refused was not counted');
   assert.equal(policies('__proto__', '/a'), ['default 9']);
+  assert.equal(policies('k', '/a', '', 'k-2'), ['default 6', 'key 2'], 'a key has a limit beside that of its user');
+  limits.configure({ default: limit(8), endpoints: {}, users: {}, keys: {} });
+  assert.equal(policies('k', '/a'), ['default 3'], 'what was used counts for a new limit');
 });
 
 Rates('count the addresses of one IPv6 network together', () => {

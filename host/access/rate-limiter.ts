@@ -51,11 +51,17 @@ export class RateLimiter {
    * each check, in order.
    */
   take(checks: readonly RateCheck[]): RateVerdict[] {
+    const before = this.look(checks);
+    if (!before.every(({ isAllowed }) => isAllowed)) return before;
+    for (const check of checks) this.spend(check, 1);
+    return this.look(checks).map((after, i) => ({ ...before[i]!, remaining: after.remaining, resetS: after.resetS }));
+  }
+
+  /** Returns the verdicts for one request of each check, in order, without taking it. */
+  look(checks: readonly RateCheck[]): RateVerdict[] {
     const now = this.#now();
-    const allAllowed = checks.every((check) => this.#wait(check, now) === 0);
     return checks.map((check) => {
       const waitMs = this.#wait(check, now);
-      if (allAllowed) this.#set(check.key, this.#from(check.key, now) + step(check.limit), now);
       const missingMs = this.#from(check.key, now) - now;
       const remaining = Math.floor((check.limit.interval_seconds * 1000 - missingMs) / step(check.limit) + TOLERANCE);
       return {
@@ -66,6 +72,12 @@ export class RateLimiter {
         retryAfterS: waitMs / 1000,
       };
     });
+  }
+
+  /** Takes `count` from a bucket, which then may lack some: nothing more is allowed until they have come. */
+  spend({ key, limit }: RateCheck, count: number): void {
+    const now = this.#now();
+    this.#set(key, this.#from(key, now) + count * step(limit), now);
   }
 
   /** Returns a request to its bucket. */

@@ -8,23 +8,26 @@ export interface RateLimitsConfig {
   readonly default: RateLimit | null;
   /** The limit of each caller for an endpoint, by the path of the endpoint or a pattern such as `/video/*`. */
   readonly endpoints: Readonly<Record<string, RateLimit>>;
-  /** Limits of single keys by `key_id`; each replaces `default`, and null is no limit. */
-  readonly keys: Readonly<Record<string, RateLimit | null>>;
+  /** Limits of single users by id; each replaces `default`, and null is no limit. */
+  readonly users: Readonly<Record<string, RateLimit | null>>;
+  /** Further limits of single keys by `key_id`. */
+  readonly keys: Readonly<Record<string, RateLimit>>;
   /** The limit of each address for the documentation; null is no limit. Default: no limit. */
   readonly documentation?: RateLimit | null;
 }
 
 /**
- * The caller that a request counts for: all requests with the same key count together or, without a key, all requests
- * from the same address.
+ * The caller that a request counts for: all requests of the same user count together or, where the host requires no
+ * keys, all requests from the same address.
  */
 export interface RateSharer {
+  readonly userId: string | null;
   readonly keyId: string | null;
   readonly address: string;
 }
 
 export interface NamedVerdict extends RateVerdict {
-  /** `default`, or the path as it is configured. */
+  /** `default`, `key`, or the path as it is configured. */
   readonly policy: string;
 }
 
@@ -33,14 +36,19 @@ type NamedLimit = readonly [policy: string, limit: RateLimit | null | undefined]
 
 /** Applies the limits of the configuration. The counts belong to this process, so several hosts count separately. */
 export class RateLimits {
-  readonly #config: RateLimitsConfig;
+  #config!: RateLimitsConfig;
   readonly #limiter: RateLimiter;
   /** Whole paths first, then the longest patterns. */
-  readonly #endpoints: readonly { readonly pattern: string; readonly path: string; readonly limit: RateLimit }[];
+  #endpoints!: readonly { readonly pattern: string; readonly path: string; readonly limit: RateLimit }[];
 
   constructor(config: RateLimitsConfig, limiter: RateLimiter = new RateLimiter()) {
-    this.#config = config;
     this.#limiter = limiter;
+    this.configure(config);
+  }
+
+  /** Replaces the limits. What callers have used counts for the new ones. */
+  configure(config: RateLimitsConfig): void {
+    this.#config = config;
     this.#endpoints = Object.entries(config.endpoints)
       .map(([pattern, limit]) => ({ pattern, limit, path: plain(pattern) }))
       .sort((a, b) => Number(a.path.endsWith('/*')) - Number(b.path.endsWith('/*')) || b.path.length - a.path.length);
@@ -48,8 +56,8 @@ export class RateLimits {
 
   /** Whether any limit is configured. */
   get isAny(): boolean {
-    const { default: common, endpoints, keys } = this.#config;
-    return common !== null || Object.keys(endpoints).length + Object.keys(keys).length > 0;
+    const { default: common, endpoints, users, keys } = this.#config;
+    return common !== null || [endpoints, users, keys].some((limits) => Object.keys(limits).length > 0);
   }
 
   /**
@@ -66,10 +74,11 @@ export class RateLimits {
    * counts for no limit.
    */
   take(sharer: RateSharer, path: string): NamedVerdict[] {
-    const { keyId } = sharer;
-    const { default: common, keys } = this.#config;
-    const own = keyId !== null && Object.hasOwn(keys, keyId) ? keys[keyId] : common;
-    return this.#take(sharer, [['default', own], ...this.#limitsOf(path)]);
+    const { userId, keyId } = sharer;
+    const { default: common, users, keys } = this.#config;
+    const own = userId !== null && Object.hasOwn(users, userId) ? users[userId] : common;
+    const ofKey = keyId !== null && Object.hasOwn(keys, keyId) ? keys[keyId] : undefined;
+    return this.#take(sharer, [['default', own], ['key', ofKey], ...this.#limitsOf(path)]);
   }
 
   /** Counts a run of an endpoint that a request to another path names. That request has counted for `default`. */
@@ -82,14 +91,14 @@ export class RateLimits {
     return endpoint ? [[endpoint.pattern, endpoint.limit]] : [];
   }
 
-  #take({ keyId, address }: RateSharer, limits: readonly NamedLimit[]): NamedVerdict[] {
-    const sharer = keyId === null ? `address ${networkOf(address)}` : `key ${keyId}`;
+  #take({ userId, keyId, address }: RateSharer, limits: readonly NamedLimit[]): NamedVerdict[] {
+    const sharer = userId === null ? `address ${networkOf(address)}` : `user ${userId}`;
     const policies: string[] = [];
     const checks: RateCheck[] = [];
     for (const [policy, limit] of limits) {
       if (!limit) continue;
       policies.push(policy);
-      checks.push({ key: `${policy} ${sharer}`, limit });
+      checks.push({ key: policy === 'key' ? `key ${keyId}` : `${policy} ${sharer}`, limit });
     }
     return this.#limiter.take(checks).map((verdict, i) => ({ ...verdict, policy: policies[i] ?? '' }));
   }

@@ -1,4 +1,3 @@
-import { RateLimits } from '../access/index.ts';
 import type { Config } from '../config/index.ts';
 import { packageVersion } from '../core/package-root.ts';
 import { createHttpFace, type HttpAppOptions, type HttpFace } from '../http/index.ts';
@@ -34,7 +33,8 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     usage: services.usage,
     apiKeys: services.apiKeys,
     adminsSeeContents: config.api_service.admins_see_contents,
-    rateLimits: new RateLimits(config.rate_limits),
+    rateLimits: services.rateLimits,
+    userLimits: services.userLimits,
     webhooks: services.webhooks,
     openai: {
       enabled: config.openai.enabled,

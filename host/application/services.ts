@@ -1,6 +1,14 @@
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { allowsResult, ApiKeys, ClientSecrets, KeyLookUps } from '../access/index.ts';
+import {
+  allowsResult,
+  ApiKeys,
+  ClientSecrets,
+  KeyLookUps,
+  MonthlyTokens,
+  RateLimits,
+  UserLimits,
+} from '../access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
 import { BackgroundResponses } from '../background/index.ts';
 import { Batches } from '../batches/index.ts';
@@ -77,8 +85,9 @@ export class Services {
   readonly tasks: TaskQueue | undefined;
   /** Defined together with `tasks`. */
   readonly webhooks: Webhooks | undefined;
-  /** Undefined if usage is not recorded. */
-  readonly usage: Usage | undefined;
+  readonly usage: Usage;
+  readonly rateLimits: RateLimits;
+  readonly userLimits: UserLimits;
   /** The stored responses of OpenAI's API. */
   readonly responses: ResponseStores;
   /** The responses that tasks make. */
@@ -100,6 +109,7 @@ export class Services {
   readonly #options: ServicesOptions;
   readonly #network: Network;
   readonly #plugins: PluginHost;
+  readonly #monthlyTokens: MonthlyTokens;
   #media: MediaService | undefined;
   #openingMedia: Promise<MediaService> | undefined;
   #native: Promise<unknown> | undefined;
@@ -153,10 +163,16 @@ export class Services {
       ...{ config, storage: this.storage, network: this.#network, telemetry },
       log: inArea(log, 'usage'),
     });
+    const accessLog = inArea(log, 'access');
+    this.rateLimits = new RateLimits(config.rate_limits);
+    this.#monthlyTokens = new MonthlyTokens({ storage: this.storage, log: accessLog });
+    this.userLimits = new UserLimits({
+      ...{ config: config.user_limits, months: this.#monthlyTokens, log: accessLog, telemetry },
+    });
     this.apiKeys = config.api_service.enabled
       ? new ApiKeys({
           storage: this.storage,
-          log: inArea(log, 'access'),
+          log: accessLog,
           lookUps: new KeyLookUps(config.rate_limits.refused_keys),
         })
       : undefined;
@@ -213,6 +229,7 @@ export class Services {
           log: inArea(log, 'tasks'),
           telemetry,
           usage: this.usage,
+          allowanceOf: (userId) => this.userLimits.of({ userId, keyId: null, client: undefined }),
           signal,
         })
       : undefined;
@@ -288,6 +305,13 @@ export class Services {
     await this.deployments.load(name, { signal, ...options });
   }
 
+  /** Replaces the limits of users by those of a configuration. */
+  readonly configureLimits = ({ user_limits: users, rate_limits: rates, task_queue: tasks }: Config): void => {
+    this.userLimits.configure(users);
+    this.rateLimits.configure(rates);
+    this.tasks?.configure(tasks);
+  };
+
   /** Registers a deployment. Replaces one of the same name that was not started. */
   configureDeployment(name: string, entry: DeploymentOptionsInput): void {
     const bound = this.#classed(name, structuredClone(entry));
@@ -361,7 +385,8 @@ export class Services {
     await this.batches.stop();
     await this.uploadedParts.stop();
     await this.files.stop();
-    await this.usage?.stop();
+    await this.#monthlyTokens.stop();
+    await this.usage.stop();
     await this.storage.close();
     await this.uploads.remove();
     await this.#native?.catch(() => {}); // its compilers end with the signal

@@ -20,6 +20,7 @@ import { SocketsConfig } from './sections/sockets.ts';
 import { TaskQueueConfig } from './sections/task-queue.ts';
 import { TlsConfig } from './sections/tls.ts';
 import { UsageConfig } from './sections/observing/usage.ts';
+import { UserLimitsConfig } from './sections/user-limits.ts';
 import { WebhookConfig } from './sections/webhooks.ts';
 
 /** Deployments of a configuration that names none: speech recognition and text generation. */
@@ -139,6 +140,9 @@ export const ConfigSchema = z.strictObject({
   api_service: ApiServiceConfig.prefault({}).describe('API keys.'),
   rate_limits: RateLimitsConfig.prefault({}).describe(
     'Limits of how often callers may send requests. Each host counts separately.',
+  ),
+  user_limits: UserLimitsConfig.prefault({}).describe(
+    'Limits of what callers may use. A caller is a user or, without API keys, an address.',
   ),
   openai: OpenAiConfig.prefault({}).describe('OpenAI’s API over the deployments.'),
   mcp: McpConfig.prefault({}).describe('Endpoints as tools of the Model Context Protocol.'),

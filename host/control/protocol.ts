@@ -176,6 +176,7 @@ export const ChangePlan = z.object({
       keys: z.array(z.string()).describe('The options that change, such as `user_config.model_id`.'),
     }),
   ),
+  settings: z.array(z.string()).describe('The settings that change at once, such as `user_limits.max_requests`.'),
   refused: z
     .array(z.object({ key: z.string(), reason: z.string() }))
     .describe('Differences that a running application cannot apply. With one of them, nothing is applied.'),

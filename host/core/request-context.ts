@@ -24,6 +24,8 @@ export interface RequestContext {
    * configuration with each call of a deployment. Default 1.
    */
   readonly weight?: number | undefined;
+  /** Most tokens of each text that a model generates for the request. The host sets it. Default: no limit. */
+  readonly maxOutputTokens?: number | undefined;
   /**
    * The time after which the answer has no use: milliseconds by `performance.now()` of this thread, because the wall
    * clock may jump. Default: never.
@@ -45,6 +47,7 @@ export interface WireContext {
   readonly client?: string;
   readonly priority?: number;
   readonly weight?: number;
+  readonly maxOutputTokens?: number;
   /** Milliseconds; 0 when the deadline has passed. */
   readonly remainingMs?: number;
   readonly traceparent?: string;
@@ -65,6 +68,7 @@ export function requestContextOf({
   client,
   priority,
   weight,
+  maxOutputTokens,
   deadlineAt,
   traceparent,
   meter,
@@ -75,6 +79,7 @@ export function requestContextOf({
     client,
     priority,
     ...(weight !== undefined && { weight }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     deadlineAt,
     traceparent,
   };
@@ -115,13 +120,14 @@ export function remainingMs({ deadlineAt }: RequestContext, now: number = perfor
 
 /** Returns the facts as they are sent to another process. Absent facts are left out, because each call carries them. */
 export function toWireContext(context: RequestContext, now: number = performance.now()): WireContext {
-  const { requestId, userId, client, priority, weight, traceparent } = context;
+  const { requestId, userId, client, priority, weight, maxOutputTokens, traceparent } = context;
   const left = remainingMs(context, now);
   return {
     ...(requestId !== undefined && { requestId }),
     ...(typeof userId === 'string' ? { userId } : client !== undefined && { client }),
     ...(priority !== undefined && priority !== 0 && { priority }),
     ...(weight !== undefined && weight !== 1 && { weight }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(left !== undefined && { remainingMs: left }),
     ...(traceparent !== undefined && { traceparent }),
   };
@@ -130,6 +136,7 @@ export function toWireContext(context: RequestContext, now: number = performance
 /** Returns the facts that another process sent. The inverse of {@link toWireContext}. */
 export function fromWireContext(wire: WireContext = {}, now: number = performance.now()): RequestContext {
   const { requestId, userId = null, client, priority = 0, weight, remainingMs: left, traceparent } = wire;
+  const { maxOutputTokens } = wire;
   const deadlineAt = left === undefined ? undefined : now + left;
   return {
     requestId,
@@ -137,6 +144,7 @@ export function fromWireContext(wire: WireContext = {}, now: number = performanc
     ...(client !== undefined && { client }),
     priority,
     ...(weight !== undefined && { weight }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     traceparent,
     deadlineAt,
   };

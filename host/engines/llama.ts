@@ -36,7 +36,7 @@ import { LlamaMetrics } from './metrics/llama-metrics.ts';
 import { openNative } from './native.ts';
 import { detokenize, promptOf, tokenize, type TokenizeArgs } from './chat/tokens.ts';
 import { answerGrammar } from './chat/answer-grammar.ts';
-import { mergeSampling } from './sampling.ts';
+import { mergeSampling, withinLimit } from './sampling.ts';
 
 /** The configuration of a replica, made by `deployments/builtin/llama-text-generation-deployment.ts`. */
 interface LlamaSpec {
@@ -297,11 +297,12 @@ class Llama {
 
   async *#run(
     prompt: LlamaPrompt,
-    sampling: SamplingParams | null | undefined,
+    wanted: SamplingParams | null | undefined,
     { adapter, overflow, format, unbound: unboundTools = [] }: RunOptions,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const defaults = this.#spec.default_sampling_params;
+    const sampling = withinLimit(defaults, wanted, context);
     const { grammar, unbound: unboundForm } = answerGrammar(defaults, sampling, format);
     const merged = { ...mergeSampling(defaults, sampling), ...(grammar && { grammar }) };
     const options = { ...this.#adapterOf(adapter), ...this.#overflowOf(overflow) };

@@ -1,4 +1,4 @@
-import type { ApiKeys, RateLimits } from '../access/index.ts';
+import type { ApiKeys, RateLimits, UserLimits } from '../access/index.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { Format, KeptTraces } from '../telemetry/index.ts';
@@ -49,6 +49,8 @@ export interface HttpAppOptions {
   /** Whether admins see the contents of other users' tasks, and whole URLs of their webhooks. Default: false. */
   readonly adminsSeeContents?: boolean | undefined;
   readonly rateLimits?: RateLimits | undefined;
+  /** Limits of users. Default: there are none. */
+  readonly userLimits?: UserLimits | undefined;
   /** The routes of OpenAI's API. Without it there are none. */
   readonly openai?: OpenAiRoutesOptions | undefined;
   /** The endpoints as tools of the Model Context Protocol. Without it `/mcp` says that it is off. */

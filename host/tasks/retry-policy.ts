@@ -32,6 +32,13 @@ export function isUnserved(record: ErrorRecord): boolean {
 }
 
 /**
+ * Returns whether a task waits without using up an attempt: it could not be served, or its user has no tokens left now.
+ */
+export function isPutOff(record: ErrorRecord): boolean {
+  return isUnserved(record) || record.kind === 'rate-limited';
+}
+
+/**
  * Returns the milliseconds until a task may be claimed again that could not be served and was put off for `unservedMs`
  * before. The waits grow like those of {@link retryDelayMs}.
  */

@@ -12,6 +12,7 @@ import { type Ceilings, ceilingsOf, type UserCeilingsConfig } from './ceilings.t
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
 import { hashRequest, TaskFiles } from './task-files.ts';
+import type { TaskRunnerOptions } from './task-runner.ts';
 import { type HostWork, TaskRunners } from './task-runners.ts';
 import { TaskTelemetry } from './task-telemetry.ts';
 import { watchTask } from './watch-task.ts';
@@ -50,6 +51,7 @@ export interface TaskQueueOptions {
   readonly telemetry?: Telemetry | undefined;
   /** Measures attempts. Default: usage is not recorded. */
   readonly usage?: Pick<Usage, 'begin'> | undefined;
+  readonly allowanceOf?: TaskRunnerOptions['allowanceOf'];
   /** Aborts when the application shuts down. It ends all watchers of tasks. */
   readonly signal: AbortSignal;
 }
@@ -81,6 +83,7 @@ export interface WatchOptions {
 /** The durable queue of deferred requests. An accepted request is not lost when this process ends. */
 export class TaskQueue {
   readonly #options: TaskQueueOptions;
+  #ceilings: UserCeilingsConfig;
   readonly #files: TaskFiles;
   readonly #runners: TaskRunners;
   readonly #sweeper: Sweeper;
@@ -91,6 +94,7 @@ export class TaskQueue {
 
   constructor(options: TaskQueueOptions) {
     this.#options = options;
+    this.#ceilings = options.config;
     const {
       storage,
       endpoints,
@@ -120,6 +124,7 @@ export class TaskQueue {
       unservedMs: config.unserved_timeout * 1000,
       telemetry: this.#telemetry,
       usage: options.usage,
+      allowanceOf: options.allowanceOf,
       maxBytesOf: (userId) => this.ceilings(userId, false).maxBytes,
     });
     this.#accepting = new WriteTogether(storage);
@@ -219,7 +224,12 @@ export class TaskQueue {
 
   /** Returns the limits of a caller. */
   ceilings(userId: string | null, isAdmin: boolean): Ceilings {
-    return ceilingsOf(this.#options.config, userId, isAdmin);
+    return ceilingsOf(this.#ceilings, userId, isAdmin);
+  }
+
+  /** Replaces the limits of users. */
+  configure(ceilings: UserCeilingsConfig): void {
+    this.#ceilings = ceilings;
   }
 
   /**

@@ -13,10 +13,11 @@ import {
   TASKS_WAITING,
   whileUnavailable,
 } from '../storage/index.ts';
+import type { TokenAllowance } from '../core/usage/usage-meter.ts';
 import type { RequestMeter, Usage } from '../usage/index.ts';
 import { AttemptReport } from './attempt-report.ts';
 import { EndpointPauses } from './endpoint-pauses.ts';
-import { isRetryable, isUnserved, retryDelayMs, unservedDelayMs } from './retry-policy.ts';
+import { isPutOff, isRetryable, isUnserved, retryDelayMs, unservedDelayMs } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
 import type { AttemptRecord, TaskTelemetry } from './task-telemetry.ts';
 import { WriteTogether } from './write-together.ts';
@@ -47,6 +48,8 @@ export interface TaskRunnerOptions {
   readonly telemetry: TaskTelemetry;
   /** Measures attempts. Default: usage is not recorded. */
   readonly usage?: Pick<Usage, 'begin'> | undefined;
+  /** Returns what the tasks of a user may use. Default: they have no limits. */
+  readonly allowanceOf?: ((userId: string | null) => Promise<TokenAllowance>) | undefined;
 }
 
 /** The abort reason of an attempt that lost its task. Nothing is stored of such an attempt. */
@@ -222,6 +225,8 @@ export class TaskRunner {
       onFailure: (error) => ending.abort(error),
     });
     try {
+      const allowance = await this.#options.allowanceOf?.(task.user_id);
+      if (allowance) meter?.limit(allowance);
       const endpoint = endpoints.find(task.endpoint);
       if (!endpoint)
         throw new AanaError(
@@ -266,8 +271,9 @@ export class TaskRunner {
         ...errorLogFields(reason),
       });
       if (reason === SHUTDOWN) return failure(task, reason, this.#options);
-      if (isUnserved(toErrorRecord(reason))) this.#noteUnserved(task, reason);
-      else this.#noteServed(task);
+      const said = toErrorRecord(reason);
+      if (isUnserved(said)) this.#noteUnserved(task, reason);
+      else if (!isPutOff(said)) this.#noteServed(task);
       return failure(task, reason, this.#options);
     } finally {
       report.drop();
@@ -345,12 +351,12 @@ function failure(
     stacktrace: record.stack ?? null,
   });
   if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };
-  if (isUnserved(record) && task.unserved_ms < mostUnservedMs) {
+  if (isPutOff(record) && task.unserved_ms < mostUnservedMs) {
     const delayMs = unservedDelayMs(task.unserved_ms, Math.random);
     return { kind: 'release', error: text, delayMs, outcome: 'not_finished', unservedMs: task.unserved_ms + delayMs };
   }
   const expired = record.name === 'TimeoutError';
-  if (isUnserved(record) || !isRetryable(record, retryable) || task.num_retries >= task.max_attempts)
+  if (isPutOff(record) || !isRetryable(record, retryable) || task.num_retries >= task.max_attempts)
     return { kind: 'fail', error: text, expired };
   return {
     kind: 'release',

@@ -8,6 +8,7 @@ import { packageRoot } from '../core/package-root.ts';
 /** The files that may read the wall clock, with the reason. */
 const READERS: Readonly<Record<string, string>> = {
   'alerts/alerts.ts': 'the time of an alert, and the end of a certificate',
+  'access/monthly-tokens.ts': 'the calendar month of a limit',
   'access/client-secrets.ts': 'the end of a secret is told to its client, and another host may check it',
   'application/ports/standard-error-log.ts': 'the time of a log line',
   'cli/backup/make-backup.ts': 'the time of a backup',

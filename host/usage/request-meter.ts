@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
 import { canonicalUuid, newId } from '../core/ids.ts';
-import type { CallFigures, CallMeter, MeteredPart, PartMeter, UsageOutcome } from '../core/usage/usage-meter.ts';
+import type {
+  CallFigures,
+  CallMeter,
+  MeteredPart,
+  PartMeter,
+  TokenAllowance,
+  UsageOutcome,
+} from '../core/usage/usage-meter.ts';
 import type { UsageRecord, UsageSource } from './record.ts';
 
 /** Facts of a request that are known when it begins. */
@@ -51,6 +58,7 @@ export class RequestMeter implements PartMeter {
   #open = 0;
   #end: TimedEnd | undefined;
   #isWritten = false;
+  #allowance: TokenAllowance | undefined;
   #owner: (() => Pick<MeteredEnd, 'userId' | 'keyId'>) | undefined;
 
   constructor(request: MeteredRequest, take: TakeRecords, partEnd?: Omit<MeteredEnd, 'outcome'>) {
@@ -65,12 +73,23 @@ export class RequestMeter implements PartMeter {
     return this;
   }
 
+  /** Sets what the request and its parts may use. Default: there is no limit. */
+  limit(allowance: TokenAllowance): this {
+    this.#allowance = allowance;
+    return this;
+  }
+
+  get maxOutputTokens(): number | undefined {
+    return this.#allowance?.maxOutputTokens;
+  }
+
   ran(): void {
     this.#hasRun = true;
   }
 
   call(deployment: string, isGeneration: boolean): CallMeter {
     this.#hasRun = true;
+    this.#allowance?.admit();
     this.#open += 1;
     const sums = this.#sumsOf(deployment);
     sums.calls += 1;
@@ -78,13 +97,20 @@ export class RequestMeter implements PartMeter {
     let hasEnded = false;
     return {
       computed: (seconds) => void (sums.computeSeconds += seconds),
-      values: (count) => void (values += count),
+      values: (count) => {
+        values += count;
+        if (isGeneration) this.#allowance?.spend(count);
+      },
       heard: (seconds) => void (sums.audioSeconds += seconds),
       end: (figures) => {
         if (hasEnded) return;
         hasEnded = true;
-        if (figures) add(sums, figures);
-        else if (isGeneration && values > 0) {
+        if (figures) {
+          add(sums, figures);
+          const counted = isGeneration ? values : 0;
+          const { promptTokens = 0, completionTokens = 0 } = figures;
+          this.#allowance?.spend(promptTokens + Math.max(0, completionTokens - counted));
+        } else if (isGeneration && values > 0) {
           sums.completionTokens += values;
           sums.isPartial = true;
         }
@@ -101,7 +127,8 @@ export class RequestMeter implements PartMeter {
   part({ id, requestId, route }: MeteredPart): PartMeter {
     const owner = this.#owner?.() ?? { userId: null };
     const request = { source: 'batch', requestId, attempt: id } as const;
-    return new RequestMeter(request, this.#take, { ...owner, route });
+    const part = new RequestMeter(request, this.#take, { ...owner, route });
+    return this.#allowance ? part.limit(this.#allowance) : part;
   }
 
   end(outcome: UsageOutcome): void {

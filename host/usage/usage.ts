@@ -29,7 +29,7 @@ export interface UsageOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** Measures requests, and writes records of what they used. */
+/** Measures requests. Writes records of what they used if the configuration names a place for them. */
 export class Usage {
   readonly #file: UsageFile | undefined;
   readonly #outbox: UsageOutbox | undefined;
@@ -82,6 +82,7 @@ export class Usage {
     new RequestMeter(request, (records) => this.#take(records));
 
   #take(records: readonly UsageRecord[]): void {
+    if (!this.#file && !this.#outbox) return;
     this.#telemetry.made(records.length);
     this.#file?.add(records.map((record) => JSON.stringify(record)));
     this.#outbox?.add(records);

@@ -12,7 +12,7 @@ export type ApplyEvent = ControlValue<'configuration.apply'>;
 
 export interface ConfigurationChangesOptions {
   readonly config: Config;
-  readonly services: Pick<Services, 'deployments' | 'endpoints' | 'bindDeployment' | 'startOne'>;
+  readonly services: Pick<Services, 'deployments' | 'endpoints' | 'bindDeployment' | 'startOne' | 'configureLimits'>;
   /** Whether the start is over. */
   readonly isDeployed: () => boolean;
   readonly log: Logger;
@@ -142,6 +142,7 @@ export class ConfigurationChanges {
       done.push(change);
       events.push({ deployment: name, state: 'done', text: '' });
     }
+    this.#options.services.configureLimits(next);
     this.#previous = { config: this.#current, changes };
     this.#current = next;
     events.push({ deployment: null, state: 'applied', text: '' });

@@ -35,13 +35,19 @@ export interface Planned {
   readonly changes: readonly DeploymentChange[];
 }
 
+/** Settings that a running application changes at once: limits of users. */
+const LIVE_SETTINGS =
+  /^(user_limits\.|rate_limits\.(default|endpoints|users|keys|documentation)$|task_queue\.(users|maximum_(waiting_tasks|stored_bytes|watchers)_per_user|maximum_priority|maximum_execution_timeout)$)/;
+
 /**
  * Returns what an application must change to have the configuration `next`. Deployments that its program registered are
  * kept unless `next` has their names. What a running application cannot change is in `refused`.
  */
 export function planChanges({ now, next, wanted, registered, endpoints }: PlanInput): Planned {
-  const refused: { key: string; reason: string }[] = differingKeys(now, next)
-    .filter((key) => key !== 'deployments')
+  const differing = differingKeys(now, next).filter((key) => key !== 'deployments');
+  const settings = differing.filter((key) => LIVE_SETTINGS.test(key));
+  const refused: { key: string; reason: string }[] = differing
+    .filter((key) => !LIVE_SETTINGS.test(key))
     .map((key) => ({ key, reason: 'it is read at the start; restart the host with this configuration' }));
   const changes: DeploymentChange[] = [];
   for (const [name, after] of wanted) if (!registered.has(name)) changes.push({ kind: 'add', name, after });
@@ -67,8 +73,8 @@ export function planChanges({ now, next, wanted, registered, endpoints }: PlanIn
       });
   }
   const kept = [...registered.keys()].filter((name) => !changes.some((change) => change.name === name)).length;
-  const plan = { changes: changes.map(described), refused, unchanged: kept };
-  return { plan: { id: idOf(plan, changes), ...plan }, changes };
+  const plan = { changes: changes.map(described), settings, refused, unchanged: kept };
+  return { plan: { id: idOf(plan, changes, next), ...plan }, changes };
 }
 
 function described(change: DeploymentChange): ChangePlan['changes'][number] {
@@ -79,14 +85,15 @@ function described(change: DeploymentChange): ChangePlan['changes'][number] {
   return { kind, deployment: name, how, keys: changedOptions(change.before, change.after) };
 }
 
-/** Returns a digest of the plan and of the options that it leads to. */
-function idOf(plan: object, changes: readonly DeploymentChange[]): string {
+/** Returns a digest of the plan and of the options and settings that it leads to. */
+function idOf(plan: object, changes: readonly DeploymentChange[], next: Config): string {
+  const { user_limits: users, rate_limits: rates, task_queue: tasks } = next;
   const options = changes.map((change) => [
     'before' in change && change.before.options,
     'after' in change && change.after.options,
   ]);
   return createHash('sha256')
-    .update(JSON.stringify([plan, options]))
+    .update(JSON.stringify([plan, options, users, rates, tasks]))
     .digest('hex')
     .slice(0, 16);
 }

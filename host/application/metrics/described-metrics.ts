@@ -6,6 +6,7 @@ import { GenerationTelemetry } from '../../deployments/handle/generation-telemet
 import { EmbeddingMetrics } from '../../engines/metrics/embedding-metrics.ts';
 import { LlamaMetrics } from '../../engines/metrics/llama-metrics.ts';
 import { WaitTimes } from '../../engines/metrics/wait-times.ts';
+import { userRefusalCounter } from '../../access/user-limits.ts';
 import { refusalCounter } from '../../http/guards/rate-limit-guard.ts';
 import { requestRecorder } from '../../http/request/request-telemetry.ts';
 import { MediaTelemetry } from '../../media/media-telemetry.ts';
@@ -32,7 +33,10 @@ export interface DescribedPart {
 
 /** The parts that report metrics, by the titles of their sections. */
 const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => unknown])[] = [
-  ['Requests', (metrics) => [requestRecorder(metrics, () => undefined), refusalCounter(metrics)]],
+  [
+    'Requests',
+    (metrics) => [requestRecorder(metrics, () => undefined), refusalCounter(metrics), userRefusalCounter(metrics)],
+  ],
   ['Calls of deployments', (metrics) => [new CallTelemetry('', systemClock, metrics), retryCounter(metrics)]],
   ['Models for texts', (metrics) => new GenerationTelemetry(metrics, systemClock)],
   ['Engines of language models, embeddings and scores', describeEngines],

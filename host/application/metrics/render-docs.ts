@@ -40,7 +40,7 @@ No label has values that clients choose: requests to unknown paths have no \`htt
 Engines report with each health check (\`health_check_period_s\`) and before they end as they were told; a process that is lost takes what it did since its last report along. Counters are sums over all replicas of a deployment and go on after a restart; gauges are
 sums over the replicas that run. A replica's \`Implementation\` reports metrics of its own with \`metrics()\`.
 
-\`gen_ai.request.model\` is the name of the deployment. The results of \`chat\` and \`generate\` tell their tokens if the call asks for \`details\`, as the routes below \`/v1\` do; \`aana.engine.tokens.…\` count the tokens of all calls.
+\`gen_ai.request.model\` is the name of the deployment. Calls for requests and tasks tell their tokens; other calls of a program tell those of \`chat\` and \`generate\` if they ask for \`details\`; \`aana.engine.tokens.…\` count the tokens of all calls.
 
 Histograms of durations have exemplars: the trace and span of the last sampled request in each bucket, in OpenMetrics (\`Accept: application/openmetrics-text\`) and at a collector. Prometheus keeps them with \`--enable-feature=exemplar-storage\`, and Grafana links them to traces.
 

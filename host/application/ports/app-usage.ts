@@ -17,10 +17,9 @@ export interface AppUsageOptions {
 /** Only the status of an answer is used. */
 const MOST_ANSWER_BYTES = 1024 * 1024;
 
-/** Returns what measures the requests of an application. Undefined if the configuration names no place for records. */
-export function appUsage({ config, storage, network, log, telemetry }: AppUsageOptions): Usage | undefined {
+/** Returns what measures the requests of an application. */
+export function appUsage({ config, storage, network, log, telemetry }: AppUsageOptions): Usage {
   const { usage, name } = config;
-  if (usage.file.path === null && usage.http.url === null) return undefined;
   const source = `/aana-host/${encodeURIComponent(name)}`;
   const post = postTo(usage.http.url ?? '', fromPairs(usage.http.headers), network);
   return new Usage({ config: usage, storage, post, source, log, telemetry });

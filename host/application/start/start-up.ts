@@ -35,7 +35,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   await Promise.allSettled(work);
   failed.signal.throwIfAborted();
   for (const endpoint of endpoints.list()) await endpoint.initialize?.();
-  options.services.usage?.start();
+  options.services.usage.start();
   await startTasks(options);
   if (options.config.openai.enabled && (await opensStorage(options.services))) {
     options.services.responses.start();
@@ -51,7 +51,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
  * the database.
  */
 async function opensStorage(services: Services): Promise<boolean> {
-  if (services.usage?.needsStorage === true) return true;
+  if (services.usage.needsStorage) return true;
   return services.apiKeys !== undefined || (services.tasks !== undefined && (await services.canOpenStorage()));
 }
 

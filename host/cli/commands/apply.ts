@@ -30,7 +30,7 @@ export async function applyConfiguration(
   const plan = await connection.call('configuration.plan', { given });
   out.write(planText(plan));
   if (plan.refused.length > 0) return 1;
-  if (plan.changes.length === 0 || dryRun) return 0;
+  if (plan.changes.length + plan.settings.length === 0 || dryRun) return 0;
   if (!(await confirm())) {
     out.write('nothing was changed\n');
     return 1;
@@ -72,15 +72,17 @@ const WAYS = {
 } as const;
 
 /** Returns a plan for people: a line for each change. */
-export function planText({ changes, refused, unchanged }: ChangePlan): string {
+export function planText({ changes, settings, refused, unchanged }: ChangePlan): string {
   const lines = changes.map(
     ({ kind, deployment, how, keys }) =>
       `${SIGNS[kind]} ${deployment} ${WAYS[how]}${keys.length === 0 ? '' : `: ${keys.join(', ')}`}\n`,
   );
+  const set = settings.map((key) => `~ ${key}\n`);
   const no = refused.map(({ key, reason }) => `! ${key}: ${reason}\n`);
   const kept = unchanged === 1 ? '1 deployment stays as it is\n' : `${unchanged} deployments stay as they are\n`;
   const end = refused.length > 0 ? 'nothing can be applied because of the lines with "!"\n' : '';
-  return `${lines.join('')}${no.join('')}${changes.length + refused.length === 0 ? 'nothing changes\n' : ''}${unchanged === 0 ? '' : kept}${end}`;
+  const isSame = changes.length + settings.length + refused.length === 0;
+  return `${lines.join('')}${set.join('')}${no.join('')}${isSame ? 'nothing changes\n' : ''}${unchanged === 0 ? '' : kept}${end}`;
 }
 
 /** Asks at the terminal. Throws where there is none. */

@@ -13,7 +13,7 @@ export const RateLimitsConfig = z.strictObject({
   default: RateLimit.nullable()
     .default(null)
     .describe(
-      'Limit of all requests of each caller, such as `{"capacity": 60, "interval_seconds": 60}`. A caller is an API key or, without keys, an address.',
+      'Limit of all requests of each caller, such as `{"capacity": 60, "interval_seconds": 60}`. A caller is a user or, without API keys, an address.',
     ),
   endpoints: z
     .record(
@@ -22,10 +22,14 @@ export const RateLimitsConfig = z.strictObject({
     )
     .default({})
     .describe('Limits of each caller’s requests to an endpoint, by a path such as `/video/transcribe` or `/video/*`.'),
-  keys: z
-    .record(z.string().min(1), RateLimit.nullable())
+  users: z
+    .record(z.string().min(1).max(255), RateLimit.nullable())
     .default({})
-    .describe('Limits that replace `rate_limits.default`, by the `key_id` of an API key; null is no limit.'),
+    .describe('Limits that replace `rate_limits.default` for one user, by `user_id`; null is no limit.'),
+  keys: z
+    .record(z.string().min(1).max(255), RateLimit)
+    .default({})
+    .describe('Further limits of single API keys, by `key_id`. The limits of the user count too.'),
   documentation: RateLimit.nullable()
     .default({ capacity: 300, interval_seconds: 60 })
     .describe(

@@ -67,7 +67,7 @@ export const TaskQueueConfig = z.strictObject({
     .describe(
       'With API keys: workers of a host that a single user cannot occupy, so that other users need not wait for the end of long tasks. Each user can always use at least one worker.',
     ),
-  maximum_waiting_tasks_per_user: ceilings.maximum_waiting_tasks_per_user.default(10_000),
+  maximum_waiting_tasks_per_user: ceilings.maximum_waiting_tasks_per_user.default(1000),
   maximum_stored_bytes_per_user: ceilings.maximum_stored_bytes_per_user.default(20 * 2 ** 30),
   maximum_watchers_per_user: ceilings.maximum_watchers_per_user.default(100),
   maximum_priority: ceilings.maximum_priority.default(100),

@@ -20,6 +20,16 @@ export interface CallMeter {
   end(figures: CallFigures | undefined): void;
 }
 
+/** What a request may use of the tokens of its caller. */
+export interface TokenAllowance {
+  /** Most tokens of each text that a model generates; undefined is no limit. */
+  readonly maxOutputTokens: number | undefined;
+  /** Called before a model is called. Throws `TooManyRequestsException` if the caller has no tokens left. */
+  admit(): void;
+  /** Called with the number of tokens of a prompt or an answer. */
+  spend(tokens: number): void;
+}
+
 /** Facts of a part of a request that has a record of its own, such as a request of a batch. */
 export interface MeteredPart {
   /** The same for each attempt at the same part. */
@@ -29,13 +39,18 @@ export interface MeteredPart {
 }
 
 /**
- * Adds up what a request uses, for a record of its usage. The port between the parts that do the work and the one that
- * writes records.
+ * Adds up what a request uses, for a record of its usage and for the limits of its caller. The port between the parts
+ * that do the work and those that write records and limit users.
  */
 export interface UsageMeter {
+  /** Most tokens of each text that a model generates for the request; undefined is no limit. */
+  readonly maxOutputTokens: number | undefined;
   /** Called when an endpoint runs, so that there is a record even if no deployment is called. */
   ran(): void;
-  /** Called when a call begins. `isGeneration` says whether the values of its stream are pieces of a generated text. */
+  /**
+   * Called when a call begins. `isGeneration` says whether the values of its stream are pieces of a generated text.
+   * Throws `TooManyRequestsException` if the caller has no tokens left.
+   */
   call(deployment: string, isGeneration: boolean): CallMeter;
   /** Called when the code of a plugin has ended, with its computing time. */
   plugin(cpuMs: number): void;

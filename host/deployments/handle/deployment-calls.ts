@@ -26,6 +26,7 @@ import {
 } from './growing-arguments.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
+import { tellUsage, withoutUsage } from './told-usage.ts';
 import { TranscriptContent } from './transcript-content.ts';
 import type { MethodDefinition } from '../class/method.ts';
 
@@ -50,6 +51,8 @@ interface OpenedCall {
   readonly contentOf: (() => TranscriptContent) | undefined;
   /** Undefined where usage is not recorded. */
   readonly metered: CallMeter | undefined;
+  /** Whether the result tells the tokens only for the meter. */
+  readonly isToldInside: boolean;
 }
 
 /** Returns the counter of calls that are made again. */
@@ -82,13 +85,13 @@ export class DeploymentCalls {
     return {
       name,
       call: (method, args, given = {}) => {
-        const options = withRequest(given);
+        const options = limited(withRequest(given));
         return hasGrowingAudio(args)
           ? this.#callGrowing(name, method, args, options, policy)
           : this.#call(name, method, args, options, policy);
       },
       stream: (method, args, given = {}) => {
-        const options = withRequest(given); // now, because a stream may be read in another request's code
+        const options = limited(withRequest(given)); // now, because a stream may be read in another request's code
         return hasGrowingAudio(args)
           ? this.#streamGrowing(name, method, args, options, policy)
           : this.#stream(name, method, args, options, policy);
@@ -203,14 +206,14 @@ export class DeploymentCalls {
 
   async #measured(
     made: Promise<unknown>,
-    { metered, generation, checked }: OpenedCall,
+    { metered, generation, checked, isToldInside }: OpenedCall,
     growing: GrowingArgument | undefined,
   ): Promise<unknown> {
     try {
       const result = await made;
       const whole = await wholeArguments(checked, growing);
       metered?.end(figuresOf(generation !== undefined, whole, result));
-      return result;
+      return isToldInside ? withoutUsage(result) : result;
     } finally {
       metered?.end(undefined);
     }
@@ -256,6 +259,7 @@ export class DeploymentCalls {
     const onValue = meter && ((value: unknown): void => opened.metered?.heard(heardSeconds(value)));
     const feed = described.feed && new CheckedFeed(described.feed, source, what, onValue);
     const { operation } = described;
+    const isToldInside = meter !== undefined && tellUsage(described, checked);
     const affinity = definition.affinity?.(method, checked);
     const opened: OpenedCall = {
       replicas: deployment.requireReplicas(),
@@ -263,12 +267,19 @@ export class DeploymentCalls {
       // The load of a replica must not tell one caller how the prompts of another one begin.
       affinity: affinity === undefined ? undefined : `${tenantOf(context)}\n${affinity}`,
       feed,
+      isToldInside,
       contentOf: described.transcribes === true && this.#takesContent ? () => new TranscriptContent() : undefined,
       generation: operation && { operation, deployment: name, args: checked, traceparent },
       metered: meter?.call(name, operation !== undefined), // last, because nothing ends the measurement of a refused call
     };
     return opened;
   }
+}
+
+/** Returns the options of a call with the limit of its request. */
+function limited<Options extends RequestContext>(options: Options): Options {
+  const most = options.meter?.maxOutputTokens;
+  return most === undefined ? options : { ...options, maxOutputTokens: most };
 }
 
 function requireMethod({ name, bound: { definition } }: ManagedDeployment, method: string): MethodDefinition {

@@ -5,6 +5,7 @@ import { AanaError } from '../../core/errors.ts';
 import { networkOf, type NetworkSettings } from '../../outgoing/index.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
+import { withinLimit } from '../sampling.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type {
   ChatOutputWithDetails,
@@ -204,7 +205,7 @@ class RemoteModel {
   async *chatPieces(
     {
       dialog,
-      sampling_params: sampling,
+      sampling_params: wanted,
       assistant_prefix: prefix,
       response_format: format,
       adapter,
@@ -213,6 +214,7 @@ class RemoteModel {
     }: ChatArgs,
     context: CallContext,
   ): Pieces {
+    const sampling = withinLimit(this.#spec.default_sampling_params, wanted, context);
     const options = this.#optionsBody(rest);
     const { dialect } = this.#found;
     const isPrefixed = prefix != null && prefix !== '';
@@ -240,7 +242,8 @@ class RemoteModel {
     return withDropped(details, fitting.dropped);
   }
 
-  async *pieces({ prompt, sampling_params: sampling, adapter, overflow }: GenerateArgs, context: CallContext): Pieces {
+  async *pieces({ prompt, sampling_params: wanted, adapter, overflow }: GenerateArgs, context: CallContext): Pieces {
+    const sampling = withinLimit(this.#spec.default_sampling_params, wanted, context);
     const fitting = await this.#shortener.text(prompt, overflow, this.#maxTokens(sampling), context);
     const details = yield* this.#run('completions', { prompt: fitting.prompt }, sampling, adapter, context);
     return withDropped(details, fitting.dropped);

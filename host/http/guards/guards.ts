@@ -8,6 +8,7 @@ import { noTelemetry } from '../../core/telemetry.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { rateLimitGuard } from './rate-limit-guard.ts';
 import { securityHeaders } from './security-headers.ts';
+import { userLimitGuard } from './user-limit-guard.ts';
 import { subscriptionGuard } from './subscription-guard.ts';
 
 /** A check of incoming requests. It throws to refuse a request, and else calls `next` once. */
@@ -26,6 +27,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     apiKeys,
     registry,
     rateLimits,
+    userLimits,
     telemetry = noTelemetry,
     openai,
   } = options;
@@ -39,6 +41,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     ...(apiKeys ? [apiKeyGuard(apiKeys, registry)] : []),
     ...(apiKeys && openai?.needsSubscription ? [subscriptionGuard] : []),
     ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry)] : []),
+    ...(userLimits ? [userLimitGuard(userLimits)] : []),
   ];
 }
 

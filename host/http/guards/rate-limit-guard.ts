@@ -27,7 +27,7 @@ export function refusalCounter(telemetry: Telemetry): Counter {
   return telemetry.counter('aana.rate_limit.refusals', {
     unit: '{request}',
     description:
-      'Requests over a rate limit, by the limit: `default`, `documentation`, or a path of the configuration.',
+      'Requests over a rate limit, by the limit: `default`, `key`, `documentation`, or a path of the configuration.',
     attributes: ['aana.rate_limit.policy'],
   });
 }
@@ -75,14 +75,20 @@ export function runCounter(
   };
 }
 
-const sharerOf = (ctx: Context): RateSharer => ({ keyId: callerOf(ctx).keyId, address: ctx.ip });
+function sharerOf(ctx: Context): RateSharer {
+  const { userId, keyId } = callerOf(ctx);
+  return { userId, keyId, address: ctx.ip };
+}
+
+/** Policies that are for all paths. */
+const PATHLESS = new Set(['default', 'key']);
 
 function refuseOverLimit(ctx: Context, verdicts: ReturnType<RateLimits['take']>, refusals: Counter): void {
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
   if (!worst) return;
   refusals.add(1, { 'aana.rate_limit.policy': worst.policy });
   noteRateLimit(ctx, worst.policy);
-  throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: worst.policy === 'default' ? '' : worst.policy });
+  throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: PATHLESS.has(worst.policy) ? '' : worst.policy });
 }
 
 /** Returns the limit of which the least is left. */
@@ -105,5 +111,9 @@ function setAnthropicHeaders(ctx: Context, verdicts: ReturnType<RateLimits['take
   const resetS = Math.ceil(tightest.retryAfterS || tightest.resetS);
   ctx.set('anthropic-ratelimit-requests-limit', String(tightest.check.limit.capacity));
   ctx.set('anthropic-ratelimit-requests-remaining', String(tightest.remaining));
-  ctx.set('anthropic-ratelimit-requests-reset', `${new Date(Date.now() + resetS * 1000).toISOString().slice(0, 19)}Z`);
+  ctx.set('anthropic-ratelimit-requests-reset', timeIn(resetS));
 }
+
+/** Returns a point in time as Anthropic's headers have it. */
+export const timeIn = (seconds: number): string =>
+  `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;

@@ -87,8 +87,8 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one(
     'TooManyRequestsException',
     'rate-limited',
-    'The caller exceeded a rate limit. `Retry-After` has the time to wait.',
-    { data: 'rate_limit, rate_duration' },
+    'The caller exceeded a rate limit or a limit of its user. `Retry-After` has the time to wait.',
+    { data: 'rate_limit, rate_duration; limit, retry_after_s' },
   ),
   // The application.
   one('NotReady', 'unavailable', 'The application is starting.', { original: 503 }),

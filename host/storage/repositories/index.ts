@@ -11,6 +11,7 @@ import { pruneResponses, ResponseRepository } from './openai/responses.ts';
 import { expireUploads, pruneUploads, uploadPartExists, UploadRepository } from './openai/uploads.ts';
 import { TaskRepository } from './tasks.ts';
 import { UsageRecordRepository } from './usage-records.ts';
+import { UserTokenRepository } from './user-tokens.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
 
@@ -34,6 +35,7 @@ export class Repositories {
   readonly pluginValues: PluginValueRepository;
   readonly batchRuns: BatchRunRepository;
   readonly usageRecords: UsageRecordRepository;
+  readonly userTokens: UserTokenRepository;
 
   constructor(connection: Connection) {
     this.connection = connection;
@@ -50,6 +52,7 @@ export class Repositories {
     this.pluginValues = new PluginValueRepository(connection);
     this.batchRuns = new BatchRunRepository(connection);
     this.usageRecords = new UsageRecordRepository(connection);
+    this.userTokens = new UserTokenRepository(connection);
   }
 
   /**

@@ -106,7 +106,7 @@ function ChangeDialog({
         <>
           <Plan plan={step.plan} />
           <div class="actions">
-            {step.plan.refused.length === 0 && step.plan.changes.length > 0 && (
+            {step.plan.refused.length === 0 && step.plan.changes.length + step.plan.settings.length > 0 && (
               <ActionButton label="Apply" run={() => run(step.plan.id)} />
             )}
             <button type="button" onClick={() => setStep({ kind: 'choose' })}>
@@ -128,16 +128,27 @@ const WAYS = {
   stop: 'finishes its calls and ends',
 } as const;
 
-function Plan({ plan: { changes, refused, unchanged } }: { readonly plan: ChangePlan }): JSX.Element {
+function Plan({ plan: { changes, settings, refused, unchanged } }: { readonly plan: ChangePlan }): JSX.Element {
   return (
     <>
-      {changes.length + refused.length === 0 && <p>Nothing changes: the application has this configuration.</p>}
+      {changes.length + settings.length + refused.length === 0 && (
+        <p>Nothing changes: the application has this configuration.</p>
+      )}
       {changes.length > 0 && (
         <ul class="plan" aria-label="Changes">
           {changes.map(({ kind, deployment, how, keys }) => (
             <li key={deployment}>
               <span aria-hidden="true">{SIGNS[kind]}</span> <b>{deployment}</b> {WAYS[how]}
               {keys.length > 0 && <span class="quiet">: {keys.join(', ')}</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+      {settings.length > 0 && (
+        <ul class="plan" aria-label="Settings">
+          {settings.map((key) => (
+            <li key={key}>
+              <span aria-hidden="true">{SIGNS.change}</span> <b>{key}</b>
             </li>
           ))}
         </ul>

@@ -19,6 +19,8 @@ const guestKinds: Readonly<Record<ErrorKind, WitError['kind']>> = {
   internal: 'internal',
 };
 const kinds: ReadonlySet<ErrorKind> = new Set(Object.values(guestKinds));
+/** Errors whose kind the world does not have. They have it again when a guest passes them on. */
+const NAMED_KINDS: Readonly<Record<string, ErrorKind>> = { TooManyRequestsException: 'rate-limited' };
 
 /** Bounds for the data of an error, because deployments and helpers write them. */
 const dataBounds: JsonBounds = { maxDepth: 256, maxElements: 100_000, maxChars: 1024 * 1024 };
@@ -34,7 +36,7 @@ export function toWitError(thrown: unknown): WitError {
  * unexpected, except `OutputError` of the SDK, because the host cannot tell whether the guest meant it.
  */
 export function fromWitError({ kind, name, message, data }: WitError): AanaError {
-  const known = kinds.has(kind) ? kind : 'internal';
+  const known = (Object.hasOwn(NAMED_KINDS, name) && NAMED_KINDS[name]) || (kinds.has(kind) ? kind : 'internal');
   return new AanaError(name, known, message, {
     data: parsed(data),
     unexpected: known === 'internal' && name !== 'OutputError',
