@@ -1,40 +1,25 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import * as z from 'zod';
-import { renderAnthropicDocs } from '../anthropic/render-docs.ts';
-import { AanaApp } from '../application/app.ts';
-import { renderMetricsDocs } from '../application/metrics/render-docs.ts';
-import { childEnvironment, describeConfig, renderConfigurationDocs } from '../config/index.ts';
+import { childEnvironment, describeConfig } from '../config/index.ts';
 import { AanaError } from '../core/errors.ts';
 import { packageVersion } from '../core/package-root.ts';
-import { DeploymentOptions } from '../deployments/index.ts';
-import { renderErrorDocs } from '../http/index.ts';
-import { renderOpenAiDocs } from '../openai/render-docs.ts';
-import { parseExportPath } from '../modules/index.ts';
-import { buildNative, buildSqlite } from '../native-build/index.ts';
-import { withProgress } from '../packages/index.ts';
 import { addCareCommands } from './commands/care/care-commands.ts';
-import { check } from './commands/check.ts';
 import { configJson, configText } from './commands/config-text.ts';
-import { client } from './commands/client.ts';
 import { addApplicationCommands, runningApplication } from './commands/application-commands.ts';
 import { addConfigOptions, configForApps, configOf, loggerOf, unreadConfigs } from './config-options.ts';
-import { demo } from './commands/demo.ts';
-import { buildApp, deploy, migrate } from './commands/deploy.ts';
 import { addKeysCommands } from './commands/keys-commands.ts';
 import { addModelsCommands } from './commands/models-commands.ts';
-import { newPlugin } from './commands/new-plugin.ts';
-import { pluginsList, pluginsReload } from './commands/plugins.ts';
-import { serve } from './commands/serve.ts';
-import { type Purpose, setup } from './commands/setup.ts';
+import type { Purpose } from './commands/setup.ts';
 import { addWorkCommands } from './commands/work/work-commands.ts';
 import { untilSignal } from './until-signal.ts';
-import { buildPlugin, findPluginFolders, guestWorld, readManifest, worldFile } from '../plugins/index.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** Returns the commands of `aana-host`. Each sets its exit code in `state`. Errors are thrown. */
+/**
+ * Returns the commands of `aana-host`. Each sets its exit code in `state`. Errors are thrown. A command imports what it
+ * runs when it runs, because the modules of a server take a second and more to load.
+ */
 export function program(state: { exitCode: number }): Command {
   const root = new Command('aana-host')
     .description('Multimodal applications over HTTP: sandboxed endpoints, native speech and language models.')
@@ -56,6 +41,7 @@ export function program(state: { exitCode: number }): Command {
     const unread = options['config'] === undefined ? unreadConfigs(folders) : [];
     for (const file of unread)
       loggerOf(config).warn(`${file} is ignored: start in its folder, or name it with --config`);
+    const { serve } = await import('./commands/serve.ts');
     state.exitCode = await serve(config, folders);
   });
 
@@ -79,6 +65,7 @@ export function program(state: { exitCode: number }): Command {
       const [hideLogs, skipMigrations, sequential] = ['hideLogs', 'skipMigrations', 'sequentialDeploy'].map(
         (name) => options[name] === true,
       ) as [boolean, boolean, boolean];
+      const { deploy } = await import('./commands/deploy.ts');
       state.exitCode = await deploy(path, {
         host: options['host'] as string | undefined,
         port: options['port'] === undefined ? undefined : port,
@@ -97,6 +84,7 @@ export function program(state: { exitCode: number }): Command {
     'common',
   ).action(async (path: string | undefined, options: Options) => {
     const config = configForApps(options);
+    const { migrate } = await import('./commands/deploy.ts');
     await migrate(path, { config, log: loggerOf(config, 'warn'), out: process.stdout });
   });
 
@@ -109,6 +97,7 @@ export function program(state: { exitCode: number }): Command {
     )
     .action(async (folders: string[], options: Options) => {
       const config = configOf(options);
+      const { setup } = await import('./commands/setup.ts');
       await untilSignal((signal) =>
         setup({ config, folders, purpose: options['for'] as Purpose, log: loggerOf(config), signal }),
       );
@@ -132,14 +121,20 @@ export function program(state: { exitCode: number }): Command {
     .action(async ([path = '', ...more]: string[], options: Options) => {
       const config = configForApps(options);
       const log = loggerOf(config);
+      const { parseExportPath } = await import('../modules/index.ts');
       if (more.length === 0 && parseExportPath(path) && !existsSync(path)) {
         const [host, configName] = [options['host'], options['configName']] as [string | undefined, string | undefined];
+        const { buildApp } = await import('./commands/deploy.ts');
         return buildApp(
           path,
           { host, port: options['port'] === undefined ? undefined : config.port, config_name: configName },
           process.stdout,
         );
       }
+      const [{ buildPlugin, findPluginFolders }, { withProgress }] = await Promise.all([
+        import('../plugins/index.ts'),
+        import('../packages/index.ts'),
+      ]);
       for (const folder of [path, ...more].flatMap(findPluginFolders)) {
         const build = (signal: AbortSignal) =>
           withProgress(`building ${folder}`, undefined, () =>
@@ -155,6 +150,10 @@ export function program(state: { exitCode: number }): Command {
     'all',
   ).action(async (plugin: string, options: Options) => {
     const config = configOf(options);
+    const [{ findPluginFolders, readManifest }, { serve }] = await Promise.all([
+      import('../plugins/index.ts'),
+      import('./commands/serve.ts'),
+    ]);
     const [source, ...others] = findPluginFolders(plugin);
     if (source === undefined || others.length > 0)
       throw new AanaError('PluginNotFound', 'not-found', `${plugin} contains several plugins; name the folder of one`);
@@ -181,6 +180,7 @@ export function program(state: { exitCode: number }): Command {
     .option('--listen <address>', 'socket of the server, if several run')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
+      const { pluginsList } = await import('./commands/plugins.ts');
       state.exitCode = await pluginsList(runningApplication(options), options['json'] === true);
     });
   command(
@@ -188,6 +188,7 @@ export function program(state: { exitCode: number }): Command {
     'reload [name]',
     'load the newest version of one plugin, or of all, without dropping requests',
   ).action(async (name: string | undefined, _own: Options, self: Command) => {
+    const { pluginsReload } = await import('./commands/plugins.ts');
     state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
   });
 
@@ -196,6 +197,10 @@ export function program(state: { exitCode: number }): Command {
     'common',
   ).action(async (plugins: string[], options: Options) => {
     const config = configOf(options);
+    const [{ findPluginFolders }, { check }] = await Promise.all([
+      import('../plugins/index.ts'),
+      import('./commands/check.ts'),
+    ]);
     state.exitCode = await untilSignal((signal) =>
       check(config, plugins.flatMap(findPluginFolders), loggerOf(config, 'error'), process.stdout, signal),
     );
@@ -206,12 +211,14 @@ export function program(state: { exitCode: number }): Command {
     'wit [folder]',
     'print the WIT world with the capabilities that the plugin in this folder asks for',
   ).action(async (folder: string | undefined) => {
+    const { guestWorld, readManifest, worldFile } = await import('../plugins/index.ts');
     const { capabilities } = await readManifest(folder ?? '.');
     process.stdout.write(guestWorld(await readFile(worldFile, 'utf8'), capabilities));
   });
 
   command(root, 'new <folder>', 'create a plugin in TypeScript, with tests, that works at once').action(
     async (folder: string) => {
+      const { newPlugin } = await import('./commands/new-plugin.ts');
       await newPlugin(folder);
       process.stdout.write(`created the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
     },
@@ -231,6 +238,10 @@ export function program(state: { exitCode: number }): Command {
         env: childEnvironment(config),
       };
       const jobs = options['jobs'] as number | undefined;
+      const [{ buildNative, buildSqlite }, { withProgress }] = await Promise.all([
+        import('../native-build/index.ts'),
+        import('../packages/index.ts'),
+      ]);
       const { addon, rebuilt } = await untilSignal((signal) =>
         withProgress('building the native addon', undefined, () => buildNative({ ...settings, jobs, signal })),
       );
@@ -247,6 +258,11 @@ export function program(state: { exitCode: number }): Command {
   ).action(async (options: Options) => {
     const config = configOf(options);
     const log = loggerOf(config);
+    const [{ AanaApp }, { demo }, { setup }] = await Promise.all([
+      import('../application/app.ts'),
+      import('./commands/demo.ts'),
+      import('./commands/setup.ts'),
+    ]);
     await untilSignal(async (signal) => {
       await setup({ config, folders: [], purpose: 'demo', log, signal });
       const app = new AanaApp({ config, log });
@@ -270,22 +286,34 @@ export function program(state: { exitCode: number }): Command {
     .option('--url <address>', 'address of the server, and default address in the client', 'http://127.0.0.1:8000')
     .option('--openapi <file>', 'OpenAPI document to read instead of /openapi.json of the server')
     .option('--out <file>', 'file to write (default: the standard output)')
-    .action((options: { url: string; openapi?: string; out?: string }) => client(options, process.stdout));
+    .action(async (options: { url: string; openapi?: string; out?: string }) => {
+      const { client } = await import('./commands/client.ts');
+      await client(options, process.stdout);
+    });
 
   const docs = command(root, 'docs', 'print generated documentation pages');
-  command(docs, 'config', 'print the page of all configuration keys, variables and flags').action(() => {
+  command(docs, 'config', 'print the page of all configuration keys, variables and flags').action(async () => {
+    const [z, { renderConfigurationDocs }, { DeploymentOptions }] = await Promise.all([
+      import('zod'),
+      import('../config/render-docs.ts'),
+      import('../deployments/index.ts'),
+    ]);
     process.stdout.write(renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
   });
-  command(docs, 'openai', 'print the page of the parameters of OpenAI’s API').action(() => {
+  command(docs, 'openai', 'print the page of the parameters of OpenAI’s API').action(async () => {
+    const { renderOpenAiDocs } = await import('../openai/render-docs.ts');
     process.stdout.write(renderOpenAiDocs());
   });
-  command(docs, 'anthropic', 'print the page of the parameters of Anthropic’s API').action(() => {
+  command(docs, 'anthropic', 'print the page of the parameters of Anthropic’s API').action(async () => {
+    const { renderAnthropicDocs } = await import('../anthropic/render-docs.ts');
     process.stdout.write(renderAnthropicDocs());
   });
-  command(docs, 'errors', 'print the page of all errors').action(() => {
+  command(docs, 'errors', 'print the page of all errors').action(async () => {
+    const { renderErrorDocs } = await import('../http/index.ts');
     process.stdout.write(renderErrorDocs());
   });
-  command(docs, 'metrics', 'print the page of all metrics').action(() => {
+  command(docs, 'metrics', 'print the page of all metrics').action(async () => {
+    const { renderMetricsDocs } = await import('../application/metrics/render-docs.ts');
     process.stdout.write(renderMetricsDocs());
   });
   command(root, 'version', 'print the version of this package').action(() => {

@@ -3,9 +3,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createLogger } from '../../core/log/logger.ts';
 import { addConfigOptions, configForApps } from '../config-options.ts';
 import { parseExpiry } from '../duration.ts';
-import { createKey, type KeysCommand, listKeys, revokeKeys, switchSubscription, updateKey } from './keys.ts';
+import type { KeysCommand } from './keys.ts';
 
 type Options = Readonly<Record<string, unknown>>;
+
+/** Imports what the commands run. */
+const keysModule = () => import('./keys.ts');
 
 /** Adds the commands `keys …`, which use the database of the configuration. */
 export function addKeysCommands(
@@ -41,35 +44,44 @@ export function addKeysCommands(
         scopes: scopesOf(options) ?? null,
         expired_at: expiryOf(options) ?? null,
       };
+      const { createKey } = await keysModule();
       await createKey(commandOf(options), input, stdin === true ? (await text(process.stdin)).trim() : undefined);
     });
   add('list', 'list all keys, or those of a user')
     .option('--user <id>', 'list only keys of this user')
-    .action((options: Options) => listKeys(commandOf(options), options['user'] as string | undefined));
+    .action(async (options: Options) => {
+      const { listKeys } = await keysModule();
+      await listKeys(commandOf(options), options['user'] as string | undefined);
+    });
   withRights(add('update', 'change the rights of a key'))
     .argument('<key_id>')
     .option('--all-scopes', 'allow everything that its user may do')
     .option('--admin', 'make it a key of an admin')
     .option('--no-admin', 'make it an ordinary key')
-    .action((keyId: string, options: Options) =>
-      updateKey(commandOf(options), keyId, {
+    .action(async (keyId: string, options: Options) => {
+      const { updateKey } = await keysModule();
+      await updateKey(commandOf(options), keyId, {
         scopes: options['allScopes'] === true ? null : scopesOf(options),
         expired_at: expiryOf(options),
         is_admin: options['admin'] as boolean | undefined,
-      }),
-    );
+      });
+    });
   add('revoke', 'remove keys permanently')
     .argument('<key_ids...>')
-    .action((keyIds: string[], options: Options) => revokeKeys(commandOf(options), keyIds));
+    .action(async (keyIds: string[], options: Options) => {
+      const { revokeKeys } = await keysModule();
+      await revokeKeys(commandOf(options), keyIds);
+    });
   add('subscription', 'switch the subscription of users on or off')
     .argument('<subscription_id>')
     .argument('<state>', 'on or off', (state: string) => {
       if (state !== 'on' && state !== 'off') throw new InvalidArgumentError('Expected on or off.');
       return state;
     })
-    .action((id: string, state: string, options: Options) =>
-      switchSubscription(commandOf(options), id, state === 'on'),
-    );
+    .action(async (id: string, state: string, options: Options) => {
+      const { switchSubscription } = await keysModule();
+      await switchSubscription(commandOf(options), id, state === 'on');
+    });
 }
 
 function withRights(command: Command): Command {

@@ -1,10 +1,12 @@
 import { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from '../../access/index.ts';
-import { AanaApp } from '../../application/app.ts';
-import type { Config } from '../../config/index.ts';
+import { childEnvironment, type Config } from '../../config/index.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
+import { buildSqlite } from '../../native-build/index.ts';
 import { withProgress } from '../../packages/index.ts';
 import { type ValidationEntry, validationMessage } from '../../schemas/index.ts';
+import { Storage } from '../../storage/index.ts';
+import { untilSignal } from '../until-signal.ts';
 
 export interface KeysCommand {
   readonly config: Config;
@@ -94,11 +96,22 @@ export function switchSubscription(command: KeysCommand, subscriptionId: string,
 }
 
 /** Opens the database and runs `work`, whether a server is running or not. */
-async function withKeys({ config, log }: KeysCommand, work: (keys: ApiKeys) => Promise<void>): Promise<void> {
-  const app = new AanaApp({ config, log });
+function withKeys({ config, log }: KeysCommand, work: (keys: ApiKeys) => Promise<void>): Promise<void> {
+  return untilSignal((signal) => withStorage(config, log, signal, (storage) => work(new ApiKeys({ storage, log }))));
+}
+
+async function withStorage(
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+  work: (storage: Storage) => Promise<void>,
+): Promise<void> {
+  const { cache_dir: cacheDir, db_config: database } = config;
+  const sqliteModule = (): Promise<string> => buildSqlite({ cacheDir, log, signal, env: childEnvironment(config) });
+  const storage = new Storage({ config: database, log, sqliteModule });
   try {
-    await withProgress('opening the database', undefined, () => app.storage.migrate());
-    await work(new ApiKeys({ storage: app.storage, log }));
+    await withProgress('opening the database', undefined, () => storage.migrate());
+    await work(storage);
   } catch (error) {
     const entries =
       error instanceof AanaError && error.name === 'ValidationError' && Array.isArray(error.data)
@@ -106,7 +119,7 @@ async function withKeys({ config, log }: KeysCommand, work: (keys: ApiKeys) => P
         : undefined;
     throw entries ? new AanaError('ValidationError', 'invalid-input', validationMessage(entries)) : error;
   } finally {
-    await app.shutdown({ graceMs: 0 });
+    await storage.close();
   }
 }
 

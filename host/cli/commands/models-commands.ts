@@ -1,21 +1,14 @@
 import type { Command } from 'commander';
 import type { Config } from '../../config/index.ts';
-import { callControl, matchingServers } from '../../control/index.ts';
-import {
-  type CommandOutput,
-  modelsImport,
-  modelsList,
-  modelsPath,
-  modelsPull,
-  modelsRemove,
-  type UsersOfFiles,
-} from '../../models/commands.ts';
-import { ModelStore } from '../../models/index.ts';
+import type * as Commands from '../../models/commands.ts';
+import type { CommandOutput, UsersOfFiles } from '../../models/commands.ts';
+import type { ModelStore } from '../../models/index.ts';
 import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 interface Context {
+  readonly commands: typeof Commands;
   readonly store: ModelStore;
   readonly io: CommandOutput;
   /** Undefined if no application runs. */
@@ -33,6 +26,10 @@ export function addModelsCommands(
   const run = async (options: Options, action: (context: Context) => Promise<number>): Promise<void> => {
     const config = configOf(options);
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
+    const [commands, { ModelStore }] = await Promise.all([
+      import('../../models/commands.ts'),
+      import('../../models/index.ts'),
+    ]);
     const store = new ModelStore({
       cacheDir: config.cache_dir,
       log: loggerOf(config, 'warn'),
@@ -42,7 +39,7 @@ export function addModelsCommands(
     });
     const usersOf = await usersInRunning(config);
     state.exitCode = await untilSignal((signal) =>
-      action({ store, io: { out: process.stdout, err: process.stderr, signal }, usersOf }),
+      action({ commands, store, io: { out: process.stdout, err: process.stderr, signal }, usersOf }),
     );
   };
   const add = (name: string, description: string): Command =>
@@ -52,36 +49,37 @@ export function addModelsCommands(
     .option('--all', 'list every file of every model')
     .option('--json', 'print JSON')
     .action((options: Options) =>
-      run(options, ({ store, io, usersOf }) =>
-        modelsList(store, io, { all: options['all'] === true, json: options['json'] === true, usersOf }),
+      run(options, ({ commands, store, io, usersOf }) =>
+        commands.modelsList(store, io, { all: options['all'] === true, json: options['json'] === true, usersOf }),
       ),
     );
   add('pull <ids...>', 'fetch models: catalogue ids, owner/repo or owner/repo/file.gguf').action(
-    (ids: string[], options: Options) => run(options, ({ store, io }) => modelsPull(store, ids, io)),
+    (ids: string[], options: Options) => run(options, ({ commands, store, io }) => commands.modelsPull(store, ids, io)),
   );
   add('path <id>', 'print the path of a model file').action((id: string, options: Options) =>
-    run(options, ({ store, io }) => modelsPath(store, id, io)),
+    run(options, ({ commands, store, io }) => commands.modelsPath(store, id, io)),
   );
   add('import <source>', 'copy or convert a model from a file or folder into the cache')
     .option('--id <id>', 'id of the model (default: the name of the file or folder)')
     .option('--quantise <type>', 'quantise a Whisper model: q8_0, q5_1, …')
     .option('--licence <name>', 'licence to show in the list')
     .action((source: string, { id, quantise, licence, ...options }: Options) =>
-      run(options, ({ store, io }) =>
-        modelsImport(store, source, { id, quantise, licence } as Parameters<typeof modelsImport>[2], io),
+      run(options, ({ commands, store, io }) =>
+        commands.modelsImport(store, source, { id, quantise, licence } as Parameters<typeof Commands.modelsImport>[2], io),
       ),
     );
   add('rm <ids...>', 'remove models from the cache')
     .option('--force', 'also models that a running deployment loads')
     .action((ids: string[], options: Options) =>
-      run(options, ({ store, io, usersOf }) =>
-        modelsRemove(store, ids, io, options['force'] === true ? undefined : usersOf),
+      run(options, ({ commands, store, io, usersOf }) =>
+        commands.modelsRemove(store, ids, io, options['force'] === true ? undefined : usersOf),
       ),
     );
 }
 
 /** Returns the function that asks the applications of this user. */
 async function usersInRunning({ runtime_dir: dir }: Config): Promise<UsersOfFiles | undefined> {
+  const { callControl, matchingServers } = await import('../../control/index.ts');
   const servers = await matchingServers(dir, {});
   if (servers.length === 0) return undefined;
   return async (files) => {

@@ -1,14 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { MAX_PROFILE_S } from '../../../telemetry/index.ts';
-import { diagnose } from '../../diagnose/diagnose.ts';
-import { writeProfile } from '../../diagnose/profile.ts';
+import { MAX_PROFILE_S } from '../../../telemetry/profile/profiler.ts';
 import { portOf } from '../application-commands.ts';
 import { addConfigOptions, configOf } from '../../config-options.ts';
 import type { Config } from '../../../config/index.ts';
 import { createLogger } from '../../../core/log/logger.ts';
 import { untilSignal } from '../../until-signal.ts';
-import { backup, type BackupCommand, restore } from './backup-commands.ts';
-import { doctorText, examine } from '../../doctor/doctor.ts';
+import type { BackupCommand } from './backup-commands.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -31,6 +28,7 @@ export function addCareCommands(
     .argument('[config]', 'configuration file, as with --config')
     .option('--json', 'print JSON')
     .action(async (file: string | undefined, options: Options) => {
+      const { doctorText, examine } = await import('../../doctor/doctor.ts');
       const report = await examine(
         () => configOf(file === undefined ? options : { ...options, config: file }),
         process.env,
@@ -44,12 +42,14 @@ export function addCareCommands(
   keep('backup', 'copy the database and the files of tasks and users, also while the application runs')
     .argument('<target>', 'new folder, or new file that ends in .tar.gz')
     .action(async (target: string, options: Options) => {
+      const { backup } = await import('./backup-commands.ts');
       state.exitCode = await untilSignal((signal) => backup(backupCommand(options, signal), target));
     });
   keep('restore', 'restore a backup into the empty data folder of an application that does not run')
     .argument('<source>', 'folder or file of the backup')
     .option('--force', 'put data that are there aside')
     .action(async (source: string, options: Options) => {
+      const { restore } = await import('./backup-commands.ts');
       state.exitCode = await untilSignal((signal) =>
         restore(backupCommand(options, signal), source, options['force'] === true),
       );
@@ -64,6 +64,7 @@ export function addCareCommands(
     .action(async (options: Options) => {
       const output = (options['output'] as string | undefined) ?? timedName('aana-diagnosis', '.tar.gz');
       const load = (): Config => configOf({ ...options, port: undefined, listen: undefined });
+      const { diagnose } = await import('../../diagnose/diagnose.ts');
       const path = await diagnose({ load, env: process.env, output, ...applicationOf(options) });
       process.stdout.write(`${path}\n`);
     });
@@ -75,6 +76,7 @@ export function addCareCommands(
         const output = (options['output'] as string | undefined) ?? timedName(`aana-${kind}`, ending);
         const { runtime_dir: runtimeDir } = configOf({ ...options, port: undefined, listen: undefined });
         const seconds = (options['seconds'] as number | undefined) ?? DEFAULT_PROFILE_S;
+        const { writeProfile } = await import('../../diagnose/profile.ts');
         const path = await untilSignal((signal) =>
           writeProfile({ runtimeDir, choice: applicationOf(options), kind, seconds, output, signal }),
         );
