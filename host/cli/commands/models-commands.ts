@@ -65,7 +65,12 @@ export function addModelsCommands(
     .option('--licence <name>', 'licence to show in the list')
     .action((source: string, { id, quantise, licence, ...options }: Options) =>
       run(options, ({ commands, store, io }) =>
-        commands.modelsImport(store, source, { id, quantise, licence } as Parameters<typeof Commands.modelsImport>[2], io),
+        commands.modelsImport(
+          store,
+          source,
+          { id, quantise, licence } as Parameters<typeof Commands.modelsImport>[2],
+          io,
+        ),
       ),
     );
   add('rm <ids...>', 'remove models from the cache')

@@ -12,6 +12,7 @@ import { longTalk } from '../../test/helpers/media/clips.ts';
 import { makeMedia } from '../../test/helpers/media/media-files.ts';
 import { ffmpegPath, SAMPLE_TEXT, speechPath } from '../../test/helpers/media/media.ts';
 import { wordErrorRate, wordErrors } from '../../test/helpers/media/word-errors.ts';
+import { isLong } from '../../test/long.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun, deployed, readWav, SampleFiles } from '../fixtures/real-models.ts';
 
@@ -127,7 +128,7 @@ Vad('takes other settings while it runs, and reports its progress', async () => 
   assert.equal(await detect(audio), before);
 });
 
-Vad('a talk has nearly the same words whole, in chunks of found speech, in given chunks, and in a batch', async () => {
+async function talkIsTheSame(): Promise<void> {
   const talk = await longTalk(folder);
   if (typeof talk === 'string') return skip('voice activity detection: a talk has nearly the same words', talk);
   const wav = await makeMedia(
@@ -171,7 +172,12 @@ Vad('a talk has nearly the same words whole, in chunks of found speech, in given
     const { start = -1, end = -1 } = segment?.time_interval ?? {};
     assert.ok(segments.some(({ time_interval: at }) => start >= at.start - 0.01 && end <= at.end + 0.01));
   }
-});
+}
+if (isLong)
+  Vad(
+    'a talk has nearly the same words whole, in chunks of found speech, in given chunks, and in a batch',
+    talkIsTheSame,
+  );
 
 Vad('a batch keeps its order, and has the answer of silence where nobody speaks', async () => {
   const audios = [speech, silence(2), concat(silence(3), speech)];
