@@ -11,7 +11,8 @@ const FIELD_BYTES = 64 * MIB;
 let at: TestServer;
 
 Large.before(async () => {
-  at = await startServer({ limits: { ...LIMITS, max_body_bytes: 4 * FIELD_BYTES, max_file_bytes: 4 * MIB } });
+  const limits = { ...LIMITS, max_body_bytes: 4 * FIELD_BYTES, max_file_bytes: 4 * MIB };
+  at = await startServer({ limits }, { request_timeout_s: 60 }); // a busy machine sends and reads slowly
 });
 Large.after(async () => at[Symbol.asyncDispose]());
 Large.after.each(async () => eventually(() => at.leftovers().length === 0, 'uploads are gone with their request'));
