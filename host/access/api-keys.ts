@@ -3,7 +3,14 @@ import { AanaError } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { checkedValue, validationEntries } from '../schemas/index.ts';
-import { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey, type Storage, type TracedStorage } from '../storage/index.ts';
+import {
+  API_KEYS_CHANGED,
+  type ApiKeyRecord,
+  hashApiKey,
+  Pruner,
+  type Storage,
+  type TracedStorage,
+} from '../storage/index.ts';
 import { AccessError, keyRefused } from './errors.ts';
 import { KeyLookUps } from './key-look-ups.ts';
 import { isMistyped, newApiKey } from './key-text.ts';
@@ -109,26 +116,36 @@ export class ApiKeys {
   readonly #cache = new Map<string, Cached>();
   readonly #looking = new Map<string, Promise<Cached | undefined>>();
   readonly #lookUps: KeyLookUps;
+  readonly #pruner: Pruner;
   #opened: Promise<() => void> | undefined;
   #isOpen = false;
   #version = 0;
 
-  /** `lookUps` limits the look-ups of unknown keys. Default: no limit. */
+  /**
+   * `lookUps` limits the look-ups of unknown keys. Default: no limit. Keys that expired `retentionMs` ago are removed;
+   * 0 keeps them.
+   */
   constructor({
     storage,
     log,
     freshMs = FRESH_MS,
     lookUps = new KeyLookUps(null),
+    retentionMs = 0,
   }: {
     readonly storage: Storage;
     readonly log: Logger;
     readonly freshMs?: number;
     readonly lookUps?: KeyLookUps;
+    readonly retentionMs?: number;
   }) {
     this.#storage = storage;
     this.#log = log;
     this.#freshMs = freshMs;
     this.#lookUps = lookUps;
+    this.#pruner = new Pruner({
+      ...{ storage, log, what: 'expired API keys', retentionMs },
+      prune: ({ apiKeys }, before, limit) => apiKeys.prune(before, limit),
+    });
   }
 
   /** Whether keys can be looked up. */
@@ -136,7 +153,7 @@ export class ApiKeys {
     return this.#isOpen;
   }
 
-  /** Subscribes to changes of keys by other hosts. */
+  /** Subscribes to changes of keys by other hosts, and begins to remove expired keys. */
   async open(): Promise<void> {
     this.#opened ??= this.#storage.listen((message) => {
       if (message === API_KEYS_CHANGED || message === '') this.#forget();
@@ -144,6 +161,7 @@ export class ApiKeys {
     this.#opened.catch(() => (this.#opened = undefined)); // the next call tries again
     await this.#opened;
     this.#isOpen = true;
+    this.#pruner.start();
   }
 
   /**
@@ -265,6 +283,7 @@ export class ApiKeys {
   }
 
   async close(): Promise<void> {
+    await this.#pruner.stop();
     await this.#opened?.then(
       (unlisten) => unlisten(),
       () => {}, // it never opened

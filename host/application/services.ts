@@ -174,6 +174,7 @@ export class Services {
           storage: this.storage,
           log: accessLog,
           lookUps: new KeyLookUps(config.rate_limits.refused_keys),
+          retentionMs: config.api_service.expired_key_retention_s * 1000,
         })
       : undefined;
     this.#plugins = new PluginHost({

@@ -148,6 +148,11 @@ export const SETTINGS: readonly Setting[] = [
     kind: 'number',
     env: 'API_SERVICE__MAXIMUM_REPOSITORY_BYTES_PER_USER',
   },
+  {
+    key: 'api_service.expired_key_retention_s',
+    kind: 'number',
+    env: 'API_SERVICE__EXPIRED_KEY_RETENTION_S',
+  },
   { key: 'api_service.user_weights', kind: 'json', env: 'API_SERVICE__USER_WEIGHTS' },
   { key: 'api_service.admins_see_contents', kind: 'boolean', env: 'API_SERVICE__ADMINS_SEE_CONTENTS' },
   { key: 'rate_limits.default', kind: 'json', env: 'AANA_RATE_LIMITS_DEFAULT' },

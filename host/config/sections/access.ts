@@ -3,6 +3,12 @@ import * as z from 'zod';
 /** API keys and the data of their users. */
 export const ApiServiceConfig = z.strictObject({
   enabled: z.boolean().default(false).describe('Whether requests need an API key. See [security.md](security.md).'),
+  expired_key_retention_s: z
+    .number()
+    .min(0)
+    .max(315_360_000)
+    .default(2_592_000)
+    .describe('Time for which expired API keys are kept, for people, in seconds; 0 keeps them without limit.'),
   share_repositories: z
     .boolean()
     .default(false)

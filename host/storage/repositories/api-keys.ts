@@ -14,6 +14,7 @@ const sql = loadStatements('api-keys', [
   'setSubscription',
   'touch',
   'remove',
+  'prune',
 ]);
 
 /** The notification that keys or subscriptions have changed. */
@@ -148,6 +149,11 @@ export class ApiKeyRepository {
   /** Stores that a key is used now. */
   async touch(keyId: string): Promise<void> {
     await this.#connection.query(sql.touch, [keyId, this.#connection.now()]);
+  }
+
+  /** Removes at most `limit` keys that expired before `before`. Returns their number. */
+  async prune(before: number, limit: number): Promise<number> {
+    return (await this.#connection.query(sql.prune, [before, limit])).length;
   }
 
   /** Throws `NotFoundException`. */

@@ -42,3 +42,6 @@ update api_keys set last_used_at = $2 where key_id = $1 returning key_id
 
 -- statement: remove
 delete from api_keys where key_id = $1 returning key_id
+
+-- statement: prune
+delete from api_keys where id in (select id from api_keys where expired_at <= $1 order by expired_at limit $2) returning key_id
