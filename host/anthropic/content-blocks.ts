@@ -7,19 +7,22 @@ const ToolUseBlock = z.object({
   type: z.literal('tool_use'),
   id: z.string().min(1).max(MAX_NAME),
   name: ToolDefinition.shape.function.shape.name,
-  input: anyObject,
+  /** Clients store what was no JSON as a text, and the input of a cut call not at all. */
+  input: z.optional(z.nullable(z.union([anyObject, z.string().max(MAX_TEXT)]))),
 });
 
 const ToolResultBlock = z.object({
   type: z.literal('tool_result'),
   tool_use_id: z.string().max(MAX_NAME),
   content: z.optional(
-    z.union([
-      z.string().max(MAX_TEXT),
-      z
-        .array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock, SearchResultBlock]))
-        .max(MAX_CONTENT_PARTS),
-    ]),
+    z.nullable(
+      z.union([
+        z.string().max(MAX_TEXT),
+        z
+          .array(z.discriminatedUnion('type', [TextBlock, ImageBlock, DocumentBlock, SearchResultBlock]))
+          .max(MAX_CONTENT_PARTS),
+      ]),
+    ),
   ),
 });
 

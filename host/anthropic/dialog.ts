@@ -111,7 +111,7 @@ function assistantMessage(
 const toolCall = ({ id, name, input }: BlockOf<'tool_use'>): NonNullable<RequestMessage['tool_calls']>[number] => ({
   id,
   type: 'function',
-  function: { name, arguments: JSON.stringify(input) },
+  function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) },
 });
 
 /** A result of a tool as a message, and its images, which only messages of the user can have. */
@@ -121,10 +121,11 @@ interface ToolResult {
 }
 
 function toolResult(
-  { tool_use_id: id, content = '' }: BlockOf<'tool_result'>,
+  { tool_use_id: id, content: given }: BlockOf<'tool_result'>,
   toolNames: ReadonlyMap<string, string>,
   place: string,
 ): ToolResult {
+  const content = given ?? '';
   const name = toolNames.get(id);
   if (name === undefined) throw invalidValue(`${place}.tool_use_id`, 'no tool_use before it has this id');
   const read =

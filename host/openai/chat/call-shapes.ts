@@ -3,10 +3,22 @@ import { MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { ChatChoice, ToolCallDelta } from '../../schemas/index.ts';
 import { customArguments, customInput, CustomInput, type CustomNames } from './custom-calls.ts';
 
+/** A call of a function in a history. Clients of other servers store arguments as an object, or leave them out. */
+export const CalledFunction = z.object({
+  name: z.string().max(MAX_NAME),
+  arguments: z.preprocess(argumentsText, z.string().max(MAX_TEXT)),
+});
+
+/** Returns arguments as their JSON text. What is neither an object nor left out stays as it is. */
+function argumentsText(given: unknown): unknown {
+  if (given == null) return '';
+  return typeof given === 'object' && !Array.isArray(given) ? JSON.stringify(given) : given;
+}
+
 const FunctionCall = z.object({
   id: z.string().max(MAX_NAME),
   type: z.literal('function'),
-  function: z.object({ name: z.string().max(MAX_NAME), arguments: z.string().max(MAX_TEXT) }),
+  function: CalledFunction,
 });
 const CustomCall = z.object({
   id: z.string().max(MAX_NAME),

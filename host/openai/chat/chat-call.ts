@@ -6,7 +6,7 @@ import { formOf, samplingBlame, samplingOf } from '../text/sampling-fields.ts';
 import type { ChatRequest } from './chat-fields.ts';
 import { ImageParts } from '../images/image-part.ts';
 import { dialogOf, type RequestMessage } from './messages.ts';
-import { toolArguments, toolBlame } from './tools.ts';
+import { mustCall, toolArguments, toolBlame } from './tools.ts';
 
 /** More tokens than any context holds: the answer may fill the rest of the context. */
 const REST_OF_CONTEXT = 2 ** 31 - 1;
@@ -76,13 +76,15 @@ function chatArguments(
     ...(effort === 'none' && { enable_thinking: false }),
     ...given,
   };
+  const tools = toolArguments(request);
   return {
     ...dialogAndPrefix(request, images),
     sampling_params: sampling,
-    ...(format != null && { response_format: format }),
+    // The format is that of texts, and an answer that must call a tool has none.
+    ...(format != null && !mustCall(tools) && { response_format: format }),
     ...(adapter !== undefined && { adapter }),
     ...(overflow != null && { overflow }),
-    ...toolArguments(request),
+    ...tools,
     ...(Object.keys(template).length > 0 && { chat_template_kwargs: template }),
     ...(request.reasoning_format != null && { reasoning_format: request.reasoning_format }),
   };

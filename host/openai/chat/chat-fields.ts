@@ -29,7 +29,9 @@ export const ChatRequest = z.object({
   max_completion_tokens: optional(z.int().min(1)).describe(
     "Most tokens of the answer. Default: the deployment's, else the rest of the context.",
   ),
-  response_format: optional(ResponseFormat),
+  response_format: optional(ResponseFormat).describe(
+    'The form of a text. Calls of tools have that of their tool, so it does not count where one is required.',
+  ),
   logprobs: optional(z.boolean()),
   top_logprobs: optional(z.int().min(0).max(20)),
   reasoning_effort: optional(z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])).describe(

@@ -3,7 +3,7 @@ import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS, anyObject, MAX_TOOLS }
 import type { ChatDialogInput } from '../../schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import type { ImageParts } from '../images/image-part.ts';
-import { functionCall, ToolCall } from './call-shapes.ts';
+import { CalledFunction, functionCall, ToolCall } from './call-shapes.ts';
 import { withFunctionType } from './custom-tools.ts';
 import { withToolCalls } from './function-calls.ts';
 
@@ -34,7 +34,7 @@ export const RequestMessage = z.object({
   refusal: optional(z.string().max(MAX_TEXT)),
   reasoning_content: optional(z.string().max(MAX_TEXT)),
   tool_calls: optional(z.array(z.preprocess(withFunctionType, ToolCall)).max(MAX_TOOLS)),
-  function_call: optional(z.object({ name: z.string().max(MAX_NAME), arguments: z.string().max(MAX_TEXT) })),
+  function_call: optional(CalledFunction),
   tool_call_id: optional(z.string().max(MAX_NAME)),
 });
 export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & {

@@ -103,6 +103,10 @@ export function toolArguments({
   };
 }
 
+/** Whether these arguments leave the model no choice but to call a tool. */
+export const mustCall = ({ tool_choice: choice }: Readonly<Record<string, unknown>>): boolean =>
+  choice === 'required' || typeof choice === 'object';
+
 /** Returns the tools that the model may see. */
 function usableTools({ tools, tool_choice: choice }: Pick<ToolFields, 'tools' | 'tool_choice'>): readonly Tool[] {
   if (typeof choice !== 'object' || choice?.type !== 'allowed_tools') return tools ?? [];

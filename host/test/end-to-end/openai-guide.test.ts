@@ -12,6 +12,7 @@ import { cannotRun } from '../../engines/fixtures/real-models.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../../http/routes/openai/fixtures/openai-app.ts';
 import { LlamaEmbeddingDeployment } from '../../index.ts';
 import { type Block, blocksOf } from '../helpers/guide.ts';
+import { nodeClients, OPENAI_FOR_NODE } from '../helpers/client-packages.ts';
 import { npmPackages, pythonPackages } from '../helpers/installed-packages.ts';
 import { testModel } from '../helpers/models.ts';
 import { skip } from '../skip.ts';
@@ -24,16 +25,7 @@ const blocks = ['docs/openai.md', 'README.md'].flatMap((page) =>
   })),
 );
 
-// The newest versions that run on Node 20.
-const NPM = {
-  '@ai-sdk/openai-compatible': '2.0.92',
-  '@langchain/core': '1.4.0',
-  '@langchain/openai': '1.5.8',
-  ai: '6.0.325',
-  openai: '6.49.0',
-  zod: '4.6.7',
-};
-const TYPESCRIPT = { openai: NPM.openai, tsx: '4.23.15' };
+const TYPESCRIPT = { openai: OPENAI_FOR_NODE, tsx: '4.23.15' };
 const PYTHON_VERSION = '3.54.0';
 
 const TSC = join(packageRoot, 'node_modules/typescript/bin/tsc');
@@ -97,7 +89,7 @@ Guide('has all programs that the test knows, and no others', () => {
   assert.equal(files.filter((about) => /\.(mjs|mts|py)$/.test(about)).sort(), Object.keys(OUTPUTS).sort());
 });
 
-const packages = cannotRun === undefined ? await npmPackages('test-openai-clients', NPM) : undefined;
+const packages = cannotRun === undefined ? await nodeClients() : undefined;
 const typed = cannotRun === undefined ? await npmPackages('test-openai-typescript', TYPESCRIPT) : undefined;
 const pythonPath =
   cannotRun === undefined

@@ -65,6 +65,14 @@ const HISTORIES: readonly (readonly object[])[] = [
     { role: 'assistant', tool_calls: called('{}') },
     { ...result, content: null },
   ],
+  ...[undefined, null, { city: 'Paris' }].map((given) => [
+    { role: 'assistant', tool_calls: [{ id: 'c1', function: { name: 'now', arguments: given } }] },
+    result,
+  ]),
+  [
+    { role: 'assistant', function_call: { name: 'f', arguments: { a: 1 } } },
+    { role: 'function', name: 'f', content: 'b' },
+  ],
 ];
 
 Lenient('dialogs are taken as clients have stored them', async () => {
@@ -102,6 +110,55 @@ Lenient('a call that is no JSON is shown to the model as it was', async () => {
   ];
   const [asOld, asNow] = [old, now].map((messages) => served('/v1/tokenize', { model: 'tiny', messages }));
   assert.equal((await asOld)?.answer, (await asNow)?.answer);
+});
+
+Lenient('dialogs of Anthropic’s API are taken as clients have stored them', async () => {
+  for (const [input, content] of [
+    ['{"city": "Par', null],
+    [null, 'a'],
+    [undefined, undefined],
+  ])
+    await served('/v1/messages', {
+      model: 'tiny',
+      max_tokens: 2,
+      messages: [
+        user('time?'),
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'c', name: 'now', input }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content }] },
+      ],
+    });
+});
+
+Lenient('a format of the answer does not keep a model from the call that it must make', async () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { type: 'boolean' } },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  const format = { type: 'json_schema', name: 'f', schema, strict: true };
+  const chat = {
+    ...HELLO,
+    max_tokens: 20,
+    response_format: { type: 'json_schema', json_schema: { name: 'f', schema } },
+  };
+  const choices = ['required', { type: 'function', function: { name: 'now' } }];
+  const tools = [{ type: 'function', function: { name: 'now', parameters: schema } }];
+  for (const tool_choice of choices) {
+    const { answer } = await served('/v1/chat/completions', { ...chat, model: 'roomy', tools, tool_choice });
+    assert.is(answer.choices[0]?.message.content || null, null);
+  }
+  const response = { model: 'roomy', input: 'a', max_output_tokens: 20, text: { format } };
+  const flat = [{ type: 'function', name: 'now', parameters: schema }];
+  await served('/v1/responses', { ...response, tools: flat, tool_choice: 'required' });
+  const claude = {
+    model: 'roomy',
+    max_tokens: 20,
+    messages: [user('a')],
+    output_config: { format: { type: 'json_schema', schema } },
+  };
+  const own = [{ name: 'now', input_schema: schema }];
+  await served('/v1/messages', { ...claude, tools: own, tool_choice: { type: 'any' } });
 });
 
 Lenient('several greedy answers are the same, and a top_p of 0 is the likeliest token', async () => {
