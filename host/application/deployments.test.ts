@@ -3,9 +3,12 @@ import { rmSync } from 'node:fs';
 import { kill } from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import * as z from 'zod';
+import { LogLevels } from '../core/log/log-levels.ts';
+import { createLogger } from '../core/log/logger.ts';
 import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
 import type { AanaApp } from '../index.ts';
-import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 import { errorOf } from '../test/helpers/error-of.ts';
 
 const Deployments = suite('deployments of a running application');
@@ -50,6 +53,37 @@ Deployments('an unregistered one is gone, and its name can be used again', async
   assert.match((await errorOf(app.unregisterDeployment('sentiment'))).message, /there is no deployment sentiment/);
   await app.registerDeployment('sentiment', good('nice'), { deploy: true });
   assert.is(await label(app, 'nice'), 'positive');
+});
+
+Deployments('the calls of a request have lines while their area has the level debug', async () => {
+  const levels = new LogLevels('info');
+  const lines: Record<string, unknown>[] = [];
+  const write = (line: string): void => void lines.push(JSON.parse(line) as Record<string, unknown>);
+  const log = createLogger({ level: (area) => levels.of(area), format: 'json', write });
+  await using app = makeApp(folder, { log }).registerDeployment('sentiment', good('fine'));
+  app.registerEndpoint({
+    name: 'label',
+    path: '/label',
+    input: z.strictObject({ how: z.enum(['classify', 'fail']) }),
+    output: z.any(),
+    run: async ({ how }) => app.handle('sentiment').call(how, how === 'fail' ? { how: 'own' } : { text: 'fine' }),
+  });
+  await started(app);
+  const linesOf = async (how: 'classify' | 'fail'): Promise<Record<string, unknown>[]> => {
+    const id = (await postJson(`${app.url}/label`, { how })).headers.get('x-request-id');
+    return lines.filter(({ requestId, level }) => requestId === id && level === 'debug');
+  };
+  assert.equal(await linesOf('classify'), []);
+  levels.change({ levels: { deployments: 'debug' } });
+  const [line, ...others] = await linesOf('classify');
+  assert.equal(others, []);
+  const { deployment, area, message, method, replica, outcome, ms } = line!;
+  assert.equal(
+    [deployment, area, message, method, replica, outcome, typeof ms],
+    ['sentiment', 'deployments', 'call ended', 'classify', 'sentiment#1', 'ok', 'number'],
+  );
+  const [failed] = await linesOf('fail');
+  assert.equal([failed!['method'], failed!['outcome'], failed!['error']], ['fail', 'deployment', 'WordUnknown']);
 });
 
 Deployments('one is changed and scaled, and keeps serving', async () => {

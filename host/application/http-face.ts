@@ -72,7 +72,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
       uploadsOf: (userId, traceparent) => services.uploadedParts.of(userId, traceparent),
       batchesOf: (userId, traceparent) => services.batches.of(userId, traceparent),
     },
-    mcp: config.mcp,
+    mcp: { ...config.mcp, deployments: services.deployments },
     sockets: { limits: config.sockets, models },
     tempDir: () => services.uploads.path(),
     artifactsDir: services.artifactsDir,

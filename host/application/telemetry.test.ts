@@ -176,7 +176,8 @@ else {
         'aana.plugin.call media.open': { 'aana.media.fetch': {} },
         'aana.plugin.call media.extract-audio': { 'aana.media.decode audio': {} },
         'aana.plugin.call deployments.call': { 'aana.deployment.call facts': {} },
-        'aana.plugin.call deployments.open': { 'aana.deployment.call words': {} },
+        'aana.plugin.call deployments.open': {},
+        'aana.deployment.call words': {},
         'aana.plugin.call remote.start': { 'aana.plugin.invocation helper': {} },
         'aana.plugin.call remote.wait': {},
       };

@@ -42,6 +42,11 @@ export interface Span {
   readonly traceparent: string | undefined;
   /** Notes what happens now, such as the first value of a stream. */
   event(name: string): void;
+  /**
+   * Returns the time on the clock of the trace, as in {@link SpanOptions.startedAt}. It does not jump as the clock of the
+   * system can.
+   */
+  now(): number;
   /** Ends the span. `error` is the error of failed work, `endedAt` as in {@link SpanOptions.startedAt}. */
   end(outcome?: {
     readonly error?: unknown;
@@ -99,7 +104,12 @@ export const noTelemetry: Telemetry = Object.freeze({
   counter: () => NO_COUNTER,
   histogram: () => NO_HISTOGRAM,
   gauge: () => NO_GAUGE,
-  span: (_name: string, { parent }: SpanOptions = {}) => ({ traceparent: parent, event: nothing, end: nothing }),
+  span: (_name: string, { parent }: SpanOptions = {}) => ({
+    traceparent: parent,
+    event: nothing,
+    now: Date.now,
+    end: nothing,
+  }),
 });
 
 /** Returns telemetry whose spans are those of `span`, with the content of requests if `takesContent`. */

@@ -19,6 +19,7 @@ function recording(): { readonly telemetry: Telemetry; readonly told: unknown[] 
       return {
         traceparent: INSIDE,
         event: (event) => void told.push(event),
+        now: Date.now,
         end: (outcome) => void told.push(outcome),
       };
     },
@@ -59,6 +60,7 @@ Work('waits by the given clock, and has a duration only when it has begun', () =
     span: () => ({
       traceparent: INSIDE,
       event: (event) => void told.push(event),
+      now: Date.now,
       end: (outcome) => void told.push(outcome),
     }),
   };

@@ -42,7 +42,7 @@ export interface ServedOptions extends Pick<
 export interface ServedEndpoint extends EndpointDescription, ServedOptions {
   /** Name of the plugin that it comes from. */
   readonly plugin?: string;
-  /** Names of the deployments that each run calls. A run begins with a place at each of them. */
+  /** Names of the deployments that its runs call. A run of a host function begins with a place at each of them. */
   readonly deployments?: readonly string[];
   /**
    * Prepares the endpoint before its first run. Further calls return the same promise. Runs wait for it by themselves.

@@ -9,6 +9,8 @@ import { checkComponentInput, compileSchema, fromComponent, outputCheck } from '
 export interface EndpointSource {
   readonly name: string;
   readonly endpoints: readonly EndpointDescription[];
+  /** Names of the deployments that it calls. Default: none. */
+  readonly deployments?: readonly string[];
   run(
     invocation: RequestContext & {
       readonly endpoint: string;
@@ -59,6 +61,7 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
   return {
     ...info,
     plugin: plugin.name,
+    ...(plugin.deployments && { deployments: plugin.deployments }),
     validate: jsonSchemaValidator(info.name, info.inputSchema),
     run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress, ...run }) => {
       run.meter?.ran();

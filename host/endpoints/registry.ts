@@ -18,6 +18,11 @@ const RESERVED = [
   '/asr/live',
   '/livez',
   '/readyz',
+  '/health',
+  '/ping',
+  '/version',
+  '/tokenize',
+  '/detokenize',
   '/metrics',
 ];
 

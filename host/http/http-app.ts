@@ -51,6 +51,12 @@ export interface HttpFace {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
 
+/** Paths of vLLM and llama-server, with ours. Their guards, limits and errors are those of our paths. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['/tokenize', '/v1/tokenize'],
+  ['/detokenize', '/v1/detokenize'],
+]);
+
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const mcp = options.mcp?.enabled ? new McpService({ ...options, mcp: options.mcp }) : undefined;
   const system = systemRoutes(options, mcp);
@@ -59,8 +65,11 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
   const begin = requestRecorder(options.telemetry ?? noTelemetry, routeOf);
   const answerWith =
     (guards: readonly Guard[], serve = (ctx: Context) => dispatch(ctx, system, options)) =>
-    (ctx: Context): Promise<void> =>
-      funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), options, begin, routeOf);
+    (ctx: Context): Promise<void> => {
+      const ours = OTHER_NAMES.get(ctx.path);
+      if (ours !== undefined) ctx.path = ours;
+      return funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), options, begin, routeOf);
+    };
   return {
     callback: ({ listensAt } = {}) => koaCallback(answerWith(guardsOf(options, listensAt))),
     upgrade: ({ listensAt }) => {
@@ -127,9 +136,10 @@ function koaCallback(middleware: (ctx: Context) => Promise<void>): ReturnType<Ko
   return app.callback();
 }
 
+/** Whether a path is ours where another application has the server. The root belongs to the other one. */
 function hasPath(path: string, system: Router, { registry, routers }: HttpAppOptions): boolean {
   return (
-    system.match(path, 'GET').path.length > 0 ||
+    (path !== '/' && system.match(OTHER_NAMES.get(path) ?? path, 'GET').path.length > 0) ||
     (!isOwnPath(path) && routers.methodsAt(path).length > 0) ||
     registry.find(path) !== undefined
   );
@@ -139,8 +149,9 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const { registry, routers, isDeployed, apiKeys } = options;
   const endpoint = registry.find(ctx.path);
   if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
-  if (system.match(ctx.path, ctx.method).route) return enter(system.routes(), ctx);
-  const layers = system.match(ctx.path, 'GET').path;
+  const isOurs = ctx.path !== '/' || !routers.hasRoot;
+  if (isOurs && system.match(ctx.path, ctx.method).route) return enter(system.routes(), ctx);
+  const layers = isOurs ? system.match(ctx.path, 'GET').path : [];
   const exact = layers.filter(({ path }) => path === ctx.path); // `/tasks/count` is not the path of a task
   const own = (exact.length > 0 ? exact : layers).flatMap((layer) => layer.methods);
   if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());

@@ -19,9 +19,9 @@ export interface ToolRun {
 
 /** The endpoints of one caller. */
 export interface Toolbox {
-  /** Returns the endpoints that the caller may run. */
+  /** Returns the endpoints that the caller may run, and whose deployments exist. */
   list(): readonly ServedEndpoint[];
-  /** Returns an endpoint that is a tool, also one that the caller may not run. */
+  /** Returns an endpoint that is a tool, also one that the caller may not run or that cannot run now. */
   find(name: string): ServedEndpoint | undefined;
   /** Runs an endpoint. A failure is a result, too. Rejects only if the caller has left. */
   run(endpoint: ServedEndpoint, run: ToolRun): Promise<CallToolResult>;

@@ -9,8 +9,12 @@ const MOST_HEAD = 2000;
  */
 export function base64Bytes(text: string): Buffer | undefined {
   const [head = ''] = DATA_URL.exec(text.slice(0, MOST_HEAD)) ?? [];
-  const bare = text.slice(head.length);
-  const data = /\s/.test(bare) ? bare.replaceAll(/\s+/g, '') : bare;
+  const data = text.slice(head.length);
+  return bytesOf(data) ?? bytesOf(data.replaceAll(/\s+/g, ''));
+}
+
+/** Returns the bytes of base64 without spaces. */
+function bytesOf(data: string): Buffer | undefined {
   const bytes = Buffer.from(data, 'base64');
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0;
   const length = data.length - padding;

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
@@ -93,6 +96,45 @@ Texts('is not sent again to a client that has it', async () => {
   assert.equal([changed.status, changed.headers.get('etag') === etag], [200, false]);
 });
 
+Texts('is compressed as the client accepts it, with a tag for each form', async () => {
+  await using at = await startServer();
+  const get = async (
+    encoding: string | undefined,
+    etag?: string,
+  ): Promise<{ readonly headers: IncomingHttpHeaders; readonly status: number | undefined; readonly body: Buffer }> => {
+    const headers = { ...(encoding && { 'accept-encoding': encoding }), ...(etag && { 'if-none-match': etag }) };
+    const [response] = (await once(request(`${at.url}/openapi.json`, { headers }).end(), 'response')) as [
+      IncomingMessage,
+    ];
+    return { headers: response.headers, status: response.statusCode, body: Buffer.concat(await response.toArray()) };
+  };
+  const plain = await get(undefined);
+  assert.equal([plain.headers['content-encoding'], plain.headers.vary], [undefined, 'Accept-Encoding']);
+  const tags = new Set([plain.headers.etag]);
+  const forms = [
+    ['br', 'br', brotliDecompressSync],
+    ['gzip, deflate', 'gzip', gunzipSync],
+    ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+    ['br;q=0, gzip;q=0.5, *;q=0.1', 'gzip', gunzipSync],
+  ] as const;
+  for (const [accepted, encoding, read] of forms) {
+    const { headers, body } = await get(accepted);
+    assert.equal([headers['content-encoding'], headers.vary], [encoding, 'Accept-Encoding'], accepted);
+    assert.ok(body.length * 4 < plain.body.length, `${body.length} of ${plain.body.length} bytes`);
+    assert.ok(read(body).equals(plain.body));
+    tags.add(headers.etag);
+    const again = await get(accepted, headers.etag);
+    assert.equal([again.status, again.headers.etag, again.body.length], [304, headers.etag, 0]);
+    assert.is(again.headers.vary, 'Accept-Encoding');
+    assert.is((await get(accepted, plain.headers.etag)).status, 200, 'another form is not the same');
+  }
+  assert.is(tags.size, 3);
+  for (const accepted of ['identity', 'deflate', 'identity;q=0', 'br;q=nonsense']) {
+    const { headers, body } = await get(accepted);
+    assert.equal([headers['content-encoding'], body.equals(plain.body)], [undefined, true], accepted);
+  }
+});
+
 Texts('has the address that the client used, and is kept for few of them', () => {
   let builds = 0;
   const text = new OpenApiText({
@@ -130,11 +172,12 @@ Texts('and the files of its pages are read once', async () => {
       [200, body, first.headers.get('etag'), before],
     );
     assert.is((await script({ 'if-none-match': first.headers.get('etag') ?? '' })).status, 304);
-    const bundle = await fetch(`${at.url}/docs/swagger-ui-bundle.js`);
+    const whole = { headers: { 'accept-encoding': 'identity' } };
+    const bundle = await fetch(`${at.url}/docs/swagger-ui-bundle.js`, whole);
     assert.is(
       (
         await fetch(`${at.url}/docs/swagger-ui-bundle.js`, {
-          headers: { 'if-none-match': bundle.headers.get('etag') ?? '' },
+          headers: { ...whole.headers, 'if-none-match': bundle.headers.get('etag') ?? '' },
         })
       ).status,
       304,

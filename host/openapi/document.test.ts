@@ -57,8 +57,12 @@ OpenApi('is 3.1 with one POST per endpoint, its name as operationId', () => {
   assert.equal(Object.keys(document.paths), [
     '/video/transcribe',
     '/tell',
+    '/',
+    '/version',
     '/api/ready',
     '/readyz',
+    '/health',
+    '/ping',
     '/livez',
     '/api/status',
   ]);

@@ -1,6 +1,7 @@
 import type { LlamaCounts, LlamaEmbeddingCounts } from '../../../native/lib/index.ts';
 import { AlertTelemetry } from '../../alerts/alert-telemetry.ts';
 import { systemClock } from '../../core/clock.ts';
+import { silentLogger } from '../../core/log/logger.ts';
 import { retryCounter } from '../../deployments/handle/deployment-calls.ts';
 import { GenerationTelemetry } from '../../deployments/handle/generation-telemetry.ts';
 import { EmbeddingMetrics } from '../../engines/metrics/embedding-metrics.ts';
@@ -37,7 +38,10 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
     'Requests',
     (metrics) => [requestRecorder(metrics, () => undefined), refusalCounter(metrics), userRefusalCounter(metrics)],
   ],
-  ['Calls of deployments', (metrics) => [new CallTelemetry('', systemClock, metrics), retryCounter(metrics)]],
+  [
+    'Calls of deployments',
+    (metrics) => [new CallTelemetry('', systemClock, metrics, silentLogger), retryCounter(metrics)],
+  ],
   ['Models for texts', (metrics) => new GenerationTelemetry(metrics, systemClock)],
   ['Engines of language models, embeddings and scores', describeEngines],
   ['Plugins', (metrics) => new PluginTelemetry('', metrics)],

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { TokenNumbers } from '../../schemas/checks/token-numbers.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { method } from '../class/method.ts';
@@ -60,11 +61,11 @@ const options = {
   normalize: z.boolean().nullish().describe('Whether the vectors get the length 1. Default: the configuration.'),
   truncate: z.nullish(Truncate),
 };
-const Tokens = z
-  .array(z.int().min(0).max(2_147_483_647))
-  .min(1)
-  .max(MAX_TOKENS)
-  .describe('Tokens of a text, computed as they are: without a prompt, and without the tokens that the model wants.');
+const Tokens = TokenNumbers.check(
+  z.minLength(1),
+  z.maxLength(MAX_TOKENS),
+  z.describe('Tokens of a text, computed as they are: without a prompt, and without the tokens that the model wants.'),
+);
 const tokens = z.int().describe('Tokens of the text, with those that the model wants around it.');
 
 /** Vectors of texts with llama.cpp. */

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ChatDialogInput, chatOptions } from '../../schemas/index.ts';
+import { TokenNumbers } from '../../schemas/checks/token-numbers.ts';
 import { method } from '../class/method.ts';
 import { assistantPrefix } from '../class/text-generation-methods.ts';
 
@@ -15,8 +16,6 @@ const textOrDialog = {
 const hasOneOfThem = ({ dialog, text }: { readonly dialog?: unknown; readonly text?: unknown }): boolean =>
   (dialog === undefined) !== (text === undefined);
 const ONE_OF_THEM = "Exactly one of 'dialog' and 'text' must be provided.";
-
-const token = z.int().min(0).max(2_147_483_647);
 
 /** The method `count_tokens` of text models. */
 export const countTokensMethod = method({
@@ -39,14 +38,14 @@ export const tokenMethods = {
       })
       .refine(hasOneOfThem, ONE_OF_THEM),
     output: z.strictObject({
-      tokens: z.array(token),
+      tokens: TokenNumbers,
       texts: z.array(z.string()).describe('The text of each token, with U+FFFD for bytes that are no whole character.'),
       max_tokens: z.int().describe('Tokens that one dialog can hold.'),
     }),
   }),
   detokenize: method({
     description: 'Tells the text of tokens.',
-    input: z.strictObject({ tokens: z.array(token).max(1_000_000) }),
+    input: z.strictObject({ tokens: TokenNumbers.check(z.maxLength(1_000_000)) }),
     output: z.strictObject({ text: z.string() }),
   }),
 };

@@ -247,6 +247,27 @@ Custom('keeps its configuration when it refuses a changed one', async () => {
   assert.is((await handle.classify({ text: 'good' })).label, 'positive');
 });
 
+Custom(
+  'is replaced with its old configuration when its reconfigure does not return within start_timeout_s',
+  async () => {
+    const manager = await started();
+    const handle = manager.handle('sentiment') as Sentiment;
+    const before = (await handle.facts())['pid'];
+    const { outcome, reason } = await manager.update(
+      'sentiment',
+      SentimentDeployment.options({ start_timeout_s: 0.5, user_config: { good: ['fine'], broken: 'stuck' } }),
+    );
+    assert.is(outcome, 'rolled-back');
+    assert.is(
+      reason,
+      'replica sentiment#1 did not take its new configuration, because it made no progress for 0.5 s (start_timeout_s)',
+    );
+    while ((await handle.facts())['pid'] === before);
+    assert.is((await handle.classify({ text: 'good' })).label, 'positive');
+    assert.is(manager.registered().get('sentiment')?.options.start_timeout_s, 300);
+  },
+);
+
 const BAD_STARTS: readonly (readonly [what: string, bound: () => BoundDeployment, message: RegExp])[] = [
   [
     'applyConfig throws',

@@ -89,7 +89,7 @@ export const DeploymentOptions = z
     start_timeout_s: seconds
       .default(300)
       .describe(
-        'Seconds without progress after which a starting replica is ended, including the warm-up. The first start on a new type of GPU may compile kernels for minutes. The same limit applies when running replicas take a changed configuration.',
+        'Seconds without progress after which a starting replica is ended, including the warm-up. The first start on a new type of GPU may compile kernels for minutes. The same limit applies when running replicas take a changed configuration, for example when the `reconfigure` of a class does not return; an update that brings another limit is limited by it.',
       ),
     graceful_shutdown_timeout_s: z
       .number()

@@ -58,8 +58,8 @@ export abstract class Deployment<Config = unknown> {
   warmUp?(): Promise<void> | void;
   /**
    * Applies a changed configuration to calls that begin afterwards, while running calls go on. If it throws, the
-   * deployment must keep its old configuration. Without this method a change of the configuration replaces the
-   * replicas.
+   * deployment must keep its old configuration. If it makes no progress for `start_timeout_s`, the update fails and the
+   * replica is replaced. Without this method a change of the configuration replaces the replicas.
    */
   reconfigure?(config: Config, context: DeploymentContext): Promise<void> | void;
   /**

@@ -13,6 +13,7 @@ import {
   TextChunk,
   textOfContent,
 } from '../../schemas/index.ts';
+import { TokenNumbers } from '../../schemas/checks/token-numbers.ts';
 import { method, streamingMethod } from './method.ts';
 
 /** Sampling parameters that a deployment sets for requests. */
@@ -52,7 +53,7 @@ const chat = z.strictObject({
 });
 const generate = z.strictObject({ prompt: z.string(), sampling_params: sampling, adapter, overflow });
 const tokenPrompt = z
-  .union([z.string(), z.array(z.int().min(0).max(2_147_483_647)).min(1).max(1_000_000)])
+  .union([z.string(), TokenNumbers.check(z.minLength(1), z.maxLength(1_000_000))])
   .describe('A text, or the numbers of tokens, which nothing is added to.');
 const batch = z.strictObject({
   prompts: z.array(z.string()).max(1000),

@@ -1,8 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../core/clock.ts';
 import { AanaError } from '../../core/errors.ts';
+import { noTelemetry, withSpans } from '../../core/telemetry.ts';
+import { samplerOf } from '../../telemetry/traces/sampler.ts';
+import type { SpanRecord } from '../../telemetry/traces/span-record.ts';
+import { Tracer } from '../../telemetry/traces/tracer.ts';
 import { Recorder } from '../../application/fixtures/recorder.ts';
 import { GenerationTelemetry } from './generation-telemetry.ts';
+
+/** The last digits of a time since the epoch are lost in sums. */
+const ROUNDING_MS = 0.002;
 
 const Generated = suite('the telemetry of generation');
 
@@ -190,6 +198,26 @@ Generated('has the pieces of streamed answers in its spans as whole texts', asyn
       finish_reason: 'tool_calls',
     },
   ]);
+});
+
+Generated('has phases of the engine that are over before the call is, and begin with it', async () => {
+  const ended: SpanRecord[] = [];
+  const tracer = new Tracer({ sampler: samplerOf('always_on', 1), onSpan: (span) => ended.push(span) });
+  const telemetry = new GenerationTelemetry(withSpans(noTelemetry, tracer.span, false), systemClock);
+  for (let n = 0; n < 300; n += 1) {
+    await telemetry.call(chat, async () => {
+      const startedAt = performance.now();
+      while (performance.now() < startedAt + 0.1 * (n % 10));
+      const third = (performance.now() - startedAt) / 3;
+      return { usage, timings: { queue_ms: third, prompt_ms: third, completion_ms: third } };
+    });
+    const [queue, prefill, decode, call] = ended.splice(0) as [SpanRecord, SpanRecord, SpanRecord, SpanRecord];
+    assert.equal([call.name, decode.parentSpanId], ['chat llm', call.spanId]);
+    const times = [call.startedAt, queue.startedAt, queue.endedAt, prefill.startedAt, prefill.endedAt];
+    times.push(decode.startedAt, decode.endedAt, call.endedAt);
+    const late = times.find((time, at) => at > 0 && times[at - 1]! > time + ROUNDING_MS);
+    assert.is(late, undefined, JSON.stringify(times));
+  }
 });
 
 Generated.run();

@@ -161,8 +161,9 @@ export class GenerationTelemetry {
   }
 
   /** Reports the phases in the engine, of which the result tells the lengths. The last one ends now. */
-  #reportPhases({ traceparent: parent }: Span, phases: GenerationPhases): void {
-    let startedAt = Date.now() - phases.reduce((sum, [, ms]) => sum + ms, 0);
+  #reportPhases(call: Span, phases: GenerationPhases): void {
+    const { traceparent: parent } = call;
+    let startedAt = call.now() - phases.reduce((sum, [, ms]) => sum + ms, 0);
     for (const [name, ms] of phases) {
       this.#telemetry.span(`aana.engine.${name}`, { parent, startedAt }).end({ endedAt: startedAt + ms });
       startedAt += ms;

@@ -92,6 +92,7 @@ export class DeploymentManager {
   readonly #clock: Clock;
   readonly #definitions: ReadonlyMap<string, DeploymentDefinition>;
   readonly #deployments = new Map<string, ManagedDeployment>();
+  readonly #listeners = new Set<() => void>();
   readonly #stopping = new AbortController();
   readonly #starter: DeploymentStarter;
   readonly #changes: DeploymentChanges;
@@ -129,7 +130,18 @@ export class DeploymentManager {
       throw new AanaError('DeploymentExists', 'conflict', `${what} is already registered`);
     const bound = this.#bind(name, deployment);
     this.#deployments.set(name, new ManagedDeployment(name, bound));
+    this.#namesChanged();
     return bound;
+  }
+
+  /** Whether a deployment has this name. */
+  has(name: string): boolean {
+    return this.#deployments.has(name);
+  }
+
+  /** Calls `listener` after a deployment was registered or removed. */
+  onNames(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** Returns the current definition and options of each deployment, in the order of registration. */
@@ -151,6 +163,7 @@ export class DeploymentManager {
         },
       );
     this.#deployments.delete(name);
+    this.#namesChanged();
   }
 
   /**
@@ -281,6 +294,7 @@ export class DeploymentManager {
     await stop(deployment, graceMs);
     deployment.enter('removed');
     this.#deployments.delete(name);
+    this.#namesChanged();
   }
 
   /**
@@ -401,6 +415,10 @@ export class DeploymentManager {
   async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#stopping.abort(new AanaError('DeploymentStopped', 'unavailable', 'the deployments are shutting down'));
     await Promise.all([...this.#deployments.values()].map((deployment) => stop(deployment, graceMs)));
+  }
+
+  #namesChanged(): void {
+    for (const listener of this.#listeners) listener();
   }
 
   /** Starts a deployment. `prepared` settles when the model has been fetched. */

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context } from 'koa';
 import { type ApiKeys, type KeyLookUps, keyRefused } from '../../access/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
-import type { EndpointRegistry } from '../../endpoints/index.ts';
+import type { HttpAppOptions } from '../options.ts';
 import { AanaError } from '../../core/errors.ts';
 import { apiKeyGuard } from '../guards/api-key-guard.ts';
 import { keyIn } from '../guards/offered-key.ts';
@@ -12,10 +12,9 @@ import type { Guard } from '../guards/guards.ts';
 /** Name of the token in logs, where requests with an API key have the name of their key. */
 const TOKEN_ID = 'dashboard';
 
-export interface DashboardGuardOptions {
+export interface DashboardGuardOptions extends Pick<HttpAppOptions, 'registry' | 'routers'> {
   readonly token: string;
   readonly apiKeys: ApiKeys | undefined;
-  readonly registry: EndpointRegistry;
   /** Limits the guesses of each address. */
   readonly guesses: KeyLookUps;
   readonly log: Logger;
@@ -24,8 +23,8 @@ export interface DashboardGuardOptions {
 }
 
 /** Admits callers with the token of the dashboard or an API key of an admin. Both come as API keys do, in a header. */
-export function dashboardGuard({ token, apiKeys, registry, guesses, log, isOpen }: DashboardGuardOptions): Guard {
-  const keyGuard = apiKeys && apiKeyGuard(apiKeys, registry);
+export function dashboardGuard({ token, apiKeys, guesses, log, isOpen, ...served }: DashboardGuardOptions): Guard {
+  const keyGuard = apiKeys && apiKeyGuard(apiKeys, served);
   /** Admits the caller. Returns undefined for a text that is neither the token nor a key. */
   const admit = async (ctx: Context, offered: string): Promise<true | undefined> => {
     if (isSame(offered, token))

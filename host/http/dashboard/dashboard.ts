@@ -29,7 +29,7 @@ export function dashboardOf(
   options: HttpAppOptions,
   { listensAt, token, guesses }: DashboardOptions,
 ): { readonly guards: readonly Guard[]; readonly router: Router } {
-  const { allowedHosts = [], apiKeys, registry, title, traces, log } = options;
+  const { allowedHosts = [], apiKeys, registry, routers, title, traces, log } = options;
   const router = new Router({ sensitive: true });
   dashboardFiles(router, title);
   routesForAdmins(router, options);
@@ -40,7 +40,7 @@ export function dashboardOf(
       notStored,
       hostGuard({ allowedHosts, listensAt, hasApiKeys: false }),
       cors(CLOSED),
-      dashboardGuard({ token, apiKeys, registry, guesses, log, isOpen: isDashboardFile }),
+      dashboardGuard({ token, apiKeys, registry, routers, guesses, log, isOpen: isDashboardFile }),
     ],
     router,
   };

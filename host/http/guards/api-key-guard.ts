@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { AccessError, type ApiKeyRecord, type ApiKeys, keyRefused, scopeOfPath } from '../../access/index.ts';
 import { AanaError } from '../../core/errors.ts';
-import type { EndpointRegistry } from '../../endpoints/index.ts';
+import type { HttpAppOptions } from '../options.ts';
 import { traceparentOf } from '../request/request-context.ts';
 import { type Caller, callerOf, setCaller } from './caller.ts';
 import { CLIENT_SECRET_PATH, clientSecretOf } from './client-secret-guard.ts';
@@ -12,12 +12,16 @@ import { keyIn } from './offered-key.ts';
 import { refusalToRun } from './run-rights.ts';
 
 /** Admits callers with an API key that allows the path, and stores the caller in the context. */
-export function apiKeyGuard(apiKeys: ApiKeys, registry: EndpointRegistry): Guard {
+export function apiKeyGuard(
+  apiKeys: ApiKeys,
+  { registry, routers }: Pick<HttpAppOptions, 'registry' | 'routers'>,
+): Guard {
+  const isOpen = (path: string): boolean => isOpenPath(path) && !(path === '/' && routers.hasRoot);
   return async (ctx, next) => {
     setCaller(ctx);
     const key = keyIn(ctx);
     // The host answers OPTIONS without a key. No route of the application sees it.
-    if (isOpenPath(ctx.path) || isPreflight(ctx) || (ctx.method === 'OPTIONS' && key === undefined)) return next();
+    if (isOpen(ctx.path) || isPreflight(ctx) || (ctx.method === 'OPTIONS' && key === undefined)) return next();
     if (!apiKeys.isOpen)
       throw new AanaError(
         'NotReady',

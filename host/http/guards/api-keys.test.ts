@@ -109,6 +109,16 @@ Guarded('reach no route of the application without a key, whatever its routers m
   }
 });
 
+Guarded('need a key for the root if a router of the application has it', async () => {
+  app.registerRouter('home', new Router().get('/', (ctx) => void (ctx.body = 'welcome')) as never);
+  try {
+    assertRefused(await ask('GET', '/'), 401, 'ApiKeyNotProvided');
+    assert.is((await ask('GET', '/', keys['ann'])).body, 'welcome');
+  } finally {
+    app.unregisterRouter('home');
+  }
+});
+
 Guarded('distinguish paths of the host by case', async () => {
   for (const path of ['/Tasks', '/API/keys', '/TASKS/count', '/Webhooks', '/Docs', '/OpenAPI.json'])
     assert.is((await ask('GET', path, admin)).status, 404, path);
@@ -117,7 +127,7 @@ Guarded('distinguish paths of the host by case', async () => {
 Guarded(
   'need no key for the documentation and the state of the host, and one for all else, also for what is not there',
   async () => {
-    for (const path of ['/openapi.json', '/docs', '/docs/init.js', '/api/ready'])
+    for (const path of ['/', '/version', '/openapi.json', '/docs', '/docs/init.js', '/api/ready', '/health', '/ping'])
       assert.is((await ask('GET', path)).status, 200, path);
     for (const [method, path] of [
       ['POST', '/echo'],

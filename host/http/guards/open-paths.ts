@@ -6,10 +6,12 @@ import { REDOC_PATHS } from '../pages/redoc-page.ts';
  * Paths that tell whether the host is up. They need no key and have no rate limit, because load balancers and
  * supervisors request them.
  */
-const HEALTH_PATHS: ReadonlySet<string> = new Set(['/api/ready', '/readyz', '/livez']);
+const HEALTH_PATHS: ReadonlySet<string> = new Set(['/api/ready', '/readyz', '/health', '/ping', '/livez']);
 
-/** Pages, which hold nothing of a user. Whole paths, so that a similar path does not open another route. */
+/** Pages and facts about the server, which hold nothing of a user. Whole paths, so that a similar path does not open another route. */
 const DOCUMENTATION_PATHS: ReadonlySet<string> = new Set([
+  '/',
+  '/version',
   '/openapi.json',
   ...DOCS_PATHS,
   ...REDOC_PATHS,

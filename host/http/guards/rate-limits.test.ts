@@ -121,7 +121,8 @@ Limited(
       assertRefused(refused, 429, 'TooManyRequestsException');
       assert.match(refused.body.message, /^over the limit of 40 requests in 3600 seconds to the documentation: /);
     }
-    for (const path of ['/api/ready', '/readyz', '/livez']) assert.is((await ask(at + path)).status, 200, path);
+    for (const path of ['/api/ready', '/readyz', '/health', '/ping', '/livez'])
+      assert.is((await ask(at + path)).status, 200, path);
   },
 );
 

@@ -5,6 +5,7 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { packageRoot } from '../../core/package-root.ts';
 import { remembered } from '../../core/remembered.ts';
+import { encoded, encodingFor } from '../response/encoded-body.ts';
 
 export interface StaticPage {
   readonly title: string;
@@ -86,22 +87,29 @@ export function assetRoutes(router: Router, files: AssetFiles): void {
   }
 }
 
-export function serveAsset(ctx: Context, { type, content, etag }: Asset): void {
+export async function serveAsset(ctx: Context, { type, content, etag }: Asset): Promise<void> {
   ctx.type = type;
   ctx.set('cache-control', 'max-age=3600');
-  serveUnchanged(ctx, etag, content);
+  await serveUnchanged(ctx, etag, content);
 }
 
 /**
- * Sends a body, or 304 to a client that already has it. A client with `cache-control: no-cache` gets 304 too, because
- * `fetch` of Node sends this header with `if-none-match`.
+ * Sends a body of the type of the answer, compressed if the client accepts it, or 304 to a client that already has it.
+ * Each encoding has a tag of its own. A client with `cache-control: no-cache` gets 304 too, because `fetch` of Node sends
+ * this header with `if-none-match`.
  */
-export function serveUnchanged(ctx: Context, etag: string, body: Buffer): void {
+export async function serveUnchanged(ctx: Context, tag: string, body: Buffer): Promise<void> {
+  const encoding = encodingFor(ctx, body);
+  const etag = encoding ? tag.replace(/"$/, `-${encoding}"`) : tag;
   ctx.set('etag', etag);
   const had = ctx
     .get('if-none-match')
     .split(',')
     .map((one) => one.trim().replace(/^W\//, ''));
-  if (had.includes(etag)) ctx.status = 304;
-  else ctx.body = body;
+  if (had.includes(etag)) {
+    ctx.status = 304;
+    return;
+  }
+  if (encoding) ctx.set('content-encoding', encoding);
+  ctx.body = encoding ? await encoded(body, encoding) : body;
 }

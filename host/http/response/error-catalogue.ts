@@ -467,7 +467,7 @@ export const PROGRAM_ERRORS: readonly CataloguedError[] = [
   one(
     'ReconfigureTimeout',
     'deadline-exceeded',
-    'A replica made no progress with a changed configuration for `start_timeout_s`. It is replaced.',
+    'A replica made no progress with a changed configuration for `start_timeout_s`. It is replaced by one with the old configuration.',
   ),
   one('ReplicaStartError', 'internal', 'A replica could not be started.'),
   one(

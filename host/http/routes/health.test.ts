@@ -1,7 +1,9 @@
+import { Router } from '@koa/router';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../core/log/logger.ts';
 import { LIMITS, startServer, type TestServer } from '../fixtures/test-server.ts';
+import { RouterSet } from './routers.ts';
 
 const Health = suite('health, methods and ids of requests');
 let at: TestServer;
@@ -29,6 +31,8 @@ Health('a process that answers is alive, also before it is ready', async () => {
     ['/livez', 200, '{"alive":true}'],
     ['/readyz', 503, '{"ready":false}'],
     ['/api/ready', 503, '{"ready":false}'],
+    ['/health', 503, '{"ready":false}'],
+    ['/ping', 503, '{"ready":false}'],
   ] as const) {
     const response = await fetch(early.url + path);
     assert.equal(
@@ -36,12 +40,43 @@ Health('a process that answers is alive, also before it is ready', async () => {
       [status, text, 'no-store'],
     );
   }
-  assert.is((await fetch(`${at.url}/readyz`)).status, 200);
+  for (const path of ['/readyz', '/health', '/ping']) assert.is((await fetch(at.url + path)).status, 200, path);
+});
+
+Health('the root says what is served and where', async () => {
+  const read = async (url: string): Promise<unknown> => (await fetch(url)).json();
+  assert.equal(await read(`${at.url}/version`), { version: '1.2.3' });
+  const links = { docs: '/docs', openapi: '/openapi.json', health: '/health' };
+  assert.equal(await read(`${at.url}/`), { name: 'test <app>', version: '1.2.3', links });
+  assert.is((await fetch(`${at.url}/`, { method: 'POST' })).headers.get('allow'), 'GET, HEAD');
+});
+
+Health('a route of the application at the root takes the place of the links', async () => {
+  const routers = new RouterSet();
+  routers.add(
+    'home',
+    new Router().get('/', (ctx) => void (ctx.body = 'welcome')),
+    [],
+  );
+  await using own = await startServer({ routers });
+  assert.is(await (await fetch(`${own.url}/`)).text(), 'welcome');
 });
 
 Health('HEAD answers as GET does, without the body', async () => {
-  for (const path of ['/livez', '/readyz', '/api/ready', '/api/status', '/openapi.json', '/docs']) {
-    const [get, head] = await Promise.all([fetch(at.url + path), fetch(at.url + path, { method: 'HEAD' })]);
+  for (const path of [
+    '/livez',
+    '/readyz',
+    '/api/ready',
+    '/api/status',
+    '/openapi.json',
+    '/docs',
+    '/',
+    '/version',
+    '/health',
+  ]) {
+    const headers = { 'accept-encoding': 'identity' };
+    const get = await fetch(at.url + path, { headers });
+    const head = await fetch(at.url + path, { method: 'HEAD', headers });
     assert.is(head.status, get.status, path);
     assert.is(head.headers.get('content-length'), String((await get.arrayBuffer()).byteLength), path);
     assert.is(await head.text(), '');

@@ -82,6 +82,11 @@ export class RouterSet {
     ];
   }
 
+  /** Whether a router has the root, where the host otherwise tells what it serves. */
+  get hasRoot(): boolean {
+    return this.methodsAt('/').length > 0;
+  }
+
   /** Returns the template of the first route at this path, such as `/pages/:name`. */
   routeAt(path: string): string | undefined {
     for (const { router } of this.#routers.values()) {

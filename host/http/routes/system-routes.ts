@@ -30,7 +30,21 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
   const { registry, status, readiness, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
     options;
   const router = new Router({ sensitive: true });
-  for (const route of [SYSTEM_ROUTES.isReady, SYSTEM_ROUTES.readyz])
+  const links = {
+    docs: '/docs',
+    ...(redocBundle && { redoc: '/redoc' }),
+    openapi: '/openapi.json',
+    ...(options.openai?.enabled && { chat: '/chat' }),
+    health: SYSTEM_ROUTES.health.path,
+  };
+  serveRoute(router, SYSTEM_ROUTES.root, ({ ctx }) => ({
+    name: title,
+    version: options.version,
+    links: Object.fromEntries(Object.entries(links).map(([name, path]) => [name, mountPath(ctx) + path])),
+  }));
+  serveRoute(router, SYSTEM_ROUTES.version, () => ({ version: options.version }));
+  const { isReady, readyz, health, ping } = SYSTEM_ROUTES;
+  for (const route of [isReady, readyz, health, ping])
     serveRoute(router, route, ({ ctx, query: { deployment } }) => {
       ctx.set('cache-control', 'no-store');
       const { ready, away } = readiness(deployment);
@@ -71,14 +85,14 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
       },
     });
   const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // an application can have servers of both kinds
-  router.get('/openapi.json', (ctx) => {
+  router.get('/openapi.json', async (ctx) => {
     const { body, etag } = (hasCheckedHost(ctx) ? checkingHost : takingEveryHost).at(
       `${ctx.protocol}://${ctx.host}`,
       mountPath(ctx),
     );
     ctx.type = 'application/json';
     ctx.set('cache-control', 'no-cache'); // browsers ask each time, and get it only if it has changed
-    serveUnchanged(ctx, etag, body);
+    await serveUnchanged(ctx, etag, body);
   });
   docsRoutes(router, title, apiKeys !== undefined);
   if (options.openai?.enabled) chatPageRoutes(router, title);

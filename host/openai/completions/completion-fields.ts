@@ -1,15 +1,15 @@
 import * as z from 'zod';
 import { Overflow, ResponseFormat, MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
+import { TokenNumbers } from '../../schemas/checks/token-numbers.ts';
 import type { RequestFields } from '../fields.ts';
 import { TEXT_IDLE } from '../text/idle-fields.ts';
 import { samplingFields } from '../text/sampling-fields.ts';
-import { Token } from '../tokens/token-fields.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
 /** Prompts of one request. */
 const MAX_PROMPTS = 128;
-const Tokens = z.array(Token).min(1).max(1_000_000);
+const Tokens = TokenNumbers.check(z.minLength(1), z.maxLength(1_000_000));
 
 /** The parameters of `POST /v1/completions` that have an effect. */
 export const CompletionRequest = z.object({

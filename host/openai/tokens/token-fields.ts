@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MAX_TEXT, MAX_MESSAGES, anyObject } from '../../schemas/index.ts';
+import { TokenNumbers } from '../../schemas/checks/token-numbers.ts';
 import { dialogOf, RequestMessage } from '../chat/messages.ts';
 import { REFUSED_IMAGES } from '../images/image-part.ts';
 import { toolArguments, toolBlame, toolFields } from '../chat/tools.ts';
@@ -10,10 +11,6 @@ import type { ResolvedModel } from '../model-directory.ts';
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
 const model = z.string().min(1).max(MAX_TEXT);
-
-const ABORT = { abort: true };
-/** The number of a token. A long list of them is left at the first that is out of range (`abort`). */
-export const Token = z.int(ABORT).min(0, ABORT).max(2_147_483_647, ABORT);
 
 /** The parameters of `POST /v1/tokenize`, as in vLLM and llama-server. */
 export const TokenizeRequest = z.object({
@@ -43,7 +40,7 @@ export const TOKENIZE_FIELDS = {
 } as const satisfies RequestFields;
 
 /** The parameters of `POST /v1/detokenize`. */
-export const DetokenizeRequest = z.object({ model, tokens: z.array(Token).max(1_000_000) });
+export const DetokenizeRequest = z.object({ model, tokens: TokenNumbers.check(z.maxLength(1_000_000)) });
 export const DETOKENIZE_FIELDS = { schema: DetokenizeRequest, idle: {} } as const satisfies RequestFields;
 
 export const Tokenized = z.object({

@@ -36,28 +36,51 @@ const READINESS_QUERY = z.object({
     .describe('Only this deployment. Default: any deployment that serves is enough.'),
 });
 
+const READY = {
+  method: 'get',
+  tag: 'system',
+  query: READINESS_QUERY,
+  answers: READINESS,
+  fails: [404],
+} as const;
+
 /** The routes that every server has. */
 export const SYSTEM_ROUTES = {
-  isReady: {
-    id: 'is_ready',
+  root: {
+    id: 'get_links',
     method: 'get',
-    path: '/api/ready',
-    summary: 'Whether requests can be served',
+    path: '/',
+    summary: 'What is served here, and where its documentation is',
     tag: 'system',
-    query: READINESS_QUERY,
-    answers: READINESS,
-    fails: [404],
+    answers: answers(
+      'The name of the application, the version of the server, and paths.',
+      z.object({ name: z.string(), version: z.string(), links: z.record(z.string(), z.string()) }),
+    ),
+    fails: [],
   },
-  readyz: {
-    id: 'readyz',
+  version: {
+    id: 'get_version',
     method: 'get',
+    path: '/version',
+    summary: 'The version of the server',
+    tag: 'system',
+    answers: answers('The version.', z.object({ version: z.string() })),
+    fails: [],
+  },
+  isReady: { ...READY, id: 'is_ready', path: '/api/ready', summary: 'Whether requests can be served' },
+  readyz: {
+    ...READY,
+    id: 'readyz',
     path: '/readyz',
     summary: 'The same as /api/ready, under the usual name of such a route',
-    tag: 'system',
-    query: READINESS_QUERY,
-    answers: READINESS,
-    fails: [404],
   },
+  health: {
+    ...READY,
+    id: 'health',
+    path: '/health',
+    summary: 'The same as /api/ready, under its name in vLLM, TGI and llama-server',
+  },
+  ping: { ...READY, id: 'ping', path: '/ping', summary: 'The same as /api/ready, under its name in SageMaker' },
   livez: {
     id: 'livez',
     method: 'get',

@@ -38,6 +38,8 @@ export interface LoadedPlugin {
   /** SHA-256 of the component. */
   readonly digest: string;
   readonly endpoints: readonly EndpointDescription[];
+  /** Names of the deployments that it calls, without `*`. */
+  readonly deployments: readonly string[];
   /** Runs an endpoint. Returns its result as JSON. */
   run(invocation: PluginInvocation): Promise<string>;
   readonly limits: NamedLimits;
@@ -237,6 +239,7 @@ export class PluginHost {
         version,
         digest: component.digest,
         endpoints,
+        deployments: manifest.deployments.filter((deployment) => deployment !== '*'),
         limits: this.#named(granted.limits),
         rights: { asks: asksOf(manifest), gets: rightsOf(granted) },
         get memoryBytes() {

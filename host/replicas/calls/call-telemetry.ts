@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.ts';
-import { faultOf } from '../../core/errors.ts';
-import type { RequestContext } from '../../core/request-context.ts';
+import { errorLogFields, faultOf } from '../../core/errors.ts';
+import type { Logger } from '../../core/log/logger.ts';
+import { type RequestContext, traceFields } from '../../core/request-context.ts';
 import type { CallMeter } from '../../core/usage/usage-meter.ts';
 import {
   type Counter,
@@ -31,19 +32,21 @@ export interface CallRecord {
   end(error?: unknown): void;
 }
 
-/** Reports the calls of one deployment. */
+/** Reports the calls of one deployment, to the telemetry and to the log. */
 export class CallTelemetry {
   readonly #deployment: string;
   readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #work: WorkTelemetry;
   readonly #calls: Counter;
   readonly #waits: Histogram;
   readonly #running: Gauge;
   #open = 0;
 
-  constructor(deployment: string, clock: Clock, telemetry: Telemetry) {
+  constructor(deployment: string, clock: Clock, telemetry: Telemetry, log: Logger) {
     this.#deployment = deployment;
     this.#clock = clock;
+    this.#log = log;
     const attributes = ['aana.deployment', 'aana.method'];
     const work = { description: 'Time of a call on a replica.', attributes, kind: 'client' } as const;
     this.#work = new WorkTelemetry(telemetry, 'aana.deployment.call', work, clock);
@@ -68,6 +71,7 @@ export class CallTelemetry {
     const attributes = { 'aana.deployment': this.#deployment, 'aana.method': method };
     const work = this.#work.wait(attributes, context.traceparent);
     this.#count(1);
+    const openedAt = this.#clock.now();
     let replica: string | undefined;
     let begunAt: number | undefined;
     let values = 0;
@@ -97,6 +101,11 @@ export class CallTelemetry {
         });
         this.#calls.add(1, withAttribute(attributes, 'aana.outcome', outcome));
         this.#count(-1);
+        this.#log.debug('call ended', {
+          ...{ method, replica, outcome, requestId: context.requestId, ms: Math.round(this.#clock.now() - openedAt) },
+          ...traceFields(context.traceparent),
+          ...(error !== undefined && errorLogFields(error)),
+        });
       },
     };
   }

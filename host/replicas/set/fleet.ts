@@ -111,12 +111,12 @@ export class Fleet {
 
   /**
    * Gives a running process another spec. Rejects when the process refuses it and keeps its old spec. Rejects with
-   * `ReconfigureTimeout` when it makes no progress for the start timeout; its spec is then unknown.
+   * `ReconfigureTimeout` when it makes no progress for `timeoutMs`; its spec is then unknown.
    */
-  async reconfigure(replica: RunningReplica, spec: unknown): Promise<void> {
+  async reconfigure(replica: RunningReplica, spec: unknown, timeoutMs: number): Promise<void> {
     const member = this.#memberOf.get(replica);
     try {
-      await this.#whileItProgresses(replica.reconfigure(spec), replica, member?.version.startTimeoutMs ?? 0);
+      await this.#whileItProgresses(replica.reconfigure(spec), replica, timeoutMs);
     } finally {
       if (member) member.loading = undefined;
     }
@@ -133,7 +133,7 @@ export class Fleet {
       throw new AanaError(
         'ReconfigureTimeout',
         'deadline-exceeded',
-        `replica ${name} did not take its new configuration, because it made no progress for ${limitMs / 1000} s`,
+        `replica ${name} did not take its new configuration, because it made no progress for ${limitMs / 1000} s (start_timeout_s)`,
         { fault: 'deployment' },
       );
     }

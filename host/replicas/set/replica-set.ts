@@ -91,7 +91,7 @@ export class ReplicaSet {
       clock,
       suspects,
       log: this.#log,
-      telemetry: new CallTelemetry(deployment, clock, telemetry),
+      telemetry: new CallTelemetry(deployment, clock, telemetry, this.#log),
       weightOf: options.weightOf,
       onWaiting: () => {
         if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a sleeping deployment

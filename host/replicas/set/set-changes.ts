@@ -85,7 +85,7 @@ export class SetChanges {
   reconfigure(version: ReplicaVersion): Promise<void> {
     const { fleet } = this.#options;
     return this.#change(async () => {
-      await reconfigureAll(fleet, version.spec, this.#version.graceMs);
+      await reconfigureAll(fleet, version, this.#version.graceMs);
       fleet.adopt(this.#version, version);
       this.#adopt(version);
     });

@@ -38,13 +38,14 @@ Reconfigure('does not disturb running calls', async () => {
 });
 
 Reconfigure('fails when a replica makes no progress; its successor has the old configuration', async () => {
-  const set = await started({ ...spec(1), count: 2, startTimeoutMs: 2000 });
+  const set = await started({ ...spec(1), count: 2 });
   const before = pids(set);
-  const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'hang' }), count: 2 })));
+  const hanging = versionOf({ ...spec(2, { reconfigure: 'hang' }), count: 2, startTimeoutMs: 2000 });
+  const error = await failure(set.reconfigure(hanging));
   assert.equal([error.name, error.fault], ['ReconfigureTimeout', 'deployment']);
   assert.match(
     error.message,
-    /^replica sample#\d did not take its new configuration, because it made no progress for 2 s$/,
+    /^replica sample#\d did not take its new configuration, because it made no progress for 2 s \(start_timeout_s\)$/,
   );
   await until(
     () => set.status().replicas.every(({ state, pid }) => state === 'ready' && !before.includes(pid)),
@@ -54,8 +55,8 @@ Reconfigure('fails when a replica makes no progress; its successor has the old c
 });
 
 Reconfigure('may take longer than the start timeout while it makes progress', async () => {
-  const set = await started({ ...spec(1), startTimeoutMs: 1500 });
-  await set.reconfigure(versionOf(spec(2, { reconfigure: 'slow' })));
+  const set = await started(spec(1));
+  await set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'slow' }), startTimeoutMs: 1500 }));
   assert.equal(
     [await versions(set), set.status().replicas[0]?.loading, set.status().replicas[0]?.restarts],
     [[2], undefined, 0],

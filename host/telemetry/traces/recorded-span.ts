@@ -49,6 +49,10 @@ export class RecordedSpan implements Span, SpanRecord {
     (this.#events ??= []).push({ name, at: this.trace.now() });
   }
 
+  now(): number {
+    return this.trace.now();
+  }
+
   end({ error, attributes, endedAt }: Parameters<Span['end']>[0] = {}): void {
     if (this.#endedAt !== undefined) return;
     this.#endedAt = endedAt ?? this.trace.now();

@@ -79,4 +79,9 @@ export class Tracer {
 }
 
 /** Returns a span that is not recorded. */
-const unrecorded = (traceparent: string | undefined): Span => ({ traceparent, event: nothing, end: nothing });
+const unrecorded = (traceparent: string | undefined): Span => ({
+  traceparent,
+  event: nothing,
+  now: Date.now,
+  end: nothing,
+});

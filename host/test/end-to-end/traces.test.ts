@@ -57,7 +57,8 @@ const INVOCATION = {
     'aana.plugin.call media.open': {},
     'aana.plugin.call media.extract-audio': { 'aana.media.decode': {} },
     'aana.plugin.call deployments.call': { 'aana.deployment.call transcribe': {} },
-    'aana.plugin.call deployments.open': MODEL_CALL,
+    'aana.plugin.call deployments.open': {},
+    ...MODEL_CALL,
     'aana.plugin.call output.forward': {},
   },
 };
@@ -74,6 +75,8 @@ Traces('reaches from the client to the engine', async () => {
   for (const span of spans) {
     assert.ok(startOf(span) <= endOf(span), span.name);
     assert.is(span.status.code ?? 0, 0, span.name);
+    const parent = spans.find(({ spanId }) => spanId === span.parentSpanId);
+    if (parent) assert.ok(endOf(span) <= endOf(parent) + 2000n, `${span.name} ends after ${parent.name}`);
   }
   const generation = await collector.spanNamed('chat llm_deployment');
   const {

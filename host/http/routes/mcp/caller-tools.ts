@@ -41,9 +41,13 @@ export function callerTools(options: McpHttpOptions): MakeToolbox {
   // An endpoint that always becomes a task answers with the id of the task, which no tool can follow.
   const isTool = ({ name, deferOption }: ServedEndpoint): boolean =>
     deferOption !== 'always' && (isAll || mcp.endpoints.includes(name));
+  const canRun = ({ deployments = [] }: ServedEndpoint): boolean =>
+    deployments.every((name) => mcp.deployments.has(name));
   return (ctx, signal, window) => ({
     list: () =>
-      registry.list().filter((one) => isTool(one) && refusalToRun(callerOf(ctx), one.path, one) === undefined),
+      registry
+        .list()
+        .filter((one) => isTool(one) && canRun(one) && refusalToRun(callerOf(ctx), one.path, one) === undefined),
     find: (name) => {
       const found = registry.get(name);
       return found && isTool(found) ? found : undefined;

@@ -11,6 +11,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
 import { packageRoot } from '../../../core/package-root.ts';
+import { SentimentDeployment } from '../../../deployments/fixtures/sentiment-deployment.ts';
 import type { AanaApp } from '../../../index.ts';
 import { asText, textAnswer, VideoInput } from '../../../schemas/index.ts';
 import { failureOf } from '../../../test/helpers/failure.ts';
@@ -278,6 +279,52 @@ Mcp('clients hear that a reloaded plugin has other tools', async () => {
   await eventually(() => heard.some((names) => names.includes('words')), 'the client has heard it');
   assert.not.ok(heard.at(-1)!.includes('word_count'));
   assert.equal((await client.callTool({ name: 'words', arguments: { text: 'a b' } })).structuredContent, { words: 2 });
+});
+
+Mcp('an endpoint is a tool while the deployments that it calls exist', async () => {
+  const own = join(folder, 'labels');
+  mkdirSync(join(own, 'src'), { recursive: true });
+  writeFileSync(
+    join(own, 'plugin.json'),
+    '{"name":"labels","version":"1.0.0","capabilities":["deployments"],"deployments":["sentiment"]}',
+  );
+  writeFileSync(
+    join(own, 'src/index.ts'),
+    `
+    import { definePlugin, defineEndpoint, z } from 'aana-host/plugin';
+    const label = defineEndpoint({
+      name: 'label', path: '/label', summary: 'Label', description: '',
+      input: z.strictObject({ text: z.string() }), output: z.any(),
+      run: (input, ctx) => ctx.deployment('sentiment').call('classify', input),
+    });
+    export const endpoint = definePlugin([label]);
+    `,
+  );
+  await using labelling = makeApp(join(folder, 'labelling'), {}, { mcp: { enabled: true } });
+  labelling.registerPlugins(own).registerEndpoint({
+    name: 'always',
+    path: '/always',
+    input: z.strictObject({}),
+    output: z.int(),
+    run: async () => 1,
+  });
+  await started(labelling);
+  const heard: (readonly string[])[] = [];
+  await using client = await connectClient(labelling.url!, { onTools: (names) => heard.push([...names].sort()) });
+  const names = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name).sort();
+  assert.equal(await names(), ['always']);
+  const absent = errorOf(await client.callTool({ name: 'label', arguments: { text: 'fine' } }));
+  assert.is(absent.error, 'DeploymentNotFound');
+
+  const deployment = SentimentDeployment.options({ user_config: { good: ['fine'] } });
+  await labelling.registerDeployment('sentiment', deployment, { deploy: true });
+  await eventually(() => heard.at(-1)?.includes('label') === true, 'the client has heard of the tool');
+  assert.equal(await names(), ['always', 'label']);
+  assert.match(textOf(await client.callTool({ name: 'label', arguments: { text: 'fine' } })), 'positive');
+
+  await labelling.unregisterDeployment('sentiment');
+  await eventually(() => heard.at(-1)?.includes('label') === false, 'the client has heard that the tool is gone');
+  assert.equal(await names(), ['always']);
 });
 
 Mcp('a client that reads slowly pauses its own run', async () => {

@@ -119,14 +119,16 @@ export class McpService {
       },
     );
     let isTold = true;
-    registry.onChange(() => {
+    const tell = (): void => {
       if (!isTold) return;
       isTold = false;
       queueMicrotask(() => {
         isTold = true;
         handler.notify.toolsChanged();
       });
-    });
+    };
+    registry.onChange(tell);
+    mcp.deployments.onNames(tell);
     return handler;
   }
 }

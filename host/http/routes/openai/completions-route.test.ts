@@ -225,6 +225,14 @@ Completions('texts and dialogs have tokens, and tokens have a text', async () =>
   assert.equal((await tokenize({ content: 'Grüße 👋' })).tokens, tokens);
   const back = await at.post('/v1/detokenize', { model: 'smol', tokens });
   assert.equal(await back.json(), { prompt: 'Grüße 👋', content: 'Grüße 👋' });
+  const asElsewhere = await at.post('/detokenize', { model: 'smol', tokens });
+  assert.equal(await asElsewhere.json(), { prompt: 'Grüße 👋', content: 'Grüße 👋' });
+  const { tokens: again } = (await (
+    await at.post('/tokenize', { model: 'smol', content: 'Grüße 👋' })
+  ).json()) as Tokenized;
+  assert.equal(again, tokens);
+  const wrong = await at.post('/tokenize', { model: 'smol', prompt: 5 });
+  assert.equal([wrong.status, ((await wrong.json()) as { error: { param: string } }).error.param], [400, 'prompt']);
   const dialog = await tokenize({ messages: [{ role: 'user', content: 'Hello' }], return_token_strs: true });
   assert.ok(dialog.token_strs!.includes('<|im_start|>'));
   // The tiny model begins texts with a token of its own.

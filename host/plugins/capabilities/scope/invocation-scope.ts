@@ -212,6 +212,13 @@ export class InvocationScope {
     return callHost(this.#forCalls(traceparent), call);
   }
 
+  #callOptions(context: RequestContext, signal: AbortSignal): DeploymentCallOptions {
+    return {
+      ...{ ...context, signal, places: this.#places },
+      ...(this.progress && { onProgress: this.#onCallProgress }),
+    };
+  }
+
   /** Returns the scope for the capabilities. Calls at the same position in the trace share one object. */
   #forCalls(traceparent: string | undefined): CapabilityScope {
     if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent)
@@ -228,10 +235,8 @@ export class InvocationScope {
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
-      callOptions: (signal = this.#signal) => ({
-        ...{ ...context, signal, places: this.#places },
-        ...(this.progress && { onProgress: this.#onCallProgress }),
-      }),
+      callOptions: () => this.#callOptions(context, this.#signal),
+      streamOptions: (signal) => this.#callOptions(given, signal),
       held: this.#held,
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),

@@ -10,6 +10,6 @@ export function openStream(
 ): number {
   const abort = new AbortController();
   const signal = AbortSignal.any([abort.signal, scope.signal]);
-  const values = scope.deployment(deployment).stream(method, args, scope.callOptions(signal));
+  const values = scope.deployment(deployment).stream(method, args, scope.streamOptions(signal));
   return scope.keep({ kind: 'stream', stream: new ValueStream(values, abort) });
 }

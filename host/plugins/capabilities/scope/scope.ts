@@ -48,8 +48,10 @@ export interface CapabilityScope {
   readonly startHelper: ((name: string, input: string, signal: AbortSignal) => Promise<string>) | undefined;
   media(): MediaScopePort;
   deployment(name: string): DeploymentPort;
-  /** Options for a call of a deployment. The signal is by default the signal of the invocation. */
-  callOptions(signal?: AbortSignal): DeploymentCallOptions;
+  /** Options for a call of a deployment that ends with the call of the guest, with the signal of the invocation. */
+  callOptions(): DeploymentCallOptions;
+  /** Options for a stream, which goes on after the call that opened it. Its place in the trace is the invocation. */
+  streamOptions(signal: AbortSignal): DeploymentCallOptions;
   /** Counts characters that the host holds for the guest's helpers. */
   readonly held: HeldChars;
   /** Adds milliseconds to the computing time of the guest. */

@@ -1,5 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   blaming,
   type ImagePart,
@@ -18,7 +19,7 @@ import type { ImageScope } from '../openai-options.ts';
 export function imageOpener(options: OpenAiHttpOptions): OpenImages {
   return async (images, { signal }) => {
     if (images.length === 0) return { [Symbol.asyncDispose]: async () => {} };
-    const inline = checkedImages(images, options);
+    const inline = await checkedImages(images, options);
     const scope = await options.openai.imageScope();
     try {
       // One after the other, because each takes memory and a process.
@@ -37,13 +38,17 @@ export function imageOpener(options: OpenAiHttpOptions): OpenImages {
 }
 
 /** Returns the bytes of the images that are in the request; undefined for those that are fetched. */
-function checkedImages(
+async function checkedImages(
   images: readonly ImagePart[],
   { openai: { imageInput } }: OpenAiHttpOptions,
-): (Buffer | undefined)[] {
+): Promise<(Buffer | undefined)[]> {
   const excess = images[imageInput.max_images];
   if (excess) throw invalidValue(excess.param, `a request may have ${imageInput.max_images} images`);
-  const inline = images.map(inlineImage);
+  const inline: (Buffer | undefined)[] = [];
+  for (const image of images) {
+    await nextTurn(); // a large image, like the JSON that had it, takes 0.1 s
+    inline.push(inlineImage(image));
+  }
   if (inline.reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0) > imageInput.max_bytes)
     throw tooLarge('the images in the request are too large', imageInput.max_bytes, 'openai.image_input.max_bytes');
   const fetched = images.find((_, index) => inline[index] === undefined);
