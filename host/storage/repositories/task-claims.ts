@@ -20,6 +20,12 @@ const sql = loadStatements('task-claims', [
  */
 const CLAIM_LOCK = 4_161_616_174;
 
+/**
+ * For the rest of the transaction, PostgreSQL uses indexes. It keeps the plans of a connection, and one that it made
+ * for a hundred waiting users, without an index, would take 50 ms for 20,000.
+ */
+const BEGIN_CLAIM = "select pg_advisory_xact_lock($1), set_config('enable_seqscan', 'off', true)";
+
 /** Rows of waiting users that one statement reads. Most claims need one page. */
 const PAGE = 32;
 
@@ -93,7 +99,7 @@ export async function nextTasks(connection: Connection, options: NextTasksOption
     connection.query<{ endpoint: string }>(sql.endpoints, [due[1]]),
   ]);
   if (waitedFor.length === 0) return ofNobody;
-  if (connection.dialect === 'postgresql') await connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
+  if (connection.dialect === 'postgresql') await connection.query(BEGIN_CLAIM, [CLAIM_LOCK]);
   const found = await usersWaitingFor(
     connection,
     waitedFor.map(({ endpoint }) => endpoint),

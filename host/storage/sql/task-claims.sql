@@ -50,7 +50,7 @@ from waiting_users where endpoint = $1 and (turn_at, id) > (cast($2 as bigint), 
 -- statement: lock (sqlite)
 select id from waiting_users where id in (select value from json_each($1))
 -- statement: lock (postgresql)
-select id from waiting_users where id in (select cast(json_array_elements_text(cast($1 as json)) as bigint)) for update skip locked
+select id from waiting_users where id = any (array(select cast(json_array_elements_text(cast($1 as json)) as bigint))) for update skip locked
 
 -- Removes those of the rows $1 whose users have no more waiting tasks.
 -- statement: leave (sqlite)
@@ -59,7 +59,7 @@ delete from waiting_users where id in (select value from json_each($1)) and not 
   where status in ('created', 'not_finished') and tasks.user_id = waiting_users.user_id and tasks.endpoint = waiting_users.endpoint
 )
 -- statement: leave (postgresql)
-delete from waiting_users where id in (select cast(json_array_elements_text(cast($1 as json)) as bigint)) and (
+delete from waiting_users where id = any (array(select cast(json_array_elements_text(cast($1 as json)) as bigint))) and (
   select 1 from tasks where status in ('created', 'not_finished') and tasks.user_id = waiting_users.user_id and tasks.endpoint = waiting_users.endpoint limit 1
 ) is null
 
@@ -67,11 +67,11 @@ delete from waiting_users where id in (select cast(json_array_elements_text(cast
 select (select count(*) from tasks where status in ('assigned', 'running') and user_id is null) as active,
   (select turn_at from waiting_users where user_id = '' and endpoint = '') as turn_at
 
--- Stores that the users $1 had their turn.
+-- Stores that the users $1 had their turn. PostgreSQL looks up each of an array; it would join a list with all waiting users.
 -- statement: turn (sqlite)
 update waiting_users set turn_at = $2 where user_id in (select value from json_each($1))
 -- statement: turn (postgresql)
-update waiting_users set turn_at = $2 where user_id in (select json_array_elements_text(cast($1 as json)))
+update waiting_users set turn_at = $2 where user_id = any (array(select json_array_elements_text(cast($1 as json))))
 
 -- statement: waitingOfUser
 select count(*) as count from (select 1 from tasks where status in ('created', 'not_finished') and user_id = $1 order by priority desc, seq limit $2) as waiting
