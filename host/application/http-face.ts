@@ -49,9 +49,9 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
         const media = await services.openMedia();
         return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
       },
-      openSound: async (file, signal) => {
+      openSound: async (file, signal, { audio_track } = {}) => {
         const media = await services.openMedia();
-        return media.openSound({ content: 'file' }, { files: new Map([['file', file]]), signal });
+        return media.openSound({ content: 'file', audio_track }, { files: new Map([['file', file]]), signal });
       },
       imageInput: config.openai.image_input,
       imageScope: async () => {

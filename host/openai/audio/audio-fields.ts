@@ -28,6 +28,9 @@ const shared = {
   vad_filter: optional(z.boolean()).describe(
     'Whether only the parts with voice activity are transcribed, as in faster-whisper. Default: true.',
   ),
+  audio_track: optional(z.int().min(0).max(1000)).describe(
+    'Number among the audio tracks of the file, from 0 on. Default: the track that the file marks as default, or the first one.',
+  ),
 };
 
 /** Parameters of vLLM that have no effect. Values of forms are texts. */

@@ -26,7 +26,11 @@ export interface OpenAiRoutesOptions {
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
   readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
   /** Like `openAudio`, but it does not wait for the end of decoding that takes a while. The signal stops the decoder. */
-  readonly openSound: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedSound>;
+  readonly openSound: (
+    file: UploadedFile,
+    signal: AbortSignal,
+    track?: { readonly audio_track?: number | null | undefined },
+  ) => Promise<OpenedSound>;
   /** Images in dialogs: their most number and bytes in a request, and whether they are fetched from addresses. */
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */

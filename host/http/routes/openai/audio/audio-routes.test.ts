@@ -1,12 +1,15 @@
 // Transcriptions and translations with the official client against real models over a real socket.
-import { createReadStream } from 'node:fs';
+import { createReadStream, mkdtempSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type OpenAI from 'openai';
 import { APIError, BadRequestError, NotFoundError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../../engines/fixtures/real-models.ts';
-import { SAMPLE_TEXT, speakingVideo, speechPath } from '../../../../test/helpers/media/media.ts';
+import { ffmpegPath, SAMPLE_TEXT, speakingVideo, speechPath } from '../../../../test/helpers/media/media.ts';
+import { makeMedia } from '../../../../test/helpers/media/media-files.ts';
 import { wordErrors } from '../../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
@@ -55,6 +58,23 @@ Audio('a stream, a buffer and a video are transcribed', async () => {
   assert.is((await client.audio.transcriptions.create({ file: buffer, model: 'asr' })).text, answer.text);
   const video = await toFile(await speakingVideo(), 'speech.mp4');
   checkText((await client.audio.transcriptions.create({ file: video, model })).text);
+});
+
+Audio('the default track is transcribed, or the one that the caller chooses', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'aana-tracks-'));
+  const silence = ['-f', 'lavfi', '-t', '11', '-i', 'anullsrc=r=16000:cl=mono'];
+  const tracks = ['-map', '0:a', '-map', '1:a', '-disposition:a:0', 'default', '-disposition:a:1', '0'];
+  const path = await makeMedia(ffmpegPath(), join(folder, 'tracks.mkv'), ...silence, '-i', speechPath(), ...tracks);
+  const heard = async (params: object): Promise<string> => {
+    const file = await toFile(await readFile(path), 'tracks.mkv');
+    return ((await transcribe({ file, ...params })) as { text: string }).text;
+  };
+  assert.is(await heard({}), '');
+  checkText(await heard({ audio_track: 1 }));
+  const error = await failure(heard({ audio_track: 2 }));
+  assert.equal([error.status, error.param], [400, 'file']);
+  assert.match(error.message, /the file has no audio track 2; its audio tracks are 0 \(default\), 1/);
+  rmSync(folder, { recursive: true });
 });
 
 Audio('forms that are text are plain text, and parameters without effect are named', async () => {

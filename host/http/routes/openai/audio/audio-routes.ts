@@ -103,13 +103,13 @@ function translationsRoute(router: Router, options: OpenAiHttpOptions): void {
 /** Runs the work for a request with its audio, whose files are removed at the end. */
 function withAudio<T>(
   ctx: Context,
-  { file }: FormRequest<unknown>,
+  { file, request }: FormRequest<{ readonly audio_track?: number | null | undefined }>,
   options: OpenAiHttpOptions,
   work: (sound: OpenedSound, context: RunContext) => Promise<T>,
 ): Promise<T> {
   return withinTime(ctx, options, (context) =>
     blaming(AUDIO_BLAME, async () => {
-      await using sound = await openSound(file, options.openai, context.signal);
+      await using sound = await openSound(file, options.openai, context.signal, request);
       return await work(sound, context);
     }),
   );

@@ -15,8 +15,9 @@ export async function openSound(
   file: UploadedFile,
   options: OpenAiRoutesOptions,
   signal: AbortSignal,
+  track: { readonly audio_track?: number | null | undefined },
 ): Promise<OpenedSound> {
-  const sound = await options.openSound(file, signal);
+  const sound = await options.openSound(file, signal, track);
   return await withTrack(sound, sound.hasAudio);
 }
 
