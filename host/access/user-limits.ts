@@ -69,7 +69,8 @@ const MINUTE_S = 60;
  * generated, those of a prompt when the call ends. So a call may go over a limit, and the next one waits for longer.
  */
 export class UserLimits {
-  #config: UserLimitsConfig;
+  #config!: UserLimitsConfig;
+  #isAny!: boolean;
   readonly #options: UserLimitsOptions;
   readonly #minutes: RateLimiter;
   readonly #open = new Map<string, number>();
@@ -77,7 +78,7 @@ export class UserLimits {
 
   constructor(options: UserLimitsOptions) {
     const { config, telemetry = noTelemetry, minutes = new RateLimiter() } = options;
-    this.#config = config;
+    this.configure(config);
     this.#options = options;
     this.#minutes = minutes;
     this.#refusals = userRefusalCounter(telemetry);
@@ -85,15 +86,16 @@ export class UserLimits {
 
   /** Whether any limit is configured. */
   get isAny(): boolean {
-    const { users, keys, ...common } = this.#config;
-    return [common, ...Object.values(users), ...Object.values(keys)].some((one) =>
-      Object.values(one).some((limit) => typeof limit === 'number'),
-    );
+    return this.#isAny;
   }
 
   /** Replaces the limits. Requests that are being answered have the new ones from now on. */
   configure(config: UserLimitsConfig): void {
+    const { users, keys, ...common } = config;
     this.#config = config;
+    this.#isAny = [common, ...Object.values(users), ...Object.values(keys)].some((one) =>
+      Object.values(one).some((limit) => typeof limit === 'number'),
+    );
   }
 
   /**
@@ -171,6 +173,7 @@ export class UserLimits {
 
   /** Work without a user and an address is the host's own. */
   #counted({ userId, keyId, client }: LimitedCaller): Counted[] {
+    if (!this.#isAny) return [];
     const { users, keys, ...common } = this.#config;
     const counted: Counted[] = [];
     if (userId !== null)

@@ -89,7 +89,7 @@ export class RequestMeter implements PartMeter {
 
   call(deployment: string, isGeneration: boolean): CallMeter {
     this.#hasRun = true;
-    this.#allowance?.admit();
+    if (isGeneration) this.#allowance?.admit();
     this.#open += 1;
     const sums = this.#sumsOf(deployment);
     sums.calls += 1;

@@ -10,11 +10,11 @@ const limits = {
   ),
   tokens_per_minute: tokens(
     1_000_000_000,
-    'Most tokens of prompts and answers of a user in a minute, on each host. Further calls of models are refused (status 429). null is no limit.',
+    'Most tokens of prompts and answers of a user in a minute, on each host. Further calls of models for texts are refused (status 429). null is no limit.',
   ),
   tokens_per_month: tokens(
     1_000_000_000_000,
-    'Most tokens of prompts and answers of a user in a calendar month (UTC), on all hosts together. Further calls of models are refused (status 429). null is no limit.',
+    'Most tokens of prompts and answers of a user in a calendar month (UTC), on all hosts together. Further calls of models for texts are refused (status 429). null is no limit.',
   ),
   max_requests: tokens(
     1_000_000,

@@ -48,8 +48,8 @@ export interface UsageMeter {
   /** Called when an endpoint runs, so that there is a record even if no deployment is called. */
   ran(): void;
   /**
-   * Called when a call begins. `isGeneration` says whether the values of its stream are pieces of a generated text.
-   * Throws `TooManyRequestsException` if the caller has no tokens left.
+   * Called when a call begins. `isGeneration` says whether it uses tokens, and whether the values of its stream are
+   * pieces of a generated text. Throws `TooManyRequestsException` if it does and the caller has no tokens left.
    */
   call(deployment: string, isGeneration: boolean): CallMeter;
   /** Called when the code of a plugin has ended, with its computing time. */
