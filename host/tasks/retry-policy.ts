@@ -35,7 +35,7 @@ export function isUnserved(record: ErrorRecord): boolean {
  * Returns whether a task waits without using up an attempt: it could not be served, or its user has no tokens left now.
  */
 export function isPutOff(record: ErrorRecord): boolean {
-  return isUnserved(record) || record.kind === 'rate-limited';
+  return isUnserved(record) || record.name === 'TooManyRequestsException';
 }
 
 /**
