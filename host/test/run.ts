@@ -145,7 +145,8 @@ async function main(wanted: readonly string[]): Promise<number> {
   const sources = TEST_FOLDERS.flatMap((folder) => findTests(join(packageRoot, folder)))
     .map((file) => relative(packageRoot, file))
     .filter((file) => isWanted(file, wanted))
-    .sort();
+    .sort()
+    .reverse(); // the longest files are among the last, and no job waits for one of them at the end
   const env = await testEnvironment(process.env);
   const sum = { passed: 0, failed: 0, skipped: 0 };
   const waiting = sources.values(); // shared by the jobs, each of which takes the next file
