@@ -72,7 +72,7 @@ export const OPENAI_ROUTES = {
       'The models; with the header `anthropic-version` in the shape of Anthropic’s API.',
       z.union([ModelList, ModelInfoPage]),
     ),
-    fails: [],
+    fails: [400],
   },
   model: {
     id: 'retrieve_model',

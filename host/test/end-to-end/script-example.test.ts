@@ -84,8 +84,8 @@ Script('decoded audio is kept until it is disposed', async () => {
   await until(async () => (await decoded()).length === 0);
   const audio = await app.openAudio({ path: join(project, 'talk.mp4') });
   assert.ok(Math.abs(audio.duration - 11) < 1, String(audio.duration));
-  assert.is((await decoded()).length, 1);
-  assert.ok((await decoded()).every((file) => audio.channels[0]?.artifact.id === file));
+  const samples = (await decoded()).filter((file) => file.endsWith('.f32')); // the other one is a link to the video
+  assert.equal(samples, [audio.channels[0]?.artifact.id]);
   const asr = await app.handle<typeof WhisperDeployment>('asr_deployment');
   const { transcription_info: info } = await asr.transcribe({ audio });
   assert.is(info.language, 'en');
