@@ -29,9 +29,8 @@ const countOf = (n: number, one: string): string => `${n} ${one}${n === 1 ? '' :
 
 /** Returns the error that a caller has as many requests as the limit allows. */
 export function overRequestsAtOnce(most: number): AccessError {
-  return overUserLimit(`over the limit of ${most} requests at the same time: wait for the end of another one`, 1, {
-    limit: most,
-  });
+  const limit = countOf(most, 'request');
+  return overUserLimit(`over the limit of ${limit} at the same time: try again when one has ended`, 1, { limit: most });
 }
 
 /** Returns the error that a caller has used the tokens of a minute. There are more after `retryAfterS`. */
@@ -47,9 +46,7 @@ export function overTokensOfMonth(most: number, endsInS: number): AccessError {
   return overUserLimit(
     `over the limit of ${most} tokens in a calendar month (UTC): it ends in ${countOf(endsInS, 'second')}`,
     endsInS,
-    {
-      ...{ limit: most, code: 'insufficient_quota' },
-    },
+    { limit: most, code: 'insufficient_quota' },
   );
 }
 
