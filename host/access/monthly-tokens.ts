@@ -36,6 +36,9 @@ export class MonthlyTokens {
   readonly #storing: RepeatedWork;
   /** The last look or write. They run one after the other, because a look beside a write would count its tokens twice. */
   #last: Promise<unknown> = Promise.resolve();
+  /** Callers that the next look reads together, because each request of another caller would wait for its own. */
+  readonly #wanted = new Set<string>();
+  #nextLook: Promise<void> | undefined;
 
   constructor(options: MonthlyTokensOptions) {
     this.#options = options;
@@ -52,7 +55,16 @@ export class MonthlyTokens {
   /** Reads what callers have used, unless that was read a moment ago. If the database is away, goes on with what is known. */
   read(names: readonly string[]): Promise<void> {
     this.#turn();
-    return this.#oldOf(names).length === 0 ? Promise.resolve() : this.#inTurn(() => this.#look(names));
+    const old = this.#oldOf(names);
+    if (old.length === 0) return Promise.resolve();
+    for (const name of old) this.#wanted.add(name);
+    this.#nextLook ??= this.#inTurn(() => {
+      const wanted = [...this.#wanted];
+      this.#wanted.clear();
+      this.#nextLook = undefined;
+      return this.#look(wanted);
+    });
+    return this.#nextLook;
   }
 
   /** Returns the callers of which nothing was read a moment ago. */
