@@ -146,7 +146,7 @@ async function main(wanted: readonly string[]): Promise<number> {
     .map((file) => relative(packageRoot, file))
     .filter((file) => isWanted(file, wanted))
     .sort()
-    .reverse(); // the longest files are among the last, and no job waits for one of them at the end
+    .toReversed(); // the longest files are among the last, and no job waits for one of them at the end
   const env = await testEnvironment(process.env);
   const sum = { passed: 0, failed: 0, skipped: 0 };
   const waiting = sources.values(); // shared by the jobs, each of which takes the next file
