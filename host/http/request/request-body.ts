@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { AanaError } from '../../core/errors.ts';
 import { decodeUtf8, type JsonLimits, jsonTooLarge, readJson } from '../../core/json/read-json.ts';
@@ -71,7 +72,10 @@ export async function readBody(
   const limit = isForm ? most * 3 + FRAMING_BYTES : most;
   if (Number(ctx.get('content-length')) > limit) throw jsonTooLarge(limit);
   letBodyCome(ctx);
-  const text = decodeUtf8(await readAll(ctx.req, limit));
+  const bytes = await readAll(ctx.req, limit);
+  await betweenSteps(bytes.length);
+  const text = decodeUtf8(bytes);
+  await betweenSteps(bytes.length);
   // `curl -d` calls JSON a form.
   const isJson = !isForm || looksLikeObject(text);
   if (isJson && text.trim() === '') throw noBody();
@@ -83,7 +87,17 @@ export async function readBody(
     );
   const json = isJson ? text : formField(text);
   if (isForm && Buffer.byteLength(json) > most) throw jsonTooLarge(most, 'the JSON in the form is too large');
-  return bodyOf(json, options);
+  const body = bodyOf(json, options);
+  await betweenSteps(bytes.length);
+  return body;
+}
+
+/** Bytes of a body from which others are answered between the steps of reading it. */
+const LARGE_BODY_BYTES = 1 << 20;
+
+/** Lets others be answered, because decoding, parsing and checking a large body take tens of milliseconds each. */
+async function betweenSteps(bytes: number): Promise<void> {
+  if (bytes > LARGE_BODY_BYTES) await nextTurn();
 }
 
 function bodyOf(json: string, { limits, large }: Pick<BodyOptions, 'limits' | 'large'>): RequestBody {
@@ -179,7 +193,9 @@ async function formBody(ctx: Context, options: BodyOptions): Promise<RequestBody
     const text = decodeUtf8(fields.find(({ name }) => name === 'body')?.value ?? Buffer.alloc(0));
     const unknown = fields.map(({ name }) => name).filter((name) => name !== 'body');
     checkFields(unknown, text.trim() !== '');
+    await betweenSteps(text.length);
     const input = readJson(text, limits, large.keys);
+    await betweenSteps(text.length);
     return { input, files, [Symbol.asyncDispose]: () => form[Symbol.asyncDispose]() };
   } catch (error) {
     await form[Symbol.asyncDispose]();
