@@ -10,7 +10,7 @@ import {
   type Setting,
   SETTINGS,
 } from '../config/index.ts';
-import { configKeys } from '../config/config-keys.ts';
+import { descriptionOf } from '../config/config-keys.ts';
 import { createLogger, type Logger } from '../core/log/logger.ts';
 
 /** Keys whose flags every command with a configuration has. */
@@ -27,10 +27,9 @@ export function addConfigOptions(command: Command, which: 'all' | 'common'): Com
     'file of lines NAME=value with variables that the environment has not (default: .env in the working directory, if there is one)',
   );
   command.option('--no-env-file', 'do not read .env');
-  const descriptions = new Map(configKeys().map(([key, schema]) => [key, schema.description ?? '']));
   for (const { setting, option } of flags()) {
     if (which === 'common' && !COMMON.includes(setting.key)) continue;
-    option.description = descriptions.get(setting.key) ?? '';
+    option.description = descriptionOf(setting.key);
     command.addOption(option);
   }
   return command;

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { type Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { ignoresOutputErrors } from '../application/start/output-errors.ts';
 import { type AanaError, toErrorRecord } from '../core/errors.ts';
 import { program } from './program.ts';
@@ -28,7 +28,7 @@ function exitCodeOf(error: unknown): number {
 async function main(argv: readonly string[]): Promise<number> {
   const state = { exitCode: 0 };
   try {
-    const command: Command = program(state);
+    const command = await program(argv.slice(2), state);
     await command.parseAsync([...argv]);
     return state.exitCode;
   } catch (error) {

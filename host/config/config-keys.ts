@@ -25,6 +25,33 @@ export function configKeys(
   });
 }
 
+/** Returns the description of a key, such as `tls.cert`, without the schemas of the other keys. */
+export function descriptionOf(key: string): string {
+  let schema: z.core.$ZodType = ConfigSchema;
+  for (const name of key.split('.')) {
+    const section = unwrapped(schema);
+    if (!(section instanceof z.ZodObject)) return '';
+    schema = section.shape[name] as z.core.$ZodType;
+  }
+  return described(schema);
+}
+
+/** Returns a schema without its defaults and what else is around it. */
+function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
+  const inner = innerOf(schema);
+  return inner ? unwrapped(inner) : schema;
+}
+
+function described(schema: z.core.$ZodType): string {
+  const inner = innerOf(schema);
+  return z.globalRegistry.get(schema)?.description ?? (inner ? described(inner) : '');
+}
+
+function innerOf(schema: z.core.$ZodType): z.core.$ZodType | undefined {
+  const { innerType, in: input } = schema._zod.def as { innerType?: z.core.$ZodType; in?: z.core.$ZodType };
+  return innerType ?? input;
+}
+
 /** Returns the paths of all keys, also of sections. */
 export function configPaths(): string[] {
   const keys = configKeys().map(([key]) => key);

@@ -8,16 +8,8 @@ import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
 import { skip } from '../test/skip.ts';
-import {
-  callControl,
-  type Choice,
-  chooseServer,
-  ControlConnection,
-  controlHandlers,
-  type ControlledApplication,
-  type ControlServer,
-  startControl,
-} from './index.ts';
+import { callControl, type Choice, chooseServer, ControlConnection, type ControlledApplication } from './index.ts';
+import { controlHandlers, type ControlServer, startControl } from './server/index.ts';
 
 const Control = suite('the control socket');
 let folder = '';

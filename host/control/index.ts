@@ -1,14 +1,13 @@
 export { type Choice, chooseServer, matchingServers } from './addresses.ts';
 export { callControl } from './client/call-control.ts';
 export { type AskOptions, ControlConnection } from './client/control-connection.ts';
-export {
-  type AudioOrigin,
-  type ControlHandlers,
-  type ControlledApplication,
-  controlHandlers,
-  type GivenConfiguration,
-  type HeldAudio,
-  type OpenAudioOptions,
+export type {
+  AudioOrigin,
+  ControlHandlers,
+  ControlledApplication,
+  GivenConfiguration,
+  HeldAudio,
+  OpenAudioOptions,
 } from './server/handlers.ts';
 export type { Address, ControlValue, DeploymentMethods, DeploymentReport, ReplicaReport } from './protocol.ts';
 export {
@@ -23,6 +22,4 @@ export {
   PluginStatus,
 } from './protocol.ts';
 export { EndpointReport } from './endpoint-report.ts';
-export { deploymentReports } from './server/report.ts';
 export type { ListedDelivery, ListedTask, ListedWebhook, TaskAttempt } from './work-operations.ts';
-export { type ControlServer, startControl } from './server/control-server.ts';

@@ -1,11 +1,13 @@
 import * as z from 'zod';
-import { AlertsReport } from '../alerts/index.ts';
+import { AlertsReport } from '../alerts/report.ts';
 import { LOG_AREAS } from '../core/log/log-levels.ts';
-import { HandleOptions } from '../deployments/index.ts';
-import { AudioReference, anyObject } from '../schemas/index.ts';
+import { HandleOptions } from '../deployments/handle/handle-options.ts';
+import { AudioReference } from '../schemas/asr.ts';
+import { anyObject } from '../schemas/bounds.ts';
 import { EndpointReport } from './endpoint-report.ts';
 import { workOperations } from './work-operations.ts';
-import { MAX_PROFILE_S, TraceReport, TraceSummary } from '../telemetry/index.ts';
+import { MAX_PROFILE_S } from '../telemetry/profile/profiler.ts';
+import { TraceReport, TraceSummary } from '../telemetry/traces/trace-report.ts';
 
 /** Characters of a path or a URL. */
 const MAX_PATH = 4096;

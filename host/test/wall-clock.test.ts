@@ -13,7 +13,7 @@ const READERS: Readonly<Record<string, string>> = {
   'application/ports/standard-error-log.ts': 'the time of a log line',
   'cli/backup/make-backup.ts': 'the time of a backup',
   'cli/backup/restore-backup.ts': 'the name of a folder',
-  'cli/commands/care/care-commands.ts': 'the name of a file',
+  'cli/groups/care.ts': 'the name of a file',
   'cli/commands/keys.ts': 'the end of a key, for people',
   'cli/diagnose/diagnose.ts': 'the time of a diagnosis',
   'cli/doctor/clock-check.ts': 'checks the wall clock itself',

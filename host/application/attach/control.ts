@@ -1,12 +1,7 @@
 import type { AanaApp } from '../app.ts';
 import type { Alerts } from '../../alerts/index.ts';
-import {
-  controlHandlers,
-  type ControlledApplication,
-  type DeploymentMethods,
-  deploymentReports,
-  startControl,
-} from '../../control/index.ts';
+import type { ControlledApplication, DeploymentMethods } from '../../control/index.ts';
+import { controlHandlers, deploymentReports, startControl } from '../../control/server/index.ts';
 import type { LogLevels } from '../../core/log/log-levels.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';

@@ -26,11 +26,22 @@ export const SURFACE_FILE: string = join(packageRoot, 'host/test/public-surface/
 export async function publicSurface(): Promise<PublicSurface> {
   return {
     exports: await exportsOf(),
-    commands: commandsOf(program({ exitCode: 0 }), []),
+    commands: await allCommands(),
     settings: settings(),
     http: await http(),
     world: world(),
   };
+}
+
+/** Only the group of the command that is asked for has flags. */
+async function allCommands(): Promise<string[]> {
+  const root = await program([], { exitCode: 0 });
+  const [first = ''] = commandsOf(root, []);
+  const asked = root.commands.map(async (stub) => {
+    const { commands } = await program([stub.name()], { exitCode: 0 });
+    return commands.filter((command) => command.name() === stub.name());
+  });
+  return [first, ...(await Promise.all(asked)).flat().flatMap((command) => commandsOf(command, [root.name()]))];
 }
 
 async function exportsOf(): Promise<PublicSurface['exports']> {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { RulesInput } from '../../../alerts/index.ts';
+import { RulesInput } from '../../../alerts/rules.ts';
 
 export const AlertsConfig = z.strictObject({
   enabled: z

@@ -5,6 +5,7 @@ import type { CommandOutput, UsersOfFiles } from '../../models/commands.ts';
 import type { ModelStore } from '../../models/index.ts';
 import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
+import type { MakeCommand } from '../program.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 interface Context {
@@ -16,12 +17,8 @@ interface Context {
 }
 
 /** Adds `models` with its commands. */
-export function addModelsCommands(
-  root: Command,
-  command: (parent: Command, name: string, description: string) => Command,
-  state: { exitCode: number },
-): void {
-  const models = command(root, 'models', 'list, fetch, import and remove models');
+export function addModelsCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
+  const models = command(root, 'models');
   /** Runs a command with a store that uses the configuration. */
   const run = async (options: Options, action: (context: Context) => Promise<number>): Promise<void> => {
     const config = configOf(options);

@@ -10,44 +10,39 @@ import {
   scaleDeployment,
   stopApplication,
   unloadDeployment,
-} from './application.ts';
-import { applicationAlerts } from './care/alerts.ts';
-import { applyConfiguration, confirmAtTerminal } from './apply.ts';
-import { applicationTraces } from './traces.ts';
+} from '../commands/application.ts';
+import { applicationAlerts } from '../commands/care/alerts.ts';
+import { applyConfiguration, confirmAtTerminal } from '../commands/apply.ts';
+import { applicationTraces } from '../commands/traces.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
 import { LOG_AREAS, type LogArea, type LogLevelChange } from '../../core/log/log-levels.ts';
 import { LOG_LEVELS, type LogLevel } from '../../core/log/logger.ts';
+import type { MakeCommand } from '../program.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
 /** Adds the commands for the running application. */
-export function addApplicationCommands(
-  root: Command,
-  command: (parent: Command, name: string, description: string) => Command,
-  state: { exitCode: number },
-): void {
-  const add = (name: string, description: string): Command =>
-    addConfigOptions(command(root, name, description), 'common')
+export function addApplicationCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
+  const add = (name: string): Command =>
+    addConfigOptions(command(root, name), 'common')
       .option('--port <number>', 'port of the application, if several run', portOf)
       .option('--listen <address>', 'socket of the application, if several run');
-  add('status', 'show the running application, its deployments and replicas; exit code 1 if it is not healthy')
+  add('status')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
       state.exitCode = await applicationStatus(runningApplication(options), options['json'] === true);
     });
-  add('dashboard', 'print the address that opens the dashboard of the running application, with its token').action(
-    async (options: Options) => {
-      state.exitCode = await applicationDashboard(runningApplication(options));
-    },
-  );
-  add('scale', 'set the number of replicas of a deployment')
+  add('dashboard').action(async (options: Options) => {
+    state.exitCode = await applicationDashboard(runningApplication(options));
+  });
+  add('scale')
     .argument('<deployment>')
     .argument('<replicas>', 'number of replicas', countOf)
     .action(async (deployment: string, replicas: number, options: Options) => {
       state.exitCode = await scaleDeployment(runningApplication(options), deployment, replicas);
     });
-  const deployments = add('deployments', 'list the deployments of the running application')
+  const deployments = add('deployments')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
       state.exitCode = await listDeployments(runningApplication(options), options['json'] === true);
@@ -63,7 +58,7 @@ export function addApplicationCommands(
       const grace = own['grace'] as number | undefined;
       state.exitCode = await unloadDeployment(runningApplication(self.optsWithGlobals()), deployment, grace);
     });
-  add('apply', 'apply a configuration file to the running application without losing a request; print the plan first')
+  add('apply')
     .argument('[file]', 'configuration file (default: that of --config, or aana.config.json in the working directory)')
     .option('--previous', 'go back to the configuration before the last one that was applied since the start')
     .option('--dry-run', 'only print what would change')
@@ -76,7 +71,7 @@ export function addApplicationCommands(
       const wanted = { previous, dryRun: options['dryRun'] === true, ...(!isSure && { confirm: confirmAtTerminal }) };
       state.exitCode = await applyConfiguration(runningApplication(options), file, wanted);
     });
-  add('logs', 'print the latest log lines of the application')
+  add('logs')
     .option('-f, --follow', 'print new lines until the application ends')
     .option('--deployment <name>', 'print only lines of this deployment')
     .option('--replica <name>', 'print only lines of this replica, such as asr_deployment#1')
@@ -96,23 +91,23 @@ export function addApplicationCommands(
       };
       state.exitCode = await untilSignal((signal) => applicationLogs(runningApplication(options), wanted, signal));
     });
-  add('log-levels', 'change the levels of the log until the next start, and print them')
+  add('log-levels')
     .argument('[levels...]', '`debug` for all lines, `http=debug` for an area, `http=` for its common level again')
     .action(async (levels: string[], options: Options) => {
       state.exitCode = await applicationLogLevels(runningApplication(options), levelChangeOf(levels));
     });
-  add('traces', 'print the last failed and slow requests of the application, or those of one trace with their spans')
+  add('traces')
     .argument('[trace_id]')
     .option('--json', 'print JSON')
     .action(async (traceId: string | undefined, options: Options) => {
       state.exitCode = await applicationTraces(runningApplication(options), traceId, options['json'] === true);
     });
-  add('alerts', 'print the alerts of the application; exit code 1 while one fires')
+  add('alerts')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
       state.exitCode = await applicationAlerts(runningApplication(options), options['json'] === true);
     });
-  add('stop', 'let the application finish its running requests and end')
+  add('stop')
     .option(
       '--grace <seconds>',
       'time in which requests may finish (default: the application’s configuration)',

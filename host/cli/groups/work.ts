@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { addConfigOptions } from '../../config-options.ts';
-import { portOf, runningApplication } from '../application-commands.ts';
-import { listEndpoints } from './endpoints.ts';
-import { changeTasks, listTasks, showTask, TASK_STATUSES, type TaskSearch } from './tasks.ts';
+import { addConfigOptions } from '../config-options.ts';
+import { portOf, runningApplication } from './application.ts';
+import { listEndpoints } from '../commands/work/endpoints.ts';
+import { changeTasks, listTasks, showTask, TASK_STATUSES, type TaskSearch } from '../commands/work/tasks.ts';
 import {
   changeWebhook,
   DELIVERY_STATUSES,
@@ -10,32 +10,32 @@ import {
   listDeliveries,
   listWebhooks,
   replayDeliveries,
-} from './webhooks.ts';
+} from '../commands/work/webhooks.ts';
+import type { MakeCommand } from '../program.ts';
 
 type Options = Readonly<Record<string, unknown>>;
-type MakeCommand = (parent: Command, name: string, description: string) => Command;
 
 /** Adds the commands for the endpoints, tasks and webhooks of all users of the running application. */
 export function addWorkCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
-  const add = (name: string, description: string): Command =>
-    addConfigOptions(command(root, name, description), 'common')
+  const add = (name: string): Command =>
+    addConfigOptions(command(root, name), 'common')
       .option('--port <number>', 'port of the application, if several run', portOf)
       .option('--listen <address>', 'socket of the application, if several run')
       .option('--json', 'print JSON');
   const run = async (work: Promise<number>): Promise<void> => void (state.exitCode = await work);
-  add('endpoints', 'list the endpoints of the running application with their requests since the start').action(
-    (options: Options) => run(listEndpoints(runningApplication(options), options['json'] === true)),
+  add('endpoints').action((options: Options) =>
+    run(listEndpoints(runningApplication(options), options['json'] === true)),
   );
   addTasks(add, command, run);
   addWebhooks(add, command, run);
 }
 
-type Add = (name: string, description: string) => Command;
+type Add = (name: string) => Command;
 type Run = (work: Promise<number>) => Promise<void>;
 
 function addTasks(add: Add, command: MakeCommand, run: Run): void {
   const tasks = paged(
-    add('tasks', 'list the newest tasks of all users of the running application, without their contents')
+    add('tasks')
       .addOption(new Option('--status <status>', 'list only tasks of this status').choices(TASK_STATUSES))
       .option('--endpoint <path>', 'list only tasks of this endpoint')
       .option('--user <id>', 'list only tasks of this user')
@@ -62,7 +62,7 @@ function addTasks(add: Add, command: MakeCommand, run: Run): void {
 }
 
 function addWebhooks(add: Add, command: MakeCommand, run: Run): void {
-  const webhooks = add('webhooks', 'list the webhooks of all users of the running application')
+  const webhooks = add('webhooks')
     .option('--user <id>', 'list only webhooks of this user')
     .action((options: Options) =>
       run(listWebhooks(runningApplication(options), options['user'] as string | undefined, options['json'] === true)),

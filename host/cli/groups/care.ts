@@ -1,34 +1,24 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { MAX_PROFILE_S } from '../../../telemetry/profile/profiler.ts';
-import { portOf } from '../application-commands.ts';
-import { addConfigOptions, configOf } from '../../config-options.ts';
-import type { Config } from '../../../config/index.ts';
-import { createLogger } from '../../../core/log/logger.ts';
-import { untilSignal } from '../../until-signal.ts';
-import type { BackupCommand } from './backup-commands.ts';
+import { MAX_PROFILE_S } from '../../telemetry/profile/profiler.ts';
+import { portOf } from './application.ts';
+import { addConfigOptions, configOf } from '../config-options.ts';
+import type { Config } from '../../config/index.ts';
+import { createLogger } from '../../core/log/logger.ts';
+import { untilSignal } from '../until-signal.ts';
+import type { BackupCommand } from '../commands/care/backup-commands.ts';
+import type { MakeCommand } from '../program.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
 const DEFAULT_PROFILE_S = 5;
 
 /** Adds the commands that examine an installation and keep its data safe. */
-export function addCareCommands(
-  root: Command,
-  command: (parent: Command, name: string, description: string) => Command,
-  state: { exitCode: number },
-): void {
-  addConfigOptions(
-    command(
-      root,
-      'doctor',
-      'examine this machine and the configuration, and say what to do; exit code 1 if a check fails',
-    ),
-    'all',
-  )
+export function addCareCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
+  addConfigOptions(command(root, 'doctor'), 'all')
     .argument('[config]', 'configuration file, as with --config')
     .option('--json', 'print JSON')
     .action(async (file: string | undefined, options: Options) => {
-      const { doctorText, examine } = await import('../../doctor/doctor.ts');
+      const { doctorText, examine } = await import('../doctor/doctor.ts');
       const report = await examine(
         () => configOf(file === undefined ? options : { ...options, config: file }),
         process.env,
@@ -37,38 +27,37 @@ export function addCareCommands(
       state.exitCode = report.status === 'fail' ? 1 : 0;
     });
 
-  const keep = (name: string, description: string): Command =>
-    addConfigOptions(command(root, name, description), 'common');
-  keep('backup', 'copy the database and the files of tasks and users, also while the application runs')
+  const keep = (name: string): Command => addConfigOptions(command(root, name), 'common');
+  keep('backup')
     .argument('<target>', 'new folder, or new file that ends in .tar.gz')
     .action(async (target: string, options: Options) => {
-      const { backup } = await import('./backup-commands.ts');
+      const { backup } = await import('../commands/care/backup-commands.ts');
       state.exitCode = await untilSignal((signal) => backup(backupCommand(options, signal), target));
     });
-  keep('restore', 'restore a backup into the empty data folder of an application that does not run')
+  keep('restore')
     .argument('<source>', 'folder or file of the backup')
     .option('--force', 'put data that are there aside')
     .action(async (source: string, options: Options) => {
-      const { restore } = await import('./backup-commands.ts');
+      const { restore } = await import('../commands/care/backup-commands.ts');
       state.exitCode = await untilSignal((signal) =>
         restore(backupCommand(options, signal), source, options['force'] === true),
       );
     });
 
-  const ask = (parent: Command, name: string, description: string): Command =>
+  const ask = (parent: Command, name: string, description?: string): Command =>
     addConfigOptions(command(parent, name, description), 'common')
       .option('--port <number>', 'port of the application, if several run', portOf)
       .option('--listen <address>', 'socket of the application, if several run');
-  ask(root, 'diagnose', 'write a bundle about this machine and the running application, without secrets and contents')
+  ask(root, 'diagnose')
     .option('--output <file>', 'file to write (default: aana-diagnosis-<time>.tar.gz)')
     .action(async (options: Options) => {
       const output = (options['output'] as string | undefined) ?? timedName('aana-diagnosis', '.tar.gz');
       const load = (): Config => configOf({ ...options, port: undefined, listen: undefined });
-      const { diagnose } = await import('../../diagnose/diagnose.ts');
+      const { diagnose } = await import('../diagnose/diagnose.ts');
       const path = await diagnose({ load, env: process.env, output, ...applicationOf(options) });
       process.stdout.write(`${path}\n`);
     });
-  const profile = command(root, 'profile', 'make a profile of the running application, for Chrome’s DevTools');
+  const profile = command(root, 'profile');
   const addProfile = (kind: 'cpu' | 'heap', ending: string, description: string): Command =>
     ask(profile, kind, description)
       .option('--output <file>', `file to write (default: aana-${kind}-<time>${ending})`)
@@ -76,7 +65,7 @@ export function addCareCommands(
         const output = (options['output'] as string | undefined) ?? timedName(`aana-${kind}`, ending);
         const { runtime_dir: runtimeDir } = configOf({ ...options, port: undefined, listen: undefined });
         const seconds = (options['seconds'] as number | undefined) ?? DEFAULT_PROFILE_S;
-        const { writeProfile } = await import('../../diagnose/profile.ts');
+        const { writeProfile } = await import('../diagnose/profile.ts');
         const path = await untilSignal((signal) =>
           writeProfile({ runtimeDir, choice: applicationOf(options), kind, seconds, output, signal }),
         );

@@ -3,19 +3,17 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { createLogger } from '../../core/log/logger.ts';
 import { addConfigOptions, configForApps } from '../config-options.ts';
 import { parseExpiry } from '../duration.ts';
-import type { KeysCommand } from './keys.ts';
+import type { KeysCommand } from '../commands/keys.ts';
+import type { MakeCommand } from '../program.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
 /** Imports what the commands run. */
-const keysModule = () => import('./keys.ts');
+const keysModule = () => import('../commands/keys.ts');
 
 /** Adds the commands `keys …`, which use the database of the configuration. */
-export function addKeysCommands(
-  root: Command,
-  command: (parent: Command, name: string, description: string) => Command,
-): void {
-  const keys = command(root, 'keys', 'create, list, change and revoke API keys, also while a server is running');
+export function addKeysCommands(root: Command, command: MakeCommand): void {
+  const keys = command(root, 'keys');
   const add = (name: string, description: string): Command =>
     addConfigOptions(command(keys, name, description), 'common').option('--json', 'print JSON');
 

@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
+import type { MakeCommand } from '../program.ts';
+import { untilSignal } from '../until-signal.ts';
+import { portOf, runningApplication } from './application.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** Adds the commands about plugins. */
+export function addPluginCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
+  const plugins = addConfigOptions(command(root, 'plugins'), 'common')
+    .option('--port <number>', 'port of the server, if several run', portOf)
+    .option('--listen <address>', 'socket of the server, if several run')
+    .option('--json', 'print JSON')
+    .action(async (options: Options) => {
+      const { pluginsList } = await import('../commands/plugins.ts');
+      state.exitCode = await pluginsList(runningApplication(options), options['json'] === true);
+    });
+
+  command(
+    plugins,
+    'reload [name]',
+    'load the newest version of one plugin, or of all, without dropping requests',
+  ).action(async (name: string | undefined, _own: Options, self: Command) => {
+    const { pluginsReload } = await import('../commands/plugins.ts');
+    state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
+  });
+
+  addConfigOptions(command(root, 'check <plugins...>'), 'common').action(
+    async (plugins: string[], options: Options) => {
+      const config = configOf(options);
+      const [{ findPluginFolders }, { check }] = await Promise.all([
+        import('../../plugins/index.ts'),
+        import('../commands/check.ts'),
+      ]);
+      state.exitCode = await untilSignal((signal) =>
+        check(config, plugins.flatMap(findPluginFolders), loggerOf(config, 'error'), process.stdout, signal),
+      );
+    },
+  );
+
+  command(root, 'wit [folder]').action(async (folder: string | undefined) => {
+    const { guestWorld, readManifest, worldFile } = await import('../../plugins/index.ts');
+    const { capabilities } = await readManifest(folder ?? '.');
+    process.stdout.write(guestWorld(await readFile(worldFile, 'utf8'), capabilities));
+  });
+
+  command(root, 'new <folder>').action(async (folder: string) => {
+    const { newPlugin } = await import('../commands/new-plugin.ts');
+    await newPlugin(folder);
+    process.stdout.write(`created the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
+  });
+}

@@ -1,0 +1,3 @@
+export { type ControlServer, startControl } from './control-server.ts';
+export { controlHandlers } from './handlers.ts';
+export { deploymentReports } from './report.ts';
