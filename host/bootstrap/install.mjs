@@ -88,7 +88,7 @@ function newestSource(folder) {
   return newest;
 }
 
-/** Runs `tsc -b` if a source is newer than the last compilation. */
+/** Compiles and bundles the sources if one is newer than the last compilation. */
 export async function compileSources(root) {
   const stamp = path.join(root, 'dist/.aana-compiled');
   const newest = Math.max(
@@ -97,5 +97,6 @@ export async function compileSources(root) {
   );
   if (readStamp(stamp) === String(newest)) return;
   await step('compiling', process.execPath, ['node_modules/typescript/bin/tsc', '-b'], root);
+  await step('bundling', process.execPath, ['host/bootstrap/bundle.mjs'], root);
   fs.writeFileSync(stamp, String(newest));
 }

@@ -12,7 +12,7 @@ import { SetupError, requireNode } from './requirements.mjs';
 import { withFileLock } from '../packages/file-lock.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const cli = 'dist/host/cli/main.js';
+const cli = 'bundle/host/cli/main.js';
 
 /** Runs `node …` in the foreground with the terminal's signals, and returns its exit code. */
 function runNode(args, options = {}) {

@@ -21,7 +21,7 @@ Cli.after(() => rmSync(folder, { recursive: true, force: true }));
 function run(...args: string[]): { code: number | null; out: string; err: string } {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), ...args],
+    [join(packageRoot, 'bundle/host/cli/main.js'), ...args],
     {
       cwd: folder,
       encoding: 'utf8',

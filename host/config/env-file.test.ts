@@ -139,7 +139,7 @@ EnvFile('a command reads it in its working directory unless it is told not to', 
   write('AANA_PORT=8100\nAANA_DASHBOARD_TOKEN=hunter2-hunter2-hunter2');
   write('AANA_PORT=8200', 'other.env');
   const run = (...flags: string[]): string =>
-    execFileSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), 'config', '--json', ...flags], {
+    execFileSync(process.execPath, [join(packageRoot, 'bundle/host/cli/main.js'), 'config', '--json', ...flags], {
       cwd,
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], HOME: cwd },

@@ -87,7 +87,7 @@ if (spawnSync('systemd-notify', ['--version']).status === 0 && spawnSync('python
     await symlink(join(packageRoot, 'node_modules/zod'), join(folder, 'node_modules/zod')).catch(() => {});
     await writeFile(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
     await writeFile(join(folder, 'watched.js'), APPLICATION);
-    const program = join(packageRoot, 'dist/host/cli/main.js');
+    const program = join(packageRoot, 'bundle/host/cli/main.js');
     const flags = ['--skip-migrations', '--no-dashboard', '--listen', `unix:${join(folder, 'http.sock')}`];
     const server = spawn(process.execPath, [program, 'deploy', 'watched.js:app', ...flags], {
       cwd: folder,

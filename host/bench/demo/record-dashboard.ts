@@ -20,7 +20,7 @@ const program = findChromium();
 if (program === undefined) throw new Error('Chromium is missing');
 const port = await freePort();
 const args = ['serve', 'plugins/', '--port', String(port), '--dashboard-port', '0', '--log-level', 'error'];
-const server = spawn(process.execPath, ['dist/host/cli/main.js', ...args], {
+const server = spawn(process.execPath, ['bundle/host/cli/main.js', ...args], {
   cwd: packageRoot,
   stdio: ['ignore', 'pipe', 'inherit'],
 });

@@ -39,7 +39,7 @@ interface Run {
 }
 
 async function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Run> {
-  const child = spawn(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), ...args], {
+  const child = spawn(process.execPath, [join(packageRoot, 'bundle/host/cli/main.js'), ...args], {
     cwd: folder,
     env: { HOME: folder, PATH: process.env['PATH'], AANA_CACHE_DIR: process.env['AANA_CACHE_DIR'], ...env },
     timeout: 60_000,

@@ -24,7 +24,7 @@ import { applicationTraces } from './traces.ts';
 import { until } from '../../test/helpers/server.ts';
 
 const Commands = suite('aana-host status, scale, deployments, logs, traces and stop');
-const program = join(packageRoot, 'dist/host/cli/main.js');
+const program = join(packageRoot, 'bundle/host/cli/main.js');
 let folder = '';
 let served: Served;
 

@@ -29,7 +29,7 @@ export async function demo(options: DemoOptions): Promise<void> {
   const server = spawn(
     process.execPath,
     [
-      join(packageRoot, 'dist/host/cli/main.js'),
+      join(packageRoot, 'bundle/host/cli/main.js'),
       'serve',
       join(packageRoot, 'plugins'),
       '--port',

@@ -12,7 +12,7 @@ import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { freePort } from '../../test/helpers/server.ts';
 
 const Deploy = suite('aana-host deploy, migrate and build');
-const program = join(packageRoot, 'dist/host/cli/main.js');
+const program = join(packageRoot, 'bundle/host/cli/main.js');
 const sample = new URL('../../replicas/fixtures/sample.js', import.meta.url).href;
 let folder = '';
 
@@ -183,6 +183,7 @@ Deploy('accepts an application of another copy of the package', async () => {
   const copy = join(folder, 'copy/node_modules/aana-host');
   const built = readdirSync(join(packageRoot, 'build')).filter((name) => /^sqlite3-\w+$/.test(name));
   for (const part of [
+    'bundle',
     'dist/host',
     'dist/native',
     'dist/wit',

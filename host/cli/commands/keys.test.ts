@@ -33,7 +33,7 @@ Keys.after(async () => {
 async function run(args: readonly string[], input = ''): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), 'keys', ...args, '--data-dir', join(folder, 'data')],
+    [join(packageRoot, 'bundle/host/cli/main.js'), 'keys', ...args, '--data-dir', join(folder, 'data')],
     {
       cwd: folder,
       env: {

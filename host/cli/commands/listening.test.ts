@@ -13,7 +13,7 @@ import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { skip } from '../../test/skip.ts';
 
 const Listening = suite('aana-host with a socket and with HTTPS');
-const program = join(packageRoot, 'dist/host/cli/main.js');
+const program = join(packageRoot, 'bundle/host/cli/main.js');
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 let folder = '';
 

@@ -14,7 +14,7 @@ import { freePort } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
 
 const Output = suite('output that cannot be written');
-const MAIN = join(packageRoot, 'dist/host/cli/main.js');
+const MAIN = join(packageRoot, 'bundle/host/cli/main.js');
 const FULL = '/dev/full';
 let folder = '';
 Output.before(async () => void (folder = await mkdtemp(join(tmpdir(), 'aana-output-'))));

@@ -39,7 +39,7 @@ const start = (): Promise<RunningServer> =>
 function run(...args: string[]): { code: number | null; out: string; err: string } {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), ...args],
+    [join(packageRoot, 'bundle/host/cli/main.js'), ...args],
     { cwd: folder, encoding: 'utf8', env, timeout: 60_000 },
   );
   return { code: status, out: stdout, err: stderr };

@@ -33,7 +33,7 @@ const env = {
 async function run(args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
   const child = spawn(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), ...args, '--config', 'aana.config.json'],
+    [join(packageRoot, 'bundle/host/cli/main.js'), ...args, '--config', 'aana.config.json'],
     {
       cwd: folder,
       env: {

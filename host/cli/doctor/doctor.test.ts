@@ -215,7 +215,7 @@ Doctor('exits with 1 and prints JSON when a check fails', async () => {
   await writeFile(join(folder, 'broken.json'), '{"port":');
   const child = spawn(
     process.execPath,
-    [join(packageRoot, 'dist/host/cli/main.js'), 'doctor', '--json', 'broken.json'],
+    [join(packageRoot, 'bundle/host/cli/main.js'), 'doctor', '--json', 'broken.json'],
     { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder }, timeout: 60_000 },
   );
   const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);

@@ -59,7 +59,7 @@ const ASSETS: AssetFiles = {
   ...Object.fromEntries(
     MODULES.map((name) => [
       `/assets/${name}.js`,
-      { type: SCRIPT, file: new URL(`./page/${name}.js`, import.meta.url) },
+      { type: SCRIPT, file: join(packageRoot, `dist/host/http/dashboard/page/${name}.js`) },
     ]),
   ),
   ...Object.fromEntries(

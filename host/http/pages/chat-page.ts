@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Router } from '@koa/router';
 import { packageRoot } from '../../core/package-root.ts';
 import { remembered } from '../../core/remembered.ts';
@@ -9,8 +8,7 @@ import { iconFile } from './docs-page.ts';
 import { escaped, FAILURE_MS, serveHtml, THEME_FILE } from './static-page.ts';
 
 const SOURCES = join(packageRoot, 'host/http/pages/chat');
-/** The compiled script of the page, beside this file. */
-const SCRIPT = fileURLToPath(new URL('./chat/main.js', import.meta.url));
+const SCRIPT = join(packageRoot, 'dist/host/http/pages/chat/main.js');
 
 /** All paths that `chatPageRoutes` adds. */
 export const CHAT_PAGE_PATHS: readonly string[] = ['/chat'];

@@ -98,7 +98,7 @@ const ANSWERS = {
   ready: { ready: true },
 };
 
-const CLI = join(packageRoot, 'dist/host/cli/main.js');
+const CLI = join(packageRoot, 'bundle/host/cli/main.js');
 const STRICT = {
   strict: true,
   exactOptionalPropertyTypes: true,

@@ -31,7 +31,7 @@ Guide.before(async () => {
   // package.test.ts tries `npm install` with the packed package; here it only makes links. `npx` runs the installed
   // program.
   const programs = {
-    npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`,
+    npx: `exec "${process.execPath}" "${join(packageRoot, 'bundle/host/cli/main.js')}" "\${@:2}"`,
     npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}" "\${@:2}"\nexec "${realNpm}" "$@"`,
   };
   for (const [name, text] of Object.entries(programs))

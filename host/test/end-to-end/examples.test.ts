@@ -34,7 +34,7 @@ Examples('requires the same versions of the compiler and of the types as this pa
 });
 
 Examples('builds, and answers as its README says', async () => {
-  const built = runNode(project, join(packageRoot, 'dist/host/cli/main.js'), 'build', '.');
+  const built = runNode(project, join(packageRoot, 'bundle/host/cli/main.js'), 'build', '.');
   assert.match(built, join('word-count', 'dist', 'word-count.wasm'));
   const { asr_deployment } = TEST_DEPLOYMENTS;
   server = await serve({ plugins: [project], config: { deployments: { asr_deployment } } });

@@ -216,7 +216,7 @@ MainPath("the example's client, generated from the server, prints the transcript
   copyProject(join(packageRoot, 'examples/node-client'), project);
   runNode(
     project,
-    join(packageRoot, 'dist/host/cli/main.js'),
+    join(packageRoot, 'bundle/host/cli/main.js'),
     'client',
     '--url',
     server.url,

@@ -110,7 +110,7 @@ Package('needs no compiler for the addon and SQLite on a platform with a prebuil
   await symlink(process.execPath, join(bin, 'node'));
   const { stdout, stderr } = await exec(
     process.execPath,
-    [installed('dist/host/cli/main.js'), 'build-native', '--cache-dir', join(folder, 'empty-cache')],
+    [installed('bundle/host/cli/main.js'), 'build-native', '--cache-dir', join(folder, 'empty-cache')],
     { cwd: folder, env: { PATH: bin, HOME: folder, AANA_CUDA_BACKEND: 'off', AANA_BUILD: 'prebuilt' } },
   );
   assert.match(stderr, 'copied from the prebuilt package');

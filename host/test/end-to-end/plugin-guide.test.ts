@@ -36,7 +36,7 @@ Guide.before(async () => {
   // package.test.ts tries `npm install` with the packed package; here it only makes links. `npx` runs the installed
   // program.
   const programs = {
-    npx: `exec "${process.execPath}" "${join(packageRoot, 'dist/host/cli/main.js')}" "\${@:2}"`,
+    npx: `exec "${process.execPath}" "${join(packageRoot, 'bundle/host/cli/main.js')}" "\${@:2}"`,
     npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}"\nexport PATH="$(pwd)/node_modules/.bin:$PATH:\${REAL_PATH}"\nexec "$REAL_NPM" "$@"`,
   };
   const realNpm = spawnSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).stdout.trim();
@@ -113,7 +113,7 @@ async function execute(block: Block): Promise<void> {
     else assert.unreachable(`unknown kind of block: ${path}`);
   } else if (language === 'sh') await (about === 'serve' ? serve(block) : run(block));
   else if (language === 'text' && about !== '') {
-    const build = spawnSync(process.execPath, [join(packageRoot, 'dist/host/cli/main.js'), 'build', about], {
+    const build = spawnSync(process.execPath, [join(packageRoot, 'bundle/host/cli/main.js'), 'build', about], {
       cwd: folder,
       env,
       encoding: 'utf8',

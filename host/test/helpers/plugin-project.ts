@@ -12,7 +12,7 @@ export function linkDependencies(project: string): void {
   link('aana-host', packageRoot);
   for (const name of ['@types/node', 'undici-types', 'typescript']) link(name, join(packageRoot, 'node_modules', name));
   mkdirSync(join(project, 'node_modules', '.bin'), { recursive: true });
-  const programs = { 'aana-host': 'dist/host/cli/main.js', tsc: 'node_modules/typescript/bin/tsc' };
+  const programs = { 'aana-host': 'bundle/host/cli/main.js', tsc: 'node_modules/typescript/bin/tsc' };
   for (const [name, file] of Object.entries(programs)) {
     writeFileSync(
       join(project, 'node_modules/.bin', name),

@@ -64,7 +64,7 @@ export async function startServe(options: ServeOptions = {}): Promise<RunningSer
   const child = spawn(
     process.execPath,
     [
-      join(packageRoot, 'dist/host/cli/main.js'),
+      join(packageRoot, 'bundle/host/cli/main.js'),
       options.command ?? 'serve',
       ...(options.plugins ?? [join(packageRoot, 'plugins')]),
       '--config',

@@ -130,7 +130,7 @@ Work('the program takes them with their flags', () => {
   const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
     spawnSync(
       process.execPath,
-      [join(packageRoot, 'dist/host/cli/main.js'), ...args, '--runtime-dir', '/nonexistent-aana'],
+      [join(packageRoot, 'bundle/host/cli/main.js'), ...args, '--runtime-dir', '/nonexistent-aana'],
       { cwd: '/', encoding: 'utf8', timeout: 60_000 },
     );
   for (const args of [

@@ -31,7 +31,7 @@ export class SoakHost implements AsyncDisposable {
         '--expose-gc',
         '--import',
         new URL('probe.js', import.meta.url).href,
-        join(packageRoot, 'dist/host/cli/main.js'),
+        join(packageRoot, 'bundle/host/cli/main.js'),
         ...['serve', join(packageRoot, 'plugins'), BENCH_PLUGIN, ...flags],
       ],
       {

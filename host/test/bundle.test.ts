@@ -1,0 +1,44 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { packageRoot } from '../core/package-root.ts';
+
+/** Folders whose files are not in the bundle, or not started by it. */
+const OUTSIDE = /^(test|bench|bootstrap|sdk)\//;
+const host = join(packageRoot, 'host');
+
+/** Returns the files that modules of the host find beside them, by their paths below the package. */
+function foundBeside(): string[] {
+  const sources = readdirSync(host, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /(?<!\.test|\.d)\.ts$/.test(file) && !OUTSIDE.test(file) && !file.includes('fixtures/'),
+  );
+  return sources.flatMap((file) =>
+    [...readFileSync(join(host, file), 'utf8').matchAll(/new URL\('([^']+\.js)', import\.meta\.url\)/g)].map(
+      ([, to = '']) => fileURLToPath(new URL(to, pathToFileURL(join(host, file)))).slice(packageRoot.length),
+    ),
+  );
+}
+
+const Bundle = suite('the bundle');
+
+Bundle('has every file that a module of it starts', () => {
+  const files = foundBeside();
+  assert.ok(files.length > 10, 'the files were not found');
+  assert.equal(
+    files.filter((file) => !existsSync(join(packageRoot, 'bundle', file))),
+    [],
+  );
+});
+
+Bundle('exports what the compiled entry points export', async () => {
+  for (const entry of ['host/index.js', 'host/deployments/class/author.js']) {
+    const [bundled, compiled] = await Promise.all(
+      ['bundle', 'dist'].map((folder) => import(pathToFileURL(join(packageRoot, folder, entry)).href)),
+    );
+    assert.equal(Object.keys(bundled as object).sort(), Object.keys(compiled as object).sort());
+  }
+});
+
+Bundle.run();
