@@ -24,7 +24,9 @@ type Delta = z.input<typeof Delta>;
 export const MessageEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('message_start'),
-    message: Message.describe('Its usage is zero, because only the end of the stream tells the tokens.'),
+    message: Message.describe(
+      'Its `input_tokens` are all tokens of the prompt; 0 where the deployment does not tell them.',
+    ),
   }),
   z.object({ type: z.literal('content_block_start'), index: z.int(), content_block: AnswerBlock }),
   z.object({ type: z.literal('content_block_delta'), index: z.int(), delta: Delta }),
@@ -54,12 +56,12 @@ export class MessageEvents {
   }
 
   /** Returns the events of one value. */
-  of({ text, reasoning_content: thinking, tool_calls: calls = [] }: TextChunk): MessageEvent[] {
+  of({ text, reasoning_content: thinking, tool_calls: calls = [], prompt_tokens }: TextChunk): MessageEvent[] {
     const { prefix } = this.#options;
     const shown = !this.#hasText && text.startsWith(prefix) ? text.slice(prefix.length) : text;
     this.#hasText ||= text !== '';
     return [
-      ...this.#begin(),
+      ...this.#begin(prompt_tokens),
       ...(thinking ? this.#piece({ type: 'thinking_delta', thinking }) : []),
       ...(shown === '' ? [] : this.#piece({ type: 'text_delta', text: shown })),
       ...calls.flatMap((call) => this.#callPiece(call)),
@@ -77,10 +79,10 @@ export class MessageEvents {
     ];
   }
 
-  #begin(): MessageEvent[] {
+  #begin(promptTokens?: number): MessageEvent[] {
     if (this.#hasBegun) return [];
     this.#hasBegun = true;
-    return [{ type: 'message_start', message: beginningOf(this.#options.head) }];
+    return [{ type: 'message_start', message: beginningOf(this.#options.head, promptTokens) }];
   }
 
   /** Returns the events of a piece of a text or of thinking. It begins a block after a block of another type. */

@@ -83,7 +83,7 @@ export function messageOf(
 }
 
 /** Returns an answer without content, as it is at the beginning of a stream. */
-export function beginningOf({ id, model }: AnswerHead): Message {
+export function beginningOf({ id, model }: AnswerHead, promptTokens = 0): Message {
   return {
     id,
     type: 'message',
@@ -92,7 +92,7 @@ export function beginningOf({ id, model }: AnswerHead): Message {
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    usage: usageOf(undefined),
+    usage: { ...usageOf(undefined), input_tokens: promptTokens },
   };
 }
 

@@ -53,7 +53,7 @@ The tools \`bash_20250124\`, \`text_editor_20250124\`, \`text_editor_20250429\`,
 
 \`stop_reason\` is \`end_turn\`, \`stop_sequence\` (with the text in \`stop_sequence\`), \`tool_use\`, \`max_tokens\`, or \`model_context_window_exceeded\` if the context is full before \`max_tokens\`.
 
-\`usage.input_tokens\` counts the tokens of the prompt that were computed, and \`usage.cache_read_input_tokens\` those that were computed for an earlier request. Their sum is what \`/v1/messages/count_tokens\` answers. In a stream, \`message_start\` has zeros and \`message_delta\` has the usage. A stream in silence gets the event \`ping\` every \`limits.stream_keep_alive_s\`.
+\`usage.input_tokens\` counts the tokens of the prompt that were computed, and \`usage.cache_read_input_tokens\` those that were computed for an earlier request. Their sum is what \`/v1/messages/count_tokens\` answers. In a stream, \`message_start\` comes before the model reads the prompt, and its \`input_tokens\` are all tokens of the prompt; \`message_delta\` has the whole usage. A deployment over another server tells the tokens only at the end, so its \`message_start\` has zeros and comes with the first token. A stream in silence gets the event \`ping\` every \`limits.stream_keep_alive_s\`.
 
 ## Errors
 

@@ -82,6 +82,8 @@ interface RunOptions {
   readonly format?: ResponseFormat | null | undefined;
   /** Keywords of tools that do not bind their calls. */
   readonly unbound?: readonly string[];
+  /** Whether the tokens of the prompt are told before the answer. */
+  readonly tellsPrompt?: boolean | undefined;
 }
 
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
@@ -262,6 +264,7 @@ class Llama {
       response_format: format,
       adapter,
       overflow,
+      prompt_tokens: tellsPrompt,
       ...options
     }: ChatArgs,
     context: CallContext,
@@ -271,7 +274,7 @@ class Llama {
     const images = await this.readImages(dialog);
     const cacheKey = this.#requests.cacheKeyOf(context);
     const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, images);
-    const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound }, context);
+    const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound, tellsPrompt }, context);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
     const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
       if (piece.text === '') return [piece];
@@ -298,7 +301,7 @@ class Llama {
   async *#run(
     prompt: LlamaPrompt,
     wanted: SamplingParams | null | undefined,
-    { adapter, overflow, format, unbound: unboundTools = [] }: RunOptions,
+    { adapter, overflow, format, unbound: unboundTools = [], tellsPrompt }: RunOptions,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const defaults = this.#spec.default_sampling_params;
@@ -308,6 +311,11 @@ class Llama {
     const options = { ...this.#adapterOf(adapter), ...this.#overflowOf(overflow) };
     const unbound = [...unboundForm, ...unboundTools];
     if (unbound.length > 0) yield { text: '', unbound };
+    if (tellsPrompt) {
+      const { tokens } = await this.#requests.count(this.#engine, prompt, context);
+      // A prompt that is too long fails before its answer begins.
+      if (tokens < this.#engine.info.contextTokens) yield { text: '', prompt_tokens: tokens };
+    }
     return yield* this.#requests.run(this.#engine, prompt, { ...merged, ...options }, context);
   }
 

@@ -77,7 +77,7 @@ export {
   resolveModel,
   type ServedModel,
 } from './model-directory.ts';
-export { answerOf, type ModelCall, piecesOf, withDetails } from './model-call.ts';
+export { answerOf, type ModelCall, piecesOf, withDetails, withPromptTokens } from './model-call.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
 export { BatchesQuery, FilesQuery, InputItemsQuery, RealtimeQuery, ResponseQuery } from './queries.ts';
 export {

@@ -18,6 +18,12 @@ export interface ModelCall {
 /** Returns a call whose answer tells how it was made. */
 export const withDetails = (call: ModelCall): ModelCall => ({ ...call, args: { ...call.args, details: true } });
 
+/** Returns a call whose stream tells the tokens of the prompt before the answer. */
+export const withPromptTokens = (call: ModelCall): ModelCall => ({
+  ...call,
+  args: { ...call.args, prompt_tokens: true },
+});
+
 /** Values of `chat_stream` and `generate_stream`. */
 export type TextBatches = AsyncIterable<TextChunk[], GenerationDetails | undefined>;
 

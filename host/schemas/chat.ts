@@ -168,6 +168,10 @@ const unbound = z.optional(
     ),
 );
 
+const promptTokens = z.optional(
+  z.int().check(z.minimum(0), z.describe('Tokens of the prompt, if `prompt_tokens` asks for them.')),
+);
+
 const detailFields = {
   finish_reason: z
     .enum(['stop', 'length', 'tool_calls', 'content_filter'])
@@ -264,8 +268,10 @@ export const TextChunk = z.strictObject({
     z.string().check(z.describe('The next piece of the reasoning, which is no part of the text.')),
   ),
   tool_calls: z.optional(z.array(ToolCallDelta).check(z.describe('The next pieces of calls of tools.'))),
-  /** Only the first chunk, which has no text then, has it. */
+  /** Only the first chunks, which have no text then, have it. */
   unbound,
+  /** Only one of the first chunks, which has no text then, has it. */
+  prompt_tokens: promptTokens,
   logprobs: z.optional(
     z
       .array(TokenLogprob)
@@ -278,6 +284,10 @@ export const TextChunk = z.strictObject({
   ...promptScores,
 });
 export type TextChunk = z.infer<typeof TextChunk>;
+
+/** Whether a chunk tells something about the call, and is no piece of the answer. */
+export const isNotice = ({ unbound: keywords, prompt_tokens: tokens }: TextChunk): boolean =>
+  keywords !== undefined || tokens !== undefined;
 
 /** One of several texts that continue a prompt. */
 export const TextChoice = z.strictObject({ text: z.string(), details: z.optional(ChoiceDetails) });

@@ -35,6 +35,10 @@ const details = z
   .boolean()
   .optional()
   .describe('Adds to the result why each text ended, its number of tokens and its times.');
+const promptTokens = z
+  .boolean()
+  .optional()
+  .describe('Tells the number of tokens of the prompt before the answer begins, where the model can count them.');
 const adapter = z.optional(
   z.nullable(z.string().min(1).describe('Name of a LoRA adapter of the deployment. Default: the model without one.')),
 );
@@ -74,7 +78,7 @@ export const textGenerationMethods = {
   chat_stream: streamingMethod({
     operation: 'chat',
     description: 'Answers a dialog, piece by piece.',
-    input: chat,
+    input: chat.extend({ prompt_tokens: promptTokens }),
     output: TextChunk,
     end: GenerationDetails,
   }),

@@ -65,6 +65,14 @@ Generated('has the time to the first token and between tokens of a stream', asyn
   ]);
 });
 
+Generated('does not take what a stream tells about the call for its first token', async () => {
+  for (const notice of [{ prompt_tokens: 7 }, { unbound: ['#/tools'] }]) {
+    const { recorder, telemetry, stream } = setting();
+    for await (const _ of telemetry.stream(chat, () => stream([[{ text: '', ...notice }], ['a']], { usage })));
+    assert.equal(recorder.of('gen_ai.server.time_to_first_token'), [{ value: 2, attributes: CHAT }]);
+  }
+});
+
 Generated('has only a duration for a stream that its reader leaves, and closes the stream', async () => {
   const { recorder, telemetry, stream } = setting();
   for await (const _ of telemetry.stream(chat, () => stream([['a'], ['b']], undefined))) break;

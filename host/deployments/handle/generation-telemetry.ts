@@ -2,6 +2,7 @@ import { flatMapped } from '../../core/async/async-values.ts';
 import type { Clock } from '../../core/clock.ts';
 import { cancelledError, faultOf } from '../../core/errors.ts';
 import type { Attributes, Histogram, Span, SpanAttributes, Telemetry } from '../../core/telemetry.ts';
+import { isNotice, type TextChunk } from '../../schemas/index.ts';
 import type { GenerationOperation } from '../class/method.ts';
 import { answerContent, promptContent, StreamedContent } from './generation-content.ts';
 import { finishReasonsOf, type GenerationPhases, phasesOf, usageOf } from './generation-usage.ts';
@@ -99,7 +100,7 @@ export class GenerationTelemetry {
     const running = this.#begin(generation);
     const content = this.#telemetry.takesContent ? new StreamedContent() : undefined;
     const note = (batch: unknown[]): [unknown[]] => {
-      if (running.firstAt === undefined) {
+      if (running.firstAt === undefined && batch.some((chunk) => !isNotice(chunk as TextChunk))) {
         running.firstAt = this.#clock.now();
         running.span.event('first token');
       }

@@ -1,4 +1,10 @@
-import { type GenerationDetails, hasScores, type TextChunk, type ToolCallDelta } from '../../schemas/index.ts';
+import {
+  type GenerationDetails,
+  hasScores,
+  isNotice,
+  type TextChunk,
+  type ToolCallDelta,
+} from '../../schemas/index.ts';
 import type { LooseCalls, LooseText } from './loose-calls.ts';
 import { newCallId } from './tool-call-ids.ts';
 
@@ -38,5 +44,5 @@ export async function* withCalls(chunks: Chunks, loose: LooseCalls): AsyncGenera
   }
 }
 
-const isEmpty = ({ text, reasoning_content: reasoning, tool_calls: calls, unbound, ...scores }: TextChunk): boolean =>
-  text === '' && !reasoning && !calls && !unbound && !hasScores(scores);
+const isEmpty = (chunk: TextChunk): boolean =>
+  chunk.text === '' && !chunk.reasoning_content && !chunk.tool_calls && !isNotice(chunk) && !hasScores(chunk);

@@ -21,6 +21,7 @@ export interface ChatArgs extends ChatOptions {
   readonly adapter?: string | null;
   readonly overflow?: Overflow | null;
   readonly response_format?: ResponseFormat | null;
+  readonly prompt_tokens?: boolean;
 }
 
 export interface GenerateArgs {

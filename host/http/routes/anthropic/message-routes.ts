@@ -20,6 +20,7 @@ import {
   resolveModel,
   unsupported,
   withDetails,
+  withPromptTokens,
 } from '../../../openai/index.ts';
 import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails } from '../../../schemas/index.ts';
@@ -57,10 +58,11 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
         return messageOf(output as ChatOutputWithDetails, answer);
       }
       const events = new MessageEvents(answer);
+      const told = resolved.model.methods.has('count_tokens') ? withPromptTokens(call) : call;
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
         await using _opened = await openImages(images.parts, context);
-        const values = piecesOf(models, call, 'chat_stream', context);
+        const values = piecesOf(models, told, 'chat_stream', context);
         const details = await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
         await send(events.end(details));
       });

@@ -9,7 +9,7 @@ import { cannotRun } from '../../../engines/fixtures/real-models.ts';
 import { THINKING_TEMPLATE } from '../../../engines/fixtures/thinking-template.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';
-import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
+import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
 
 const Messages = suite('messages with the official client of Anthropic');
 let at: OpenAiApp;
@@ -20,7 +20,8 @@ Messages.before(async () => {
   const kwargs = { n_ctx: 2048, n_threads: 1, n_seq_max: 2 };
   at = await startOpenAiApp({
     config: { openai: { aliases: { 'claude-haiku': 'smol' } } },
-    prepare: (app) => {
+    prepare: (app, tiny) => {
+      registerEndless(app, tiny);
       app.registerDeployment('smol', llamaOptions(path, { model_kwargs: kwargs }));
       app.registerDeployment(
         'thinker',
@@ -102,6 +103,34 @@ Messages('a stream has the same message as the whole answer', async () => {
   assert.is(message.usage.output_tokens, whole.usage.output_tokens);
   assert.equal(types.slice(0, 3), ['message_start', 'content_block_start', 'content_block_delta']);
   assert.equal(types.slice(-3), ['content_block_stop', 'message_delta', 'message_stop']);
+});
+
+Messages('a stream begins with the tokens of its prompt, while the model is still busy with another one', async () => {
+  const request = { model: 'endless', max_tokens: 60_000, messages: CAPITAL.messages };
+  const running = client.messages.stream(request);
+  await running.emitted('text'); // it takes the only place of the engine
+  const begin = await at.post('/v1/messages', { ...request, max_tokens: 2, stream: true });
+  const reader = begin.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (!text.includes('\n\n')) text += (await reader.read()).value ?? '\n\n';
+  const [, data = 'null'] = /^event: message_start\ndata: (.*)\n\n$/.exec(text) ?? [];
+  const { input_tokens: counted } = await client.messages.countTokens({ model: 'tiny', messages: CAPITAL.messages });
+  const { usage } = JSON.parse(data).message as Anthropic.Message;
+  assert.equal([usage.input_tokens, usage.output_tokens], [counted, 0]);
+  running.abort();
+  await running.done().catch(() => {});
+  for (let step = await reader.read(); !step.done; step = await reader.read()) text += step.value;
+  assert.match(text, /event: message_stop\n/);
+});
+
+Messages('a stream with a prompt that is too long is refused before it begins', async () => {
+  const response = await at.post('/v1/messages', {
+    ...{ model: 'tiny', max_tokens: 2, stream: true },
+    messages: [{ role: 'user', content: 'dog '.repeat(2000) }],
+  });
+  assert.is(response.status, 400);
+  const body = await response.text();
+  assert.match(body, /prompt is too long: \d+ tokens > 512 maximum/);
 });
 
 Messages('events on the wire have the name of their type', async () => {
