@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { hostedPart } from '../openai/index.ts';
 import { ToolDefinition, MAX_TEXT, MAX_NAME, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
 import { DocumentBlock, SearchResultBlock } from './documents.ts';
 import { ImageBlock, TextBlock } from './text-blocks.ts';
@@ -32,6 +33,23 @@ const ThinkingBlock = z.object({ type: z.literal('thinking'), thinking: z.string
 /** Reasoning that only the server that wrote it can read. It is dropped. */
 const RedactedThinkingBlock = z.object({ type: z.literal('redacted_thinking') });
 
+/** What tools of Anthropic's servers have left in a message. It is dropped. */
+export const HostedBlock = hostedPart([
+  'server_tool_use',
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'advisor_tool_result',
+  'mcp_tool_use',
+  'mcp_tool_result',
+  'mcp_tool_listing',
+  'fallback',
+  'container_upload',
+]);
+
 /** A part of a message of a request. */
 export const ContentBlock = z.discriminatedUnion('type', [
   TextBlock,
@@ -42,6 +60,7 @@ export const ContentBlock = z.discriminatedUnion('type', [
   ImageBlock,
   DocumentBlock,
   SearchResultBlock,
+  HostedBlock,
 ]);
 export type ContentBlock = z.output<typeof ContentBlock>;
 

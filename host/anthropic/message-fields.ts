@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { type IdleField, type RequestFields, samplingFields } from '../openai/index.ts';
+import { type HostedPart, hostedParts, type IdleField, type RequestFields, samplingFields } from '../openai/index.ts';
 import { SamplingParams, MAX_TEXT, MAX_NAME, MAX_MESSAGES, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
-import { MessageParam } from './content-blocks.ts';
+import { HostedBlock, MessageParam } from './content-blocks.ts';
 import { TextBlock } from './text-blocks.ts';
 import { HOSTED_TOOLS, toolFields } from './tools.ts';
 
@@ -63,6 +63,11 @@ export type MessagesRequest = z.output<typeof MessagesRequest>;
 export const CountTokensRequest = z.object(promptFields);
 export type CountTokensRequest = z.output<typeof CountTokensRequest>;
 
+const hostedBlocks = ({ messages }: Pick<CountTokensRequest, 'messages'>): HostedPart[] =>
+  messages.flatMap(({ content }, n) =>
+    typeof content === 'string' ? [] : hostedParts(HostedBlock, content, ['messages', n, 'content']),
+  );
+
 const PROMPT_IDLE = {
   cache_control: { why: 'equal beginnings of prompts are found without it', isHarmless: true },
   user_profile_id: { why: 'the user of the API key counts', isHarmless: true },
@@ -76,6 +81,7 @@ const PROMPT_IDLE = {
 export const MESSAGES_FIELDS = {
   schema: MessagesRequest,
   hostedTools: HOSTED_TOOLS,
+  hostedParts: hostedBlocks,
   idle: {
     ...PROMPT_IDLE,
     metadata: { why: 'the user of the API key counts', isHarmless: true },
@@ -90,5 +96,6 @@ export const MESSAGES_FIELDS = {
 export const COUNT_TOKENS_FIELDS = {
   schema: CountTokensRequest,
   hostedTools: HOSTED_TOOLS,
+  hostedParts: hostedBlocks,
   idle: PROMPT_IDLE,
 } as const satisfies RequestFields;

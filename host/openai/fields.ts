@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { AanaError } from '../core/errors.ts';
+import type { HostedPart } from './hosted-parts.ts';
 import type { HostedTools, HostedToolsPolicy } from './hosted-tools.ts';
 import { checkedValue, type ValidationEntry, validationEntries } from '../schemas/index.ts';
 
@@ -22,6 +23,8 @@ export interface RequestFields<Shape extends z.core.$ZodShape = z.core.$ZodShape
   readonly idle: Readonly<Record<string, IdleField>>;
   /** What of the parameter `tools` only the servers of others run. */
   readonly hostedTools?: HostedTools;
+  /** Finds what of the dialog of a checked request only the server that made it can use. */
+  hostedParts?(request: z.output<z.ZodObject<Shape>>): readonly HostedPart[];
 }
 
 /** A checked request, and the names of its parameters that have no effect. */
@@ -35,6 +38,8 @@ export const MAX_IGNORED = 50;
 /** Returns a name as a header can carry it. */
 export const headerName = (name: string): string => (/^[\w.[\]$-]{1,128}$/.test(name) ? name : '?');
 
+const ONLY_ITS_SERVER = 'only the server that made it can read it';
+
 export interface ReadOptions {
   readonly strict: boolean;
   /** Default: `refuse`. With `strict` they are always refused. */
@@ -47,9 +52,10 @@ export interface ReadOptions {
  * Checks a request against the parameters of its route. Throws `ValidationError`, whose `data.param` names the first
  * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`, unless
  * a request with it is always refused. A hosted tool is refused, or `ignored` has its type as in `tools[].web_search`.
+ * So it has the types of hosted parts of the dialog.
  */
 export function readRequest<Shape extends z.core.$ZodShape>(
-  { schema, idle, hostedTools: hosted }: RequestFields<Shape>,
+  { schema, idle, hostedTools: hosted, hostedParts: partsOf }: RequestFields<Shape>,
   input: unknown,
   { strict, hostedTools: policy = 'refuse', path = [] }: ReadOptions,
 ): ReadRequest<z.output<z.ZodObject<Shape>>> {
@@ -70,6 +76,11 @@ export function readRequest<Shape extends z.core.$ZodShape>(
     if (type === undefined) continue;
     if (strict || policy === 'refuse') throw unsupported(paramOf([...path, 'tools', n, 'type']), hosted!.why);
     if (ignored.size < MAX_IGNORED) ignored.add(headerName(`tools[].${type}`));
+  }
+  for (const { at, name, isCompaction } of partsOf?.(request) ?? []) {
+    if (isCompaction) throw unsupported(paramOf([...path, ...at]), `${ONLY_ITS_SERVER}; send the dialog itself`);
+    if (strict) throw unsupported(paramOf([...path, ...at]), ONLY_ITS_SERVER);
+    if (ignored.size < MAX_IGNORED) ignored.add(headerName(name));
   }
   return { request, ignored: [...ignored] };
 }

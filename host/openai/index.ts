@@ -52,6 +52,7 @@ export { CompletionChunk, CompletionChunks, usageChunk } from './completions/com
 export { COMPLETION_FIELDS, CompletionRequest } from './completions/completion-fields.ts';
 export { type Fill, fillOf } from './completions/fill.ts';
 export { answerCompletion, completionRun } from './completions/completion-run.ts';
+export { hostedPart, type HostedPart, hostedParts } from './hosted-parts.ts';
 export { type HostedTools, type HostedToolsPolicy, placedTools, toolPlaces } from './hosted-tools.ts';
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
 export {

@@ -6,6 +6,7 @@ import type { ImageParts } from '../images/image-part.ts';
 import { CalledFunction, functionCall, ToolCall } from './call-shapes.ts';
 import { withFunctionType } from './custom-tools.ts';
 import { withToolCalls } from './function-calls.ts';
+import { isReasoning, reasoningIn, ReasoningPart } from './reasoning-parts.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
@@ -20,7 +21,7 @@ const Audio = z.object({
   input_audio: z.object({ data: z.string().max(MAX_DATA), format: z.string().max(MAX_NAME) }),
 });
 const File = z.object({ type: z.literal('file'), file: anyObject });
-const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Audio, File]);
+const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Audio, File, ReasoningPart]);
 type Part = z.output<typeof Part>;
 
 /**
@@ -58,10 +59,11 @@ export function dialogOf(messages: readonly RequestMessage[], images: ImageParts
 const ROLES = { developer: 'system', function: 'tool' } as const;
 
 function messageOf(message: RequestMessage, index: number, images: ImageParts): Message {
-  const { role: given, content, refusal, name, reasoning_content: reasoning, tool_calls: calls } = message;
+  const { role: given, content, refusal, name, tool_calls: calls } = message;
   const { tool_call_id: callId } = message;
   const role = given === 'developer' || given === 'function' ? ROLES[given] : given;
   const parts = typeof content === 'string' ? content : contentOf(content ?? undefined, role, index, images);
+  const reasoning = message.reasoning_content ?? reasoningIn(content);
   // Clients send back answers without a text, and results of tools that returned nothing.
   const mayBeEmpty = role === 'assistant' || role === 'tool';
   return {
@@ -81,8 +83,9 @@ function contentOf(
   message: number,
   images: ImageParts,
 ): Exclude<Content, null> | undefined {
-  const parts = content?.map((part, n) => {
+  const parts = content?.flatMap((part, n) => {
     const path = `messages[${message}].content[${n}]`;
+    if (role === 'assistant' && isReasoning(part)) return [];
     if (part.type === 'text') return { type: 'text' as const, text: part.text };
     if (part.type === 'refusal') return { type: 'text' as const, text: part.refusal };
     if (part.type !== 'image_url')

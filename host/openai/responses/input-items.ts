@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { hostedPart, isHosted } from '../hosted-parts.ts';
 import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS } from '../../schemas/index.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
@@ -89,6 +90,31 @@ const InputReasoning = z.object({
 
 const ItemReference = z.object({ type: z.literal('item_reference'), id: ItemId });
 
+/** What tools of other servers have left in a dialog. It is dropped. */
+export const HostedItem = hostedPart([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'computer_call',
+  'computer_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'shell_call',
+  'shell_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'mcp_list_tools',
+  'mcp_approval_request',
+  'mcp_approval_response',
+  'mcp_call',
+  'tool_search_call',
+  'tool_search_output',
+  'program',
+  'program_output',
+]);
+type HostedItem = z.output<typeof HostedItem>;
+
 /** Adds the type where OpenAI's API lets clients leave it out: of messages, and of references. */
 function withType(item: unknown): unknown {
   if (typeof item !== 'object' || item === null || ('type' in item && item.type != null)) return item;
@@ -103,11 +129,24 @@ export const InputItem = z.preprocess(
   withType,
   z.discriminatedUnion(
     'type',
-    [InputMessage, InputCall, InputCallOutput, InputCustomCall, InputCustomOutput, InputReasoning, ItemReference],
+    [
+      InputMessage,
+      InputCall,
+      InputCallOutput,
+      InputCustomCall,
+      InputCustomOutput,
+      InputReasoning,
+      ItemReference,
+      HostedItem,
+    ],
     {
       error:
-        'must be one of message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning and item_reference',
+        'must be one of message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning, item_reference and the items of hosted tools',
     },
   ),
 );
 export type InputItem = z.output<typeof InputItem>;
+export type OwnItem = Exclude<InputItem, HostedItem>;
+
+/** Whether an item is a part of the prompt. */
+export const isOwnItem = (item: InputItem): item is OwnItem => !isHosted(HostedItem, item);

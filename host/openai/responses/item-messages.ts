@@ -9,6 +9,8 @@ type Message = RequestMessage;
 export interface GivenItems {
   readonly history: readonly Item[];
   readonly input: readonly Item[];
+  /** The indexes of its own items in the list of the request. Default: 0, 1, … */
+  readonly places?: readonly number[];
 }
 
 type OutputItem = Extract<Item, { readonly output: unknown }>;
@@ -25,7 +27,10 @@ export interface ItemMessages {
  * the assistant, as in chat completions. Throws `InvalidParameter` for the output of a call that the dialog does not
  * have.
  */
-export function messagesOf(instructions: string | null | undefined, { history, input }: GivenItems): ItemMessages {
+export function messagesOf(
+  instructions: string | null | undefined,
+  { history, input, places }: GivenItems,
+): ItemMessages {
   const items = [...history, ...input];
   if (items.length === 0) throw invalidValue('input', 'it has no items');
   const messages: Message[] = [];
@@ -37,11 +42,11 @@ export function messagesOf(instructions: string | null | undefined, { history, i
     origins['messages[0].content'] = 'instructions';
   }
   for (const [index, item] of items.entries()) {
+    const own = index - history.length;
+    const at = places?.[own] ?? own;
     if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(`${item.type} ${item.call_id}`);
-    if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output')
-      requireCall(calls, item, index - history.length);
+    if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') requireCall(calls, item, at);
     const last = messages.at(-1);
-    const at = index - history.length;
     const next = messageOf(item);
     if (last && continues(last, next)) join(last, next);
     else messages.push(next);

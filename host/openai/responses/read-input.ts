@@ -1,6 +1,6 @@
 import { invalidValue, unsupported } from '../fields.ts';
 import { prefixedId } from '../text/values.ts';
-import type { InputItem, InputPart } from './input-items.ts';
+import { type InputItem, type InputPart, isOwnItem, type OwnItem } from './input-items.ts';
 import type { Item, Part } from './items.ts';
 
 /** Prefixes of ids of items by their type, as in OpenAI's API. */
@@ -16,24 +16,35 @@ export const ID_PREFIXES = {
 /** Finds an item by its id, among those that the user has stored. */
 export type FindItem = (id: string) => Promise<Item | undefined>;
 
+/** The items of an input, and the index of each in the list of the request. */
+export interface ReadInput {
+  readonly input: readonly Item[];
+  readonly places: readonly number[];
+}
+
 /**
- * Returns the items of an input, with ids, and with stored items in the place of references. Throws errors that name the
- * parameter for contents that no model takes, for references to nothing, and for ids that occur twice.
+ * Returns the items of an input, with ids, with stored items in the place of references, and without those of hosted
+ * tools. Throws errors that name the parameter for contents that no model takes, for references to nothing, and for ids
+ * that occur twice.
  */
-export async function readInput(input: string | readonly InputItem[], find: FindItem): Promise<Item[]> {
+export async function readInput(input: string | readonly InputItem[], find: FindItem): Promise<ReadInput> {
   const given: readonly InputItem[] =
     typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
   const items: Item[] = [];
-  for (const [index, item] of given.entries()) items.push(await itemOf(item, `input[${index}]`, find));
+  const places: number[] = [];
   const ids = new Set<string>();
-  for (const [index, { id }] of items.entries()) {
-    if (ids.has(id)) throw invalidValue(`input[${index}].id`, `another item of the input has the id ${id}`);
-    ids.add(id);
+  for (const [index, one] of given.entries()) {
+    if (!isOwnItem(one)) continue;
+    const item = await itemOf(one, `input[${index}]`, find);
+    if (ids.has(item.id)) throw invalidValue(`input[${index}].id`, `another item of the input has the id ${item.id}`);
+    ids.add(item.id);
+    items.push(item);
+    places.push(index);
   }
-  return items;
+  return { input: items, places };
 }
 
-async function itemOf(item: InputItem, param: string, find: FindItem): Promise<Item> {
+async function itemOf(item: OwnItem, param: string, find: FindItem): Promise<Item> {
   if (item.type === 'item_reference') {
     const found = await find(item.id);
     if (!found) throw invalidValue(`${param}.id`, `there is no stored item ${item.id}`);

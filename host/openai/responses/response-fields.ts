@@ -16,7 +16,8 @@ import type { RequestFields } from '../fields.ts';
 import type { HostedTools } from '../hosted-tools.ts';
 import { COMMON_TEXT_IDLE } from '../text/idle-fields.ts';
 import { tokenFields } from '../text/sampling-fields.ts';
-import { InputItem } from './input-items.ts';
+import { type HostedPart, hostedParts } from '../hosted-parts.ts';
+import { HostedItem, InputItem } from './input-items.ts';
 
 const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
 
@@ -103,7 +104,7 @@ const promptFields = {
   input: z
     .union([z.string().max(MAX_TEXT), z.array(InputItem).max(MAX_ITEMS)])
     .describe(
-      'A text, or items: messages with texts, files that are text, as `file_id` or `file_data` (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`.',
+      'A text, or items: messages with texts, files that are text, as `file_id` or `file_data` (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`. Items of hosted tools, such as `web_search_call`, are dropped; a `compaction` is refused.',
     ),
   instructions: optional(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
   previous_response_id: optional(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
@@ -173,10 +174,14 @@ const HOSTED_TOOLS: HostedTools = {
   why: TOOL_TYPES,
 };
 
+const hostedItems = ({ input }: Pick<InputTokensRequest, 'input'>): HostedPart[] =>
+  typeof input === 'string' ? [] : hostedParts(HostedItem, input, ['input']);
+
 /** All parameters of `POST /v1/responses`. */
 export const RESPONSE_FIELDS = {
   schema: ResponseRequest,
   hostedTools: HOSTED_TOOLS,
+  hostedParts: hostedItems,
   idle: {
     ...COMMON_TEXT_IDLE,
     ...IDLE_MEMBERS,
@@ -195,6 +200,7 @@ export type InputTokensRequest = z.output<typeof InputTokensRequest>;
 export const INPUT_TOKENS_FIELDS = {
   schema: InputTokensRequest,
   hostedTools: HOSTED_TOOLS,
+  hostedParts: hostedItems,
   idle: {
     ...IDLE_MEMBERS,
     ...REFUSED,

@@ -5,7 +5,7 @@ import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import { type ModelDirectory, resolveModel } from '../model-directory.ts';
 import type { RunContext } from '../run-context.ts';
 import type { Item } from './items.ts';
-import { readInput } from './read-input.ts';
+import { type ReadInput, readInput } from './read-input.ts';
 import { type ModelResponse, newResponse } from './response-answer.ts';
 import { responseCall } from './response-call.ts';
 import type { InputTokensRequest, ResponseRequest } from './response-fields.ts';
@@ -34,10 +34,10 @@ export interface ResponseRun {
 export async function readItems(
   { input, previous_response_id: previous }: Pick<InputTokensRequest, 'input' | 'previous_response_id'>,
   { store, maxBytes }: Dialogs,
-): Promise<{ readonly input: readonly Item[]; readonly history: readonly Item[] }> {
+): Promise<ReadInput & { readonly history: readonly Item[] }> {
   return {
     history: previous == null ? [] : await readHistory(store, previous, maxBytes),
-    input: await readInput(input, (id) => store.findItem(id)),
+    ...(await readInput(input, (id) => store.findItem(id))),
   };
 }
 
@@ -48,14 +48,14 @@ export async function responseRun(
   dialogs: Dialogs,
 ): Promise<ResponseRun> {
   const resolved = resolveModel(models, request.model, 'chat');
-  const { input, history } = await readItems(request, dialogs);
+  const items = await readItems(request, dialogs);
   const images = new ImageParts(
     resolved.model,
     request.background === true ? 'a response that is made in the background takes no images' : undefined,
   );
-  const call = responseCall(request, { history, input }, resolved, images);
+  const call = responseCall(request, items, resolved, images);
   const begun = newResponse(request, dialogs.store.isStoring);
-  return { call, images: images.parts, begun, input };
+  return { call, images: images.parts, begun, input: items.input };
 }
 
 /** A request for a response whose input has been read and is stored. */

@@ -24,7 +24,7 @@ const REFUSED: [what: string, status: number, param: string | null, body: object
   ['10,000 calls in a row', 400, 'input', items(...Array.from({ length: 9999 }, (_, n) => call(n)))],
   ['no items', 400, 'input', items()],
   ['a number', 400, 'input', { ...TALE, input: 7 }],
-  ['an item of another type', 400, 'input[0].type', items({ type: 'computer_call', id: 'c' })],
+  ['an item of another type', 400, 'input[0].type', items({ type: 'conversation', id: 'c' })],
   ['an item that is a text', 400, 'input[1]', items(user, 'a')],
   ['an item of the type __proto__', 400, 'input[0].type', items({ type: '__proto__' })],
   ['an id with a zero byte', 400, 'input[0].id', items({ ...user, id: 'a\0' })],

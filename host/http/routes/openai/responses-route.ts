@@ -90,8 +90,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
     const request = { ...given, input: dialog };
     await readFiles(ctx, files, options);
     const resolved = resolveModel(models, request.model, 'tokenize');
-    const { input, history } = await readItems(request, dialogsOf(ctx));
-    const call = inputTokensCall(request, { history, input }, resolved);
+    const call = inputTokensCall(request, await readItems(request, dialogsOf(ctx)), resolved);
     const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
     return { object: 'response.input_tokens' as const, input_tokens: (output as TokenizeOutput).tokens.length };
   });
