@@ -84,6 +84,8 @@ interface RunOptions {
   readonly unbound?: readonly string[];
   /** Whether the tokens of the prompt are told before the answer. */
   readonly tellsPrompt?: boolean | undefined;
+  /** Whether the answer must call a tool, so that it does not have the form of the deployment's texts. */
+  readonly mustCall?: boolean;
 }
 
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
@@ -274,7 +276,8 @@ class Llama {
     const images = await this.readImages(dialog);
     const cacheKey = this.#requests.cacheKeyOf(context);
     const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, images);
-    const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound, tellsPrompt }, context);
+    const mustCall = prompt.toolRequired === true || prompt.requiredTool !== undefined;
+    const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound, tellsPrompt, mustCall }, context);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
     const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
       if (piece.text === '') return [piece];
@@ -301,12 +304,12 @@ class Llama {
   async *#run(
     prompt: LlamaPrompt,
     wanted: SamplingParams | null | undefined,
-    { adapter, overflow, format, unbound: unboundTools = [], tellsPrompt }: RunOptions,
+    { adapter, overflow, format, unbound: unboundTools = [], tellsPrompt, mustCall }: RunOptions,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const defaults = this.#spec.default_sampling_params;
     const sampling = withinLimit(defaults, wanted, context);
-    const { grammar, unbound: unboundForm } = answerGrammar(defaults, sampling, format);
+    const { grammar, unbound: unboundForm } = answerGrammar(mustCall ? {} : defaults, sampling, format);
     const merged = { ...mergeSampling(defaults, sampling), ...(grammar && { grammar }) };
     const options = { ...this.#adapterOf(adapter), ...this.#overflowOf(overflow) };
     const unbound = [...unboundForm, ...unboundTools];

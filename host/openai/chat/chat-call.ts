@@ -77,11 +77,13 @@ function chatArguments(
     ...given,
   };
   const tools = toolArguments(request);
+  // The form is that of texts, and an answer that must call a tool has none.
+  const hasText = !mustCall(tools);
+  if (!hasText) delete sampling.structured_outputs;
   return {
     ...dialogAndPrefix(request, images),
     sampling_params: sampling,
-    // The format is that of texts, and an answer that must call a tool has none.
-    ...(format != null && !mustCall(tools) && { response_format: format }),
+    ...(format != null && hasText && { response_format: format }),
     ...(adapter !== undefined && { adapter }),
     ...(overflow != null && { overflow }),
     ...tools,

@@ -30,7 +30,7 @@ export const ChatRequest = z.object({
     "Most tokens of the answer. Default: the deployment's, else the rest of the context.",
   ),
   response_format: optional(ResponseFormat).describe(
-    'The form of a text. Calls of tools have that of their tool, so it does not count where one is required.',
+    'The form of a text. Calls of tools have that of their tool, so this and the other forms of an answer do not count where one is required.',
   ),
   logprobs: optional(z.boolean()),
   top_logprobs: optional(z.int().min(0).max(20)),

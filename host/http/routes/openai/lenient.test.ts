@@ -22,6 +22,10 @@ Lenient.before(async () => {
         'roomy',
         llamaOptions(path, { model_kwargs: { n_ctx: 4096, n_threads: 1, n_seq_max: 1 } }),
       );
+      app.registerDeployment(
+        'formed',
+        llamaOptions(tiny, { default_sampling_params: { structured_outputs: { choice: ['a'] } } }),
+      );
     },
   });
 });
@@ -140,13 +144,27 @@ Lenient('a format of the answer does not keep a model from the call that it must
   const chat = {
     ...HELLO,
     max_tokens: 20,
-    response_format: { type: 'json_schema', json_schema: { name: 'f', schema } },
+    tools: [{ type: 'function', function: { name: 'now', parameters: schema } }],
   };
   const choices = ['required', { type: 'function', function: { name: 'now' } }];
-  const tools = [{ type: 'function', function: { name: 'now', parameters: schema } }];
-  for (const tool_choice of choices) {
-    const { answer } = await served('/v1/chat/completions', { ...chat, model: 'roomy', tools, tool_choice });
-    assert.is(answer.choices[0]?.message.content || null, null);
+  const roomy = [
+    { response_format: { type: 'json_schema', json_schema: { name: 'f', schema } } },
+    { structured_outputs: { choice: ['a'] } },
+    { guided_json: schema },
+    { guided_regex: 'a+' },
+    { guided_choice: ['a'] },
+    { guided_grammar: 'root ::= "a"' },
+    { grammar: 'root ::= "a"' },
+    { json_schema: schema },
+  ].map((form) => ({ model: 'roomy', ...form }));
+  for (const form of [...roomy, { model: 'formed' }])
+    for (const tool_choice of choices) {
+      const { answer } = await served('/v1/chat/completions', { ...chat, ...form, tool_choice });
+      assert.is(answer.choices[0]?.message.content || null, null, JSON.stringify(form));
+    }
+  for (const form of [{ model: 'roomy', guided_choice: ['a'] }, { model: 'formed' }]) {
+    const { answer } = await served('/v1/chat/completions', { ...chat, ...form, tool_choice: 'none' });
+    assert.is(answer.choices[0]?.message.content, 'a', 'without the call the form counts');
   }
   const response = { model: 'roomy', input: 'a', max_output_tokens: 20, text: { format } };
   const flat = [{ type: 'function', name: 'now', parameters: schema }];
