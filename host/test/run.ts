@@ -3,15 +3,17 @@
 // reports success for a file without `.run()`. This runner turns each of these into a failure.
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { packageRoot } from '../core/package-root.ts';
 import { testEnvironment } from './environment.ts';
+import { describeFileTimes, longestFirst, readFileTimes, recordFileTimes } from './file-times.ts';
 
 const FILE_TIMEOUT_MS = 600_000;
 /** With more jobs at once, the timings of tests would differ from those of a machine with two cores. */
 const MAX_JOBS = 2;
+const CPU_SECONDS = new URL('cpu-seconds.js', import.meta.url).href;
 const TEST_FOLDERS = ['host', 'native', 'plugins', 'examples'];
 
 interface FileResult {
@@ -64,7 +66,7 @@ export function readResult(output: string, code: number | null, signal: string |
 
 function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--enable-source-maps', file], {
+    const child = spawn(process.execPath, ['--enable-source-maps', '--import', CPU_SECONDS, file], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
@@ -93,26 +95,39 @@ function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
   });
 }
 
-/** Gives tests their own data folder, so that they do not touch the user's database. */
-async function withDataDir<T>(work: (dataDir: string) => Promise<T>): Promise<T> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'aana-data-'));
+/** Runs `work` with a folder of its own, which it deletes. */
+async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-test-'));
   try {
-    return await work(dataDir);
+    return await work(folder);
   } finally {
-    await rm(dataDir, { recursive: true, force: true, maxRetries: 3 });
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
-async function runSource(source: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
+interface MeasuredResult extends FileResult {
+  /** Not set if the file was killed. */
+  readonly cpuSeconds?: number;
+}
+
+/** Runs a test file with its own data folder, so that it does not touch the user's database. */
+async function runSource(source: string, env: NodeJS.ProcessEnv): Promise<MeasuredResult> {
   const compiled = join(packageRoot, 'dist', source.replace(/\.ts$/, '.js'));
   if (!existsSync(compiled))
     return { passed: 0, failed: 1, skipped: 0, output: '', problem: 'was not compiled: no tsconfig includes it' };
-  return withDataDir((dataDir) => runFile(compiled, { ...env, AANA_DATA_DIR: dataDir }));
+  return withFolder(async (folder) => {
+    const [data, cpu] = [join(folder, 'data'), join(folder, 'cpu')];
+    await mkdir(data, { mode: 0o700 });
+    const result = await runFile(compiled, { ...env, AANA_DATA_DIR: data, AANA_TEST_CPU_FILE: cpu });
+    return existsSync(cpu) ? { ...result, cpuSeconds: Number(await readFile(cpu, 'utf8')) } : result;
+  });
 }
 
-function report(source: string, { passed, failed, skipped, output, problem }: FileResult, seconds: number): void {
+function report(source: string, result: MeasuredResult, seconds: number): void {
+  const { passed, failed, skipped, output, problem, cpuSeconds } = result;
+  const cpu = cpuSeconds === undefined ? '' : ` (CPU ${cpuSeconds.toFixed(1)} s)`;
   const lines = [
-    `${failed > 0 ? 'FAIL' : 'ok  '} ${source}  ${passed} passed${skipped ? `, ${skipped} skipped` : ''}  ${seconds.toFixed(1)} s`,
+    `${failed > 0 ? 'FAIL' : 'ok  '} ${source}  ${passed} passed${skipped ? `, ${skipped} skipped` : ''}  ${seconds.toFixed(1)} s${cpu}`,
     ...(output.match(/^SKIP .*$/gm) ?? []).map((line) => `     ${line}`),
     ...(problem ? [`     ${source} ${problem}`] : []),
     ...(failed > 0 ? [output] : []),
@@ -144,12 +159,11 @@ export function isWanted(file: string, words: readonly string[]): boolean {
 async function main(wanted: readonly string[]): Promise<number> {
   const sources = TEST_FOLDERS.flatMap((folder) => findTests(join(packageRoot, folder)))
     .map((file) => relative(packageRoot, file))
-    .filter((file) => isWanted(file, wanted))
-    .sort()
-    .toReversed(); // the longest files are among the last, and no job waits for one of them at the end
+    .filter((file) => isWanted(file, wanted));
   const env = await testEnvironment(process.env);
   const sum = { passed: 0, failed: 0, skipped: 0 };
-  const waiting = sources.values(); // shared by the jobs, each of which takes the next file
+  const times: Record<string, number> = {};
+  const waiting = longestFirst(sources, readFileTimes()).values(); // shared by the jobs, each of which takes the next file
   const job = async (): Promise<void> => {
     for (const source of waiting) {
       const startedAt = Date.now();
@@ -157,6 +171,7 @@ async function main(wanted: readonly string[]): Promise<number> {
       sum.passed += result.passed;
       sum.failed += result.failed;
       sum.skipped += result.skipped;
+      if (result.cpuSeconds !== undefined) times[source] = result.cpuSeconds;
       report(source, result, (Date.now() - startedAt) / 1000);
     }
   };
@@ -165,7 +180,10 @@ async function main(wanted: readonly string[]): Promise<number> {
     sum.failed = 1;
     process.stdout.write(`no test file matches ${wanted.join(' ')}\n`);
   }
-  process.stdout.write(`\n${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped\n`);
+  await recordFileTimes(times);
+  process.stdout.write(
+    `\n${describeFileTimes(times)}\n\n${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped\n`,
+  );
   return sum.failed === 0 ? 0 : 1;
 }
 
