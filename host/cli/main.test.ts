@@ -8,6 +8,7 @@ import { packageRoot } from '../core/package-root.ts';
 import { unreadConfigs } from './config-options.ts';
 import { curlLine } from '../application/start/curl-line.ts';
 import { pluginEndpoints } from '../endpoints/index.ts';
+import { command, type CommandResult } from '../test/helpers/command-line/command.ts';
 import { watPlugin } from '../plugins/fixtures/wat-plugin.ts';
 
 const Cli = suite('the command line');
@@ -18,24 +19,24 @@ Cli.before(() => {
 });
 Cli.after(() => rmSync(folder, { recursive: true, force: true }));
 
-function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(packageRoot, 'bundle/host/cli/main.js'), ...args],
-    {
+/** Otherwise the log would name files of killed servers. */
+const environment = (): NodeJS.ProcessEnv => ({ HOME: folder, PATH: process.env['PATH'], TMPDIR: folder });
+const run = (...args: string[]): Promise<CommandResult> => command(args, { cwd: folder, env: environment() });
+
+Cli('prints its version, also as a program, which exits with the code of the command', async () => {
+  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
+  assert.equal(await run('version'), { code: 0, out: `${version}\n`, err: '' });
+  const asProgram = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
+    spawnSync(process.execPath, [join(packageRoot, 'bundle/host/cli/main.js'), ...args], {
       cwd: folder,
       encoding: 'utf8',
-      env: { HOME: folder, PATH: process.env['PATH'], TMPDIR: folder }, // otherwise the log would name files of killed servers
+      env: environment(),
       timeout: 60_000,
-    },
-  );
-  return { code: status, out: stdout, err: stderr };
-}
-
-Cli('prints its version', () => {
-  const { version } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as { version: string };
-  assert.equal(run('version'), { code: 0, out: `${version}\n`, err: '' });
-  assert.is(run('--version').out, `${version}\n`);
+    });
+  assert.is(asProgram('--version').stdout, `${version}\n`);
+  const wrong = asProgram('serve', 'none');
+  assert.is(wrong.status, 2);
+  assert.match(wrong.stderr, /^error: there is no folder .*none\n$/);
 });
 
 const WRONG: [title: string, args: string[], message: RegExp][] = [
@@ -70,25 +71,25 @@ const WRONG: [title: string, args: string[], message: RegExp][] = [
   ['a plugin folder that is not there', ['serve', 'none'], /^error: there is no folder .*none\n$/],
 ];
 for (const [title, args, message] of WRONG) {
-  Cli(`refuses ${title} in one sentence, with exit code 2`, () => {
-    const { code, err } = run(...args);
+  Cli(`refuses ${title} in one sentence, with exit code 2`, async () => {
+    const { code, err } = await run(...args);
     assert.is(code, 2, err);
     assert.match(err, message);
     assert.not.match(err, /\n\s+at /);
   });
 }
 
-Cli('migrate creates the tables once, and names an unusable database', () => {
+Cli('migrate creates the tables once, and names an unusable database', async () => {
   const cache = process.env['AANA_CACHE_DIR'] ?? '';
-  const first = run('migrate', '--cache-dir', cache, '--data-dir', 'data');
+  const first = await run('migrate', '--cache-dir', cache, '--data-dir', 'data');
   assert.is(first.code, 0, first.err);
   assert.match(first.out, /^applied aana-host 1 initial\n/);
-  assert.equal(run('migrate', '--cache-dir', cache, '--data-dir', 'data'), {
+  assert.equal(await run('migrate', '--cache-dir', cache, '--data-dir', 'data'), {
     code: 0,
     out: 'the database is up to date\n',
     err: '',
   });
-  const bad = run('migrate', '--cache-dir', cache, '--data-dir', '/dev/null');
+  const bad = await run('migrate', '--cache-dir', cache, '--data-dir', '/dev/null');
   assert.is(bad.code, 1);
   assert.match(
     bad.err,
@@ -96,17 +97,17 @@ Cli('migrate creates the tables once, and names an unusable database', () => {
   );
 });
 
-Cli('refuses a bad option of a deployment by its name, with exit code 2', () => {
+Cli('refuses a bad option of a deployment by its name, with exit code 2', async () => {
   writeFileSync(
     join(folder, 'bad.json'),
     JSON.stringify({ deployments: { asr: { type: 'WhisperDeployment', user_config: { model: 'base' } } } }),
   );
-  const { code, err } = run('serve', '--config', 'bad.json');
+  const { code, err } = await run('serve', '--config', 'bad.json');
   assert.is(code, 2, err);
   assert.match(err, /^error: deployment asr: user_config: model: .*\n$/);
 });
 
-Cli('refuses an unknown model with exit code 2', () => {
+Cli('refuses an unknown model with exit code 2', async () => {
   writeFileSync(
     join(folder, 'model.json'),
     JSON.stringify({
@@ -114,7 +115,7 @@ Cli('refuses an unknown model with exit code 2', () => {
       deployments: { llm: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'nonsense' } } },
     }),
   );
-  const { code, err } = run('serve', '--config', 'model.json', '--port', '0');
+  const { code, err } = await run('serve', '--config', 'model.json', '--port', '0');
   assert.is(code, 2, err);
   assert.match(err, /error: deployment llm failed: there is no model "nonsense": /);
 });
@@ -128,13 +129,13 @@ Cli('names the ignored configuration of a plugin folder that is served from anot
   rmSync(join(folder, 'aana.config.json'));
 });
 
-Cli('shows the stack of an error only with log level debug', () => {
-  assert.match(run('serve', 'none', '--log-level', 'debug').err, /\n\s+at /);
+Cli('shows the stack of an error only with log level debug', async () => {
+  assert.match((await run('serve', 'none', '--log-level', 'debug')).err, /\n\s+at /);
 });
 
-Cli('shows what a plugin asks for and would get, and why it would not be loaded', () => {
+Cli('shows what a plugin asks for and would get, and why it would not be loaded', async () => {
   const plugin = join(packageRoot, 'host/plugins/fixtures/attacks');
-  const granted = run('check', plugin);
+  const granted = await run('check', plugin);
   assert.is(granted.code, 0, granted.out + granted.err);
   assert.match(
     granted.out,
@@ -146,7 +147,7 @@ Cli('shows what a plugin asks for and would get, and why it would not be loaded'
     join(folder, 'grants.json'),
     JSON.stringify({ plugin_grants: { attacks: { capabilities: ['media'], limits: { handles: 3 } } } }),
   );
-  const refused = run('check', plugin, '--config', 'grants.json');
+  const refused = await run('check', plugin, '--config', 'grants.json');
   assert.is(refused.code, 1);
   assert.match(
     refused.out,
@@ -158,16 +159,16 @@ Cli('a check runs nothing of a plugin, and refuses names that are there twice', 
   const [one, other] = await Promise.all(
     ['one', 'other'].map((name) => watPlugin(join(folder, name), { go: '(i32.const 0)', describe: '(unreachable)' })),
   );
-  const alone = run('check', one!);
+  const alone = await run('check', one!);
   assert.equal([alone.code, alone.err], [0, ''], alone.out);
-  const both = run('check', one!, other!);
+  const both = await run('check', one!, other!);
   assert.is(both.code, 1);
   assert.is(both.out.match(/would not be loaded: plugin wat is there twice, in /g)?.length, 2, both.out);
 });
 
-Cli('refuses a grant of an unknown capability, and names its place', () => {
+Cli('refuses a grant of an unknown capability, and names its place', async () => {
   writeFileSync(join(folder, 'grants.json'), JSON.stringify({ plugin_grants: { a: { capabilities: ['medi'] } } }));
-  const { code, err } = run('check', join(packageRoot, 'plugins'), '--config', 'grants.json');
+  const { code, err } = await run('check', join(packageRoot, 'plugins'), '--config', 'grants.json');
   assert.equal(
     [code, err],
     [
@@ -177,8 +178,8 @@ Cli('refuses a grant of an unknown capability, and names its place', () => {
   );
 });
 
-Cli('lists models without a network', () => {
-  const { code, out } = run('models', 'list');
+Cli('lists models without a network', async () => {
+  const { code, out } = await run('models', 'list');
   assert.is(code, 0);
   assert.match(out, /^whisper-base /m);
 });

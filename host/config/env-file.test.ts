@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../core/package-root.ts';
 import { describeConfig, loadConfig } from './index.ts';
 import { withEnvFile } from './env-file.ts';
+import { command } from '../test/helpers/command-line/command.ts';
 
 const EnvFile = suite('the file of variables');
 let cwd = '';
@@ -135,20 +134,18 @@ EnvFile('folders of the original SDK have their meaning, and our own variables t
   ]);
 });
 
-EnvFile('a command reads it in its working directory unless it is told not to', () => {
+EnvFile('a command reads it in its working directory unless it is told not to', async () => {
   write('AANA_PORT=8100\nAANA_DASHBOARD_TOKEN=hunter2-hunter2-hunter2');
   write('AANA_PORT=8200', 'other.env');
-  const run = (...flags: string[]): string =>
-    execFileSync(process.execPath, [join(packageRoot, 'bundle/host/cli/main.js'), 'config', '--json', ...flags], {
-      cwd,
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'], HOME: cwd },
-    });
-  assert.match(run(), /8100/);
-  assert.match(run(), /variable AANA_DASHBOARD_TOKEN of /);
-  assert.not.match(run(), /hunter2/);
-  assert.match(run('--env-file', 'other.env'), /8200/);
-  assert.not.match(run('--no-env-file'), /8100/);
+  const run = async (...flags: string[]): Promise<string> => {
+    const env = { PATH: process.env['PATH'], HOME: cwd };
+    return (await command(['config', '--json', ...flags], { cwd, env })).out;
+  };
+  assert.match(await run(), /8100/);
+  assert.match(await run(), /variable AANA_DASHBOARD_TOKEN of /);
+  assert.not.match(await run(), /hunter2/);
+  assert.match(await run('--env-file', 'other.env'), /8200/);
+  assert.not.match(await run('--no-env-file'), /8100/);
 });
 
 EnvFile.run();

@@ -14,6 +14,7 @@ let folder = '';
 const MODULES: Readonly<Record<string, string>> = {
   'one.js':
     "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp({ name: 'one' });\nexport const version = 3;\nexport const nothing = null;\nexport class Other {}\nexport const other = new Other();\n",
+  'default.js': "export { app as default } from './one.js';\n",
   'typed.mts':
     "import { AanaApp, type AanaAppOptions } from 'aana-host';\nconst options: AanaAppOptions = { name: 'typed' };\nexport const app: AanaApp = new AanaApp(options);\n",
   'throws.js': "const get = () => {\n  throw new Error('no key');\n};\nexport const app = get();\n",
@@ -43,15 +44,16 @@ Load.before(() => {
 });
 Load.after(() => rmSync(folder, { recursive: true, force: true }));
 
-for (const [path, file, name] of [
+for (const [path, file, name, exported = 'app'] of [
   ['one:app', 'one.js', 'one'],
   ['./one.js:app', 'one.js', 'one'],
   ['typed:app', 'typed.mts', 'typed'],
+  ['default.js:default', 'default.js', 'one', 'default'],
   ['installed:app', 'node_modules/installed/main.js', 'one'],
 ] as const) {
   Load(`${path} is what ${file} exports`, async () => {
     const loaded = await loadApp(path, folder);
-    assert.equal([loaded.app.name, loaded.file, loaded.name], [name, join(folder, file), 'app']);
+    assert.equal([loaded.app.name, loaded.file, loaded.name], [name, join(folder, file), exported]);
   });
 }
 

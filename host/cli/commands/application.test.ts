@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ import {
 } from './application.ts';
 import { applicationTraces } from './traces.ts';
 import { until } from '../../test/helpers/server.ts';
+import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
 
 const Commands = suite('aana-host status, scale, deployments, logs, traces and stop');
 const program = join(packageRoot, 'bundle/host/cli/main.js');
@@ -38,7 +39,6 @@ Commands.after(async () => {
 });
 
 const argumentsOf = (args: readonly string[], runtimeDir: string): string[] => [
-  program,
   ...args,
   '--cache-dir',
   folder,
@@ -46,14 +46,8 @@ const argumentsOf = (args: readonly string[], runtimeDir: string): string[] => [
   runtimeDir,
 ];
 
-function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(args, served.runtimeDir), {
-    cwd: folder,
-    encoding: 'utf8',
-    timeout: 60_000,
-  });
-  return { code: status, out: stdout, err: stderr };
-}
+const run = (...args: string[]): Promise<CommandResult> =>
+  command(argumentsOf(args, served.runtimeDir), { cwd: folder });
 
 async function report(): Promise<ApplicationReport> {
   await using app = await connect({ runtime_dir: served.runtimeDir });
@@ -61,9 +55,9 @@ async function report(): Promise<ApplicationReport> {
 }
 
 /** Runs a command in this process. */
-async function output(command: (to: ApplicationCommand) => Promise<number>): Promise<{ code: number; out: string }> {
+async function output(work: (to: ApplicationCommand) => Promise<number>): Promise<{ code: number; out: string }> {
   let out = '';
-  const code = await command({
+  const code = await work({
     runtimeDir: served.runtimeDir,
     port: undefined,
     out: { write: (text) => (out += text) },
@@ -72,7 +66,7 @@ async function output(command: (to: ApplicationCommand) => Promise<number>): Pro
 }
 
 Commands('status shows the application in 80 columns and as JSON', async () => {
-  const { code, out, err } = run('status');
+  const { code, out, err } = await run('status');
   assert.equal([code, err], [0, '']);
   assert.match(
     out,
@@ -143,7 +137,7 @@ Commands('traces prints the last failed requests, and those of one trace with th
     spans: { parent_span_id: string }[];
   }[];
   assert.is(report?.spans[0]?.parent_span_id, '00f067aa0ba902b7');
-  assert.equal(run('traces', '0'.repeat(32)), {
+  assert.equal(await run('traces', '0'.repeat(32)), {
     code: 2,
     out: '',
     err: 'error: no failed or slow request of this trace is kept\n',
@@ -172,20 +166,20 @@ Commands('deployments lists, unloads and loads deployments', async () => {
   const [row] = JSON.parse((await output((to) => listDeployments(to, true))).out);
   assert.equal([row.name, row.status, row.replicas], ['sample', 'RUNNING', 1]);
   assert.is(
-    run('deployments', 'load', 'none').err,
+    (await run('deployments', 'load', 'none')).err,
     'error: there is no deployment none; deployments are: sample, narrow\n',
   );
 });
 
-Commands('mistakes have exit code 2 and a message of one sentence', () => {
-  assert.equal(run('scale', 'none', '2'), {
+Commands('mistakes have exit code 2 and a message of one sentence', async () => {
+  assert.equal(await run('scale', 'none', '2'), {
     code: 2,
     out: '',
     err: 'error: there is no deployment none; deployments are: sample, narrow\n',
   });
-  assert.is(run('scale', 'sample', 'two').code, 2);
-  assert.is(run('stop', '--grace', 'long').code, 2);
-  assert.equal(run('status', '--port', '9'), {
+  assert.is((await run('scale', 'sample', 'two')).code, 2);
+  assert.is((await run('stop', '--grace', 'long')).code, 2);
+  assert.equal(await run('status', '--port', '9'), {
     code: 2,
     out: '',
     err: 'error: no aana-host application of this user is running on port 9\n',
@@ -193,7 +187,7 @@ Commands('mistakes have exit code 2 and a message of one sentence', () => {
 });
 
 Commands('logs --follow continues until stop, which waits for the end', async () => {
-  const following = spawn(process.execPath, argumentsOf(['logs', '-f', '-n', '1'], served.runtimeDir), {
+  const following = spawn(process.execPath, [program, ...argumentsOf(['logs', '-f', '-n', '1'], served.runtimeDir)], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -201,7 +195,7 @@ Commands('logs --follow continues until stop, which waits for the end', async ()
   let text = '';
   following.stdout.setEncoding('utf8').on('data', (part: string) => (text += part));
   await once(following.stdout, 'data');
-  assert.equal(run('stop', '--grace', '1'), {
+  assert.equal(await run('stop', '--grace', '1'), {
     code: 0,
     out: `the application at ${served.url} has stopped\n`,
     err: '',
@@ -209,8 +203,8 @@ Commands('logs --follow continues until stop, which waits for the end', async ()
   assert.equal(await ended, [0, null]);
   assert.match(text, /shut down area=application\n$/);
   assert.equal(await readdir(served.runtimeDir), []);
-  for (const command of ['status', 'stop']) {
-    assert.equal(run(command), {
+  for (const name of ['status', 'stop']) {
+    assert.equal(await run(name), {
       code: 2,
       out: '',
       err: 'error: no aana-host application of this user is running; start one with "aana-host serve"\n',

@@ -1,13 +1,14 @@
 // deploy, migrate and build of an application, as a user runs them: from a folder outside of the repository.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
+import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
 import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { freePort } from '../../test/helpers/server.ts';
 
@@ -29,12 +30,7 @@ class Hello extends Endpoint {
 export const app = new AanaApp({ name: 'greeter', migration_func: () => console.log('migrated') });
 app.registerEndpoint({ name: 'hello', path: '/hello', summary: 'Greets', endpoint_cls: Hello });
 export const version = 3;
-export default app;
 `;
-/** Whether this Node can run TypeScript. */
-const TYPED = HELLO.replace('extends Endpoint {', 'extends Endpoint<typeof Input, typeof Output> {')
-  .replace('run({ who })', 'run({ who }: z.infer<typeof Input>)')
-  .replace("'greeter'", "'greeter' as string");
 /** A deployment with the sample implementation, without a model. */
 const SAMPLE = `
 import { AanaApp } from 'aana-host';
@@ -57,8 +53,6 @@ Deploy.before(() => {
   symlinkSync(join(packageRoot, 'node_modules/zod'), join(folder, 'node_modules/zod'));
   writeFileSync(join(folder, 'package.json'), '{"name":"user","private":true,"type":"module"}');
   writeFileSync(join(folder, 'hello.js'), HELLO);
-  mkdirSync(join(folder, 'typed'));
-  writeFileSync(join(folder, 'typed/hello.ts'), TYPED);
   writeFileSync(join(folder, 'sample.js'), SAMPLE);
 });
 Deploy.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -70,7 +64,8 @@ const environment = (): NodeJS.ProcessEnv => ({
   XDG_RUNTIME_DIR: join(folder, 'run'),
 });
 
-function run(...args: string[]): { code: number | null; out: string; err: string } {
+/** Runs a command in a process of its own, because it would leave an application in this one. */
+function runProgram(...args: string[]): { code: number | null; out: string; err: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
     cwd: folder,
     env: environment(),
@@ -79,6 +74,8 @@ function run(...args: string[]): { code: number | null; out: string; err: string
   });
   return { code: status, out: stdout, err: stderr };
 }
+
+const run = (...args: string[]): Promise<CommandResult> => command(args, { cwd: folder, env: environment() });
 
 interface Running extends AsyncDisposable {
   readonly url: string;
@@ -122,25 +119,19 @@ const ask = async (url: string, body: unknown = {}): Promise<unknown> => {
   return (await fetch(url, { method: 'POST', body: form })).json();
 };
 
-for (const [path, what] of [
-  ['hello:app', 'a module without its extension'],
-  ['./hello.js:default', 'a default export'],
-  ['typed/hello.ts:app', 'a module in TypeScript'],
-] as const) {
-  Deploy(`serves ${what}: ${path}`, async () => {
-    await using server = await start([program, 'deploy', path]);
-    assert.equal(await ask(`${server.url}/hello`, { who: 'Ada' }), { text: 'hello Ada' });
-    const { out, err } = server.output();
-    const dashboard = /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}\n/m;
-    assert.match(out, dashboard);
-    assert.is(
-      out.replace(dashboard, ''),
-      `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`,
-    );
-    assert.match(err, /INFO {2}Deployed successfully\. area=application deployments=0 endpoints=1/);
-    assert.is(await server.end('SIGTERM'), 0);
-  });
-}
+Deploy('serves an application, and prints where', async () => {
+  await using server = await start([program, 'deploy', 'hello:app']);
+  assert.equal(await ask(`${server.url}/hello`, { who: 'Ada' }), { text: 'hello Ada' });
+  const { out, err } = server.output();
+  const dashboard = /^Dashboard: http:\/\/127\.0\.0\.1:\d+\/#token=[\w-]{32}\n/m;
+  assert.match(out, dashboard);
+  assert.is(
+    out.replace(dashboard, ''),
+    `migrated\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`,
+  );
+  assert.match(err, /INFO {2}Deployed successfully\. area=application deployments=0 endpoints=1/);
+  assert.is(await server.end('SIGTERM'), 0);
+});
 
 Deploy('prints only JSON where the log is JSON', async () => {
   await using server = await start([program, 'deploy', 'hello:app', '--skip-migrations', '--log-format', 'json']);
@@ -221,7 +212,7 @@ Deploy('a script that connects, migrates and deploys prints the same lines', asy
 Deploy('build writes a configuration with which serve starts the same application, from any folder', async () => {
   const port = await freePort();
   writeFileSync(join(folder, 'aana.config.json'), '{"limits":{"max_files":3}}');
-  const { code, out } = run('build', 'sample:app', '--host', '127.0.0.1', '--port', String(port));
+  const { code, out } = await run('build', 'sample:app', '--host', '127.0.0.1', '--port', String(port));
   const file = join(folder, 'aana.config.json');
   assert.equal([code, out], [0, `${file}\n`]);
   const config = JSON.parse(readFileSync(file, 'utf8')) as {
@@ -257,7 +248,7 @@ Deploy('build writes a configuration with which serve starts the same applicatio
 
 Deploy('a failed deployment ends with 1, the state of each deployment and the reason', () => {
   writeFileSync(join(folder, 'failing.js'), SAMPLE.replace('size: 2', "start: 'reject'"));
-  const { code, err } = run('deploy', 'failing:app', '--port', '0', '--log-level', 'error');
+  const { code, err } = runProgram('deploy', 'failing:app', '--port', '0', '--log-level', 'error');
   assert.is(code, 1, err);
   assert.match(
     err,
@@ -265,8 +256,8 @@ Deploy('a failed deployment ends with 1, the state of each deployment and the re
   );
 });
 
-Deploy('migrate only runs migrations', () => {
-  const { code, out, err } = run('migrate', 'hello:app');
+Deploy('migrate only runs migrations', async () => {
+  const { code, out, err } = await run('migrate', 'hello:app');
   assert.equal([code, err], [0, '']);
   assert.match(out, /^migrated\n(applied aana-host \d+ [a-z]+\n)+$|^migrated\nthe database is up to date\n$/);
 });
@@ -276,12 +267,7 @@ const MISTAKES: readonly [title: string, args: string[], message: RegExp][] = [
   [
     'an export that is not there',
     ['deploy', 'hello:none'],
-    /^error: Could not import none from .*hello\.js: the module exports app, default, version$/,
-  ],
-  [
-    'an application that its module has deployed',
-    ['deploy', 'deployed:app'],
-    /^error: the application is already deployed$/,
+    /^error: Could not import none from .*hello\.js: the module exports app, version$/,
   ],
   ['a flag with a wrong value', ['deploy', 'hello:app', '--port', 'eighty'], /^error: --port.*eighty/],
   [
@@ -291,22 +277,27 @@ const MISTAKES: readonly [title: string, args: string[], message: RegExp][] = [
   ],
 ];
 for (const [title, args, message] of MISTAKES) {
-  Deploy(`refuses ${title} in one sentence, with exit code 2`, () => {
-    writeFileSync(
-      join(folder, 'deployed.js'),
-      "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger }).deploy();\n",
-    );
-    const { code, out, err } = run(...args);
+  Deploy(`refuses ${title} in one sentence, with exit code 2`, async () => {
+    const { code, out, err } = await run(...args);
     assert.equal([code, out], [2, ''], err);
     assert.match(err.trimEnd(), message);
   });
 }
 
+Deploy('refuses an application that its module has deployed', () => {
+  writeFileSync(
+    join(folder, 'deployed.js'),
+    "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger }).deploy();\n",
+  );
+  const refused = { code: 2, out: '', err: 'error: the application is already deployed\n' };
+  assert.equal(runProgram('deploy', 'deployed:app'), refused);
+});
+
 Deploy('a port in use is one sentence, with exit code 2', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
-  const { code, err } = run('deploy', 'hello:app', '--port', String(port));
+  const { code, err } = runProgram('deploy', 'hello:app', '--port', String(port));
   taken.close();
   assert.equal(
     [code, err],

@@ -10,6 +10,7 @@ import * as assert from 'uvu/assert';
 import type { AanaApp } from '../../application/app.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { ask, guardedApp } from '../../http/fixtures/guarded-app.ts';
+import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
 import { parseExpiry } from '../duration.ts';
 
 const Keys = suite('aana-host keys');
@@ -29,23 +30,23 @@ Keys.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a command. `spawnSync` would block the server in this process. */
-async function run(args: readonly string[], input = ''): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(
-    process.execPath,
-    [join(packageRoot, 'bundle/host/cli/main.js'), 'keys', ...args, '--data-dir', join(folder, 'data')],
-    {
-      cwd: folder,
-      env: {
-        HOME: folder,
-        PATH: process.env['PATH'],
-        TMPDIR: folder,
-        AANA_CACHE_DIR: process.env['AANA_CACHE_DIR'],
-        API_SERVICE__ENABLED: 'true',
-      },
-      timeout: 60_000,
-    },
-  );
+const options = (): { cwd: string; env: NodeJS.ProcessEnv } => ({
+  cwd: folder,
+  env: {
+    HOME: folder,
+    PATH: process.env['PATH'],
+    TMPDIR: folder,
+    AANA_CACHE_DIR: process.env['AANA_CACHE_DIR'],
+    API_SERVICE__ENABLED: 'true',
+  },
+});
+const inData = (args: readonly string[]): string[] => ['keys', ...args, '--data-dir', join(folder, 'data')];
+const run = (args: readonly string[]): Promise<CommandResult> => command(inData(args), options());
+
+/** Runs a command in a process of its own. `spawnSync` would block the server in this process. */
+async function runProgram(args: readonly string[], input: string): Promise<CommandResult> {
+  const program = join(packageRoot, 'bundle/host/cli/main.js');
+  const child = spawn(process.execPath, [program, ...inData(args)], { ...options(), timeout: 60_000 });
   child.stdin.end(input);
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code, out, err };
@@ -103,7 +104,7 @@ Keys('are changed and revoked by their names', async () => {
 });
 
 Keys('accept a key that was made elsewhere', async () => {
-  const made = await run(['create', '--user', 'old', '--stdin'], 'a-key-of-the-gateway\n');
+  const made = await runProgram(['create', '--user', 'old', '--stdin'], 'a-key-of-the-gateway\n');
   assert.equal([made.code, made.out], [0, '']);
   assert.is((await ask(`${url}/echo`, { key: 'a-key-of-the-gateway', body: {} })).status, 200);
 });

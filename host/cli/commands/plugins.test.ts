@@ -1,15 +1,14 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
 import { buildPlugin } from '../../plugins/build/build-plugin.ts';
 import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { post, type RunningServer, serve, startServe, until } from '../../test/helpers/server.ts';
 import { newPlugin } from './new-plugin.ts';
+import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
 
 const Plugins = suite('aana-host plugins, SIGHUP and aana-host dev');
 let folder = '';
@@ -36,45 +35,44 @@ Plugins.after(() => rm(folder, { recursive: true, force: true }));
 const start = (): Promise<RunningServer> =>
   serve({ plugins: [plugin], config: { deployments: {}, models: { offline: true } }, env });
 
-function run(...args: string[]): { code: number | null; out: string; err: string } {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(packageRoot, 'bundle/host/cli/main.js'), ...args],
-    { cwd: folder, encoding: 'utf8', env, timeout: 60_000 },
-  );
-  return { code: status, out: stdout, err: stderr };
-}
+const run = (...args: string[]): Promise<CommandResult> => command(args, { cwd: folder, env });
 
 const loads = ({ output }: RunningServer): number => output().split('plugin loaded').length - 1;
 const greeting = async ({ url }: RunningServer): Promise<unknown> =>
   (await post(`${url}/say-hello/greet`, { who: 'Ada' })).json();
 
-Plugins('report in one sentence that no server is running, with exit code 2', () => {
-  assert.equal(run('plugins'), {
+Plugins('report in one sentence that no server is running, with exit code 2', async () => {
+  assert.equal(await run('plugins'), {
     code: 2,
     out: '',
     err: 'error: no aana-host application of this user is running; start one with "aana-host serve"\n',
   });
-  assert.equal(run('plugins', 'reload', '--port', '9'), {
+  assert.equal(await run('plugins', 'reload', '--port', '9'), {
     code: 2,
     out: '',
     err: 'error: no aana-host application of this user is running on port 9\n',
   });
-  assert.is(run('plugins', '--port', 'x').code, 2);
+  assert.is((await run('plugins', '--port', 'x')).code, 2);
 });
 
 Plugins('are listed, and reloaded by command and by SIGHUP; the socket is removed with the server', async () => {
   await using server = await start();
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
-  const [listed] = JSON.parse(run('plugins', '--json').out) as { digest: string; counters: object }[];
+  const [listed] = JSON.parse((await run('plugins', '--json')).out) as { digest: string; counters: object }[];
   assert.match(listed?.digest ?? '', /^[0-9a-f]{64}$/);
   assert.match(
-    run('plugins').out,
+    (await run('plugins')).out,
     /^say-hello 0\.1\.0\n {2}state +running\n {2}source +\/.*say-hello\n {2}sha256 +[0-9a-f]{64}\n {2}endpoints +\/say-hello\/greet\n {2}limits +memory_bytes 134217728, .*\n {2}requests +running 0, queued 0, done 1, failed 0, cpu \d+ ms\n$/,
   );
-  assert.match(run('plugins', 'reload').out, /^say-hello: reloaded: version 0\.1\.0, [0-9a-f]{12}\n$/);
-  assert.match(run('plugins', 'reload', 'say-hello', '--port', String(server.port)).out, /^say-hello: reloaded: /);
-  assert.equal(run('plugins', 'reload', 'other').err, 'error: there is no plugin other; there are: say-hello\n');
+  assert.match((await run('plugins', 'reload')).out, /^say-hello: reloaded: version 0\.1\.0, [0-9a-f]{12}\n$/);
+  assert.match(
+    (await run('plugins', 'reload', 'say-hello', '--port', String(server.port))).out,
+    /^say-hello: reloaded: /,
+  );
+  assert.equal(
+    (await run('plugins', 'reload', 'other')).err,
+    'error: there is no plugin other; there are: say-hello\n',
+  );
   await until(async () => loads(server) === 3);
   server.process.kill('SIGHUP');
   await until(async () => loads(server) === 4);
@@ -83,13 +81,13 @@ Plugins('are listed, and reloaded by command and by SIGHUP; the socket is remove
   const good = await readFile(component);
   await rm(join(plugin, 'src'), { recursive: true });
   await writeFile(component, 'broken');
-  const broken = run('plugins', 'reload');
+  const broken = await run('plugins', 'reload');
   assert.is(broken.code, 1);
   assert.match(
     broken.out,
     /^say-hello: failed: plugin say-hello has a component .* that is not a WebAssembly component\n$/,
   );
-  assert.match(run('plugins').out, /\n {2}state +running\n {2}error +plugin say-hello has a component/);
+  assert.match((await run('plugins')).out, /\n {2}state +running\n {2}error +plugin say-hello has a component/);
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
   await writeFile(component, good);
   assert.is((await readdir(join(folder, 'run/aana-host'))).length, 2);
@@ -110,7 +108,7 @@ Plugins('without media need no ffmpeg and no sample, until one asks for media', 
   );
   const manifest = JSON.parse(await readFile(join(project, 'plugin.json'), 'utf8'));
   await writeFile(join(project, 'plugin.json'), JSON.stringify({ ...manifest, capabilities: ['media'] }));
-  const reloaded = run('plugins', 'reload', '--port', String(server.port));
+  const reloaded = await run('plugins', 'reload', '--port', String(server.port));
   assert.match(reloaded.out, /^say-hello: failed: the configured ffmpeg .*no-ffmpeg does not run: /);
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
 });

@@ -1,10 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../core/abort.ts';
-import { packageRoot } from '../../../core/package-root.ts';
 import { type DashboardApp, startDashboardApp } from '../../../http/dashboard/fixtures/dashboard-app.ts';
+import { command, type CommandResult } from '../../../test/helpers/command-line/command.ts';
 import { Receiver } from '../../../webhooks/fixtures/receiver.ts';
 import type { ApplicationCommand } from '../application.ts';
 import { applyConfiguration } from '../apply.ts';
@@ -27,14 +25,14 @@ Work.after(async () => {
 });
 
 /** Runs a command in this process, and returns what it printed. */
-async function printed(command: (to: ApplicationCommand) => Promise<number>): Promise<string> {
+async function printed(run: (to: ApplicationCommand) => Promise<number>): Promise<string> {
   let out = '';
   const to = {
     runtimeDir: at.app.config.runtime_dir,
     port: undefined,
     out: { write: (text: string) => (out += text) },
   };
-  assert.is(await command(to), 0);
+  assert.is(await run(to), 0);
   return out;
 }
 const reasonOf = (work: Promise<unknown>): Promise<string> => work.then(String, ({ message }: Error) => message);
@@ -126,13 +124,9 @@ Work('a configuration cannot be taken back before one was applied', async () => 
   assert.match(await reasonOf(back), 'no configuration was applied since the start');
 });
 
-Work('the program takes them with their flags', () => {
-  const run = (...args: string[]): { status: number | null; stdout: string; stderr: string } =>
-    spawnSync(
-      process.execPath,
-      [join(packageRoot, 'bundle/host/cli/main.js'), ...args, '--runtime-dir', '/nonexistent-aana'],
-      { cwd: '/', encoding: 'utf8', timeout: 60_000 },
-    );
+Work('the program takes them with their flags', async () => {
+  const run = (args: readonly string[]): Promise<CommandResult> =>
+    command([...args, '--runtime-dir', '/nonexistent-aana'], { cwd: '/' });
   for (const args of [
     ['tasks', '--status', 'failed', '--user', 'ann', '-n', '5'],
     ['tasks', 'show', MISSING],
@@ -145,14 +139,14 @@ Work('the program takes them with their flags', () => {
     ['logs', '--replica', 'asr#1'],
     ['apply', '--previous', '--yes'],
   ])
-    assert.match(run(...args).stderr, /no aana-host application of this user is running/, args.join(' '));
+    assert.match((await run(args)).err, /no aana-host application of this user is running/, args.join(' '));
   for (const args of [
     ['tasks', '--status', 'odd'],
     ['tasks', '-n', '0'],
     ['webhooks', 'replay', MISSING],
     ['apply', 'x.json', '--previous'],
   ])
-    assert.is(run(...args).status, 2, args.join(' '));
+    assert.is((await run(args)).code, 2, args.join(' '));
 });
 
 Work.run();
