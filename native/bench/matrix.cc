@@ -1,6 +1,6 @@
 // Measures products with quantised matrices on one thread: those of ggml, repacked where ggml has a form for it, and those of our device.
 //
-//   cmake -S . -B build/tests -DAANA_TESTS=ON && cmake --build build/tests --target aana-matrix-bench && build/tests/aana-matrix-bench [q4_0]
+//   node native/test/build-program.mjs aana-matrix-bench && build/cmake/programs/aana-matrix-bench [q4_0]
 #include <ggml-backend.h>
 #include <ggml.h>
 

@@ -6,6 +6,6 @@ file(GLOB AANA_MTMD_MODELS CONFIGURE_DEPENDS ${AANA_MTMD_DIR}/models/*.cpp)
 add_library(mtmd STATIC ${AANA_MTMD_DIR}/mtmd.cpp ${AANA_MTMD_DIR}/mtmd-audio.cpp ${AANA_MTMD_DIR}/mtmd-image.cpp ${AANA_MTMD_DIR}/clip.cpp
             ${AANA_MTMD_MODELS})
 target_include_directories(mtmd SYSTEM PUBLIC ${AANA_MTMD_DIR})
-# It builds graphs, which ggml computes; -O1 halves the time of its compilation.
-target_compile_options(mtmd PRIVATE -w $<$<CONFIG:Release>:-O1>)
+# It builds graphs, which ggml computes.
+target_compile_options(mtmd PRIVATE -w ${AANA_FAST_COMPILATION})
 target_link_libraries(mtmd PUBLIC llama ggml Threads::Threads)

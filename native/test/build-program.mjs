@@ -1,6 +1,5 @@
-// `node native/test/build-program.mjs <name>` builds a program in C++, or what changed of it since the last time.
-// Processes that build at the same time wait for each other, because two `make` in one folder overwrite the program
-// that one of them has finished.
+// `node native/test/build-program.mjs <name>` builds a program in C++ in the folder of the addon's build, whose objects it
+// links, or what changed of it since the last time. Waits for other processes that build there.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { argv } from 'node:process';
@@ -9,12 +8,10 @@ import { promisify } from 'node:util';
 import { withFileLock } from '../../host/packages/file-lock.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const folder = join(root, 'build', 'tests');
 const [name = 'all'] = argv.slice(2);
 
-const cmake = (...args) => promisify(execFile)('cmake', args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
-
-await withFileLock(join(root, 'build', 'tests.lock'), async () => {
-  await cmake('-S', '.', '-B', folder, '-DAANA_TESTS=ON', '-DCMAKE_BUILD_TYPE=Release');
-  await cmake('--build', folder, '--target', name, '--parallel', '2');
-});
+await withFileLock(join(root, 'build', 'native.lock'), () =>
+  promisify(execFile)('cmake', ['--build', join(root, 'build', 'cmake'), '--target', name, '--parallel', '2'], {
+    maxBuffer: 64 * 1024 * 1024,
+  }),
+);

@@ -27,14 +27,14 @@ const tests = ['loop', 'schedule', 'sampling', 'chat', 'embedding'].map((name) =
 run('cmake', '--build', folder, '--target', 'aana-decode-fuzz', 'aana-event-fuzz', ...tests, '--parallel', '2');
 for (const test of tests) {
   process.stdout.write(`${test}\n`);
-  run(join(folder, test));
+  run(join(folder, 'programs', test));
 }
 const models = mkdtempSync(join(tmpdir(), 'aana-sanitize-'));
 try {
   const model = join(models, 'tiny-llama.gguf');
   writeTinyLlama(model);
-  run(join(folder, 'aana-event-fuzz'), requests, seed);
-  const send = (...args) => run(join(folder, 'aana-decode-fuzz'), join(cwd, 'build', 'Release'), ...args);
+  run(join(folder, 'programs', 'aana-event-fuzz'), requests, seed);
+  const send = (...args) => run(join(folder, 'programs', 'aana-decode-fuzz'), join(cwd, 'build', 'Release'), ...args);
   send(model, requests, seed);
   for (const kind of ['mlp', 'gemma3', 'qwen2vl']) {
     const seeing = join(models, `${kind}-model.gguf`);

@@ -51,9 +51,6 @@ ggml_status __wrap_ggml_backend_sched_graph_compute(ggml_backend_sched_t schedul
 }
 const aana::compute::KernelSet* __real__ZN4aana7compute13FastKernelSetEv();
 const aana::compute::KernelSet* __wrap__ZN4aana7compute13FastKernelSetEv() { return uses_kernels ? __real__ZN4aana7compute13FastKernelSetEv() : nullptr; }
-
-// The library of images is not part of this program.
-void mtmd_log_set(ggml_log_callback, void*) {}
 }
 
 namespace {

@@ -103,7 +103,7 @@ llama::EmbeddingRequest ToRequest(const Napi::CallbackInfo& info) {
   return request;
 }
 
-Napi::Value Submit(Session& session, const Napi::CallbackInfo& info, bool only_counts) {
+Napi::Value SubmitTexts(Session& session, const Napi::CallbackInfo& info, bool only_counts) {
   session.engine(info.Env());
   auto request = ToRequest(info);
   request.only_counts = only_counts;
@@ -111,7 +111,7 @@ Napi::Value Submit(Session& session, const Napi::CallbackInfo& info, bool only_c
   return info.Env().Undefined();
 }
 
-Napi::Object ToValue(Napi::Env env, const llama::EmbeddingModelInfo& info) {
+Napi::Object InfoValue(Napi::Env env, const llama::EmbeddingModelInfo& info) {
   auto object = Napi::Object::New(env);
   object.Set("description", info.description);
   object.Set("sizeBytes", static_cast<double>(info.n_bytes));
@@ -126,7 +126,7 @@ Napi::Object ToValue(Napi::Env env, const llama::EmbeddingModelInfo& info) {
   return object;
 }
 
-Napi::Value ToValue(Napi::Env env, const llama::EmbeddingCounts& counts) {
+Napi::Value CountsValue(Napi::Env env, const llama::EmbeddingCounts& counts) {
   auto object = Napi::Object::New(env);
   object.Set("steps", static_cast<double>(counts.n_steps));
   object.Set("texts", static_cast<double>(counts.n_texts));
@@ -136,15 +136,15 @@ Napi::Value ToValue(Napi::Env env, const llama::EmbeddingCounts& counts) {
   return object;
 }
 
-Napi::Object MakeEngineObject(Napi::Env env, const std::shared_ptr<Session>& session) {
+Napi::Object MakeEmbeddingObject(Napi::Env env, const std::shared_ptr<Session>& session) {
   auto object = Napi::Object::New(env);
-  AddMethod(object, session, "submit", [](Session& of, const Napi::CallbackInfo& info) { return Submit(of, info, false); });
-  AddMethod(object, session, "countTokens", [](Session& of, const Napi::CallbackInfo& info) { return Submit(of, info, true); });
+  AddMethod(object, session, "submit", [](Session& of, const Napi::CallbackInfo& info) { return SubmitTexts(of, info, false); });
+  AddMethod(object, session, "countTokens", [](Session& of, const Napi::CallbackInfo& info) { return SubmitTexts(of, info, true); });
   AddLife(object, session);
-  object.Set("info", ToValue(env, session->engine(env).info()));
+  object.Set("info", InfoValue(env, session->engine(env).info()));
   // Zeros after the end of the engine.
   AddGetter(object, session, "counts", [env = napi_env(env)](Session& of) {
-    return ToValue(env, of.IsOpen() ? of.engine(env).counts() : llama::EmbeddingCounts{});
+    return CountsValue(env, of.IsOpen() ? of.engine(env).counts() : llama::EmbeddingCounts{});
   });
   return object;
 }
@@ -154,7 +154,7 @@ Napi::Object MakeEngineObject(Napi::Env env, const std::shared_ptr<Session>& ses
 Napi::Value LoadLlamaEmbedding(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   if (!info[1].IsFunction() || !info[2].IsFunction()) throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
-  return Session::Load(env, ToOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(), MakeEngineObject);
+  return Session::Load(env, ToOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(), MakeEmbeddingObject);
 }
 
 }  // namespace aana

@@ -375,9 +375,9 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
   bool ended_ = false;
 };
 
-class Loading : public Napi::AsyncWorker {
+class EngineLoading : public Napi::AsyncWorker {
  public:
-  Loading(Napi::Env env, WhisperOptions options) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), options_(std::move(options)) {}
+  EngineLoading(Napi::Env env, WhisperOptions options) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), options_(std::move(options)) {}
   const Napi::Promise::Deferred deferred;
 
  private:
@@ -392,7 +392,7 @@ class Loading : public Napi::AsyncWorker {
 }  // namespace
 
 Napi::Value LoadWhisper(const Napi::CallbackInfo& info) {
-  auto* loading = new Loading(info.Env(), ReadOptions(info[0].ToObject()));  // deletes itself
+  auto* loading = new EngineLoading(info.Env(), ReadOptions(info[0].ToObject()));  // deletes itself
   auto promise = loading->deferred.Promise();
   loading->Queue();
   return promise;

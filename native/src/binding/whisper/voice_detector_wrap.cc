@@ -116,9 +116,9 @@ class VoiceDetectorWrap : public Napi::ObjectWrap<VoiceDetectorWrap> {
   const DetectorPtr shared_;
 };
 
-class Loading : public Napi::AsyncWorker {
+class DetectorLoading : public Napi::AsyncWorker {
  public:
-  Loading(Napi::Env env, std::string model_path) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), model_path_(std::move(model_path)) {}
+  DetectorLoading(Napi::Env env, std::string model_path) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), model_path_(std::move(model_path)) {}
   const Napi::Promise::Deferred deferred;
 
  private:
@@ -134,7 +134,7 @@ class Loading : public Napi::AsyncWorker {
 
 Napi::Value LoadVoiceDetector(const Napi::CallbackInfo& info) {
   if (!info[0].IsString()) throw Napi::TypeError::New(info.Env(), "the path of the model is not a string");
-  auto* loading = new Loading(info.Env(), info[0].ToString());  // deletes itself
+  auto* loading = new DetectorLoading(info.Env(), info[0].ToString());  // deletes itself
   auto promise = loading->deferred.Promise();
   loading->Queue();
   return promise;

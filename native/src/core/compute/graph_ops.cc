@@ -16,7 +16,7 @@ namespace {
 // Stands in `extra` of packed weights. ggml's processor backend uses that field only for weights in buffers of special types.
 char packed_mark;
 
-bool IsPacked(const ggml_tensor* weights) { return weights->extra == &packed_mark; }
+bool IsPackedInPlace(const ggml_tensor* weights) { return weights->extra == &packed_mark; }
 
 bool IsInMainMemory(const ggml_tensor* tensor) { return tensor->buffer && ggml_backend_buffer_is_host(tensor->buffer); }
 
@@ -132,31 +132,31 @@ ggml_tensor* Custom(ggml_context* context, ggml_type type, int64_t n_values, int
 bool IsMatrix(const ggml_tensor* tensor) { return tensor->ne[2] == 1 && tensor->ne[3] == 1; }
 
 // Whether PackWeights reorders such weights in main memory.
-bool CanPack(const ggml_tensor* weights) {
+bool CanPackInPlace(const ggml_tensor* weights) {
   return FastKernels() && weights->type == GGML_TYPE_Q8_0 && IsMatrix(weights) && ggml_is_contiguous(weights) && weights->ne[0] % kBlock == 0;
 }
 
 }  // namespace
 
 ggml_backend_buffer_type_t MemoryFor(const ggml_tensor* weights, ggml_backend_buffer_type_t chosen) {
-  return chosen && CanPack(weights) && IsOfProcessor(chosen) && !ggml_backend_buft_is_host(chosen) ? ggml_backend_cpu_buffer_type() : chosen;
+  return chosen && CanPackInPlace(weights) && IsOfProcessor(chosen) && !ggml_backend_buft_is_host(chosen) ? ggml_backend_cpu_buffer_type() : chosen;
 }
 
 void PackWeights(ggml_tensor* weights) {
-  if (!CanPack(weights) || !IsInMainMemory(weights)) return;
+  if (!CanPackInPlace(weights) || !IsInMainMemory(weights)) return;
   PackRows(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]));
   weights->extra = &packed_mark;
 }
 
 ggml_tensor* MulMat(ggml_context* context, ggml_tensor* weights, ggml_tensor* x) {
-  if (!IsPacked(weights)) return ggml_mul_mat(context, weights, x);
+  if (!IsPackedInPlace(weights)) return ggml_mul_mat(context, weights, x);
   GGML_ASSERT(x->type == GGML_TYPE_F32 && x->nb[0] == sizeof(float) && IsMatrix(x) && x->ne[0] == weights->ne[0]);
   auto* rows = Custom<1>(context, GGML_TYPE_I8, static_cast<int64_t>(QuantisedBytes(static_cast<int>(x->ne[0]))), x->ne[1], {x}, QuantiseRows);
   return Custom<2>(context, GGML_TYPE_F32, weights->ne[1], x->ne[1], {weights, rows}, MultiplyRows);
 }
 
 ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* rows) {
-  if (!IsPacked(weights)) return ggml_get_rows(context, weights, rows);
+  if (!IsPackedInPlace(weights)) return ggml_get_rows(context, weights, rows);
   GGML_ASSERT(rows->type == GGML_TYPE_I32 && rows->ne[1] == 1 && IsMatrix(rows));
   return Custom<2>(context, GGML_TYPE_F32, weights->ne[0], rows->ne[0], {weights, rows}, UnpackRows);
 }

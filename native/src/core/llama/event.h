@@ -64,7 +64,7 @@ struct EndEvent {
   int32_t n_prompt = 0;
   int32_t n_reused = 0;  // prompt tokens that were not computed, because the same tenant had sent them before
   int32_t n_completion = 0;
-  Timings timings;
+  Timings timings = {};
   int32_t n_reasoning = 0;  // of the completion's tokens
   Dropped dropped = {};
   std::string stop = {};  // the stop string that ended the completion; empty if none did
@@ -94,5 +94,7 @@ struct Event {
   RequestId id = 0;
   std::variant<TextEvent, EndEvent, CountEvent, ErrorEvent> what;
 };
+
+inline Event Cancelled(RequestId id) { return {id, EndEvent{FinishReason::kCancelled}}; }
 
 }  // namespace aana::llama

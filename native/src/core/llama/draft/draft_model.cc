@@ -48,7 +48,7 @@ size_t TextSize(const DraftDemand& demand) { return demand.history.size() + 1; }
 llama_token TokenAt(const DraftDemand& demand, size_t at) { return at < demand.history.size() ? demand.history[at] : demand.last_token; }
 
 // Tokens of the text that need not be computed. The last one always is, because its logits give the first guess.
-size_t Held(const std::vector<llama_token>& tokens, const DraftDemand& demand) { return CommonPrefix(tokens, demand.history); }
+size_t HeldOf(const std::vector<llama_token>& tokens, const DraftDemand& demand) { return CommonPrefix(tokens, demand.history); }
 
 }  // namespace
 
@@ -91,11 +91,11 @@ void DraftModel::Prepare(const DraftDemand& demand) {
   slot.used_at = clock_;
   if (slot.cache_key != demand.cache_key) Forget(demand.slot);
   slot.cache_key = demand.cache_key;
-  size_t n_held = Held(slot.tokens, demand);
+  size_t n_held = HeldOf(slot.tokens, demand);
   size_t source = demand.slot;
   for (size_t i = 0; i < slots_.size(); i++) {
     if (i == demand.slot || slots_[i].cache_key != demand.cache_key) continue;
-    const size_t n = Held(slots_[i].tokens, demand);
+    const size_t n = HeldOf(slots_[i].tokens, demand);
     if (n < n_held + kMinTaken) continue;
     n_held = n;
     source = i;

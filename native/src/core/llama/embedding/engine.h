@@ -69,8 +69,8 @@ class EmbeddingEngine {
  private:
   struct Call {
     EmbeddingRequest request;
-    std::chrono::steady_clock::time_point arrived_at;
-    std::optional<std::chrono::steady_clock::time_point> began_at;  // when its first text was chosen
+    std::chrono::steady_clock::time_point arrived_at = {};
+    std::optional<std::chrono::steady_clock::time_point> began_at = {};  // when its first text was chosen
     std::vector<std::vector<llama_token>> texts;  // as far as they were read
     size_t n_computed = 0;
     std::vector<float> values;  // of the computed texts

@@ -7,12 +7,10 @@
 #include <variant>
 
 #include "core/llama/model/load_error.h"
+#include "core/llama/text/bytes_per_token.h"
 
 namespace aana::llama {
 namespace {
-
-// Of a text with more bytes than this for each token of the limit, only a part is read. English has about 4 bytes in a token, code less.
-constexpr size_t kBytesPerToken = 16;
 
 constexpr std::string_view kQuery = "{query}";
 constexpr std::string_view kDocument = "{document}";
@@ -20,13 +18,13 @@ constexpr const char* kTogether = " together with the query";
 
 bool IsInsideCharacter(const std::string& text, size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; }
 
-std::string FirstBytes(const std::string& text, size_t n_bytes) {
+std::string BeginningOf(const std::string& text, size_t n_bytes) {
   n_bytes = std::min(n_bytes, text.size());
   while (n_bytes > 0 && IsInsideCharacter(text, n_bytes)) n_bytes--;
   return text.substr(0, n_bytes);
 }
 
-std::string LastBytes(const std::string& text, size_t n_bytes) {
+std::string EndOf(const std::string& text, size_t n_bytes) {
   size_t begin = text.size() - std::min(n_bytes, text.size());
   while (IsInsideCharacter(text, begin)) begin++;
   return text.substr(begin);
@@ -93,7 +91,7 @@ std::vector<llama_token> TextReader::Read(const EmbeddingRequest& request, size_
 TextReader::Inner TextReader::ReadInner(const std::string& text, size_t n_room, Truncation truncation) const {
   const size_t n_bytes = (n_room + 1) * kBytesPerToken;
   if (text.size() > n_bytes) {
-    auto tokens = model_.TokenizeInner(truncation == Truncation::kStart ? LastBytes(text, n_bytes) : FirstBytes(text, n_bytes));
+    auto tokens = model_.TokenizeInner(truncation == Truncation::kStart ? EndOf(text, n_bytes) : BeginningOf(text, n_bytes));
     // The tokens beside the cut may be others than those of the whole text.
     if (tokens.size() > n_room + kBytesPerToken) return {std::move(tokens), false};
   }
@@ -145,8 +143,8 @@ void TextReader::Truncate(std::vector<llama_token>& tokens, size_t n_room, Trunc
 std::vector<llama_token> TextReader::ReadTemplate(const std::string& query, const Text& document, Truncation truncation) const {
   const size_t n_most = (n_context_ + 1) * kBytesPerToken;
   bool is_complete = query.size() <= n_most && document.content.size() <= n_most;
-  std::string kept_query = FirstBytes(query, n_most);
-  std::string kept = truncation == Truncation::kStart ? LastBytes(document.content, n_most) : FirstBytes(document.content, n_most);
+  std::string kept_query = BeginningOf(query, n_most);
+  std::string kept = truncation == Truncation::kStart ? EndOf(document.content, n_most) : BeginningOf(document.content, n_most);
   auto tokens = FillTemplate(kept_query, kept);
   if (!is_complete && tokens.size() <= n_context_) {  // so few tokens that the rest may fit, too
     is_complete = true;
@@ -165,7 +163,7 @@ std::vector<llama_token> TextReader::ReadTemplate(const std::string& query, cons
     size_t n_bytes = n_lost == pieces.size() ? kept.size() : 0;
     for (const auto token : truncation == Truncation::kStart ? all.first(n_lost) : all.last(n_lost)) n_bytes += std::max<size_t>(model_.Piece(token).size(), 1);
     const size_t n_kept = kept.size() - std::min(n_bytes, kept.size());
-    kept = truncation == Truncation::kStart ? LastBytes(kept, n_kept) : FirstBytes(kept, n_kept);
+    kept = truncation == Truncation::kStart ? EndOf(kept, n_kept) : BeginningOf(kept, n_kept);
     tokens = FillTemplate(kept_query, kept);
   }
   return tokens;

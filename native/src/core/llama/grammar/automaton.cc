@@ -14,9 +14,6 @@ namespace {
 
 using Kind = GrammarEdge::Kind;
 
-// Sums of more stay there.
-constexpr uint64_t kMostCost = GrammarAutomaton::kNever - 1;
-
 }  // namespace
 
 GrammarAutomaton::GrammarAutomaton(const GrammarSyntax& syntax) {

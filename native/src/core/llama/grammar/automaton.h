@@ -34,6 +34,7 @@ struct GrammarEdge {
 class GrammarAutomaton {
  public:
   static constexpr uint32_t kNever = UINT32_MAX;
+  static constexpr uint64_t kMostCost = kNever - 1;  // sums of more stay there
 
   // Throws SamplingError (fault kCaller), which names the rule, for a grammar that is too large, that is left-recursive, or that no text
   // meets.

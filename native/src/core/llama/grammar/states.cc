@@ -25,8 +25,6 @@ constexpr uint32_t kMaxDepth = 2000;
 // States within a character, of a text that may go on with any character.
 constexpr size_t kMostPlaces = 8;
 
-constexpr uint64_t kMostCost = GrammarAutomaton::kNever - 1;
-
 [[noreturn]] void RefuseReadings() {
   throw SamplingError(Fault::kCaller, "the grammar is too ambiguous: a text has more than " + std::to_string(kMaxThreads) + " readings at the same time");
 }
@@ -225,7 +223,7 @@ std::optional<int32_t> GrammarStates::FindFrame(int32_t node, int32_t parent) {
     return std::nullopt;
   }
   const uint64_t cost = static_cast<uint64_t>(automaton_.CostOf(node)) + (below ? below->cost : 0);
-  frames_.push_back({node, parent, depth, static_cast<uint32_t>(std::min(cost, kMostCost))});
+  frames_.push_back({node, parent, depth, static_cast<uint32_t>(std::min(cost, GrammarAutomaton::kMostCost))});
   return found->second;
 }
 
@@ -290,7 +288,7 @@ bool GrammarStates::NamesToken(Id state, TokenId token) const {
 
 uint32_t GrammarStates::CostOf(const Thread& thread) const {
   const uint64_t below = thread.frame == kBottom ? 0 : frames_[static_cast<size_t>(thread.frame)].cost;
-  return static_cast<uint32_t>(std::min(automaton_.CostOf(thread.node) + below, kMostCost));
+  return static_cast<uint32_t>(std::min(automaton_.CostOf(thread.node) + below, GrammarAutomaton::kMostCost));
 }
 
 std::optional<std::string> GrammarStates::FindCompletion(Id state, size_t n_most) const {

@@ -12,7 +12,6 @@
 namespace aana::llama {
 namespace {
 
-constexpr size_t kNoLimit = SIZE_MAX;
 constexpr size_t kContextsRead = 4;
 // Models put much of their attention on the first tokens, whatever they are ("attention sinks"), and break down without them.
 constexpr size_t kAlwaysKept = 4;
@@ -31,7 +30,7 @@ size_t RoomForPrompt(int32_t n_context, int32_t max_tokens) {
 
 PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Prompt& prompt, size_t n_most, int32_t n_context, Dropped& dropped) {
   if (const size_t n_least = tokenizer.LeastTokens(prompt); n_least > MostRead(n_context)) return {.tokens = {}, .is_complete = false, .n_least = n_least};
-  auto whole = tokenizer.Read(prompt, kNoLimit);
+  auto whole = tokenizer.Read(prompt, PromptTokenizer::kNoLimit);
   const size_t n_whole = whole.tokens.size();
   if (n_whole <= n_most) return whole;
   const auto* dialog = std::get_if<Dialog>(&prompt);
@@ -44,11 +43,11 @@ PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Pr
   }
   const auto count = [&](const Dialog& shorter) {
     const auto read = tokenizer.Read(shorter, n_most);
-    return read.is_complete ? read.tokens.size() : kNoLimit;
+    return read.is_complete ? read.tokens.size() : PromptTokenizer::kNoLimit;
   };
   const auto shortened = Shorten(*dialog, n_most, count);
   if (!shortened) return whole;
-  auto read = tokenizer.Read(shortened->dialog, kNoLimit);
+  auto read = tokenizer.Read(shortened->dialog, PromptTokenizer::kNoLimit);
   dropped = Lost(n_whole, read.tokens.size(), shortened->n_dropped);
   return read;
 }

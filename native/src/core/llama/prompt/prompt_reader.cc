@@ -18,8 +18,6 @@ namespace {
 
 using Result = std::variant<ReadRequest, Event>;
 
-constexpr size_t kNoLimit = SIZE_MAX;
-
 RequestId IdOf(const PromptReader::Job& job) {
   return std::visit([](const auto& request) { return request.id; }, job);
 }
@@ -27,8 +25,6 @@ RequestId IdOf(const PromptReader::Job& job) {
 const RequestTerms& TermsOf(const PromptReader::Job& job) {
   return std::visit([](const auto& request) -> const RequestTerms& { return request.terms; }, job);
 }
-
-Event Cancelled(RequestId id) { return {id, EndEvent{FinishReason::kCancelled}}; }
 
 // Lets the answer meet the format. Throws SamplingError.
 void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokenizer& tokenizer) {
@@ -117,7 +113,7 @@ CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer, 
     throw std::invalid_argument("it has more than " + std::to_string(n_least) + " tokens, and the context holds " + std::to_string(n_context));
   }
   const auto* text = std::get_if<std::string>(&request.prompt);
-  auto read = text && !request.has_outer_tokens ? PromptTokenizer::Tokens{tokenizer.ReadInner(*text)} : tokenizer.Read(request.prompt, kNoLimit);
+  auto read = text && !request.has_outer_tokens ? PromptTokenizer::Tokens{tokenizer.ReadInner(*text)} : tokenizer.Read(request.prompt, PromptTokenizer::kNoLimit);
   if (request.tells_tokens && !read.images.empty()) throw std::invalid_argument("the tokens of images have no numbers");
   auto& tokens = read.tokens;
   CountEvent event{.n_tokens = static_cast<int32_t>(tokens.size())};

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "core/llama/prompt/dialog_texts.h"
+#include "core/llama/text/bytes_per_token.h"
 
 namespace aana::llama {
 namespace {
-
-// Texts of more bytes than this for each token of the limit are read in part first. English has about 4, code less.
-constexpr size_t kBytesPerToken = 16;
 
 // Dialogs with more messages are compared with the limit before the template is applied, which takes up to a millisecond for each message.
 constexpr size_t kManyMessages = 128;

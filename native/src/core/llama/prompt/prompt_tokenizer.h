@@ -34,6 +34,7 @@ class PromptTokenizer {
     std::shared_ptr<const ImagePrompt> image_prompt = nullptr;  // of a prompt with images
     size_t n_least = 0;  // tokens that a prompt which is not complete has at least
   };
+  static constexpr size_t kNoLimit = SIZE_MAX;
   // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the text or an image cannot be read or a
   // token is none of the model's.
   Tokens Read(const Prompt& prompt, size_t n_most) const;

@@ -25,10 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".prompt";
-constexpr std::string_view kUnfinished = ".prompt.tmp";
+constexpr std::string_view kUnfinishedEnding = ".prompt.tmp";
 constexpr std::array<char, 8> kMagic{'a', 'a', 'n', 'a', 'p', 'r', '0', '1'};
 constexpr uint64_t kMostKeyBytes = 1U << 16;
-constexpr uint64_t kMostTokens = 1U << 26;
+constexpr uint64_t kMostFileTokens = 1U << 26;
 // A writer that runs has changed its file more recently.
 constexpr auto kAbandonedAfter = std::chrono::minutes(10);
 
@@ -79,7 +79,7 @@ SavedPrompt ReadFrom(const fs::path& path, bool with_state) {
   Head head;
   read(&head, sizeof head);
   if (head.magic != kMagic) throw Damage{"it is no saved prompt of this version"};
-  const bool is_plausible = head.n_key <= kMostKeyBytes && head.n_tokens <= kMostTokens && head.n_state <= SIZE_MAX / 2;
+  const bool is_plausible = head.n_key <= kMostKeyBytes && head.n_tokens <= kMostFileTokens && head.n_state <= SIZE_MAX / 2;
   if (!is_plausible || fs::file_size(path) != head.n_bytes()) throw Damage{"its length is wrong"};
   SavedPrompt prompt;
   prompt.key.resize(head.n_key);
@@ -102,7 +102,7 @@ PromptFiles::PromptFiles(fs::path folder, const std::string& model, uint64_t max
   const auto now = fs::file_time_type::clock::now();
   for (const auto& entry : fs::directory_iterator(folder_)) {
     std::error_code error;
-    const bool is_unfinished = entry.path().filename().string().ends_with(kUnfinished);
+    const bool is_unfinished = entry.path().filename().string().ends_with(kUnfinishedEnding);
     if (is_unfinished && entry.last_write_time(error) + kAbandonedAfter < now) fs::remove(entry.path(), error);
   }
 #ifndef _WIN32
@@ -166,7 +166,7 @@ std::string PromptFiles::Write(const SavedPrompt& prompt) {
 #else
   const auto process = std::to_string(getpid());
 #endif
-  const auto unfinished = folder_ / (name + "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinished));
+  const auto unfinished = folder_ / (name + "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinishedEnding));
   std::error_code error;
   try {
     std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);

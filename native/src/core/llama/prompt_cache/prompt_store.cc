@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -34,7 +35,8 @@ std::string IdentityOfFile(const std::string& path) {
     file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return Checksum(bytes.data(), static_cast<size_t>(file.gcount()), seed);
   };
-  const auto changed_at = fs::last_write_time(path).time_since_epoch().count();
+  // libc++ counts in 128 bits, which std::to_string does not take.
+  const auto changed_at = std::chrono::nanoseconds(fs::last_write_time(path).time_since_epoch()).count();
   return std::to_string(n_bytes) + " " + std::to_string(changed_at) + " " + std::to_string(sum_from(n_bytes - bytes.size(), sum_from(0, 0)));
 }
 

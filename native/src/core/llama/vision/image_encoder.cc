@@ -14,8 +14,6 @@ namespace {
 // Embeddings that are kept for later requests.
 constexpr size_t kMostKeptBytes = 128U << 20;
 
-Event Cancelled(RequestId id) { return {id, EndEvent{FinishReason::kCancelled}}; }
-
 Event Failed(const ReadRequest& request, ErrorCode code, Fault fault, std::string message) {
   return {request.id, ErrorEvent{code, fault, std::move(message), static_cast<int32_t>(request.tokens.size()), 0}};
 }

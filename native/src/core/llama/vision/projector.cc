@@ -23,7 +23,7 @@ using Chunks = std::unique_ptr<mtmd_input_chunks, Deleter<mtmd_input_chunks_free
 
 constexpr const char* kWhat = "vision projector";
 
-bool OnProgress(float fraction, void* data) {
+bool OnProjectorProgress(float fraction, void* data) {
   const auto& progress = *static_cast<const LoadProgress*>(data);
   return !progress || progress(fraction);
 }
@@ -90,7 +90,7 @@ Projector::Projector(const LoadOptions& options, const Model& model, const LoadP
   params.print_timings = false;
   params.n_threads = options.n_threads;
   params.warmup = false;
-  params.progress_callback = OnProgress;
+  params.progress_callback = OnProjectorProgress;
   params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
   context_.reset(mtmd_init_from_file(path.c_str(), model.get(), params));
   if (!context_) throw LoadError(std::string(kWhat) + " " + path + " could not be loaded, or is not made for " + options.model_path);

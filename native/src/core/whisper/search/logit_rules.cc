@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -11,8 +10,6 @@
 
 namespace aana {
 namespace {
-
-constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 void Forbid(std::span<float> logits, int32_t begin, int32_t end) {
   const auto size = static_cast<int32_t>(logits.size());

@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "core/whisper/search/vocabulary.h"
 
 namespace aana {
+
+// The logit of a token that may not follow.
+constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 struct LogitOptions {
   std::vector<int32_t> suppressed = {};  // tokens that are never chosen; without control tokens, which never are

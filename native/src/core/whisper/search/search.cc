@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <tuple>
 #include <utility>
 
 #include "core/llama/sampling/weights.h"
 
 namespace aana {
-namespace {
-
-constexpr float kNever = -std::numeric_limits<float>::infinity();
-
-}  // namespace
 
 Search::Search(const Vocabulary& vocabulary, const LogitRules& rules, SearchOptions options, std::vector<int32_t> begun)
     : vocabulary_(vocabulary), rules_(rules), options_(options), begun_(std::move(begun)), random_(options.seed) {}

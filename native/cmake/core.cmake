@@ -1,0 +1,30 @@
+# Sampling and grammars, whose loops are over all tokens of a vocabulary. They include no header of llama.cpp.
+file(GLOB AANA_SAMPLING_SOURCES CONFIGURE_DEPENDS native/src/core/llama/sampling/*.cc native/src/core/llama/grammar/*.cc
+     native/src/core/llama/speculation/*.cc native/src/core/llama/threads/*.cc)
+add_library(aana_sampling STATIC ${AANA_SAMPLING_SOURCES})
+target_include_directories(aana_sampling PUBLIC native/src)
+target_link_libraries(aana_sampling PUBLIC Threads::Threads)
+target_compile_options(aana_sampling PRIVATE ${AANA_WARNINGS})
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  # Without these the loops over a whole vocabulary are not vectorised. Nothing here looks at floating-point exceptions.
+  set_source_files_properties(native/src/core/llama/sampling/weights.cc PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
+endif()
+
+# Loops over samples, logits, scores and states of prompts.
+file(GLOB AANA_LOOP_SOURCES CONFIGURE_DEPENDS native/src/core/whisper/audio/*.cc native/src/core/whisper/decoder/*.cc
+     native/src/core/whisper/search/*.cc native/src/core/whisper/speech/*.cc native/src/core/whisper/words/*.cc
+     native/src/core/llama/draft/*.cc native/src/core/llama/prompt_cache/*.cc native/src/core/llama/schedule/*.cc
+     native/src/core/llama/text/*.cc)
+add_library(aana_loops OBJECT ${AANA_LOOP_SOURCES})
+
+# The engines. They include no header of Node.
+file(GLOB_RECURSE AANA_CORE_SOURCES CONFIGURE_DEPENDS native/src/core/*.cc)
+list(REMOVE_ITEM AANA_CORE_SOURCES ${AANA_SAMPLING_SOURCES} ${AANA_COMPUTE_SOURCES} ${AANA_LOOP_SOURCES})
+add_library(aana_core STATIC ${AANA_CORE_SOURCES} $<TARGET_OBJECTS:aana_loops>)
+target_compile_options(aana_core PRIVATE ${AANA_FAST_COMPILATION})
+target_compile_definitions(aana_core PUBLIC AANA_BUILD_MODE="${AANA_BUILD_MODE}")
+foreach(library aana_core aana_loops)
+  target_include_directories(${library} PUBLIC native/src)
+  target_compile_options(${library} PRIVATE ${AANA_WARNINGS})
+  target_link_libraries(${library} PUBLIC aana_sampling aana_compute llama-common llama mtmd whisper ggml Threads::Threads ${CMAKE_DL_LIBS})
+endforeach()
