@@ -143,6 +143,7 @@ export class Services {
       models: this.models,
       network: { ...networkSettings(config) },
       beforeReplicas: async () => this.#native,
+      buildImages: (preparing) => this.#build(preparing, true),
       machine: (started) =>
         findMachine({
           env: childEnvironment(config),
@@ -274,17 +275,22 @@ export class Services {
 
   /** Builds the addon, once. Replicas wait for it before they start, and fail if it fails. */
   buildNative(signal: AbortSignal): Promise<unknown> {
+    this.#native ??= this.#build(signal, false);
+    this.#native.catch(() => {});
+    return this.#native;
+  }
+
+  async #build(signal: AbortSignal, images: boolean): Promise<unknown> {
     const { config, log } = this.#options;
-    this.#native ??= buildNative({
+    return buildNative({
       cacheDir: config.cache_dir,
       mode: config.native_build,
       cuda: config.cuda_backend,
+      images,
       log: inArea(log, 'models'),
       signal,
       env: childEnvironment(config),
     });
-    this.#native.catch(() => {});
-    return this.#native;
   }
 
   /** Starts a deployment that was just registered. Removes it when the start fails. */

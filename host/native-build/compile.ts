@@ -14,6 +14,8 @@ export interface CompileOptions {
   readonly out: string;
   /** CMake variables. */
   readonly definitions: Readonly<Record<string, string>>;
+  /** CMake target. Default: `all`. */
+  readonly target?: string | undefined;
   readonly jobs: number;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
@@ -38,6 +40,8 @@ export async function compile(options: CompileOptions): Promise<void> {
     'Release',
     '--parallel',
     String(options.jobs),
+    '--target',
+    options.target ?? 'all',
     ...Object.entries(options.definitions).map(([name, value]) => `--CD${name}=${value}`),
   ];
   const lines: string[] = [];

@@ -21,6 +21,8 @@ export interface NativeBuildOptions {
   readonly mode?: BuildMode | 'auto' | undefined;
   /** Whether ggml's CUDA backend is used. `auto` uses it if this machine has a GPU. Default: `auto`. */
   readonly cuda?: 'auto' | 'on' | 'off' | undefined;
+  /** Whether the library for images in prompts is built, which vision projectors need. Default: yes. */
+  readonly images?: boolean | undefined;
   /** Number of parallel compilers. Default: one per core. */
   readonly jobs?: number | undefined;
   /** Compile even if nothing changed. */
@@ -42,26 +44,28 @@ export interface NativeBuildResult {
  * package if one is installed that fits; then no compiler is needed. Returns at once when its inputs have not changed. Concurrent calls, in one process or several, build once.
  */
 export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
-  const { log, signal } = options;
+  const { log, signal, images = true } = options;
   const mode = options.mode === undefined || options.mode === 'auto' ? defaultBuildMode() : options.mode;
   const { cuda: wished = 'auto' } = options;
   const cuda = mode === 'prebuilt' && (wished === 'auto' ? canUseCudaBackend() : wished === 'on');
   const addon = nativeAddonPath(packageRoot);
   const inputs = await hashInputs({ mode, cuda });
-  if (!options.force && (await isCurrent(addon, inputs))) return { addon, mode, rebuilt: false };
+  const isDone = async (): Promise<boolean> =>
+    !options.force && (await isCurrent(addon, inputs)) && (!images || hasImages(dirname(addon), mode));
+  if (await isDone()) return { addon, mode, rebuilt: false };
 
   const env = options.env ?? process.env;
   await mkdir(join(packageRoot, 'build'), { recursive: true });
   return withFileLock(
     join(packageRoot, 'build', 'native.lock'),
     async () => {
-      if (!options.force && (await isCurrent(addon, inputs))) return { addon, mode, rebuilt: false };
+      if (await isDone()) return { addon, mode, rebuilt: false };
       const write = async (backends: readonly string[]): Promise<void> => {
         const manifest: NativeManifest = { inputs, mode, backend_directories: backends };
         await writeFile(manifestPath(addon), `${JSON.stringify(manifest, null, 2)}\n`);
       };
       const found = options.force ? undefined : await findPrebuiltAddon(await hashInputs({ mode, cuda: false }));
-      if (found !== undefined) {
+      if (found !== undefined && (!images || hasImages(found, mode))) {
         const backend = cuda
           ? await prepareCudaBackend({ cacheDir: options.cacheDir, mode, cuda, log, signal, env })
           : undefined;
@@ -94,6 +98,8 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
           AANA_NAPI_DIR: packageFolder('node-addon-api'),
           AANA_PREBUILT_DIR: sources.libraries ?? 'OFF',
         },
+        // An earlier library for images would not fit the new addon.
+        target: images || hasImages(folder, mode) ? 'aana_with_images' : 'all',
         jobs: options.jobs ?? defaultJobs(),
         log,
         signal,
@@ -122,6 +128,11 @@ export function buildToolsProblem(env: NodeJS.ProcessEnv, needed?: readonly Tool
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+/** Returns whether a folder with the addon also has the library for images, which is a part of the addon in the mode `source`. */
+function hasImages(folder: string, mode: BuildMode): boolean {
+  return mode === 'source' || existsSync(join(folder, 'aana_images.so'));
 }
 
 async function isCurrent(addon: string, inputs: string): Promise<boolean> {

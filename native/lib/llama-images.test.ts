@@ -1,11 +1,30 @@
 // Images in prompts, with tiny models and encoders of three kinds.
-import { writeFileSync, readFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaDialog, LlamaEvent, LlamaImage } from './binding/index.ts';
-import { endOf, errorOf, isBuilt, rejection, TestEngine, tinyModel } from './fixtures/test-engine.ts';
+import {
+  addonPath,
+  endOf,
+  errorOf,
+  isBuilt,
+  options as loadOptions,
+  rejection,
+  TestEngine,
+  tinyModel,
+} from './fixtures/test-engine.ts';
 import { asked, seeing, testImage } from './fixtures/test-images.ts';
 import { writeProjector, writeTinyLlama } from './fixtures/tiny-llama.ts';
 import { IMAGE_TOKENS, type ProjectorKind, writeTinyProjector } from './fixtures/tiny-projector.ts';
@@ -252,6 +271,39 @@ Images('a file that is no encoder for the model is refused with its name', async
   await using llama = await TestEngine.load({ modelPath: tinyModel });
   assert.is((await llama.generate(QUESTION)).last.type, 'end');
 });
+
+// The mode `source` has it in the addon.
+if (existsSync(join(dirname(addonPath), 'aana_images.so')))
+  Images('without the library for images, text models load and a projector says what is missing', () => {
+    const apart = mkdtempSync(join(tmpdir(), 'aana-without-images-'));
+    try {
+      for (const name of readdirSync(dirname(addonPath)).filter((file) => file !== 'aana_images.so'))
+        if (name.endsWith('.node')) copyFileSync(join(dirname(addonPath), name), join(apart, name));
+        else symlinkSync(join(dirname(addonPath), name), join(apart, name));
+      const program = `
+        const { loadNative } = await import(${JSON.stringify(new URL('./load.js', import.meta.url))});
+        const native = loadNative({ addonPath: process.argv[1] });
+        for (const projectorPath of [undefined, ${JSON.stringify(seeing().projectorPath)}]) {
+          const options = { ...${JSON.stringify({ ...loadOptions, modelPath: seeing().modelPath })}, projectorPath };
+          const load = native.loadLlama(options, () => {}, () => {});
+          console.log(await load.then((engine) => (engine.close(), 'loaded'), (error) => error.message));
+        }`;
+      const lines = execFileSync(
+        process.execPath,
+        ['--input-type=module', '-e', program, join(apart, 'aana_native.node')],
+        {
+          encoding: 'utf8',
+        },
+      ).split('\n');
+      assert.is(lines[0], 'loaded');
+      assert.match(
+        lines[1] ?? '',
+        /the library for images cannot be loaded \(aana_images\.so: .*run `npx aana-host build-native`/,
+      );
+    } finally {
+      rmSync(apart, { recursive: true });
+    }
+  });
 
 if (isBuilt) Images.run();
 else console.log('images in prompts: skipped, because the addon is not built');

@@ -39,19 +39,10 @@ export async function setup(options: SetupOptions): Promise<void> {
   });
 }
 
-async function build(
-  { config, purpose, folders, log, signal }: SetupOptions,
-  { report, done }: ProgressPart,
-): Promise<void> {
+async function build(options: SetupOptions, { report, done }: ProgressPart): Promise<void> {
+  const { config, purpose, folders, log, signal } = options;
   report(0, undefined, 'building the native addon');
-  await buildNative({
-    cacheDir: config.cache_dir,
-    mode: config.native_build,
-    cuda: config.cuda_backend,
-    log,
-    signal,
-    env: childEnvironment(config),
-  });
+  await buildAddon(options, purpose === 'test');
   report(0, undefined, 'building SQLite');
   if (purpose === 'test' || config.db_config.datastore_type === 'sqlite')
     await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
@@ -60,6 +51,18 @@ async function build(
     await buildPlugin(folder, { log, limits: config.plugin_builds, signal });
   }
   done();
+}
+
+async function buildAddon({ config, log, signal }: SetupOptions, images: boolean): Promise<unknown> {
+  return buildNative({
+    cacheDir: config.cache_dir,
+    mode: config.native_build,
+    cuda: config.cuda_backend,
+    images,
+    log,
+    signal,
+    env: childEnvironment(config),
+  });
 }
 
 async function download(options: SetupOptions, { report, done }: ProgressPart): Promise<void> {
@@ -86,7 +89,7 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
   const usesMedia = purpose !== 'serve' || sources.length === 0 || (await asksFor(sources, 'media'));
   if (usesMedia) await needed('ffmpeg', () => app.ffmpeg({ signal, report }));
   if (purpose === 'test') for (const id of TEST_MODELS) await needed(id, () => models.pull(id));
-  else await pullDeploymentModels(options, models);
+  else await prepareDeployments(options, models);
   // Lets the page `/redoc` work without the internet. Serving works without it.
   await app.models
     .pullTool('redoc', { signal })
@@ -98,11 +101,12 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
   done();
 }
 
-/** Fetches the models of the configured deployments. */
-async function pullDeploymentModels(
-  { config, log, signal }: SetupOptions,
+/** Fetches the models of the configured deployments, and builds what their models need beside the addon. */
+async function prepareDeployments(
+  options: SetupOptions,
   models: { pull(id: string): Promise<{ readonly path: string }> },
 ): Promise<void> {
+  const { config, log, signal } = options;
   for (const [name, { type, user_config: userConfig, ray_actor_options: devices }] of Object.entries(
     config.deployments,
   )) {
@@ -121,6 +125,7 @@ async function pullDeploymentModels(
       signal,
       env: {}, // the secrets of the server are not needed here
       cpus: async () => defaultCpus(availableParallelism()),
+      buildImages: () => buildAddon(options, true),
       numGpus: devices.num_gpus ?? 0,
       progress: () => {},
     });

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { LlamaTextGenerationConfig } from './llama-text-generation-deployment.ts';
+import { silentLogger } from '../../core/log/logger.ts';
+import { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
 
 const Config = suite('the configuration of a language model');
 
@@ -50,5 +51,26 @@ Config('only a request chooses the number of answers', () => {
   const config = { default_sampling_params: { n: 2 } };
   assert.throws(() => new LlamaTextGenerationConfig(config), /default_sampling_params\.n.*only a request chooses/);
 });
+
+for (const [projector, expected] of [
+  [undefined, ['model.gguf']],
+  ['projector.gguf', ['images', 'model.gguf', 'projector.gguf']],
+] as const)
+  Config(`the library for images is ${projector ? '' : 'not '}built for the projector ${projector}`, async () => {
+    const prepared: string[] = [];
+    const config = new LlamaTextGenerationConfig({ model_id: 'model.gguf', model_kwargs: { mmproj: projector } });
+    const spec = await LlamaTextGenerationDeployment.prepare(config, {
+      models: { pull: async (id) => (prepared.push(id), { path: `/models/${id}` }) },
+      log: silentLogger,
+      signal: new AbortController().signal,
+      env: {},
+      cpus: async () => 1,
+      buildImages: async () => prepared.push('images'),
+      numGpus: 0,
+      progress: () => {},
+    });
+    assert.equal(prepared, expected);
+    assert.is(spec['mmproj_path'], projector && `/models/${projector}`);
+  });
 
 Config.run();

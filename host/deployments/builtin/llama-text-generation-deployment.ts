@@ -160,10 +160,14 @@ export const LlamaTextGenerationDeployment = defineDeployment({
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
     checkPlacement(kwargs, context.numGpus);
+    const images = kwargs.mmproj === undefined ? undefined : context.buildImages?.(); // while the models are fetched
+    images?.catch(() => {});
     const adapters = [];
     for (const [name, { model_id: file, scale }] of Object.entries(config.adapters))
       adapters.push({ name, path: await pullModel(file, context), scale });
     const modelPath = await pullModelAs(id, kwargs.quantization_config ?? {}, context);
+    const projectorPath = kwargs.mmproj === undefined ? undefined : await pullModel(kwargs.mmproj, context);
+    await images;
     return {
       model_path: modelPath,
       model_name: modelName(id),
@@ -178,7 +182,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       n_prefill: kwargs.n_prefill,
       type_k: kwargs.type_k ?? kwargs.kv_type,
       type_v: kwargs.type_v ?? kwargs.kv_type,
-      ...(kwargs.mmproj !== undefined && { mmproj_path: await pullModel(kwargs.mmproj, context) }),
+      ...(projectorPath !== undefined && { mmproj_path: projectorPath }),
       chat_template: kwargs.chat_template,
       default_sampling_params: config.default_sampling_params,
       ...(adapters.length > 0 && { adapters }),

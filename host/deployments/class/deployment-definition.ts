@@ -33,6 +33,8 @@ export interface PrepareContext {
    * configuration names more. Call it after the models are fetched, because it takes time to examine the machine.
    */
   cpus(): Promise<number>;
+  /** Builds the library for images in prompts, which vision projectors need. */
+  buildImages?(): Promise<unknown>;
   /** GPUs per replica; 0 means the CPU. */
   readonly numGpus: number;
   /** Reports progress. `fraction` is 0 to 1, or undefined when unknown. */

@@ -15,6 +15,8 @@ export interface DeploymentStarterOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Proxies and certificate authorities as JSON, for deployments that connect to other servers. Default: none. */
   readonly network?: Readonly<Record<string, unknown>> | undefined;
+  /** Builds the library for images in prompts. */
+  readonly buildImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   /** Added to the niceness of replicas. Default: 10. */
   readonly nice?: number | undefined;
   /** Records calls. Default: none. */
@@ -58,6 +60,7 @@ export class DeploymentStarter {
         signal,
         numGpus,
         cpus,
+        buildImages: async () => this.#options.buildImages?.(signal),
         progress,
       });
     } catch (error) {

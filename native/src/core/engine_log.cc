@@ -2,7 +2,6 @@
 
 #include <ggml.h>
 #include <llama.h>
-#include <mtmd.h>
 #include <whisper.h>
 
 #include <memory>
@@ -35,6 +34,8 @@ LogLevel LevelOf(ggml_log_level level) {
   }
 }
 
+}  // namespace
+
 // The libraries log parts of lines. A part that continues a line has the level CONT.
 void OnLibraryLog(ggml_log_level level, const char* text, void*) {
   thread_local std::string pending;
@@ -54,8 +55,6 @@ void OnLibraryLog(ggml_log_level level, const char* text, void*) {
     // Out of memory: the line is lost.
   }
 }
-
-}  // namespace
 
 void SetLogSink(LogSink sink) {
   auto replacement = sink ? std::make_shared<LogSink>(std::move(sink)) : nullptr;
@@ -90,7 +89,6 @@ void InitEngines() {
   std::call_once(once, [] {
     ggml_log_set(OnLibraryLog, nullptr);
     llama_log_set(OnLibraryLog, nullptr);
-    mtmd_log_set(OnLibraryLog, nullptr);
     whisper_log_set(OnLibraryLog, nullptr);
     llama_backend_init();
   });

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ggml.h>
+
 #include <atomic>
 #include <functional>
 #include <string>
@@ -47,7 +49,10 @@ class ScopedLoadLog {
   std::string error_;
 };
 
-// Installs the log callbacks of the three libraries and starts llama.cpp's backend. Only the first call has an effect.
+// Sends text that llama.cpp, whisper.cpp, ggml or mtmd logs to the sink. They log parts of lines.
+void OnLibraryLog(ggml_log_level level, const char* text, void*);
+
+// Installs the log callbacks of llama.cpp, whisper.cpp and ggml and starts llama.cpp's backend. Only the first call has an effect.
 // Any thread.
 void InitEngines();
 

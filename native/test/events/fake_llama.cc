@@ -203,17 +203,21 @@ void Adapters::Apply(llama_context* context, const AdapterUse& use) const { cont
 bool PromptStore::Fetch(const AdapterUse&, const std::string&, std::span<const llama_token>, size_t, PromptCache::OnFetched) { return false; }
 void PromptStore::Save(const AdapterUse&, const std::string&, const std::vector<llama_token>&, const std::function<StateBytes(uint64_t)>&) {}
 void DraftModel::Guess(std::span<DraftDemand>) {}
-Projector::Projector(const LoadOptions&, const Model&, const LoadProgress&) : n_embedding_(kCellFloats) {}
-Projector::~Projector() = default;
-void Projector::FreeContext::operator()(mtmd_context*) const {}
-void Projector::Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images) {
-  const auto& picture = prompt.images[*prompt.parts[part].image];
-  for (auto& image : images) {
-    if (image.part != part) continue;
-    if (picture.digest[0] == kBrokenPicture) throw std::runtime_error("the picture is broken");
-    image.embeddings = EmbeddingsOf(image, static_cast<int32_t>(picture.digest[0]));
+
+class FakeProjector : public Projector {
+ public:
+  bool NeedsWholeImages() const override { return false; }
+  Layout Read(const ImagePrompt&) const override { return {}; }
+  void Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images) override {
+    const auto& picture = prompt.images[*prompt.parts[part].image];
+    for (auto& image : images) {
+      if (image.part != part) continue;
+      if (picture.digest[0] == kBrokenPicture) throw std::runtime_error("the picture is broken");
+      image.embeddings = EmbeddingsOf(image, static_cast<int32_t>(picture.digest[0]));
+    }
   }
-}
+};
+std::unique_ptr<Projector> LoadProjector(const LoadOptions&, const Model&, const LoadProgress&) { return std::make_unique<FakeProjector>(); }
 }  // namespace aana::llama
 
 // Returns the passes over the weights that llama.cpp would need.

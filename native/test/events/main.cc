@@ -173,7 +173,7 @@ class EventSequence {
   bool OneIn(int n) { return random_.OneIn(n); }
 
   void StartEncoder(const Model& model) {
-    projector_ = std::make_unique<Projector>(options_, model, LoadProgress());
+    projector_ = LoadProjector(options_, model, LoadProgress());
     encoder_ = std::make_unique<ImageEncoder>(encoded_, outbox_);
     encoder_->Start(*projector_);
   }

@@ -81,7 +81,7 @@ bool Engine::Load() {
     adapters_ = std::make_unique<Adapters>(*model_, options_.adapters);
     auto options = options_;
     if (!options.projector_path.empty()) {
-      projector_ = std::make_unique<Projector>(options, *model_, [this](float) { return !inbox_.IsStopping(); });
+      projector_ = LoadProjector(options, *model_, [this](float) { return !inbox_.IsStopping(); });
       if (projector_->NeedsWholeImages()) options.n_ubatch = kImageUbatchTokens;
     }
     if (inbox_.IsStopping()) return;

@@ -9,21 +9,15 @@
 #include "core/llama/model/model.h"
 #include "core/llama/vision/prompt_image.h"
 
-struct mtmd_context;
-
 namespace aana::llama {
 
-// An image encoder whose output a language model reads like embeddings of tokens. Uses llama.cpp's library for that, mtmd.
+// An image encoder whose output a language model reads like embeddings of tokens.
 class Projector {
  public:
-  // `model` must outlive this. Throws LoadError.
-  Projector(const LoadOptions& options, const Model& model, const LoadProgress& progress);
-  ~Projector();
-  Projector(const Projector&) = delete;
-  Projector& operator=(const Projector&) = delete;
+  virtual ~Projector() = default;
 
   // Whether the model reads an image in one pass.
-  bool NeedsWholeImages() const;
+  virtual bool NeedsWholeImages() const = 0;
 
   struct Layout {
     std::vector<llama_token> tokens;
@@ -31,17 +25,12 @@ class Projector {
   };
   // Returns the tokens of a prompt with images, without looking at the pixels. Any thread. Throws std::invalid_argument for an image that the encoder
   // does not take.
-  Layout Read(const ImagePrompt& prompt) const;
+  virtual Layout Read(const ImagePrompt& prompt) const = 0;
   // Computes the embeddings of the images of `layout` that come from the part `part` of the prompt. One thread at a time. Throws std::runtime_error.
-  void Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images);
-
- private:
-  struct FreeContext {
-    void operator()(mtmd_context* context) const;
-  };
-
-  const int32_t n_embedding_;
-  std::unique_ptr<mtmd_context, FreeContext> context_;
+  virtual void Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images) = 0;
 };
+
+// `model` must outlive the projector. Throws LoadError.
+std::unique_ptr<Projector> LoadProjector(const LoadOptions& options, const Model& model, const LoadProgress& progress);
 
 }  // namespace aana::llama
