@@ -10,24 +10,14 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set_source_files_properties(native/src/core/llama/sampling/weights.cc PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()
 
-# Loops over samples, logits, scores and states of prompts.
-file(GLOB AANA_LOOP_SOURCES CONFIGURE_DEPENDS native/src/core/whisper/audio/*.cc native/src/core/whisper/decoder/*.cc
-     native/src/core/whisper/search/*.cc native/src/core/whisper/speech/*.cc native/src/core/whisper/words/*.cc
-     native/src/core/llama/draft/*.cc native/src/core/llama/prompt_cache/*.cc native/src/core/llama/schedule/*.cc
-     native/src/core/llama/text/*.cc)
-add_library(aana_loops OBJECT ${AANA_LOOP_SOURCES})
-
 # The engines. They include no header of Node.
 file(GLOB_RECURSE AANA_CORE_SOURCES CONFIGURE_DEPENDS native/src/core/*.cc)
-list(REMOVE_ITEM AANA_CORE_SOURCES ${AANA_SAMPLING_SOURCES} ${AANA_COMPUTE_SOURCES} ${AANA_LOOP_SOURCES} ${AANA_IMAGES_SOURCES})
-add_library(aana_core STATIC ${AANA_CORE_SOURCES} $<TARGET_OBJECTS:aana_loops>)
-target_compile_options(aana_core PRIVATE ${AANA_FAST_COMPILATION})
+list(REMOVE_ITEM AANA_CORE_SOURCES ${AANA_SAMPLING_SOURCES} ${AANA_COMPUTE_SOURCES} ${AANA_IMAGES_SOURCES})
+add_library(aana_core STATIC ${AANA_CORE_SOURCES})
 target_compile_definitions(aana_core PUBLIC AANA_BUILD_MODE="${AANA_BUILD_MODE}")
-foreach(library aana_core aana_loops)
-  target_include_directories(${library} PUBLIC native/src)
-  target_compile_options(${library} PRIVATE ${AANA_WARNINGS})
-  target_link_libraries(${library} PUBLIC aana_sampling aana_compute llama-common llama whisper ggml Threads::Threads ${CMAKE_DL_LIBS})
-endforeach()
+target_include_directories(aana_core PUBLIC native/src)
+target_compile_options(aana_core PRIVATE ${AANA_WARNINGS})
+target_link_libraries(aana_core PUBLIC aana_sampling aana_compute llama-common llama whisper ggml Threads::Threads ${CMAKE_DL_LIBS})
 get_target_property(kind aana_images TYPE)
 if(kind STREQUAL STATIC_LIBRARY)
   target_link_libraries(aana_core PUBLIC aana_images)
