@@ -14,7 +14,7 @@ import { decodeAudio } from './decode.ts';
 import { diskFullError, imagesTooLargeError, pageError, uploadMissingError, videoReadingError } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
 import { imagePixels, probeImage } from './image.ts';
-import { Limiter } from './limiter.ts';
+import { Limiter } from '../core/async/limiter.ts';
 import { MediaTelemetry } from './media-telemetry.ts';
 import { type AllowedFile, openAllowed } from './local-paths.ts';
 import { type Probe, probeFile } from './probe.ts';

@@ -126,7 +126,7 @@ Dialogs('audio that cannot be heard is refused with its place', async () => {
   await refused(response, 400, 'input[0].content[0].file_data', /no text in UTF-8/);
   const leaving = new AbortController();
   const left = client.chat.completions.create(chat([audio()]), { signal: leaving.signal }).catch(() => {});
-  await eventually(() => at.leftovers('audio').length > 0, 'the audio is on the disk');
+  await eventually(() => at.leftovers('file').length > 0, 'the audio is on the disk');
   leaving.abort();
   await left;
 });

@@ -1,9 +1,6 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { AanaError } from '../../../../core/errors.ts';
 import type { UploadedFile } from '../../../../endpoints/index.ts';
-import { fromFormidable } from '../../../request/form/form-failures.ts';
-import { makeUploadDir } from '../../../request/form/uploads.ts';
+import { withTemporaryFile } from '../../../request/form/temporary-file.ts';
 import type { OpenAiRoutesOptions, OpenedAudio, OpenedSound } from '../openai-options.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
@@ -31,20 +28,11 @@ async function withTrack<Audio extends AsyncDisposable>(audio: Audio, hasTrack: 
 /** Decodes the audio of a file that came inside of a request, to its end. Throws like {@link openSound}. */
 export async function openSoundBytes(
   bytes: Buffer,
-  { openai, limits, tempDir }: OpenAiHttpOptions,
+  options: OpenAiHttpOptions,
   signal: AbortSignal,
 ): Promise<OpenedAudio> {
-  const [, folder] = await makeUploadDir({ tempDir }).catch((error: unknown) => {
-    throw fromFormidable(error, limits);
-  });
-  try {
-    const path = join(folder, 'audio');
-    await writeFile(path, bytes).catch((error: unknown) => {
-      throw fromFormidable(error, limits);
-    });
-    const audio = await openai.openAudio({ path, bytes: bytes.length }, signal);
+  return await withTemporaryFile(bytes, options, async (path) => {
+    const audio = await options.openai.openAudio({ path, bytes: bytes.length }, signal);
     return await withTrack(audio, audio.channels.length > 0);
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
-  }
+  });
 }

@@ -1,5 +1,3 @@
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   blaming,
@@ -9,11 +7,9 @@ import {
   type OpenImages,
   unsupported,
 } from '../../../../openai/index.ts';
-import { fromFormidable } from '../../../request/form/form-failures.ts';
-import { makeUploadDir } from '../../../request/form/uploads.ts';
+import { withTemporaryFile } from '../../../request/form/temporary-file.ts';
 import { tooLarge } from '../../../request/too-large.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
-import type { ImageScope } from '../openai-options.ts';
 
 /** Returns the function that opens the images of requests. Its errors name the part of the request. */
 export function imageOpener(options: OpenAiHttpOptions): OpenImages {
@@ -26,7 +22,9 @@ export function imageOpener(options: OpenAiHttpOptions): OpenImages {
       for (const [index, { param, url, place }] of images.entries()) {
         const bytes = inline[index];
         place.image = await blaming(blameOf(param), () =>
-          bytes ? openBytes(bytes, scope, options, signal) : scope.open({ url }, signal),
+          bytes
+            ? withTemporaryFile(bytes, options, (path) => scope.open({ path, bytes: bytes.length }, signal))
+            : scope.open({ url }, signal),
         );
       }
       return scope;
@@ -64,23 +62,3 @@ const blameOf = (param: string) => ({
   DownloadException: param,
   PrivateAddressException: param,
 });
-
-async function openBytes(
-  bytes: Buffer,
-  scope: ImageScope,
-  { limits, tempDir }: OpenAiHttpOptions,
-  signal: AbortSignal,
-): ReturnType<ImageScope['open']> {
-  const [, folder] = await makeUploadDir({ tempDir }).catch((error: unknown) => {
-    throw fromFormidable(error, limits);
-  });
-  try {
-    const path = join(folder, 'image');
-    await writeFile(path, bytes).catch((error: unknown) => {
-      throw fromFormidable(error, limits);
-    });
-    return await scope.open({ path, bytes: bytes.length }, signal);
-  } finally {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
-  }
-}

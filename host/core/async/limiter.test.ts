@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deferred } from '../core/deferred.ts';
+import { deferred } from '../deferred.ts';
 import { Limiter } from './limiter.ts';
 
 const Limits = suite('Limiter');

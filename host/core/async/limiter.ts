@@ -1,4 +1,4 @@
-import { type Deferred, deferred } from '../core/deferred.ts';
+import { type Deferred, deferred } from '../deferred.ts';
 
 /** Lets at most `size` pieces of work run at the same time. The others wait in order of arrival. */
 export class Limiter {
