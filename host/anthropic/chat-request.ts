@@ -1,4 +1,11 @@
-import { type Blame, invalidValue, type ModelCall, type PromptedRequest, unsupported } from '../openai/index.ts';
+import {
+  type Blame,
+  type FilePart,
+  invalidValue,
+  type ModelCall,
+  type PromptedRequest,
+  unsupported,
+} from '../openai/index.ts';
 import { chatMessages } from './dialog.ts';
 import type { CountTokensRequest, MessagesRequest } from './message-fields.ts';
 import { chatTools, toolOrigins } from './tools.ts';
@@ -12,12 +19,18 @@ const ORIGINS: Blame = {
   chat_template_kwargs: 'thinking',
 };
 
+/** A chat request, and the files in its messages, whose texts are empty until they are read. */
+interface WithFiles {
+  readonly request: PromptedRequest;
+  readonly files: readonly FilePart[];
+}
+
 /**
  * Returns a request as a chat request, which has all that decides the prompt. Throws `InvalidParameter` and
  * `UnsupportedParameter`.
  */
-export function promptRequest(request: CountTokensRequest): PromptedRequest {
-  const { model, system, messages, thinking, thread, output_config: output } = request;
+export function promptRequest(given: CountTokensRequest): WithFiles {
+  const { model, system, messages, thinking, thread, output_config: output } = given;
   if (thread != null) throw unsupported('thread', 'the server keeps no dialogs: send the whole dialog');
   const last = messages.at(-1);
   const isContinued = last?.role === 'assistant';
@@ -26,11 +39,11 @@ export function promptRequest(request: CountTokensRequest): PromptedRequest {
   if (isContinued && typeof last.content !== 'string' && last.content.some(({ type }) => type === 'tool_use'))
     throw invalidValue('messages', 'a message with the results must follow the last tool_use');
   const dialog = chatMessages(system, messages);
-  return {
+  const request: PromptedRequest = {
     model,
     messages: dialog.messages,
-    origins: { ...ORIGINS, ...toolOrigins(request), ...dialog.origins },
-    ...chatTools(request),
+    origins: { ...ORIGINS, ...toolOrigins(given), ...dialog.origins },
+    ...chatTools(given),
     ...(isContinued && { continue_final_message: true }),
     ...(thinking &&
       thinking.type !== 'adaptive' && {
@@ -41,19 +54,14 @@ export function promptRequest(request: CountTokensRequest): PromptedRequest {
       response_format: { type: 'json_schema', json_schema: { schema: output.format.schema, strict: true } },
     }),
   };
+  return { request, files: dialog.files };
 }
 
 /** Returns a request as a chat request. Throws like {@link promptRequest}. */
-export function chatRequest(request: MessagesRequest): PromptedRequest {
-  const { max_tokens, stop_sequences, temperature, top_p, top_k } = request;
-  return {
-    ...promptRequest(request),
-    max_tokens,
-    stop: stop_sequences,
-    temperature,
-    top_p,
-    top_k,
-  };
+export function chatRequest(given: MessagesRequest): WithFiles {
+  const { max_tokens, stop_sequences, temperature, top_p, top_k } = given;
+  const { request, files } = promptRequest(given);
+  return { request: { ...request, max_tokens, stop: stop_sequences, temperature, top_p, top_k }, files };
 }
 
 /** Returns the call of `count_tokens` for the call of `chat`. */

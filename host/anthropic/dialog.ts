@@ -1,4 +1,4 @@
-import { type Blame, invalidValue, type RequestMessage } from '../openai/index.ts';
+import { type Blame, type FilePart, invalidValue, type RequestMessage } from '../openai/index.ts';
 import type { ContentBlock, MessageParam } from './content-blocks.ts';
 import { documentBlocks, type PlacedBlock, searchResultBlocks } from './documents.ts';
 import type { ImageBlock, TextBlock } from './text-blocks.ts';
@@ -21,6 +21,8 @@ export interface ChatMessages {
   readonly messages: RequestMessage[];
   /** Where the messages are in the request of Anthropic's API. */
   readonly origins: Blame;
+  /** The files in them, whose texts are empty. */
+  readonly files: readonly FilePart[];
 }
 
 /** A message of a chat request, with the places of its parts in the request, by their paths in the message. */
@@ -32,13 +34,14 @@ interface Placed {
 /**
  * Returns the messages of a request as those of a chat request. The system prompt is the first one, and each result of
  * a tool is one of its own. Throws `InvalidParameter` for a block in a message of the wrong role and for a result that
- * answers no call, and both it and `UnsupportedParameter` for a document that is no text.
+ * answers no call, and like `documentBlocks`.
  */
 export function chatMessages(
   system: string | readonly TextBlock[] | null | undefined,
   messages: readonly MessageParam[],
 ): ChatMessages {
   const toolNames = new Map<string, string>();
+  const files: FilePart[] = [];
   const dialog = messages.flatMap((message, n): Placed[] => {
     const path = `messages[${n}].content`;
     const { role, content } = message;
@@ -46,9 +49,9 @@ export function chatMessages(
     for (const [at, { type }] of blocks.entries())
       if ((ROLE_OF[type] ?? role) !== role)
         throw invalidValue(`${path}[${at}].type`, `a message of the ${role} has no ${type}`);
-    const read = blocks.flatMap((block, at) => readBlocks(block, `${path}[${at}]`));
+    const read = blocks.flatMap((block, at) => readBlocks(block, `${path}[${at}]`, files));
     const results = blocks.flatMap((block, at) =>
-      block.type === 'tool_result' ? [toolResult(block, toolNames, `${path}[${at}]`)] : [],
+      block.type === 'tool_result' ? [toolResult(block, toolNames, `${path}[${at}]`, files)] : [],
     );
     const placed = [...results.flatMap(({ images }) => images), ...read].map(partOf);
     const parts = placed.map(({ part }) => part);
@@ -76,6 +79,7 @@ export function chatMessages(
       ]
     : dialog;
   return {
+    files,
     messages: all.map(({ message }) => message),
     origins: Object.fromEntries(
       all.flatMap(({ places }, n) =>
@@ -124,6 +128,7 @@ function toolResult(
   { tool_use_id: id, content: given }: BlockOf<'tool_result'>,
   toolNames: ReadonlyMap<string, string>,
   place: string,
+  files: FilePart[],
 ): ToolResult {
   const content = given ?? '';
   const name = toolNames.get(id);
@@ -131,7 +136,7 @@ function toolResult(
   const read =
     typeof content === 'string'
       ? [{ block: { type: 'text' as const, text: content }, place: `${place}.content` }]
-      : content.flatMap((block, at) => readBlocks(block, `${place}.content[${at}]`));
+      : content.flatMap((block, at) => readBlocks(block, `${place}.content[${at}]`, files));
   const texts = read.flatMap(({ block }) => (block.type === 'text' ? [block] : []));
   return {
     placed: {
@@ -155,10 +160,13 @@ interface PlacedPart {
   readonly url?: string;
 }
 
-/** Returns the texts and images of a block that the model reads where it is; none for other blocks. Throws like `documentBlocks`. */
-function readBlocks(block: ContentBlock, place: string): PlacedBlock[] {
+/**
+ * Returns the texts and images of a block that the model reads where it is; none for other blocks. Adds its files to
+ * `files`. Throws like `documentBlocks`.
+ */
+function readBlocks(block: ContentBlock, place: string, files: FilePart[]): PlacedBlock[] {
   if (block.type === 'text' || block.type === 'image') return [{ block, place }];
-  if (block.type === 'document') return documentBlocks(block, place);
+  if (block.type === 'document') return documentBlocks(block, place, files);
   return block.type === 'search_result' ? searchResultBlocks(block, place) : [];
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { base64Bytes, fileText, invalidValue, unsupported } from '../openai/index.ts';
+import { base64Bytes, type FilePart, invalidValue, unsupported } from '../openai/index.ts';
 import { MAX_CONTENT_PARTS, MAX_DATA, MAX_NAME, MAX_TEXT } from '../schemas/index.ts';
 import { ImageBlock, TextBlock } from './text-blocks.ts';
 
@@ -41,12 +41,17 @@ export interface PlacedBlock {
 }
 
 /**
- * Returns a document as the texts and images that a model reads, its title first. Throws `InvalidParameter` and
- * `UnsupportedParameter` for a source that is no text.
+ * Returns a document as the texts and images that a model reads, its title first. A file is added to `files`, and its
+ * text is empty until it is read. Throws `InvalidParameter` for what is no base64, and `UnsupportedParameter` for a source
+ * that the server would have to fetch.
  */
-export function documentBlocks({ title, context, source }: DocumentBlock, place: string): PlacedBlock[] {
+export function documentBlocks(
+  { title, context, source }: DocumentBlock,
+  place: string,
+  files: FilePart[],
+): PlacedBlock[] {
   const head = [title, context].filter((line) => line != null && line !== '');
-  return [...head.map((line) => textAt(line!, place)), ...sourceBlocks(source, `${place}.source`)];
+  return [...head.map((line) => textAt(line!, place)), ...sourceBlocks(source, place, files)];
 }
 
 /** Returns a passage as the texts that a model reads: its title, its source and its own texts. */
@@ -58,14 +63,18 @@ export function searchResultBlocks({ title, source, content }: SearchResultBlock
   ];
 }
 
-function sourceBlocks(source: DocumentBlock['source'], place: string): PlacedBlock[] {
+function sourceBlocks(source: DocumentBlock['source'], part: string, files: FilePart[]): PlacedBlock[] {
+  const place = `${part}.source`;
   switch (source.type) {
     case 'text':
       return [textAt(source.data, `${place}.data`)];
     case 'base64': {
+      const param = `${place}.data`;
       const bytes = base64Bytes(source.data);
-      if (!bytes) throw invalidValue(`${place}.data`, 'it is not base64');
-      return [textAt(fileText(`${place}.data`, source.media_type, bytes), `${place}.data`)];
+      if (!bytes) throw invalidValue(param, 'it is not base64');
+      const block = { type: 'text' as const, text: '' };
+      files.push({ part, param, file: { name: source.media_type, bytes }, place: block });
+      return [{ block, place: param }];
     }
     case 'content': {
       const { content } = source;

@@ -45,7 +45,7 @@ A request is translated to the same call of the deployment as a request of \`/v1
 | \`redacted_thinking\` | nothing |
 | \`server_tool_use\`, \`web_search_tool_result\`, \`mcp_tool_use\` and others that tools of Anthropic's servers left | nothing; \`x-aana-ignored-parameters\` names them, and \`openai.strict\` refuses them. A \`compaction\` is always refused. |
 | \`image\` | the image, \`base64\` or \`url\`, if the model has a [vision projector](deployments.md#images); otherwise refused (400). The [limits](openai-compatibility.md#audio-files-and-images-in-dialogs) are those of OpenAI's API. An image in the result of a tool goes to the beginning of the user's message behind the results. |
-| \`document\` | \`title\`, \`context\` and the text of the source: \`text\`, \`base64\` of a text in UTF-8, or \`content\`, which may have images. A PDF, a \`url\` and a \`file\` are refused (400). |
+| \`document\` | \`title\`, \`context\` and the text of the source: \`text\`, \`base64\` of a PDF or of a text in UTF-8, or \`content\`, which may have images. A \`url\` and a \`file\` are refused (400). PDFs have the [limits](openai-compatibility.md#audio-files-and-images-in-dialogs) of OpenAI's API. |
 | \`search_result\` | \`title\`, \`source\` and the texts, without citations in the answer |
 
 Messages of the role \`system\` may be among the others. A last message of the assistant is the beginning of the answer. Reasoning is answered as a block \`thinking\` with the \`signature\` \`unsigned\`, because clients drop reasoning without one. Every signature is accepted back, and none is checked.

@@ -12,6 +12,7 @@ const ENTRIES = [
   'host/deployments/class/author',
   'host/deployments/process/custom-deployment',
   'host/devices/process/list-addon-devices',
+  'host/documents/read-pdf-child',
   'host/engines/diarization/diarization',
   'host/engines/llama',
   'host/engines/llama-embedding',
@@ -26,9 +27,9 @@ const ENTRIES = [
   'host/replicas/child/main',
 ];
 
-/** Packages with native parts, with files that are read, or that only authors of plugins need. */
+/** Packages with native parts, with files that are read, that are large, or that only authors of plugins need. */
 const EXTERNAL =
-  /^(node:|@bytecodealliance\/|cmake-js|componentize-qjs|extism|ffmpeg-static|node-addon-api|pg-native|preact|rolldown|sqlite3|swagger-ui-dist|typescript|uplot)/;
+  /^(node:|@bytecodealliance\/|cmake-js|componentize-qjs|extism|ffmpeg-static|node-addon-api|pg-native|preact|rolldown|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
 
 const MARK = '__aana_module_url__';
 

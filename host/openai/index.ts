@@ -65,7 +65,7 @@ export {
   unsupported,
 } from './fields.ts';
 export { ExpiresAfter, FILE_FIELDS, FileRequest } from './files/file-fields.ts';
-export { type FilePart, filesOfInput, filesOfMessages, fileText } from './files/file-input.ts';
+export { type FilePart, filesOfInput, filesOfMessages, type NamedBytes, textOf } from './files/file-input.ts';
 export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
 export { formReader } from './form-input.ts';
 export { type ImagePart, ImageParts, inlineImage, type OpenImages, refuseImages } from './images/image-part.ts';

@@ -3,24 +3,31 @@ import { base64Bytes } from '../base64.ts';
 import { invalidValue } from '../fields.ts';
 import type { InputItem, InputPart } from '../responses/input-items.ts';
 
-/** A stored file in the dialog of a request. */
+/** A file in the dialog of a request. */
 export interface FilePart {
   /** The part, as a parameter: `messages[0].content[1]`. */
   readonly part: string;
-  /** The id in the part, as a parameter: `messages[0].content[1].file.file_id`. */
+  /** The id or the data in the part, as a parameter: `messages[0].content[1].file.file_id`. */
   readonly param: string;
-  readonly id: string;
+  /** The id of a stored file, or a file in the request. */
+  readonly file: { readonly id: string } | NamedBytes;
   /** The part that takes its place, which is in the dialog. Its text is empty until the file is read. */
   readonly place: { text: string };
 }
 
-/** A dialog with empty texts in the places of its stored files. */
+export interface NamedBytes {
+  /** The name of the file, or its type. */
+  readonly name: string;
+  readonly bytes: Buffer;
+}
+
+/** A dialog with empty texts in the places of its files. */
 export interface WithoutFiles<Dialog> {
   readonly dialog: Dialog;
   readonly files: readonly FilePart[];
 }
 
-/** Takes the files out of the messages of a chat request. Texts in `file_data` are read. */
+/** Takes the files out of the messages of a chat request, and leaves audio in them. */
 export function filesOfMessages(messages: readonly RequestMessage[]): WithoutFiles<RequestMessage[]> {
   const files: FilePart[] = [];
   const dialog = messages.map((message, index) => {
@@ -37,7 +44,7 @@ export function filesOfMessages(messages: readonly RequestMessage[]): WithoutFil
   return { dialog, files };
 }
 
-/** Takes the files out of the input of a response. Texts in `file_data` are read, and audio in it is left. */
+/** Takes the files out of the input of a response, and leaves audio in it. */
 export function filesOfInput(input: string | readonly InputItem[]): WithoutFiles<string | InputItem[]> {
   const files: FilePart[] = [];
   if (typeof input === 'string') return { dialog: input, files };
@@ -65,10 +72,10 @@ interface GivenFile {
 }
 
 /**
- * Returns the text of a file, which is empty until the file is read if it is a stored one, which is added to `stored`.
- * Undefined for audio and for a file that has neither an id nor data.
+ * Returns the text in place of a file, which is added to `files` and whose text is empty until it is read. Undefined for
+ * audio and for a file that has neither an id nor data.
  */
-function textIn({ part, owner, role, file }: GivenFile, stored: FilePart[]): FilePart['place'] | undefined {
+function textIn({ part, owner, role, file }: GivenFile, files: FilePart[]): FilePart['place'] | undefined {
   const { file_id: id, file_data: data, filename } = file;
   if (id == null && (data == null || isAudio(data))) return undefined;
   if (role !== 'user') throw invalidValue(`${part}.type`, 'only messages of the user have files');
@@ -77,13 +84,14 @@ function textIn({ part, owner, role, file }: GivenFile, stored: FilePart[]): Fil
     const param = `${owner}.file_data`;
     const bytes = typeof data === 'string' ? base64Bytes(data) : undefined;
     if (!bytes) throw invalidValue(param, 'it is not the base64 of a file');
-    place.text = fileText(param, typeof filename === 'string' ? filename : 'file_data', bytes);
+    const name = typeof filename === 'string' ? filename : 'file_data';
+    files.push({ part, param, file: { name, bytes }, place });
     return place;
   }
   const param = `${owner}.file_id`;
   if (typeof id !== 'string') throw invalidValue(param, 'it is not a text');
   if (data != null) throw invalidValue(`${owner}.file_data`, 'a file has a file_id or file_data, and not both');
-  stored.push({ part, param, id, place });
+  files.push({ part, param, file: { id }, place });
   return place;
 }
 
@@ -94,20 +102,13 @@ const isAudio = (data: unknown): boolean => typeof data === 'string' && /^data:a
 const NO_TEXT = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
 
 /**
- * Returns the text of a file. Its bytes decide whether it is one, because names such as `index.ts` have types of media.
- * Throws `InvalidParameter`, which names `param`, for other files. `called` is the name of the file, or its type.
+ * Returns the text of a file that is text, and undefined for others. Its bytes decide, because names such as `index.ts`
+ * have types of media.
  */
-export function fileText(param: string, called: string, bytes: Uint8Array): string {
+export function textOf(bytes: Uint8Array): string | undefined {
   const text = decoded(bytes);
-  const name = JSON.stringify(called.slice(0, 100));
-  if (isPdf(bytes))
-    throw invalidValue(param, `the file ${name} is a PDF, which the server does not read; give its text`);
-  if (text === undefined || NO_TEXT.test(text))
-    throw invalidValue(param, `the file ${name} is no text in UTF-8; the model reads text and JSON`);
-  return text;
+  return text === undefined || NO_TEXT.test(text) ? undefined : text;
 }
-
-const isPdf = (bytes: Uint8Array): boolean => Buffer.from(bytes.subarray(0, 5)).toString('latin1') === '%PDF-';
 
 /** Returns the text without a byte order mark; undefined if it is not UTF-8. */
 function decoded(bytes: Uint8Array): string | undefined {

@@ -27,6 +27,7 @@ import type { ChatOutputWithDetails } from '../../../schemas/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
+import { readFiles } from '../openai/files/file-input.ts';
 import { imageOpener } from '../openai/images/image-input.ts';
 import { largeImages } from '../openai/large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../openai/openai-request.ts';
@@ -49,7 +50,9 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
     const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, largeImages(models, options));
     const resolved = resolveModel(models, request.model, 'chat');
     const images = new ImageParts(resolved.model);
-    const call = chatCall(chatRequest(request), resolved, images);
+    const { request: chat, files } = chatRequest(request);
+    await readFiles(ctx, files, options);
+    const call = chatCall(chat, resolved, images);
     const answer = { head: newHead('msg_', request.model), prefix: prefixOf(call), maxTokens: request.max_tokens };
     return withinTime(ctx, options, async (context) => {
       if (request.stream !== true) {
@@ -76,7 +79,9 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
     const { name, methods } = resolved.model;
     if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
     const images = new ImageParts(resolved.model);
-    const call = countCall(chatCall(promptRequest(request), resolved, images));
+    const { request: chat, files } = promptRequest(request);
+    await readFiles(ctx, files, options);
+    const call = countCall(chatCall(chat, resolved, images));
     const output = await withinTime(ctx, options, async (context) => {
       await using _opened = await openImages(images.parts, context);
       return await answerOf(models, call, 'count_tokens', context);

@@ -1,35 +1,68 @@
 import { buffer } from 'node:stream/consumers';
 import type { Context } from 'koa';
 import { AccessError, allowsPath } from '../../../../access/index.ts';
-import { type FilePart, fileText, invalidValue, requireFile } from '../../../../openai/index.ts';
+import { isPdf, readPdf } from '../../../../documents/index.ts';
+import { type FilePart, invalidValue, type NamedBytes, requireFile, textOf } from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
+import { withTemporaryFile } from '../../../request/form/temporary-file.ts';
 import { traceparentOf } from '../../../request/request-context.ts';
 import { tooLarge } from '../../../request/too-large.ts';
-import type { OpenAiHttpOptions } from '../openai-request.ts';
+import { type OpenAiHttpOptions, withinTime } from '../openai-request.ts';
 
 /**
- * Writes the texts of stored files to their places in a dialog. Throws errors that name the part for a file that the
- * user does not have or that is no text, if the API key does not allow to read files, and if there is too much text.
+ * Writes the texts of files to their places in a dialog. Throws errors that name the part for a file that the user does
+ * not have or that has no text, if the API key does not allow to read files, and if there is too much text.
  */
-export async function readFiles(
-  ctx: Context,
-  parts: readonly FilePart[],
-  { openai, limits }: OpenAiHttpOptions,
-): Promise<void> {
+export async function readFiles(ctx: Context, parts: readonly FilePart[], options: OpenAiHttpOptions): Promise<void> {
+  if (parts.length === 0) return;
+  const { openai, limits } = options;
   const excess = parts[limits.max_files];
   if (excess) throw invalidValue(excess.part, `a request may have ${limits.max_files} files`);
   const { userId, scopes } = callerOf(ctx);
   const files = openai.filesOf(userId, traceparentOf(ctx));
-  let room = limits.max_json_bytes;
-  for (const part of parts) {
-    if (!allowsPath(scopes, `/v1/files/${part.id}/content`))
+  const room = { bytes: limits.max_json_bytes, text: limits.max_json_bytes };
+  const take = (kind: keyof typeof room, bytes: number): void => {
+    room[kind] -= bytes;
+    if (room[kind] < 0)
+      throw tooLarge('the files in the request are too large', limits.max_json_bytes, 'limits.max_json_bytes');
+  };
+  const open = async ({ param, file: given }: FilePart): Promise<NamedBytes> => {
+    if (!('id' in given)) {
+      take('bytes', given.bytes.length);
+      return given;
+    }
+    if (!allowsPath(scopes, `/v1/files/${given.id}/content`))
       throw new AccessError('InsufficientScope', 'denied', 'the API key does not allow to read files', {
         'www-authenticate': 'Bearer error="insufficient_scope"',
       });
-    const file = requireFile(part.id, await files.find(part.id), part.param);
-    room -= file.bytes;
-    if (room < 0)
-      throw tooLarge('the files in the request are too large', limits.max_json_bytes, 'limits.max_json_bytes');
-    part.place.text = fileText(part.param, file.filename, await buffer(await files.open(file)));
+    const file = requireFile(given.id, await files.find(given.id), param);
+    take('bytes', file.bytes);
+    return { name: file.filename, bytes: await buffer(await files.open(file)) };
+  };
+  await withinTime(ctx, options, async ({ signal }) => {
+    for (const part of parts) {
+      const file = await open(part);
+      part.place.text = await fileText(part.param, file, room.text, options, signal);
+      take('text', Buffer.byteLength(part.place.text));
+    }
+  });
+}
+
+/** Returns the text of a file. Throws `InvalidParameter`, which names `param`, for one without text. */
+async function fileText(
+  param: string,
+  { name, bytes }: NamedBytes,
+  maxBytes: number,
+  options: OpenAiHttpOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const refused = (why: string): Error => invalidValue(param, `the file ${JSON.stringify(name.slice(0, 100))} ${why}`);
+  if (isPdf(bytes)) {
+    const reading = await withTemporaryFile(bytes, options, (path) => readPdf(path, maxBytes, signal));
+    if ('text' in reading) return reading.text;
+    throw refused(`is a PDF that ${reading.unreadable}`);
   }
+  const text = textOf(bytes);
+  if (text === undefined) throw refused('is no text in UTF-8; the model reads text, JSON and PDF');
+  return text;
 }

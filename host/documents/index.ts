@@ -1,0 +1,1 @@
+export { isPdf, type PdfReading, readPdf } from './read-pdf.ts';
