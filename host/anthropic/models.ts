@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { invalidValue, type Model, type ModelList } from '../openai/index.ts';
+import { page, pageOf } from './pages.ts';
 
 const optionalId = (what: string) => z.string().max(1000).optional().describe(what);
 
@@ -27,12 +28,7 @@ export const ModelInfo = z.object({
 });
 type ModelInfo = z.input<typeof ModelInfo>;
 
-export const ModelInfoPage = z.object({
-  data: z.array(ModelInfo),
-  has_more: z.boolean(),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-});
+export const ModelInfoPage = pageOf(ModelInfo);
 
 /** Returns a model of OpenAI's API as one of Anthropic's. */
 export function modelInfoOf({ id, created }: Pick<z.input<typeof Model>, 'id' | 'created'>): ModelInfo {
@@ -54,8 +50,9 @@ export function modelInfoOf({ id, created }: Pick<z.input<typeof Model>, 'id' | 
 /** Returns a page of a list. Throws `InvalidParameter` for an id that is not in the list. */
 export function modelPage(
   { data: models }: z.input<typeof ModelList>,
-  { limit, after_id: after, before_id: before }: ModelsQuery,
+  query: ModelsQuery,
 ): z.input<typeof ModelInfoPage> {
+  const { after_id: after, before_id: before } = query;
   const placeOf = (param: 'after_id' | 'before_id', id: string): number => {
     const place = models.findIndex((model) => model.id === id);
     if (place < 0) throw invalidValue(param, 'no model has this id');
@@ -65,11 +62,5 @@ export function modelPage(
     after === undefined ? 0 : placeOf('after_id', after) + 1,
     before === undefined ? undefined : placeOf('before_id', before),
   );
-  const data = (before === undefined ? between.slice(0, limit) : between.slice(-limit)).map(modelInfoOf);
-  return {
-    data,
-    has_more: data.length < between.length,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-  };
+  return page(between.map(modelInfoOf), query);
 }

@@ -1,10 +1,12 @@
 import { type DocumentedRoute, parameterTables } from '../openai/render-docs.ts';
+import { MESSAGE_BATCH_FIELDS } from './batches.ts';
 import { COUNT_TOKENS_FIELDS, MESSAGES_FIELDS } from './message-fields.ts';
 
 /** The routes with parameters, for the documentation. */
 export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/messages', fields: MESSAGES_FIELDS },
   { route: 'POST /v1/messages/count_tokens', fields: COUNT_TOKENS_FIELDS },
+  { route: 'POST /v1/messages/batches', fields: MESSAGE_BATCH_FIELDS },
 ];
 
 /** Returns `docs/anthropic-compatibility.md`, generated from the parameters of the routes. */
@@ -56,6 +58,24 @@ The tools \`bash_20250124\`, \`text_editor_20250124\`, \`text_editor_20250429\`,
 
 \`usage.input_tokens\` counts the tokens of the prompt that were computed, and \`usage.cache_read_input_tokens\` those that were computed for an earlier request. Their sum is what \`/v1/messages/count_tokens\` answers. In a stream, \`message_start\` comes before the model reads the prompt, and its \`input_tokens\` are all tokens of the prompt; \`message_delta\` has the whole usage. A deployment over another server tells the tokens only at the end, so its \`message_start\` has zeros and comes with the first token. A stream in silence gets the event \`ping\` every \`limits.stream_keep_alive_s\`.
 
+## Batches
+
+\`POST /v1/messages/batches\` answers many requests in the background, as \`client.messages.batches\` does it:
+
+\`\`\`ts
+const params = { model: 'llm_deployment', max_tokens: 256, messages: [{ role: 'user' as const, content: 'Hello!' }] };
+const { id } = await client.messages.batches.create({ requests: [{ custom_id: 'first', params }] });
+// when client.messages.batches.retrieve(id) has the processing_status "ended":
+for await (const { custom_id, result } of await client.messages.batches.results(id)) console.log(custom_id, result.type);
+\`\`\`
+
+- The request as a whole is refused (400) for a \`custom_id\` that is not 1 to 64 letters, digits, \`_\` and \`-\` or that two requests have, for \`params\` that are no object, and for more than \`openai.batches.maximum_requests\` requests. All of them together may have \`limits.max_json_bytes\` and \`limits.max_json_elements\`, because they are one body: about 10,000 short requests by default. What is wrong in \`params\` is the result of this request, \`errored\` with the error of the route. So are \`stream: true\`, images, documents in base64, and a model that the key does not allow.
+- Batches are worked off as [those of OpenAI's API](openai-compatibility.md#batches), with the same settings \`openai.batches.…\`: a batch is a [task](tasks.md), takes turns with other users, goes on after a restart, and computes no stored answer again. Both APIs list only their own batches.
+- The requests are a stored [file](openai-compatibility.md#files) of the user with the purpose \`batch\`, and the results one with \`batch_output\`. They count for \`openai.files.maximum_stored_bytes_per_user\`, and expire after \`openai.files.retention\`. Then \`results\` answers 404. To delete a batch deletes both.
+- After 24 hours, or when the batch is cancelled, requests without an answer are \`expired\` or \`canceled\`. If the task of a batch was cancelled or deleted at \`/tasks\`, or failed, all its requests are \`errored\`.
+- \`results\` and \`delete\` answer 409 while the batch has not ended, and so does \`cancel\` when it has.
+- A key needs the scope \`/v1/messages/*\` or those of the single paths, and also one for \`/v1/messages\` to create a batch.
+
 ## Errors
 
 Errors have Anthropic's form, \`{"type": "error", "error": {"type", "message"}, "request_id"}\`, so clients throw their typed exceptions. The header \`request-id\` has the same id, which is in the log, too.
@@ -66,6 +86,7 @@ Errors have Anthropic's form, \`{"type": "error", "error": {"type", "message"}, 
 | 401 | \`authentication_error\` | the key is missing, unknown or expired |
 | 403 | \`permission_error\` | the scopes of the key do not allow the path |
 | 404 | \`not_found_error\` | no model has the name, or no route has the path |
+| 409 | \`conflict_error\` | a batch has not ended, or has ended |
 | 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\` |
 | 429 | \`rate_limit_error\` | over a rate limit; \`retry-after\` has the time to wait, and \`anthropic-ratelimit-requests-limit\`, \`-remaining\` and \`-reset\` tell the limit of which the least is left |
 | 500 | \`api_error\` | the server failed |

@@ -97,7 +97,7 @@ export class Services {
   readonly files: StoredFiles;
   /** The files of OpenAI's API that come in parts. */
   readonly uploadedParts: Uploads;
-  /** The batches of OpenAI's API. */
+  /** The batches of OpenAI's and Anthropic's APIs. */
   readonly batches: Batches;
   /** The deployments as the models of OpenAI's API. */
   readonly directory: ModelDirectory;

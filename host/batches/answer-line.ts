@@ -1,20 +1,15 @@
 import { delay } from '../core/abort.ts';
 import { toErrorRecord } from '../core/errors.ts';
-import {
-  type BatchOperation,
-  type BatchScope,
-  batchUsageOf,
-  NO_USAGE,
-  openAiError,
-  prefixedId,
-  type RunContext,
-} from '../openai/index.ts';
+import { type BatchScope, batchUsageOf, NO_USAGE, prefixedId, type RunContext } from '../openai/index.ts';
 import type { BatchAnswer } from '../storage/index.ts';
 import { isUnserved, retryDelayMs } from '../tasks/index.ts';
+import type { BatchFormat } from './batch-format.ts';
 import type { BatchLine } from './batch-line.ts';
 
 export interface AnswerOptions {
-  readonly operation: BatchOperation;
+  readonly format: BatchFormat;
+  /** The path of the requests. */
+  readonly endpoint: string;
   readonly scope: BatchScope;
   /** Facts for the calls of deployments, without the id of the request. */
   readonly context: RunContext;
@@ -33,40 +28,22 @@ const MOST_TRIES = 5;
  * request, so that the batch goes back to the queue.
  */
 export async function answerLine(
-  { line, customId, body }: BatchLine,
-  { operation, scope, context, statusOf }: AnswerOptions,
+  request: BatchLine,
+  { format, endpoint, scope, context, statusOf }: AnswerOptions,
 ): Promise<BatchAnswer> {
+  const { line, body } = request;
   const id = prefixedId('batch_req_');
-  const respond = (status: number, answer: object) => ({
-    line,
-    json: JSON.stringify({
-      id,
-      custom_id: customId,
-      response: { status_code: status, request_id: id, body: answer },
-      error: null,
-    }),
-  });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const answer = await operation.answer(body, scope, { ...context, requestId: id });
-      return { ...respond(200, answer), file: 'output', usage: batchUsageOf(answer) };
+      const answer = await format.operations[endpoint]!.answer(body, scope, { ...context, requestId: id });
+      return { line, ...format.answered(request, id, answer), usage: batchUsageOf(answer) };
     } catch (error) {
       context.signal.throwIfAborted();
       const record = toErrorRecord(error);
       if (attempt === MOST_TRIES && isUnserved(record)) throw error;
       if (record.kind !== 'unavailable' || attempt === MOST_TRIES)
-        return { ...respond(statusOf(error), openAiError(error)), file: 'error', usage: NO_USAGE };
+        return { line, ...format.failed(request, id, error, statusOf(error)), usage: NO_USAGE };
       await delay(retryDelayMs(attempt, Math.random), context.signal);
     }
   }
-}
-
-/** Returns the answer to a request for which there was no time. */
-export function expiredAnswer({ line, customId }: BatchLine): BatchAnswer {
-  const error = {
-    code: 'batch_expired',
-    message: 'This request could not be executed before the completion window expired.',
-  };
-  const json = JSON.stringify({ id: prefixedId('batch_req_'), custom_id: customId, response: null, error });
-  return { line, json, file: 'error', usage: NO_USAGE };
 }

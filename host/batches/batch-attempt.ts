@@ -4,7 +4,7 @@ import { AanaError, cancelledError } from '../core/errors.ts';
 import type { JsonLimits } from '../core/json/read-json.ts';
 import type { UsageMeter, UsageOutcome } from '../core/usage/usage-meter.ts';
 import type { StoredFiles } from '../files/index.ts';
-import { BATCH_OPERATIONS, type BatchEndpoint, type BatchOperation, type BatchScope } from '../openai/index.ts';
+import { type BatchScope, NO_USAGE } from '../openai/index.ts';
 import {
   type BatchAnswer,
   type BatchEnd,
@@ -15,7 +15,8 @@ import {
   type TracedStorage,
   whileUnavailable,
 } from '../storage/index.ts';
-import { answerLine, expiredAnswer } from './answer-line.ts';
+import { answerLine } from './answer-line.ts';
+import { apiOf, BATCH_FORMATS, type BatchApi, type BatchFormat, type EndReason } from './batch-format.ts';
 import { type BatchLine, readLine } from './batch-line.ts';
 import { checkInput, type InputRules } from './check-input.ts';
 import { jsonLines, type JsonLine } from './json-lines.ts';
@@ -29,8 +30,8 @@ export interface BatchAttemptOptions {
   readonly maxRequests: number;
   /** Requests of one batch that run at the same time. */
   readonly concurrency: number;
-  /** Returns the HTTP status of an error. */
-  readonly statusOf: (error: unknown) => number;
+  /** Returns the HTTP status of an error in each API. */
+  readonly statusOf: Readonly<Record<BatchApi, (error: unknown) => number>>;
 }
 
 /** Whose batch it is, and what its requests can use. */
@@ -63,7 +64,8 @@ export class BatchAttempt {
   readonly #traced: TracedStorage;
   readonly #batch: BatchRecord;
   readonly #owner: BatchOwner;
-  readonly #operation: BatchOperation;
+  readonly #api: BatchApi;
+  readonly #format: BatchFormat;
   readonly #onProgress: (fraction: number) => void;
   /** Aborts with the reason why no further request runs. */
   readonly #ending = new AbortController();
@@ -78,7 +80,8 @@ export class BatchAttempt {
     this.#traced = options.storage.inTrace(owner.traceparent);
     this.#batch = batch;
     this.#owner = owner;
-    this.#operation = BATCH_OPERATIONS[batch.endpoint as BatchEndpoint];
+    this.#api = apiOf(batch.endpoint);
+    this.#format = BATCH_FORMATS[this.#api];
     this.#onProgress = onProgress;
   }
 
@@ -115,14 +118,16 @@ export class BatchAttempt {
   }
 
   async #answerLines(total: number, signal: AbortSignal): Promise<void> {
-    const { concurrency, statusOf, storage } = this.#options;
+    const { concurrency, storage } = this.#options;
+    const { endpoint } = this.#batch;
+    const how = { format: this.#format, endpoint, statusOf: this.#options.statusOf[this.#api] };
     const { userId, scope, meter } = this.#owner;
     const deadlineAt = performance.now() + this.#batch.expires_at - (await storage.now());
     let answered = this.#batch.completed + this.#batch.failed;
     await this.#eachUnanswered(concurrency, signal, async (line, ending) => {
       const context = { userId, priority: PRIORITY, deadlineAt, signal: ending };
       const answer = await metered(meter, this.#batch, line, (part) =>
-        answerLine(line, { operation: this.#operation, scope, context: { ...context, meter: part }, statusOf }),
+        answerLine(line, { ...how, scope, context: { ...context, meter: part } }),
       );
       await this.#store(answer, ending);
       answered += 1;
@@ -146,14 +151,23 @@ export class BatchAttempt {
   async #close(signal: AbortSignal): Promise<void> {
     const { status: before } = await this.#current();
     const isExpired = this.#ending.signal.reason === EXPIRED && before !== 'finalizing';
-    if (isExpired && before === 'in_progress')
-      await this.#eachUnanswered(WRITES_AT_ONCE, signal, (line, ending) => this.#store(expiredAnswer(line), ending));
+    if (before === 'cancelling') await this.#tellUnanswered('cancelled', signal);
+    else if (isExpired && before === 'in_progress') await this.#tellUnanswered('expired', signal);
     await this.#traced.write(({ batchRuns }) => batchRuns.finalize(this.#batch));
     const batch = await this.#current();
-    const output = batch.completed > 0 ? await this.#write('output') : undefined;
-    const error = batch.failed > 0 ? await this.#write('error') : undefined;
+    const output = await this.#write('output');
+    const error = await this.#write('error');
     const status = batch.status === 'cancelling' ? 'cancelled' : isExpired ? 'expired' : 'completed';
     await this.#finish({ status }, output, error);
+  }
+
+  /** Stores what the API tells about requests without an answer. */
+  async #tellUnanswered(reason: EndReason, signal: AbortSignal): Promise<void> {
+    const tell = this.#format.unanswered[reason];
+    if (tell)
+      await this.#eachUnanswered(WRITES_AT_ONCE, signal, (line, ending) =>
+        this.#store({ line: line.line, ...tell(line), usage: NO_USAGE }, ending),
+      );
   }
 
   /** Returns the batch as it is now. Throws if another attempt has begun. */
@@ -163,9 +177,11 @@ export class BatchAttempt {
     return batch;
   }
 
-  /** Writes a file of the batch. Its row is stored when the batch ends. */
-  #write(file: BatchFile): Promise<FileRecord> {
+  /** Writes a file of the batch, unless it has no lines. Its row is stored when the batch ends. */
+  async #write(file: BatchFile): Promise<FileRecord | undefined> {
     const { id, output_expires_after: expiresAfterS } = this.#batch;
+    const { value: first } = await this.#answers(file).next();
+    if (first === undefined) return undefined;
     return this.#options.files.write(this.#answers(file), {
       filename: `${id}_${file}.jsonl`,
       purpose: 'batch_output',
@@ -207,16 +223,16 @@ export class BatchAttempt {
   }
 
   async #lines(): Promise<AsyncGenerator<JsonLine, void>> {
-    const { files, limits } = this.#options;
-    const file = await files.open({ id: this.#batch.input_file_id, bytes: this.#owner.inputBytes });
-    return jsonLines(file, limits.max_json_bytes);
+    const file = await this.#options.files.open({ id: this.#batch.input_file_id, bytes: this.#owner.inputBytes });
+    return jsonLines(file, this.#rules.limits.max_json_bytes);
   }
 
   get #rules(): InputRules {
     const { limits, maxRequests } = this.#options;
     const { models } = this.#owner.scope;
-    const { capability } = this.#operation;
-    return { endpoint: this.#batch.endpoint, limits, maxRequests, models, capability };
+    const { endpoint } = this.#batch;
+    const { capability } = this.#format.operations[endpoint]!;
+    return { endpoint, limits: this.#format.inputLimits ?? limits, maxRequests, models, capability };
   }
 
   /** Looks until the attempt ends. While the database is away, the batch goes on. */
@@ -247,7 +263,7 @@ async function metered(
   let outcome: UsageOutcome = 'cancelled';
   try {
     const given = await answer(part);
-    outcome = given.file === 'output' ? 'ok' : 'failed';
+    outcome = given.outcome === 'completed' ? 'ok' : 'failed';
     return given;
   } finally {
     part?.end(outcome);

@@ -3,8 +3,10 @@ import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import type { FileRecord } from '../files/index.ts';
-import { type ListedBatch, Pruner, type Storage } from '../storage/index.ts';
+import { isIdWith } from '../openai/index.ts';
+import { type BatchPage, type ListedBatch, Pruner, type Storage } from '../storage/index.ts';
 import type { TaskQueue } from '../tasks/index.ts';
+import { apiOf, BATCH_FORMATS, type BatchApi } from './batch-format.ts';
 import type { BatchTask } from './batch-work.ts';
 
 export interface BatchesOptions {
@@ -21,6 +23,8 @@ export interface BatchesOptions {
 export interface BatchOrder {
   readonly endpoint: string;
   readonly input: FileRecord;
+  /** The number of requests of an input that the host wrote. Inputs of clients are checked before any request runs. */
+  readonly total?: number;
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Seconds from the creation of the files of the batch to their expiry. Default: the setting of files. */
   readonly outputExpiresAfterS: number | undefined;
@@ -29,20 +33,22 @@ export interface BatchOrder {
   readonly traceparent: string | undefined;
 }
 
-/** The batches of a user. Batches of other users are not found. */
+/** The batches of a user in one API. Other batches are not found. */
 export interface UserBatches {
   /** Throws `RuntimeError` when the task queue is off, and the errors of {@link TaskQueue.enqueue}. */
   create(order: BatchOrder): Promise<ListedBatch>;
   find(id: string): Promise<ListedBatch | undefined>;
-  list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly ListedBatch[]>;
+  /** Returns a page, the newest first. */
+  list(page: Omit<BatchPage, 'prefix'>): Promise<readonly ListedBatch[]>;
   /**
    * Ends the requests that run. Does nothing for a batch that is about to end; undefined for one that does not exist.
    * Throws `BatchEnded` for a batch that ended otherwise.
    */
   cancel(id: string): Promise<ListedBatch | undefined>;
+  /** Removes a batch that has ended. */
+  delete(id: string): Promise<void>;
 }
 
-const ID = /^batch_[0-9a-f]{32}$/;
 /** The completion window of every batch. */
 const WINDOW_MS = 86_400_000;
 /** The time limit of an attempt, after which the batch has expired in any case. */
@@ -78,16 +84,17 @@ export class Batches {
   }
 
   /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null, traceparent?: string): UserBatches {
+  of(userId: string | null, api: BatchApi, traceparent?: string): UserBatches {
+    const { prefix } = BATCH_FORMATS[api];
     const storage = this.#options.storage.inTrace(traceparent);
     const find = async (id: string): Promise<ListedBatch | undefined> =>
-      ID.test(id) ? storage.read((repositories) => repositories.batchesOf(userId).read(id)) : undefined;
+      isIdWith(prefix, id) ? storage.read((repositories) => repositories.batchesOf(userId).read(id)) : undefined;
     return {
       create: (order) => this.#create(userId, order),
       find,
-      list: (page) => storage.read((repositories) => repositories.batchesOf(userId).list(page)),
+      list: (page) => storage.read((repositories) => repositories.batchesOf(userId).list({ ...page, prefix })),
       cancel: async (id) => {
-        if (ID.test(id))
+        if (isIdWith(prefix, id))
           await storage.write(async (repositories) => {
             const idle = await repositories.batchesOf(userId).cancel(id);
             if (idle !== undefined) await repositories.tasks.cancel(idle, userId);
@@ -97,6 +104,7 @@ export class Batches {
           throw ended(batch);
         return batch;
       },
+      delete: (id) => storage.write((repositories) => repositories.batchesOf(userId).delete(id)),
     };
   }
 
@@ -104,7 +112,7 @@ export class Batches {
     const { storage, tasks, work } = this.#options;
     if (!tasks) throw new AanaError('RuntimeError', 'bad-request', 'Batches are tasks, but the task queue is off.');
     const now = await storage.now();
-    const id = `batch_${timeOrderedId(now)}`;
+    const id = BATCH_FORMATS[apiOf(order.endpoint)].prefix + timeOrderedId(now);
     const { input, deployments, metadata, outputExpiresAfterS, traceparent } = order;
     const batch = {
       id,
@@ -114,6 +122,7 @@ export class Batches {
       output_expires_after: outputExpiresAfterS ?? null,
       created_at: now,
       expires_at: now + WINDOW_MS,
+      total: order.total ?? 0,
     };
     await tasks.enqueue(work, {
       input: {

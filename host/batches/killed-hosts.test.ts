@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -23,6 +24,7 @@ const LINES = 200;
 interface Host {
   readonly process: ChildProcess;
   readonly client: OpenAI;
+  readonly anthropic: Anthropic;
 }
 
 const dataDirOf = (folder: string) => ({ AANA_DATA_DIR: join(folder, 'data') });
@@ -33,23 +35,33 @@ async function startHost(folder: string): Promise<Host> {
     env: { ...process.env, ...dataDirOf(folder) },
   });
   const [url] = (await once(child, 'message')) as [string];
-  return { process: child, client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 }) };
+  const options = { apiKey: 'none', maxRetries: 0 };
+  return {
+    process: child,
+    client: new OpenAI({ baseURL: `${url}/v1`, ...options }),
+    anthropic: new Anthropic({ baseURL: url, ...options }),
+  };
+}
+
+/** Opens the database of hosts. */
+function openStorage(folder: string): Storage {
+  const { db_config: config } = loadConfig({ cwd: folder, env: dataDirOf(folder) });
+  return new Storage({ config, log: silentLogger, sqliteModule });
 }
 
 /** Returns the ids of the answers that are stored, by their lines. */
-async function storedAnswers(folder: string, id: string): Promise<ReadonlyMap<string, string>> {
-  const { db_config: config } = loadConfig({ cwd: folder, env: dataDirOf(folder) });
-  await using storage = new Storage({ config, log: silentLogger, sqliteModule });
+async function storedAnswers(storage: Storage, id: string): Promise<ReadonlyMap<string, string>> {
   const answers = await storage.read(({ batchRuns }) => batchRuns.answers(id, 'output', 0));
   return new Map(answers.map(({ answer }) => idsOf(answer)));
 }
 
 function idsOf(line: string): [customId: string, id: string] {
-  const { custom_id: customId, response } = JSON.parse(line) as {
+  const told = JSON.parse(line) as {
     custom_id: string;
-    response: { body: { id: string } };
+    response?: { body: { id: string } };
+    result?: { message: { id: string } };
   };
-  return [customId, response.body.id];
+  return [told.custom_id, (told.response?.body ?? told.result!.message).id];
 }
 
 test('a batch goes on after its host was killed and after its host was stopped, and computes no stored answer again', async () => {
@@ -57,6 +69,7 @@ test('a batch goes on after its host was killed and after its host was stopped, 
   writeTinyLlama(join(folder, 'tiny.gguf'));
   let host = await startHost(folder);
   try {
+    await using storage = openStorage(folder);
     const messages = [{ role: 'user' as const, content: 'Once upon a time' }];
     const body = { model: 'tiny', messages, max_tokens: 60, ignore_eos: true };
     const lines = Array.from({ length: LINES }, (_, n) =>
@@ -77,7 +90,7 @@ test('a batch goes on after its host was killed and after its host was stopped, 
       if (end === 'kill') host.process.kill('SIGKILL');
       else host.process.disconnect();
       await exited;
-      for (const [line, answer] of await storedAnswers(folder, id)) {
+      for (const [line, answer] of await storedAnswers(storage, id)) {
         assert.is(known.get(line) ?? answer, answer);
         known.set(line, answer);
       }
@@ -96,6 +109,37 @@ test('a batch goes on after its host was killed and after its host was stopped, 
     for (const [line, answer] of known) assert.is(answers.get(line), answer);
     const alone = await host.client.chat.completions.create(body);
     assert.is(batch.usage!.input_tokens, LINES * alone.usage!.prompt_tokens);
+  } finally {
+    host.process.kill('SIGKILL');
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+});
+
+test('a batch of messages goes on after its host was killed, and computes no stored answer again', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-batches-'));
+  writeTinyLlama(join(folder, 'tiny.gguf'));
+  let host = await startHost(folder);
+  try {
+    await using storage = openStorage(folder);
+    const messages = [{ role: 'user' as const, content: 'Once upon a time' }];
+    const params = { model: 'tiny', messages, max_tokens: 60 };
+    const requests = Array.from({ length: 100 }, (_, n) => ({ custom_id: `${n}`, params }));
+    const { id } = await host.anthropic.messages.batches.create({ requests });
+    await until(async () => (await storedAnswers(storage, id)).size >= 10);
+    const exited = once(host.process, 'exit');
+    host.process.kill('SIGKILL');
+    await exited;
+    const known = await storedAnswers(storage, id);
+    assert.ok(known.size >= 10 && known.size < requests.length, `${known.size} answers`);
+    host = await startHost(folder);
+    const { batches } = host.anthropic.messages;
+    let batch!: Anthropic.Messages.MessageBatch;
+    await until(async () => (batch = await batches.retrieve(id)).processing_status === 'ended');
+    assert.is(batch.request_counts.succeeded, requests.length);
+    const answers = new Map<string, string>();
+    for await (const line of await batches.results(id)) answers.set(...idsOf(JSON.stringify(line)));
+    assert.is(answers.size, requests.length);
+    for (const [name, message] of known) assert.is(answers.get(name), message);
   } finally {
     host.process.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });

@@ -39,6 +39,8 @@ export interface Owner {
 export interface UserFiles {
   /** Takes the bytes of an upload. Throws `StorageFull` when the user has no room for them. */
   add(upload: UploadedFile, file: NewFile): Promise<FileRecord>;
+  /** Stores what the host itself writes for the user. Throws like `add`. */
+  create(chunks: AsyncIterable<string | Buffer>, file: NewFile): Promise<FileRecord>;
   find(id: string): Promise<FileRecord | undefined>;
   list(page: FilePage): Promise<readonly FileRecord[]>;
   /** Throws `UploadedFileLost`. */
@@ -82,6 +84,7 @@ export class StoredFiles {
     const storage = this.#options.storage.inTrace(traceparent);
     return {
       add: (upload, file) => this.#add({ userId, storage }, upload, file),
+      create: async (chunks, file) => this.#insert({ userId, storage }, await this.write(chunks, file)),
       find: async (id) =>
         FILE_ID.test(id) ? storage.read((repositories) => repositories.filesOf(userId).read(id)) : undefined,
       list: (page) => storage.read((repositories) => repositories.filesOf(userId).list(page)),
@@ -128,12 +131,16 @@ export class StoredFiles {
     return { id: `file-${timeOrderedId(now)}`, purpose, filename, created_at: now, expires_at: expiresAt };
   }
 
-  async #add({ userId, storage }: Owner, { path, bytes, artifact }: UploadedFile, file: NewFile): Promise<FileRecord> {
-    const { config } = this.#options;
+  async #add(owner: Owner, { path, bytes, artifact }: UploadedFile, file: NewFile): Promise<FileRecord> {
     const record = { ...(await this.#newRecord(file)), bytes, sha256: artifact?.sha256 ?? '' };
-    const maxBytes = config.maximum_stored_bytes_per_user || undefined;
+    return this.#insert(owner, record, () => this.#folder.keep(record.id, path));
+  }
+
+  /** Stores the row of a file, whose bytes `keep` brings into the folder unless they are there. */
+  async #insert({ userId, storage }: Owner, record: FileRecord, keep?: () => Promise<void>): Promise<FileRecord> {
+    const maxBytes = this.#options.config.maximum_stored_bytes_per_user || undefined;
     try {
-      await this.#folder.keep(record.id, path);
+      await keep?.();
       await storage.write((repositories) => repositories.filesOf(userId).insert(record, maxBytes));
     } catch (error) {
       // After an unknown commit, the sweeper removes the bytes if the row does not exist.

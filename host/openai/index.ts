@@ -23,11 +23,19 @@ export {
 export { diarized } from './audio/speakers.ts';
 export { type Blame, blamed, blaming } from './blame.ts';
 export { BATCH_FIELDS, BatchRequest } from './batches/batch-fields.ts';
-export { Batch, BatchError, BatchList, batchObject, requireBatch } from './batches/batch-object.ts';
+export {
+  ABANDONED,
+  Batch,
+  BatchError,
+  type BatchFacts,
+  BatchList,
+  batchObject,
+  requireBatch,
+} from './batches/batch-object.ts';
 export {
   BATCH_ENDPOINTS,
   BATCH_OPERATIONS,
-  type BatchEndpoint,
+  batchOperation,
   type BatchOperation,
   type BatchScope,
 } from './batches/batch-operations.ts';
@@ -69,7 +77,7 @@ export { type FilePart, filesOfInput, filesOfMessages, type NamedBytes, textOf }
 export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
 export { formReader } from './form-input.ts';
 export { type ImagePart, ImageParts, inlineImage, type OpenImages, refuseImages } from './images/image-part.ts';
-export { checkCursor, listPage } from './list-page.ts';
+export { checkCursor, isIdWith, listPage } from './list-page.ts';
 export {
   deploymentFor,
   findModel,

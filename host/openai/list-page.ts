@@ -21,8 +21,13 @@ export function listPage<Item extends { readonly id: string }>(read: readonly It
   };
 }
 
+/** Returns whether a text is the prefix with 32 hexadecimal digits. */
+export function isIdWith(prefix: string, text: string): boolean {
+  return text.startsWith(prefix) && /^[0-9a-f]{32}$/.test(text.slice(prefix.length));
+}
+
 /** Throws `InvalidParameter` if the cursor of a list is not an id with this prefix. The item itself may be gone. */
 export function checkCursor(after: string | undefined, prefix: string): void {
-  if (after === undefined || (after.startsWith(prefix) && /^[0-9a-f]{32}$/.test(after.slice(prefix.length)))) return;
+  if (after === undefined || isIdWith(prefix, after)) return;
   throw invalidValue('after', `${JSON.stringify(after.slice(0, 100))} is not the id of an item of the list`);
 }

@@ -22,6 +22,7 @@ export type { CaptionRecord, Page, TranscriptInfo, TranscriptRecord, VideoRecord
 export type { BatchAnswer, BatchEnd, BatchFile, BatchLease, BatchTokens } from './repositories/openai/batch-runs.ts';
 export {
   batchHasEnded,
+  type BatchPage,
   type BatchRecord,
   type BatchStatus,
   type ListedBatch,

@@ -1,7 +1,7 @@
 import { backgroundWork } from '../../background/index.ts';
 import { batchWork } from '../../batches/index.ts';
 import type { Config } from '../../config/index.ts';
-import { openAiStatusOf } from '../../http/index.ts';
+import { anthropicStatusOf, openAiStatusOf } from '../../http/index.ts';
 import type { HostWork } from '../../tasks/index.ts';
 import type { Services } from '../services.ts';
 
@@ -35,7 +35,7 @@ export function batchWorkOf(
     limits,
     maxRequests: batches.maximum_requests,
     concurrency: batches.concurrent_requests,
-    statusOf: openAiStatusOf,
+    statusOf: { openai: openAiStatusOf, anthropic: anthropicStatusOf },
   });
   return { endpoint, workers: batches.concurrent_batches, continues: true };
 }

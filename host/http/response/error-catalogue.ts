@@ -156,6 +156,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('TooManyParts', 'bad-request', 'The upload has as many parts as it may have.'),
   one('WrongParts', 'bad-request', 'The parts of an upload are not the file that was announced.', { data: 'param' }),
   one('BatchNotFound', 'not-found', 'The user has no batch with this id.', { data: 'param' }),
+  one('BatchNotEnded', 'conflict', 'A batch of messages that has not ended has no results and cannot be deleted.'),
   one('BatchEnded', 'conflict', 'A batch that has ended cannot be cancelled.'),
   // Tasks and stored things.
   one('NotFoundException', ['not-found', 404], 'No such task or other stored object exists.', {

@@ -98,7 +98,7 @@ export const BatchList = z.object({
 });
 
 /** The error of a batch whose task ended before it did. */
-const ABANDONED: BatchError = {
+export const ABANDONED: BatchError = {
   code: 'task_ended',
   line: null,
   message: 'the task of the batch failed, or was cancelled or deleted, so the batch has no further answers',

@@ -37,7 +37,8 @@ export interface BatchOperation {
 
 type RequestOf<Fields extends RequestFields> = ReturnType<Fields['schema']['parse']>;
 
-function operation<Fields extends RequestFields>(
+/** Returns the requests of a path with these parameters. */
+export function batchOperation<Fields extends RequestFields>(
   capability: Capability,
   fields: Fields,
   answer: (request: RequestOf<Fields>, scope: BatchScope, context: RunContext) => Promise<object>,
@@ -55,16 +56,16 @@ function operation<Fields extends RequestFields>(
 
 /** The requests of each path. */
 export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> = {
-  '/v1/chat/completions': operation('chat', CHAT_FIELDS, (request, { models }, context) =>
+  '/v1/chat/completions': batchOperation('chat', CHAT_FIELDS, (request, { models }, context) =>
     answerChat(models, request, context, refuseImages),
   ),
-  '/v1/completions': operation('completions', COMPLETION_FIELDS, async (request, { models, strict }, context) =>
+  '/v1/completions': batchOperation('completions', COMPLETION_FIELDS, async (request, { models, strict }, context) =>
     answerCompletion(models, request, context, await fillOf(models, request, strict, context)),
   ),
-  '/v1/embeddings': operation('embeddings', EMBEDDING_FIELDS, (request, { models }, context) =>
+  '/v1/embeddings': batchOperation('embeddings', EMBEDDING_FIELDS, (request, { models }, context) =>
     answerEmbeddings(models, request, context),
   ),
-  '/v1/responses': operation('chat', RESPONSE_FIELDS, (request, { models, dialogs }, context) =>
+  '/v1/responses': batchOperation('chat', RESPONSE_FIELDS, (request, { models, dialogs }, context) =>
     answerResponse(models, request, dialogs, context, refuseImages),
   ),
 };

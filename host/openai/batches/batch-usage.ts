@@ -10,18 +10,22 @@ export const NO_USAGE: BatchUsage = { input_tokens: 0, cached_tokens: 0, output_
 
 type Counts = Readonly<Record<string, unknown>>;
 
-/** Returns the tokens of an answer. Chat completions and responses have different names for them. */
+/** Returns the tokens of an answer. Chat completions, responses and messages have different names for them. */
 export function batchUsageOf(answer: object): BatchUsage {
   const { usage } = answer as { readonly usage?: Counts };
   if (!usage) return NO_USAGE;
   return {
-    input_tokens: count(usage, 'prompt_tokens') || count(usage, 'input_tokens'),
+    input_tokens:
+      count(usage, 'prompt_tokens') || count(usage, 'input_tokens') + count(usage, 'cache_read_input_tokens'),
     cached_tokens:
-      count(usage['prompt_tokens_details'], 'cached_tokens') || count(usage['input_tokens_details'], 'cached_tokens'),
+      count(usage['prompt_tokens_details'], 'cached_tokens') ||
+      count(usage['input_tokens_details'], 'cached_tokens') ||
+      count(usage, 'cache_read_input_tokens'),
     output_tokens: count(usage, 'completion_tokens') || count(usage, 'output_tokens'),
     reasoning_tokens:
       count(usage['completion_tokens_details'], 'reasoning_tokens') ||
-      count(usage['output_tokens_details'], 'reasoning_tokens'),
+      count(usage['output_tokens_details'], 'reasoning_tokens') ||
+      count(usage['output_tokens_details'], 'thinking_tokens'),
   };
 }
 

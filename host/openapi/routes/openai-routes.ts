@@ -57,7 +57,7 @@ import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-defini
 const RUN_FAILURES = [401, 403, 404, 429, 500, 503, 504] as const;
 
 /** Failures of routes that only read or change what is stored. */
-const STORED_FAILURES = [401, 403, ...DATABASE_FAILURES] as const;
+export const STORED_FAILURES = [401, 403, ...DATABASE_FAILURES] as const;
 
 /** The routes of OpenAI's API. Their errors have OpenAI's form. */
 export const OPENAI_ROUTES = {

@@ -7,7 +7,7 @@ export interface RouteAnswer {
   /** The value, or one event of a stream. */
   readonly schema: z.ZodType;
   /** Default: `application/json`. */
-  readonly type?: 'text/event-stream' | 'application/octet-stream';
+  readonly type?: 'text/event-stream' | 'application/octet-stream' | 'application/x-jsonl';
   /** One event of the answer where the body of the request asks for a stream instead. */
   readonly events?: z.ZodType;
   /** The media type of the answer where the request asks for a text instead. */

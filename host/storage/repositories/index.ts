@@ -115,7 +115,7 @@ export class Repositories {
     return uploadPartExists(this.connection, id);
   }
 
-  /** Returns the batches of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
+  /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
   batchesOf(userId: string | null): BatchRepository {
     return new BatchRepository(this.connection, userId);
   }

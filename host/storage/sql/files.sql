@@ -17,13 +17,13 @@ where owner = $1 and (expires_at is null or expires_at > $2) and ($3 = '' or id 
 -- statement: remove
 delete from files where id = $1 and owner = $2 and not exists (
   select 1 from batches join tasks on tasks.id = batches.task_id
-  where input_file_id = files.id and batches.status in ('validating', 'in_progress') and tasks.status in ('created', 'not_finished', 'assigned', 'running')
+  where input_file_id = files.id and batches.status in ('validating', 'in_progress', 'cancelling') and tasks.status in ('created', 'not_finished', 'assigned', 'running')
 ) returning id
 
 -- statement: prune
 delete from files where id in (select id from files where expires_at <= $1 and not exists (
   select 1 from batches join tasks on tasks.id = batches.task_id
-  where input_file_id = files.id and batches.status in ('validating', 'in_progress') and tasks.status in ('created', 'not_finished', 'assigned', 'running')
+  where input_file_id = files.id and batches.status in ('validating', 'in_progress', 'cancelling') and tasks.status in ('created', 'not_finished', 'assigned', 'running')
 ) order by expires_at limit $2) returning id
 
 -- statement: exists

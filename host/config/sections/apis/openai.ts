@@ -161,5 +161,5 @@ export const OpenAiConfig = z.strictObject({
         ),
     })
     .prefault({})
-    .describe('The batches of `/v1/batches`. They are tasks, so they need the task queue.'),
+    .describe('The batches of `/v1/batches` and `/v1/messages/batches`. They are tasks, so they need the task queue.'),
 });

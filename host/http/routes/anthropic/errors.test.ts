@@ -41,7 +41,7 @@ Errors('errors are the typed exceptions of the client', async () => {
   assert.is(long.type, 'invalid_request_error');
   assert.match(long.message, /"prompt is too long: \d+ tokens > 512 maximum"/);
 
-  const route = await failure(client.get('/v1/messages/batches'));
+  const route = await failure(client.get('/v1/messages/nothing'));
   assert.equal([route.status, route.type], [404, 'not_found_error']);
 });
 

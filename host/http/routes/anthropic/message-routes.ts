@@ -1,29 +1,17 @@
 import type { Router } from '@koa/router';
 import {
   anthropicError,
-  chatRequest,
+  answerMessage,
   COUNT_TOKENS_FIELDS,
   countCall,
   MessageEvents,
   MESSAGES_FIELDS,
-  messageOf,
+  messageRun,
   promptRequest,
 } from '../../../anthropic/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
-import {
-  answerOf,
-  chatCall,
-  ImageParts,
-  newHead,
-  piecesOf,
-  prefixOf,
-  resolveModel,
-  unsupported,
-  withDetails,
-  withPromptTokens,
-} from '../../../openai/index.ts';
+import { answerOf, chatCall, ImageParts, piecesOf, resolveModel, unsupported } from '../../../openai/index.ts';
 import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
-import type { ChatOutputWithDetails } from '../../../schemas/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
@@ -48,24 +36,15 @@ export function messageRoutes(router: Router, options: OpenAiHttpOptions): void 
   serveRoute(router, ANTHROPIC_ROUTES.messages, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);
     const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, largeImages(models, options));
-    const resolved = resolveModel(models, request.model, 'chat');
-    const images = new ImageParts(resolved.model);
-    const { request: chat, files } = chatRequest(request);
-    await readFiles(ctx, files, options);
-    const call = chatCall(chat, resolved, images);
-    const answer = { head: newHead('msg_', request.model), prefix: prefixOf(call), maxTokens: request.max_tokens };
+    const run = await messageRun(models, request, (files) => readFiles(ctx, files, options));
     return withinTime(ctx, options, async (context) => {
-      if (request.stream !== true) {
-        await using _opened = await openImages(images.parts, context);
-        const output = await answerOf(models, withDetails(call), 'chat', context);
-        return messageOf(output as ChatOutputWithDetails, answer);
-      }
+      if (request.stream !== true) return answerMessage(models, run, context, openImages);
+      const { streamCall, images, answer } = run;
       const events = new MessageEvents(answer);
-      const told = resolved.model.methods.has('count_tokens') ? withPromptTokens(call) : call;
       const keepAliveMs = limits.stream_keep_alive_s * 1000;
       await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
-        await using _opened = await openImages(images.parts, context);
-        const values = piecesOf(models, told, 'chat_stream', context);
+        await using _opened = await openImages(images, context);
+        const values = piecesOf(models, streamCall, 'chat_stream', context);
         const details = await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
         await send(events.end(details));
       });

@@ -1,7 +1,7 @@
 import type { ClientSecrets } from '../../../access/index.ts';
 import type { UploadedFile } from '../../../endpoints/index.ts';
 import type { UserBackground } from '../../../background/index.ts';
-import type { UserBatches } from '../../../batches/index.ts';
+import type { BatchApi, UserBatches } from '../../../batches/index.ts';
 import type { UserFiles, UserUploads } from '../../../files/index.ts';
 import type { HostedToolsPolicy, ModelDirectory, ResponseStore } from '../../../openai/index.ts';
 import type { AudioReference, ImageReference } from '../../../schemas/index.ts';
@@ -44,7 +44,9 @@ export interface OpenAiRoutesOptions {
   /** Returns the uploads of a user, or those of all callers if API keys are off (null). */
   readonly uploadsOf: (userId: string | null, traceparent?: string) => UserUploads;
   /** Returns the batches of a user, or those of all callers if API keys are off (null). */
-  readonly batchesOf: (userId: string | null, traceparent?: string) => UserBatches;
+  readonly batchesOf: (userId: string | null, api: BatchApi, traceparent?: string) => UserBatches;
+  /** Most requests of a batch. */
+  readonly maxBatchRequests: number;
 }
 
 /** Decoded audio, as an argument of `transcribe`. Disposing it removes its files. */

@@ -1,6 +1,7 @@
 import type { Router } from '@koa/router';
 import type { HttpAppOptions } from '../../options.ts';
 import { HttpError } from '../../response/error-body.ts';
+import { messageBatchRoutes } from '../anthropic/batch-routes.ts';
 import { messageRoutes } from '../anthropic/message-routes.ts';
 import { audioRoutes } from './audio/audio-routes.ts';
 import { batchesRoutes } from './files/batches-routes.ts';
@@ -44,4 +45,5 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   batchesRoutes(router, options);
   clientSecretsRoute(router, options);
   messageRoutes(router, options);
+  messageBatchRoutes(router, options);
 }

@@ -21,6 +21,8 @@ export interface BatchAnswer {
   /** The number of the line in the input, counted from 1. */
   readonly line: number;
   readonly file: BatchFile;
+  /** What the request counts as. One that nothing worked on can count as neither. */
+  readonly outcome: 'completed' | 'failed' | 'unanswered';
   /** The line of the file, as JSON. */
   readonly json: string;
   readonly usage: BatchTokens;
@@ -67,15 +69,14 @@ export class BatchRunRepository {
    * Stores the answer to a line. An answer that is stored again, after an unknown commit, counts once. Returns false when
    * another attempt has begun.
    */
-  async answer(lease: BatchLease, { line, file, json, usage }: BatchAnswer): Promise<boolean> {
+  async answer(lease: BatchLease, { line, file, outcome, json, usage }: BatchAnswer): Promise<boolean> {
     const { id, attempt } = lease;
     const stored = await this.#connection.query(sql.answer, [id, attempt, line, file, json]);
     if (stored.length === 0) return (await this.read(lease)) !== undefined;
-    const isOutput = file === 'output';
     await this.#connection.query(sql.count, [
       id,
-      isOutput ? 1 : 0,
-      isOutput ? 0 : 1,
+      outcome === 'completed' ? 1 : 0,
+      outcome === 'failed' ? 1 : 0,
       usage.input_tokens,
       usage.cached_tokens,
       usage.output_tokens,

@@ -2,7 +2,7 @@ import type { Connection } from '../../database.ts';
 import { loadStatements } from '../../statements.ts';
 import { type TaskStatus, hasEnded } from '../../task-state.ts';
 
-const sql = loadStatements('batches', ['insert', 'read', 'list', 'cancel', 'prune']);
+const sql = loadStatements('batches', ['insert', 'read', 'newest', 'oldest', 'cancel', 'remove', 'prune']);
 
 export type BatchStatus =
   | 'validating'
@@ -26,6 +26,8 @@ export interface NewBatch {
   readonly output_expires_after: number | null;
   readonly created_at: number;
   readonly expires_at: number;
+  /** The number of requests; 0 for an input that the first attempt checks. */
+  readonly total: number;
 }
 
 /** A batch. Times are null for what has not happened. */
@@ -44,7 +46,6 @@ export interface BatchRecord extends NewBatch {
   readonly errors: string | null;
   /** The model of all requests; null for several models. */
   readonly model: string | null;
-  readonly total: number;
   readonly completed: number;
   readonly failed: number;
   readonly input_tokens: number;
@@ -61,6 +62,18 @@ export interface ListedBatch extends BatchRecord {
   readonly isAbandoned: boolean;
 }
 
+export interface BatchPage {
+  /** What the ids of the batches begin with. */
+  readonly prefix: string;
+  /** The id of the batch before the page, or of the one behind it. They may be gone. */
+  readonly after?: string | undefined;
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+/** Comes behind every hexadecimal digit, in every collation. */
+const BEHIND = 'g';
+
 /** The owner where the host requires no keys. */
 const NOBODY = '';
 
@@ -76,6 +89,7 @@ export class BatchRepository {
 
   /** Stores a batch that the task runs. Does nothing for a batch that is stored again after an unknown commit. */
   async insert(batch: NewBatch, taskId: string): Promise<void> {
+    const isChecked = batch.total > 0;
     await this.#connection.query(sql.insert, [
       batch.id,
       this.#owner,
@@ -86,6 +100,9 @@ export class BatchRepository {
       batch.output_expires_after,
       batch.created_at,
       batch.expires_at,
+      isChecked ? 'in_progress' : 'validating',
+      isChecked ? batch.created_at : null,
+      batch.total,
     ]);
   }
 
@@ -94,15 +111,11 @@ export class BatchRepository {
     return row && listed(row);
   }
 
-  /** Returns at most `limit` batches, the newest first. `after` is the id of the batch before them, which may be gone. */
-  async list({
-    after = '',
-    limit,
-  }: {
-    readonly after?: string | undefined;
-    readonly limit: number;
-  }): Promise<ListedBatch[]> {
-    return (await this.#connection.query<BatchRow>(sql.list, [this.#owner, after, limit])).map(listed);
+  /** Returns at most `limit` batches, the newest first: those right before `before`, or else those right after `after`. */
+  async list({ prefix, after = prefix + BEHIND, before, limit }: BatchPage): Promise<ListedBatch[]> {
+    const values = [this.#owner, before ?? prefix, after, limit];
+    const rows = await this.#connection.query<BatchRow>(before === undefined ? sql.newest : sql.oldest, values);
+    return (before === undefined ? rows : rows.toReversed()).map(listed);
   }
 
   /**
@@ -113,6 +126,11 @@ export class BatchRepository {
     const values = [id, this.#owner, this.#connection.now()];
     const [batch] = await this.#connection.query<{ task_id: string; attempt: number }>(sql.cancel, values);
     return batch?.attempt === 0 ? batch.task_id : undefined;
+  }
+
+  /** Removes a batch with its answers. */
+  async delete(id: string): Promise<void> {
+    await this.#connection.query(sql.remove, [id, this.#owner]);
   }
 }
 

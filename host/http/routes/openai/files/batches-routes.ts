@@ -21,7 +21,7 @@ import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 /** Adds the routes of the batches of the caller. */
 export function batchesRoutes(router: Router, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const batchesOf = (ctx: Context): UserBatches => openai.batchesOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const batchesOf = (ctx: Context): UserBatches => openai.batchesOf(callerOf(ctx).userId, 'openai', traceparentOf(ctx));
 
   serveRoute(router, OPENAI_ROUTES.createBatch, async ({ ctx }) => {
     const request = await readJsonRequest(ctx, BATCH_FIELDS, options);

@@ -1,0 +1,86 @@
+import { Readable } from 'node:stream';
+import type { Router } from '@koa/router';
+import type { Context } from 'koa';
+import { allowedDeployments } from '../../../access/index.ts';
+import { checkRequests, MESSAGE_BATCH_FIELDS, messageBatch, page, requireEnd } from '../../../anthropic/index.ts';
+import { messageLines, MESSAGES_PATH, unansweredResults, type UserBatches } from '../../../batches/index.ts';
+import type { UserFiles } from '../../../files/index.ts';
+import { requireBatch, requireFile } from '../../../openai/index.ts';
+import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
+import { callerOf } from '../../guards/caller.ts';
+import { refusalToRun } from '../../guards/run-rights.ts';
+import { traceparentOf } from '../../request/request-context.ts';
+import { type OpenAiHttpOptions, readJsonRequest } from '../openai/openai-request.ts';
+import { mountPath } from '../routers.ts';
+import { serveRoute } from '../serve-route.ts';
+
+/** Adds the routes of the batches of messages of the caller. */
+export function messageBatchRoutes(router: Router, options: OpenAiHttpOptions): void {
+  const { openai } = options;
+  const batchesOf = (ctx: Context): UserBatches =>
+    openai.batchesOf(callerOf(ctx).userId, 'anthropic', traceparentOf(ctx));
+  const filesOf = (ctx: Context): UserFiles => openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
+
+  serveRoute(router, ANTHROPIC_ROUTES.createBatch, async ({ ctx }) => {
+    const request = await readJsonRequest(ctx, MESSAGE_BATCH_FIELDS, options);
+    checkRequests(request, openai.maxBatchRequests);
+    const caller = callerOf(ctx);
+    const refusal = refusalToRun(caller, MESSAGES_PATH, undefined);
+    if (refusal) throw refusal;
+    const files = filesOf(ctx);
+    const input = await files.create(messageLines(request), { filename: 'message_batch.jsonl', purpose: 'batch' });
+    try {
+      const batch = await batchesOf(ctx).create({
+        endpoint: MESSAGES_PATH,
+        input,
+        total: request.requests.length,
+        metadata: null,
+        outputExpiresAfterS: undefined,
+        deployments: allowedDeployments(caller.scopes, MESSAGES_PATH),
+        traceparent: traceparentOf(ctx),
+      });
+      return shown(ctx, batch);
+    } catch (error) {
+      await files.delete(input.id).catch(() => {}); // a batch that may be stored keeps its input
+      throw error;
+    }
+  });
+  serveRoute(router, ANTHROPIC_ROUTES.listBatches, async ({ ctx, query }) => {
+    const { limit, after_id: after, before_id: before } = query;
+    const found = await batchesOf(ctx).list({ after, before, limit: limit + 1 });
+    return page(
+      found.map((batch) => shown(ctx, batch)),
+      query,
+    );
+  });
+  serveRoute(router, ANTHROPIC_ROUTES.getBatch, async ({ ctx, params: { batch_id: id } }) =>
+    shown(ctx, requireBatch(id, await batchesOf(ctx).find(id))),
+  );
+  serveRoute(router, ANTHROPIC_ROUTES.cancelBatch, async ({ ctx, params: { batch_id: id } }) =>
+    shown(ctx, requireBatch(id, await batchesOf(ctx).cancel(id))),
+  );
+  serveRoute(router, ANTHROPIC_ROUTES.deleteBatch, async ({ ctx, params: { batch_id: id } }) => {
+    const batch = requireBatch(id, await batchesOf(ctx).find(id));
+    requireEnd(batch);
+    const files = filesOf(ctx);
+    for (const file of [batch.input_file_id, batch.output_file_id]) if (file !== null) await files.delete(file);
+    await batchesOf(ctx).delete(id);
+    return { id, type: 'message_batch_deleted' as const };
+  });
+  serveRoute(router, ANTHROPIC_ROUTES.batchResults, async ({ ctx, params: { batch_id: id } }) => {
+    const batch = requireBatch(id, await batchesOf(ctx).find(id));
+    requireEnd(batch);
+    const { isAbandoned, input_file_id: inputId, output_file_id: outputId } = batch;
+    const files = filesOf(ctx);
+    const name = outputId ?? inputId;
+    const content = await files.open(requireFile(name, await files.find(name)));
+    ctx.type = 'application/x-jsonl';
+    ctx.body =
+      outputId === null ? Readable.from(unansweredResults(content, isAbandoned ? 'abandoned' : 'cancelled')) : content;
+  });
+}
+
+function shown(ctx: Context, batch: Parameters<typeof messageBatch>[0]): ReturnType<typeof messageBatch> {
+  const root = `${ctx.protocol}://${ctx.host}${mountPath(ctx)}`;
+  return messageBatch(batch, `${root}${MESSAGES_PATH}/batches/${batch.id}/results`);
+}
