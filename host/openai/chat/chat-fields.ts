@@ -20,7 +20,7 @@ export const ChatRequest = z.object({
     .min(1)
     .max(MAX_MESSAGES)
     .describe(
-      'Contents are texts, stored files that are text, audio of the user with the setting `openai.audio_input.deployment`, and reasoning of the assistant: parts `thinking` and `reasoning`.',
+      'Contents are texts, files that are text or PDF, audio of the user with the setting `openai.audio_input.deployment`, and reasoning of the assistant: parts `thinking` and `reasoning`.',
     ),
   stream: optional(z.boolean()),
   stream_options: optional(z.object({ include_usage: optional(z.boolean()) })).describe(

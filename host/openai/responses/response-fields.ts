@@ -104,7 +104,7 @@ const promptFields = {
   input: z
     .union([z.string().max(MAX_TEXT), z.array(InputItem).max(MAX_ITEMS)])
     .describe(
-      'A text, or items: messages with texts, files that are text, as `file_id` or `file_data` (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`. Items of hosted tools, such as `web_search_call`, are dropped; a `compaction` is refused.',
+      'A text, or items: messages with texts, files that are text or PDF, as `file_id` or `file_data` (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`. Items of hosted tools, such as `web_search_call`, are dropped; a `compaction` is refused.',
     ),
   instructions: optional(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
   previous_response_id: optional(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
