@@ -1,5 +1,6 @@
 // A host of the campaign in a separate process: `host.js <shared folder> <own folder> <log file>`. Sends its URL, and
 // ends one of its plugins' threads on request.
+import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -88,7 +89,7 @@ app.registerEndpoint({
   path: '/campaign/replica',
   input: Input,
   output,
-  run: ({ n }) => app.handle(EchoDeployment, 'echo').echo({ text: `task ${n}` }),
+  run: ({ n }) => app.handle(EchoDeployment, 'echo').echo({ text: `task ${n}`, id: randomUUID() }),
 });
 app.registerEndpoint({
   name: 'replica_stream',
@@ -96,7 +97,8 @@ app.registerEndpoint({
   input: Input,
   output,
   run: async function* ({ n, count }) {
-    for await (const index of app.handle(EchoDeployment, 'echo').count({ to: count })) yield { n, index };
+    const indexes = app.handle(EchoDeployment, 'echo').count({ to: count, id: randomUUID() });
+    for await (const index of indexes) yield { n, index };
   },
 });
 app.registerEndpoint({
