@@ -1,5 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../core/abort.ts';
+import { deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
 import { createLogger, type LogFields, type Logger, silentLogger } from '../../core/log/logger.ts';
 import type { Machine } from '../../devices/index.ts';
@@ -294,6 +296,31 @@ Manager('runs a deployment that asks for no GPU on the CPU, even if there are GP
   await made.start();
   assert.equal([await visible(made, 'free'), made.status()['free']?.replicas[0]?.device], ['', 'CPU']);
   assert.is(((await made.handle('free').call('spec', {})) as { num_gpus: number }).num_gpus, 0);
+});
+
+Manager('fetches the model of the next deployment before the devices are known, and one model at a time', async () => {
+  const pulled: string[] = [];
+  const lastPull = deferred<void>();
+  const made = new DeploymentManager({
+    log: silentLogger,
+    models: {
+      pull: async (id) => {
+        pulled.push(`${id} begins`);
+        await delay(1);
+        pulled.push(`${id} ends`);
+        if (id === 'large') lastPull.resolve();
+        return { path: `/models/${id}` };
+      },
+    },
+    env: process.env,
+    definitions: [SampleDeployment],
+    machine: async () => (await lastPull.promise, { gpus: [], memoryBytes: 64e9, cpus: 2 }),
+  });
+  open.add(made);
+  made.register('one', { type: 'SampleDeployment', user_config: { model: 'small' } });
+  made.register('two', { type: 'SampleDeployment', user_config: { model: 'large' } });
+  await made.start();
+  assert.equal(pulled, ['small begins', 'small ends', 'large begins', 'large ends']);
 });
 
 Manager('divides the processors among the threads of all replicas', async () => {

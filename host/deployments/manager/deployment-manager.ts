@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
+import { deferred } from '../../core/deferred.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { Machine } from '../../devices/index.ts';
 import type { RequestContext } from '../../core/request-context.ts';
@@ -190,10 +191,10 @@ export class DeploymentManager {
         );
     };
     const starts: Promise<void>[] = [];
-    // Models are fetched one after the other; replicas load while the next model is fetched.
+    // Models are fetched one after the other, while the addon is built and replicas load.
     for (const deployment of deployments) {
       if (all.aborted || (sequential && failures.length > 0)) break;
-      const { prepared, started } = this.#deploy(
+      const { fetched, started } = this.#deploy(
         deployment,
         plan,
         places.then((each) => each.get(deployment.name)),
@@ -201,7 +202,7 @@ export class DeploymentManager {
         onProgress,
       );
       starts.push(started.catch((error: unknown) => onFailure(deployment.name, error)));
-      await (sequential ? starts.at(-1) : prepared.catch(() => {}));
+      await (sequential ? starts.at(-1) : fetched);
     }
     await Promise.all(starts);
     if (failures.length === 0 && !all.aborted) return;
@@ -428,15 +429,20 @@ export class DeploymentManager {
     places: Promise<DeploymentPlaces | undefined>,
     signal: AbortSignal,
     onProgress: DeployOptions['onProgress'],
-  ): { readonly prepared: Promise<unknown>; readonly started: Promise<void> } {
+  ): { readonly fetched: Promise<void>; readonly started: Promise<void> } {
     const { name } = deployment;
     const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
     deployment.enter('start');
     const failed = new AbortController();
     const all = AbortSignal.any([signal, failed.signal]);
-    const cpus = async (): Promise<number> =>
-      (deployment.cpus = this.#cpusOf(deployment, deployment.bound, await plan));
+    const fetched = deferred();
+    const cpus = async (): Promise<number> => {
+      fetched.resolve(); // a definition asks for processors when it has its models
+      progress(undefined, 'waiting for the devices');
+      return (deployment.cpus = this.#cpusOf(deployment, deployment.bound, await plan));
+    };
     const prepared = this.#starter.prepare(name, deployment.bound, cpus, all, progress);
+    void prepared.catch(() => {}).then(() => fetched.resolve());
     const start = async (): Promise<void> => {
       try {
         const [spec, reserved] = await Promise.all([prepared, places]);
@@ -463,7 +469,7 @@ export class DeploymentManager {
     };
     const started = start();
     deployment.work = started.catch(() => {});
-    return { prepared, started };
+    return { fetched: fetched.promise, started };
   }
 
   async #unload(deployment: ManagedDeployment, graceMs: number): Promise<void> {
