@@ -1,11 +1,10 @@
-// Bundles the compiled programs and entry points into `bundle/`, which users start and import: one process loads a few
-// files instead of 900, which halves its start. Run after each compilation; `npm run build` does both.
-import { rmSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+// Bundles the sources into `bundle/`, which users start and import. Types are removed and not checked, so that a first
+// start does not wait for the compiler; `tsc -b` checks them. Run after each change; `npm run build` does both.
+import { existsSync, rmSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Compiled files below `dist/` that Node starts or that users import. Each keeps its path below `bundle/`. */
+/** Modules that Node starts or that users import. Each keeps its path below `bundle/`. */
 const ENTRIES = [
   'host/cli/main',
   'host/index',
@@ -27,9 +26,23 @@ const ENTRIES = [
   'host/replicas/child/main',
 ];
 
+/** Modules for the bundles of plugins and for browsers. These and what they import stay files of their own. */
+const MODULES = [
+  'host/sdk/index',
+  'host/sdk/node',
+  'host/sdk/testing/testing',
+  ...['abort', 'crypto', 'domain', 'encoding', 'structured-clone', 'url'].map((name) => `host/sdk/guest/web/${name}`),
+  'host/http/dashboard/page/main',
+  'host/http/dashboard/page/stream-worker',
+  'host/http/pages/chat/main',
+];
+
 /** Packages with native parts, with files that are read, that are large, or that only authors of plugins need. */
 const EXTERNAL =
   /^(node:|@bytecodealliance\/|cmake-js|componentize-qjs|extism|ffmpeg-static|node-addon-api|pg-native|preact|rolldown|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
+
+/** The same as in `tsconfig.base.json`. */
+const TARGET = 'es2023';
 
 const MARK = '__aana_module_url__';
 
@@ -37,20 +50,17 @@ const MARK = '__aana_module_url__';
  * Keeps the addresses of modules. The code of a module finds other files by `import.meta.url`, which would be that of the
  * file into which it is bundled. It gets its path below `bundle/` instead.
  */
-function addresses(compiled) {
+function addresses(root) {
   return {
     name: 'addresses',
-    async load(id) {
-      if (!id.startsWith(compiled)) return null;
-      const code = await readFile(id, 'utf8');
-      const map = await readFile(`${id}.map`, 'utf8').catch(() => undefined);
-      const url = `${MARK}(${JSON.stringify(relative(compiled, id).split(sep).join('/'))})`;
-      const place = /\bimport\.meta\.(url|filename)(?=[),;])/g; // and not in a text
-      return {
-        code: code.replaceAll(place, (_, what) => (what === 'url' ? url : `${url}.slice('file://'.length)`)),
-        ...(map && { map }),
-        moduleType: 'js',
-      };
+    transform: {
+      filter: { id: /\.ts$/, code: /\bimport\.meta\.(url|filename)/ },
+      handler(code, id) {
+        const path = relative(root, id).split(sep).join('/').replace(/\.ts$/, '.js');
+        const url = `${MARK}(${JSON.stringify(path)})`;
+        const place = /\bimport\.meta\.(url|filename)(?=[),;])/g; // and not in a text
+        return code.replaceAll(place, (_, what) => (what === 'url' ? url : `${url}.slice('file://'.length)`));
+      },
     },
     renderChunk(code, { fileName }) {
       if (!code.includes(MARK)) return null;
@@ -61,26 +71,37 @@ function addresses(compiled) {
   };
 }
 
+/** Returns the source of a module. */
+const sourceOf = (root, name) => [`${name}.ts`, `${name}.tsx`].map((file) => join(root, file)).find(existsSync);
+
+const inputs = (root, names) => Object.fromEntries(names.map((name) => [name, sourceOf(root, name)]));
+
 export async function bundle(root) {
   const { rolldown } = await import('rolldown');
-  const compiled = join(root, 'dist', sep);
-  const build = await rolldown({
+  const output = { dir: join(root, 'bundle'), format: 'esm', sourcemap: true, entryFileNames: '[name].js' };
+  rmSync(output.dir, { recursive: true, force: true });
+  const programs = await rolldown({
     cwd: root,
-    input: Object.fromEntries(ENTRIES.map((name) => [name, join(compiled, `${name}.js`)])),
+    input: inputs(root, ENTRIES),
     platform: 'node',
     external: EXTERNAL,
     logLevel: 'silent',
-    plugins: [addresses(compiled)],
+    transform: { target: TARGET },
+    plugins: [addresses(root)],
   });
-  rmSync(join(root, 'bundle'), { recursive: true, force: true });
-  await build.write({
-    dir: join(root, 'bundle'),
-    format: 'esm',
-    sourcemap: true,
-    entryFileNames: '[name].js',
-    chunkFileNames: 'shared/[name]-[hash].js',
+  await programs.write({ ...output, chunkFileNames: 'shared/[name]-[hash].js' });
+  await programs.close();
+  const modules = await rolldown({
+    cwd: root,
+    input: inputs(root, MODULES),
+    platform: 'neutral',
+    external: /^[^./]/,
+    logLevel: 'silent',
+    transform: { target: TARGET },
+    treeshake: false,
   });
-  await build.close();
+  await modules.write({ ...output, preserveModules: true, preserveModulesRoot: root });
+  await modules.close();
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)

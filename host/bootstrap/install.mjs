@@ -75,7 +75,7 @@ export async function installDependencies(root) {
 }
 
 const SOURCE_FOLDERS = ['host', 'native', 'plugins', 'wit'];
-const SOURCE_FILE = /\.(ts|json|wit)$/;
+const SOURCE_FILE = /\.(tsx?|json|wit|mjs)$/;
 
 function newestSource(folder) {
   let newest = 0;
@@ -88,15 +88,22 @@ function newestSource(folder) {
   return newest;
 }
 
-/** Compiles and bundles the sources if one is newer than the last compilation. */
-export async function compileSources(root) {
-  const stamp = path.join(root, 'dist/.aana-compiled');
+/** Runs a step unless `stamp` says that it ran after the last change of a source. */
+async function afterChanges(root, stamp, title, args) {
+  const file = path.join(root, stamp);
   const newest = Math.max(
     ...SOURCE_FOLDERS.map((folder) => newestSource(path.join(root, folder))),
     fs.statSync(path.join(root, 'tsconfig.base.json')).mtimeMs,
   );
-  if (readStamp(stamp) === String(newest)) return;
-  await step('compiling', process.execPath, ['node_modules/typescript/bin/tsc', '-b'], root);
-  await step('bundling', process.execPath, ['host/bootstrap/bundle.mjs'], root);
-  fs.writeFileSync(stamp, String(newest));
+  if (readStamp(file) === String(newest)) return;
+  await step(title, process.execPath, args, root);
+  fs.writeFileSync(file, String(newest));
 }
+
+/** Bundles what users start. */
+export const bundleSources = (root) =>
+  afterChanges(root, 'bundle/.aana-bundled', 'bundling', ['host/bootstrap/bundle.mjs']);
+
+/** Compiles the tests and what they import. */
+export const compileSources = (root) =>
+  afterChanges(root, 'dist/.aana-compiled', 'compiling', ['node_modules/typescript/bin/tsc', '-b']);

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// Entry point of a clone. Installs the dependencies, compiles the sources, then runs the compiled program. It runs
-// before anything is installed, so it is plain JavaScript without dependencies. The next run reuses all results, and
-// concurrent runs wait for each other.
+// Entry point of a clone. Installs the dependencies, bundles the sources, then runs the program. Only the tests need the
+// compiler. It runs before anything is installed, so it is plain JavaScript without dependencies. The next run reuses
+// all results, and concurrent runs wait for each other.
 //
 //   node host/bootstrap/start.mjs <arguments of aana-host>
 //   node host/bootstrap/start.mjs --test [files…]     set up for the tests, then run them
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { compileSources, installDependencies } from './install.mjs';
+import { bundleSources, compileSources, installDependencies } from './install.mjs';
 import { SetupError, requireNode } from './requirements.mjs';
 import { withFileLock } from '../packages/file-lock.js';
 
@@ -37,14 +37,16 @@ function runNode(args, options = {}) {
 
 async function main(args) {
   requireNode(process.versions.node);
+  const isTest = args[0] === '--test';
   const setUp = async () => {
     await installDependencies(root);
-    await compileSources(root);
+    await bundleSources(root);
+    if (isTest) await compileSources(root);
   };
   await withFileLock(`${root}.aana/setup.lock`, setUp, {
     onWait: () => process.stderr.write('waiting for another process that installs this checkout…\n'),
   });
-  if (args[0] !== '--test') return runNode([`${root}${cli}`, ...args]);
+  if (!isTest) return runNode([`${root}${cli}`, ...args]);
   const ready = await runNode([`${root}${cli}`, 'setup', '--for', 'test', `${root}plugins`]);
   if (ready !== 0) return ready;
   return runNode([`${root}dist/host/test/run.js`, ...args.slice(1)]);

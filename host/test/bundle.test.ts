@@ -21,6 +21,14 @@ function foundBeside(): string[] {
   );
 }
 
+/** What the package exports for Node. */
+const ENTRIES = [
+  'host/index.js',
+  'host/deployments/class/author.js',
+  'host/sdk/node.js',
+  'host/sdk/testing/testing.js',
+];
+
 const Bundle = suite('the bundle');
 
 Bundle('has every file that a module of it starts', () => {
@@ -33,7 +41,7 @@ Bundle('has every file that a module of it starts', () => {
 });
 
 Bundle('exports what the compiled entry points export', async () => {
-  for (const entry of ['host/index.js', 'host/deployments/class/author.js']) {
+  for (const entry of ENTRIES) {
     const [bundled, compiled] = await Promise.all(
       ['bundle', 'dist'].map((folder) => import(pathToFileURL(join(packageRoot, folder, entry)).href)),
     );

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isWanted, readResult } from './run.ts';
+import { failedTests, isWanted, readResult } from './run.ts';
 
 const uvuOutput = (total: number, passed: number): string =>
   `\n  Total:     ${total}\n  Passed:    ${passed}\n  Skipped:   0\n  Duration:  1ms\n`;
@@ -21,6 +21,12 @@ Runner('fails a file that was killed, timed out or exited early, even if all its
   assert.is(readResult(uvuOutput(2, 2), null, 'SIGABRT', false).failed, 1);
   assert.is(readResult(uvuOutput(2, 2), null, 'SIGKILL', true).failed, 1);
   assert.is(readResult(uvuOutput(2, 2), 3, null, false).failed, 1);
+});
+
+Runner('finds the names of failed tests', () => {
+  const output = ' suite  • ✘\n\n   FAIL  suite  "one (seed 7)"\n    Expected values to be equal\n FAILED\n';
+  assert.equal(failedTests(output), ['   FAIL  suite  "one (seed 7)"']);
+  assert.equal(failedTests('a FAIL in a text\nFAIL at the start\n'), []);
 });
 
 Runner('counts SKIP lines, and accepts a file that only skipped', () => {

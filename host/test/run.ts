@@ -64,6 +64,9 @@ export function readResult(output: string, code: number | null, signal: string |
   return { passed, failed: problem && failed === 0 ? 1 : failed, skipped, output, ...(problem && { problem }) };
 }
 
+/** Returns the names of the failed tests, which the end of a run repeats. */
+export const failedTests = (output: string): string[] => output.match(/^ +FAIL +.*$/gm) ?? [];
+
 function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, ['--enable-source-maps', '--import', CPU_SECONDS, file], {
@@ -162,6 +165,7 @@ async function main(wanted: readonly string[]): Promise<number> {
     .filter((file) => isWanted(file, wanted));
   const env = await testEnvironment(process.env);
   const sum = { passed: 0, failed: 0, skipped: 0 };
+  const failures: string[] = [];
   const times: Record<string, number> = {};
   const waiting = longestFirst(sources, readFileTimes()).values(); // shared by the jobs, each of which takes the next file
   const job = async (): Promise<void> => {
@@ -173,6 +177,7 @@ async function main(wanted: readonly string[]): Promise<number> {
       sum.skipped += result.skipped;
       if (result.cpuSeconds !== undefined) times[source] = result.cpuSeconds;
       report(source, result, (Date.now() - startedAt) / 1000);
+      if (result.failed > 0) failures.push(`FAIL ${source}`, ...failedTests(result.output));
     }
   };
   await Promise.all(Array.from({ length: jobs(env) }, job));
@@ -182,7 +187,7 @@ async function main(wanted: readonly string[]): Promise<number> {
   }
   await recordFileTimes(times);
   process.stdout.write(
-    `\n${describeFileTimes(times)}\n\n${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped\n`,
+    `\n${[describeFileTimes(times), ...failures].join('\n')}\n\n${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped\n`,
   );
   return sum.failed === 0 ? 0 : 1;
 }

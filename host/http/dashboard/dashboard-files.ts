@@ -8,7 +8,7 @@ import { remembered } from '../../core/remembered.ts';
 import { type AssetFiles, assetRoutes, escaped, FAILURE_MS, serveHtml, THEME_FILE } from '../pages/static-page.ts';
 
 const SOURCES = join(packageRoot, 'host/http/dashboard/page');
-/** Modules of the page, compiled beside this file. */
+/** Modules of the page, without their types in `bundle/`. */
 const MODULES = [
   'main',
   'api',
@@ -59,7 +59,7 @@ const ASSETS: AssetFiles = {
   ...Object.fromEntries(
     MODULES.map((name) => [
       `/assets/${name}.js`,
-      { type: SCRIPT, file: join(packageRoot, `dist/host/http/dashboard/page/${name}.js`) },
+      { type: SCRIPT, file: join(packageRoot, `bundle/host/http/dashboard/page/${name}.js`) },
     ]),
   ),
   ...Object.fromEntries(

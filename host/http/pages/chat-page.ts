@@ -8,7 +8,7 @@ import { iconFile } from './docs-page.ts';
 import { escaped, FAILURE_MS, serveHtml, THEME_FILE } from './static-page.ts';
 
 const SOURCES = join(packageRoot, 'host/http/pages/chat');
-const SCRIPT = join(packageRoot, 'dist/host/http/pages/chat/main.js');
+const SCRIPT = join(packageRoot, 'bundle/host/http/pages/chat/main.js');
 
 /** All paths that `chatPageRoutes` adds. */
 export const CHAT_PAGE_PATHS: readonly string[] = ['/chat'];

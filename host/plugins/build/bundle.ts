@@ -22,7 +22,7 @@ export interface PluginBundle {
 }
 
 /** Files of this package that only define things. A component contains those that its plugin uses. */
-const PURE = ['schemas', 'transcripts'].map((name) => join(packageRoot, 'dist', 'host', name, sep));
+const PURE = ['schemas', 'transcripts'].map((name) => join(packageRoot, 'bundle', 'host', name, sep));
 const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(folder));
 
 /**
@@ -32,7 +32,7 @@ const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(
  */
 export async function bundlePlugin({ name, dir, entry, capabilities }: PluginManifest): Promise<PluginBundle> {
   const require = createRequire(import.meta.url);
-  const sdk = join(packageRoot, 'dist', 'host', 'sdk', 'index.js');
+  const sdk = join(packageRoot, 'bundle', 'host', 'sdk', 'index.js');
   const globals = new WebGlobals();
   const files = new PluginFiles(dir);
   const accepted = new Set<string>();
@@ -166,7 +166,7 @@ function nameFrom(dir: string, file: string): string {
   const [, inPackage] = /.*[\\/]node_modules[\\/](.+)$/.exec(file) ?? [];
   const name =
     inPackage ??
-    (file.startsWith(`${packageRoot}dist`) ? `aana-host/${relative(packageRoot, file)}` : relative(dir, file));
+    (file.startsWith(`${packageRoot}bundle`) ? `aana-host/${relative(packageRoot, file)}` : relative(dir, file));
   return name.split(sep).join('/');
 }
 

@@ -43,7 +43,7 @@ export class PluginFiles {
   async #findRoots(): Promise<readonly string[]> {
     const own = await this.#own();
     const modules = [...above(own), packageRoot, ...above(packageRoot)].map((folder) => join(folder, 'node_modules'));
-    const sdk = ['sdk', 'schemas', 'transcripts'].map((name) => join(packageRoot, 'dist', 'host', name));
+    const sdk = ['sdk', 'schemas', 'transcripts'].map((name) => join(packageRoot, 'bundle', 'host', name));
     const real = await Promise.all([...modules, ...sdk].map(realOf));
     return [own, ...real.filter((folder) => folder !== undefined)];
   }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../core/package-root.ts';
 
-const folder = join(packageRoot, 'dist', 'host', 'sdk', 'guest', 'web');
+const folder = join(packageRoot, 'bundle', 'host', 'sdk', 'guest', 'web');
 
 /**
  * Globals of the web that the interpreter lacks and the SDK provides. The file is bundled where a source names the

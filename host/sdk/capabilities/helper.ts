@@ -58,8 +58,12 @@ export function createRemote(host: Remote, scope: HandleScope): RemoteMembers {
   return {
     startRemote,
     runRemote(helper, input) {
-      using task = startRemote(helper, input);
-      return task.wait();
+      const task = startRemote(helper, input);
+      try {
+        return task.wait();
+      } finally {
+        task[Symbol.dispose]();
+      }
     },
   };
 }
