@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Deployment, type Input, method, streamingMethod, z } from '../../../deployments/class/author.ts';
+import { Deployment, type Input, method, streamingMethod, z } from 'aana-host/deployment';
 
 /**
  * The deployment that the campaign's tasks call in replicas. An `id` makes a call differ from all others: a call with
@@ -11,7 +11,7 @@ export class EchoDeployment extends Deployment {
   static readonly methods = {
     echo: method({
       description: 'Returns its input after a while.',
-      input: z.strictObject({ text: z.string(), ms: z.number().default(5), id: z.string().optional() }),
+      input: z.strictObject({ text: z.string(), ms: z.number().default(50), id: z.string().optional() }),
       output: z.strictObject({ text: z.string() }),
     }),
     count: streamingMethod({
@@ -28,7 +28,7 @@ export class EchoDeployment extends Deployment {
 
   async *count({ to }: Input<typeof EchoDeployment, 'count'>): AsyncGenerator<number> {
     for (let n = 0; n < to; n += 1) {
-      await sleep(3);
+      await sleep(15);
       yield n;
     }
   }

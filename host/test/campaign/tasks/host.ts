@@ -5,12 +5,9 @@ import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
+import { AanaApp, AanaError, createLogger, loadConfig } from 'aana-host'; // its bundle, which starts in half the time
 import * as z from 'zod';
-import { AanaApp } from '../../../application/app.ts';
-import { loadConfig } from '../../../config/index.ts';
 import { delay } from '../../../core/abort.ts';
-import { AanaError } from '../../../core/errors.ts';
-import { createLogger } from '../../../core/log/logger.ts';
 import { BENCH_PLUGIN, type HostMessage, type HostOrder } from './protocol.ts';
 import { EchoDeployment } from './echo-deployment.ts';
 import { FAILURE, sha256 } from './works.ts';
@@ -52,6 +49,7 @@ const config = loadConfig({
   },
 });
 const log = createLogger({ level: 'info', format: 'text', write: (line) => appendFileSync(logFile, line) });
+// Runs take long in comparison with the work that they make, so that a strike meets some of them.
 const app = new AanaApp({ config, log, progress: { write: () => true } });
 const Input = z.strictObject({
   n: z.int(),
@@ -68,7 +66,7 @@ app.registerEndpoint({
   input: Input,
   output,
   run: async ({ n, file = '' }, { files, signal }) => {
-    await delay(n % 20, signal);
+    await delay(n % 100, signal);
     return { n, sha256: sha256(await readFile(files.get(file)?.path ?? '')) };
   },
 });
@@ -79,7 +77,7 @@ app.registerEndpoint({
   output,
   run: async function* ({ n, count }, { signal }) {
     for (let index = 0; index < count; index += 1) {
-      await delay(3, signal);
+      await delay(15, signal);
       yield { n, index };
     }
   },
