@@ -1,5 +1,5 @@
 // The application of the soak, which `aana-host serve` starts beside the plugins and the models of the configuration.
-import { AanaApp } from '../../../application/app.ts';
+import { AanaApp } from 'aana-host'; // the bundle, which the command has loaded already
 import { EchoDeployment } from '../tasks/echo-deployment.ts';
 
 export const app: AanaApp = new AanaApp();
