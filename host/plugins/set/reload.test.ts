@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaApp, loadConfig, silentLogger } from '../../index.ts';
+import { isLong } from '../../test/long.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 
 /**
@@ -24,6 +25,8 @@ export const endpoint = {
   },
 };
 `;
+
+const RELOADS = isLong ? 20 : 6;
 
 interface Context {
   dir: string;
@@ -119,9 +122,9 @@ async function underLoad({ app, ask }: Context, work: () => Promise<void>): Prom
   assert.ok(counters.cpu_ms > 0);
 }
 
-Reload('no request fails while they run and arrive during 20 reloads that are asked for', async (context) => {
+Reload(`no request fails while they run and arrive during ${RELOADS} reloads that are asked for`, async (context) => {
   await underLoad(context, async () => {
-    for (let n = 1; n <= 20; n++) {
+    for (let n = 1; n <= RELOADS; n++) {
       await context.put(n % 2 === 0 ? 'one' : 'two');
       const [outcome] = await context.app.reloadPlugins(n % 4 === 0 ? undefined : 'sample');
       assert.is(outcome?.outcome, 'reloaded');
@@ -134,14 +137,17 @@ Reload('no request fails while they run and arrive during 20 reloads that are as
   });
 });
 
-Reload('no request fails while they run and arrive during 10 reloads by a change of the file', async (context) => {
-  await underLoad(context, async () => {
-    for (let n = 1; n <= 10; n++) {
-      await context.put(n % 2 === 0 ? 'one' : 'two');
-      await until(async () => (await context.ask()).body === (n % 2 === 0 ? 1 : 2));
-    }
-  });
-});
+Reload(
+  `no request fails while they run and arrive during ${RELOADS / 2} reloads by a change of the file`,
+  async (context) => {
+    await underLoad(context, async () => {
+      for (let n = 1; n <= RELOADS / 2; n++) {
+        await context.put(n % 2 === 0 ? 'one' : 'two');
+        await until(async () => (await context.ask()).body === (n % 2 === 0 ? 1 : 2));
+      }
+    });
+  },
+);
 
 Reload('a request that runs is finished by the version that it began with', async ({ app, ask, put }) => {
   const asked = request(`${app.url}/stream`, {
