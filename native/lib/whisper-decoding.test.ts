@@ -15,6 +15,7 @@ import {
   plain,
   readWav,
   said,
+  shortWindows,
   silence,
   speechPath,
   wordsOf,
@@ -27,6 +28,8 @@ if (missing !== undefined) {
 } else {
   const speech = await readWav(speechPath);
   let engine: NativeWhisperEngine;
+  /** What the engine says of the speech sample without further parameters. */
+  let usual: WhisperNativeResult;
   let lastId = 0;
   const load = (changes: Partial<WhisperLoadOptions>): Promise<NativeWhisperEngine> =>
     loadWhisper({ maxStates: 1, ...changes });
@@ -41,24 +44,33 @@ if (missing !== undefined) {
 
   Decoding.before(async () => {
     engine = await load({});
+    usual = await transcribe(speech);
   });
   Decoding.after(async () => {
     await engine.close();
   });
 
-  const long = concat(...[0, 3, 1, 5, 2, 0, 4, 1, 3, 0, 2, 5].flatMap((second) => [from(second), silence(0.4)]));
-  for (const [what, changes] of [
-    ['greedily', {}],
-    ['with beams', { beamSize: 5 }],
-    ['by chance', { temperatures: [0.4], bestOf: 3 }],
-    ['with times of words', { wordTimestamps: true, beamSize: 2 }],
+  const joined = (...seconds: readonly number[]): Float32Array =>
+    concat(...seconds.flatMap((second) => [from(second), silence(0.4)]));
+  /** Three windows of the longest length. */
+  const long = joined(0, 3, 1, 5, 2, 0, 4);
+  /** Five windows with {@link shortWindows}. */
+  const several = joined(0, 3, 1, 5);
+  const whole = { ...shortWindows, vad: false };
+  for (const [what, samples, changes] of [
+    ['greedily', long, { vad: false }],
+    ['with beams', several, { ...whole, beamSize: 5 }],
+    ['by chance', several, { ...whole, temperatures: [0.4], bestOf: 3 }],
+    ['with times of words', several, { ...whole, wordTimestamps: true, beamSize: 2 }],
   ] as const) {
     Decoding(`gives the same segments for windows that are decoded together and alone, ${what}`, async () => {
       const alone = await load({ batchSize: 1 });
       try {
-        const expected = await alone.transcribe(1, long, { ...plain, vad: false, ...changes });
-        assert.ok(expected.segments.length >= 6);
-        assert.equal(await transcribe(long, { vad: false, ...changes }), expected);
+        const expected = await alone.transcribe(1, samples, { ...plain, ...changes });
+        assert.ok(expected.segments.length >= 5, `${expected.segments.length} segments`);
+        const before = engine.steps;
+        assert.equal(await transcribe(samples, changes), expected);
+        assert.ok(engine.steps - before >= 3, `${engine.steps - before} windows`);
       } finally {
         await alone.close();
       }
@@ -66,16 +78,17 @@ if (missing !== undefined) {
   }
 
   Decoding('gives the same segments beside other requests, and each request its own', async () => {
+    const changes = { beamSize: 3, audioContext: 600 };
     const expected = [];
-    for (let second = 0; second < 6; second++) expected.push(await transcribe(from(second), { beamSize: 3 }));
-    const together = expected.map((_, second) => transcribe(from(second), { beamSize: 3 }));
+    for (let second = 0; second < 5; second++) expected.push(await transcribe(from(second), changes));
+    const together = expected.map((_, second) => transcribe(from(second), changes));
     assert.equal(await Promise.all(together), expected);
   });
 
   Decoding('delivers the first text before the other windows were encoded', async () => {
     const before = engine.steps;
     let steps = Infinity;
-    await transcribe(long, { vad: false }, () => (steps = Math.min(steps, engine.steps - before)));
+    await transcribe(several, whole, () => (steps = Math.min(steps, engine.steps - before)));
     assert.ok(engine.steps - before >= 4);
     assert.ok(steps <= 1, `${steps} windows were done before the first text`);
   });
@@ -83,7 +96,7 @@ if (missing !== undefined) {
   Decoding('goes on after some of the windows that are decoded together were cancelled', async () => {
     const ids = [1, 2, 3].map(() => ++lastId);
     const cancelled = ids.map((id) =>
-      engine.transcribe(id, long, { ...plain, vad: false, beamSize: 5 }).then(
+      engine.transcribe(id, several, { ...whole, beamSize: 5 }).then(
         () => 'done',
         (error: unknown) => (error as { code?: unknown }).code,
       ),
@@ -99,7 +112,7 @@ if (missing !== undefined) {
   });
 
   Decoding('decodes with as many beams as are asked for', async () => {
-    for (const beamSize of [1, 2, 5, 8]) {
+    for (const beamSize of [2, 8]) {
       const { segments } = await transcribe(speech, { beamSize, patience: beamSize === 2 ? 2 : 1 });
       assert.is(wordsOf(segments), said, `${beamSize} beams`);
     }
@@ -128,7 +141,7 @@ if (missing !== undefined) {
       .split(' ')
       .flatMap((_, i, all) => (i + 2 < all.length ? [all.slice(i, i + 3).join(' ')] : []));
     assert.is(new Set(triples).size, triples.length, words);
-    assert.is.not(textOf(await transcribe(speech, { repetitionPenalty: 5 })), textOf(await transcribe(speech)));
+    assert.is.not(textOf(await transcribe(speech, { repetitionPenalty: 5 })), textOf(usual));
   });
 
   Decoding('continues a prefix in the first window, and leaves it out of the text', async () => {
@@ -144,24 +157,24 @@ if (missing !== undefined) {
 
   Decoding('writes as its hotwords do', async () => {
     const hotwords = 'so my fellow americans, my fellow americans, my fellow americans';
-    assert.match(textOf(await transcribe(speech)), 'my fellow Americans');
+    assert.match(textOf(usual), 'my fellow Americans');
     assert.match(textOf(await transcribe(speech, { hotwords })), 'my fellow americans');
   });
 
   Decoding('writes the next window as the previous one, where that is asked', async () => {
     const initialPrompt = 'so my fellow americans, my fellow americans, my fellow americans';
-    const twice = concat(speech, silence(1), speech, silence(1), speech, silence(1), speech);
+    const twice = concat(speech, silence(1), speech);
+    const windows = { initialPrompt, speech: { maxWindowS: 15 } };
     const forms = (result: WhisperNativeResult): string[] => textOf(result).match(/fellow americans/gi) ?? [];
     // Without it the prompt stands before each window, with it before the first one, whose text stands before the next.
     for (const conditionOnPreviousText of [false, true]) {
-      const all = forms(await transcribe(twice, { initialPrompt, conditionOnPreviousText }));
-      assert.equal(all, Array(4).fill('fellow americans'), `${conditionOnPreviousText}`);
+      const all = forms(await transcribe(twice, { ...windows, conditionOnPreviousText }));
+      assert.equal(all, Array(2).fill('fellow americans'), `${conditionOnPreviousText}`);
     }
     // Each text is at a temperature of 0.2, so none is a prompt.
     const reset = { temperatures: [0.2], conditionOnPreviousText: true, promptResetOnTemperature: 0.1 };
-    const all = forms(await transcribe(twice, { initialPrompt, ...reset }));
-    assert.is(all[0], 'fellow americans');
-    assert.is(all.at(-1), 'fellow Americans');
+    const all = forms(await transcribe(twice, { ...windows, ...reset }));
+    assert.equal(all, ['fellow americans', 'fellow Americans']);
   });
 
   Decoding('leaves out an unlikely text where nobody speaks', async () => {
@@ -206,7 +219,7 @@ if (missing !== undefined) {
       // Numbers of text lie below the end of a text.
       assert.ok(tokens.every(({ id, logprob }) => id >= 0 && id < 50_256 && logprob <= 1e-6));
     }
-    assert.ok((await transcribe(speech)).segments.every((segment) => !('tokens' in segment)));
+    assert.ok(usual.segments.every((segment) => !('tokens' in segment)));
   });
 
   Decoding('leaves no speech out beside silence, where invented text is looked for', async () => {
@@ -218,7 +231,7 @@ if (missing !== undefined) {
   Decoding('needs no further memory for times of words', async () => {
     await transcribe(speech, { beamSize: 5 });
     const before = process.memoryUsage().rss;
-    for (let i = 0; i < 3; i++) await transcribe(speech, { beamSize: 5, wordTimestamps: true });
+    await transcribe(speech, { beamSize: 5, wordTimestamps: true });
     // The weights have 44 MB.
     assert.ok(process.memoryUsage().rss - before < 25e6, `${(process.memoryUsage().rss - before) / 1e6} MB`);
   });
