@@ -52,7 +52,10 @@ export function muteVideo(): Promise<Uint8Array> {
   return encode([...PICTURE, '-t', '2', '-c:v', 'mpeg4'], 'mp4');
 }
 
+/** The arguments of ffmpeg for Opus audio, with the least work of the encoder, which takes a fifth of the usual time. */
+const OPUS = ['-c:a', 'libopus', '-b:a', '24k', '-compression_level', '0'];
+
 /** Makes Opus audio that repeats the speech sample. */
 export function longSpeech(times: number): Promise<Uint8Array> {
-  return encode(['-stream_loop', String(times - 1), '-i', speechPath(), '-c:a', 'libopus', '-b:a', '24k'], 'webm');
+  return encode(['-stream_loop', String(times - 1), '-i', speechPath(), ...OPUS], 'webm');
 }
