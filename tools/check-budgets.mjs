@@ -65,6 +65,23 @@ function testTimes() {
   return Object.values(JSON.parse(readFileSync(recorded, 'utf8'))).sort((a, b) => b - a);
 }
 
+/** Returns the files of a package, without those of packages inside it. */
+const filesOf = (folder) =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : filesOf(path);
+    return entry.isFile() ? [path] : [];
+  });
+
+/** Returns the packages that an installation for serving gets on this machine. */
+function productionPackages() {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+  return Object.entries(packages)
+    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
+    .map(([path]) => join(root, path))
+    .filter((path) => existsSync(path));
+}
+
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const lines = (path) => readFileSync(join(root, path), 'utf8').split('\n');
 const sources = execFileSync('git', ['ls-files', '*.ts', '*.mjs', '*.cc', '*.h'], { cwd: root, encoding: 'utf8' })
@@ -80,6 +97,7 @@ const measured = {
   'serve without deployments: CPU seconds': serveCpu,
   'serve without deployments: MB': serveMemory,
   'bundle: MB': megabytes(files('bundle', '.js')),
+  'packages for serving: MB': megabytes(productionPackages().flatMap(filesOf)),
   'addon: compile steps': files('build/cmake/CMakeFiles', '.o').length, // without the programs of the tests
   'addon: MB': megabytes(files('build/Release', 'aana_native.node')),
   'suite: CPU minutes': sum(times) / 60,

@@ -23,7 +23,7 @@ const blocks = new Map(
 
 const compiler = await installCompiler();
 
-/** An installed package and its tools, as after `npm install aana-host`. */
+/** The installed packages and their tools. */
 async function installInto(dir: string): Promise<void> {
   await mkdir(join(dir, 'node_modules'));
   await symlink(packageRoot, join(dir, 'node_modules', 'aana-host'));
@@ -77,6 +77,13 @@ Docs.before.each(async (context) => {
   context.dir = await mkdtemp(join(tmpdir(), 'aana-language-'));
 });
 Docs.after.each(({ dir }) => rm(dir, { recursive: true, force: true }));
+
+Docs('name the version of jco that the tests use', async () => {
+  const { devDependencies } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  assert.ok(text.includes(`@bytecodealliance/jco@${devDependencies['@bytecodealliance/jco']}`));
+});
 
 for (const { shell, source, tools, guest, manifest = 'plugin.json' } of languages) {
   const title = `the plugin in ${guest.language} is built by the commands, calls a deployment and hands on its error`;
