@@ -64,7 +64,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
         const manifest: NativeManifest = { inputs, mode, backend_directories: backends };
         await writeFile(manifestPath(addon), `${JSON.stringify(manifest, null, 2)}\n`);
       };
-      const found = options.force ? undefined : await findPrebuiltAddon(await hashInputs({ mode, cuda: false }));
+      const found = options.force ? undefined : await findPrebuiltAddon(await hashInputs({ mode, cuda: false }), log);
       if (found !== undefined && (!images || hasImages(found, mode))) {
         const backend = cuda
           ? await prepareCudaBackend({ cacheDir: options.cacheDir, mode, cuda, log, signal, env })
@@ -144,5 +144,5 @@ async function isCurrent(addon: string, inputs: string): Promise<boolean> {
   }
 }
 
-export { PREBUILT_PACKAGE, writePrebuiltPackage } from './prebuilt-package.ts';
+export { PREBUILT_PACKAGE, type ReleaseManifest, writePrebuiltPackage } from './prebuilt-package.ts';
 export { buildSqlite, isSqliteBuilt, type SqliteBuildOptions } from './sqlite.ts';

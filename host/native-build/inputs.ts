@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -24,14 +24,20 @@ export async function hashInputs(choice: { readonly mode: BuildMode; readonly cu
   const folders = await Promise.all(
     ['native/src', 'native/cmake'].map((folder) => filesBelow(join(packageRoot, folder))),
   );
-  for (const file of [join(packageRoot, 'CMakeLists.txt'), ...folders.flat()].sort()) {
-    hash.update(`\0${relative(packageRoot, file)}\0`);
-    hash.update(await readFile(file));
-  }
+  await addFiles(hash, packageRoot, [join(packageRoot, 'CMakeLists.txt'), ...folders.flat()]);
   return hash.digest('hex');
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
+/** Adds the names below `root` and the contents of files to a hash, in the order of the names. */
+export async function addFiles(hash: Hash, root: string, files: readonly string[]): Promise<void> {
+  for (const file of files.toSorted()) {
+    hash.update(`\0${relative(root, file)}\0`);
+    hash.update(await readFile(file));
+  }
+}
+
+/** Returns the paths of all files in a folder and below it. */
+export async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
 }

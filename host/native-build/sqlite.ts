@@ -42,7 +42,7 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
     join(root, 'sqlite3.lock'),
     async () => {
       if (existsSync(entry)) return entry;
-      const prebuilt = findPrebuiltSqlite(basename(folder));
+      const prebuilt = await findPrebuiltSqlite(basename(folder), log);
       if (prebuilt !== undefined) {
         const partial = join(root, 'sqlite3.partial');
         await rm(partial, { recursive: true, force: true });

@@ -5,7 +5,13 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { silentLogger } from '../../core/log/logger.ts';
 import { packageRoot, packageVersion } from '../../core/package-root.ts';
-import { buildNative, buildSqlite, PREBUILT_PACKAGE, writePrebuiltPackage } from '../../native-build/index.ts';
+import {
+  buildNative,
+  buildSqlite,
+  PREBUILT_PACKAGE,
+  type ReleaseManifest,
+  writePrebuiltPackage,
+} from '../../native-build/index.ts';
 import { writeSbom } from './sbom.ts';
 
 const run = promisify(execFile);
@@ -31,7 +37,7 @@ export async function packRelease(folder: string, cacheDir: string): Promise<Rel
     const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off' });
     const sqlite = await buildSqlite({ cacheDir, log: silentLogger });
     const binaries = join(work, PREBUILT_PACKAGE);
-    await writePrebuiltPackage(binaries, dirname(addon), dirname(dirname(sqlite)));
+    const digest = await writePrebuiltPackage(binaries, dirname(addon), dirname(dirname(sqlite)));
     const prebuilt = await pack(binaries, into);
 
     const plain = await pack(packageRoot, work);
@@ -39,7 +45,8 @@ export async function packRelease(folder: string, cacheDir: string): Promise<Rel
     const manifestPath = join(work, 'package', 'package.json');
     const manifest = JSON.parse(await readFile(manifestPath, 'utf8')) as { optionalDependencies: object };
     const optionalDependencies = { [PREBUILT_PACKAGE]: packageVersion(), ...manifest.optionalDependencies };
-    await writeFile(manifestPath, `${JSON.stringify({ ...manifest, optionalDependencies }, null, 2)}\n`);
+    const release: ReleaseManifest = { prebuilt: { [PREBUILT_PACKAGE]: digest } };
+    await writeFile(manifestPath, `${JSON.stringify({ ...manifest, optionalDependencies, ...release }, null, 2)}\n`);
     const sbom = join(into, `aana-host-${packageVersion()}.cdx.json`);
     await writeSbom(sbom);
     return { main: await pack(join(work, 'package'), into), prebuilt, sbom };

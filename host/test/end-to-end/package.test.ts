@@ -11,6 +11,7 @@ import * as assert from 'uvu/assert';
 import { packRelease } from '../../bench/packages/pack-release.ts';
 import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
+import { PREBUILT_PACKAGE } from '../../native-build/index.ts';
 import { startExample } from '../helpers/embed-example.ts';
 import { freePort, post, until } from '../helpers/server.ts';
 
@@ -104,15 +105,33 @@ Package('npm has nothing to say against publishing both packages', async () => {
   }
 });
 
-Package('needs no compiler for the addon and SQLite on a platform with a prebuilt package', async () => {
-  const bin = join(folder, 'bin'); // has node, and neither compilers nor git
-  await mkdir(bin);
-  await symlink(process.execPath, join(bin, 'node'));
-  const { stdout, stderr } = await exec(
+/** Builds the addon and SQLite in the installed package where there is Node, and neither compilers nor git. */
+async function buildWithoutTools(): Promise<{ stdout: string; stderr: string }> {
+  const bin = join(folder, 'bin');
+  await mkdir(bin, { recursive: true });
+  if (!existsSync(join(bin, 'node'))) await symlink(process.execPath, join(bin, 'node'));
+  return exec(
     process.execPath,
     [installed('bundle/host/cli/main.js'), 'build-native', '--cache-dir', join(folder, 'empty-cache')],
     { cwd: folder, env: { PATH: bin, HOME: folder, AANA_CUDA_BACKEND: 'off', AANA_BUILD: 'prebuilt' } },
   );
+}
+
+Package('loads nothing of a prebuilt package whose files were changed', async () => {
+  const file = join(folder, 'node_modules', PREBUILT_PACKAGE, 'addon/aana_native.node');
+  const content = await readFile(file);
+  try {
+    await writeFile(file, Buffer.concat([content, Buffer.of(0)]));
+    const { stderr } = await buildWithoutTools().catch((error: { stderr: string }) => error);
+    assert.match(stderr, 'the prebuilt package is not used');
+    assert.match(stderr, 'compiler');
+  } finally {
+    await writeFile(file, content);
+  }
+});
+
+Package('needs no compiler for the addon and SQLite on a platform with a prebuilt package', async () => {
+  const { stdout, stderr } = await buildWithoutTools();
   assert.match(stderr, 'copied from the prebuilt package');
   const [addon = '', sqlite = ''] = stdout.trim().split('\n');
   assert.is(addon, installed('build/Release/aana_native.node'));
