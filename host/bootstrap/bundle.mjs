@@ -34,12 +34,14 @@ const MODULES = [
   ...['abort', 'crypto', 'domain', 'encoding', 'structured-clone', 'url'].map((name) => `host/sdk/guest/web/${name}`),
   'host/http/dashboard/page/main',
   'host/http/dashboard/page/stream-worker',
-  'host/http/pages/chat/main',
 ];
 
 /** Packages with native parts, with files that are read, that are large, or that only authors of plugins need. */
 const EXTERNAL =
   /^(node:|@bytecodealliance\/|cmake-js|componentize-qjs|extism|ffmpeg-static|node-addon-api|pg-native|preact|rolldown|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
+
+/** The script of the page for chats, one file with all that it imports. */
+const CHAT_PAGE = 'host/http/pages/chat/main';
 
 /** The same as in `tsconfig.base.json`. */
 const TARGET = 'es2023';
@@ -102,6 +104,15 @@ export async function bundle(root) {
   });
   await modules.write({ ...output, preserveModules: true, preserveModulesRoot: root });
   await modules.close();
+  const page = await rolldown({
+    cwd: root,
+    input: inputs(root, [CHAT_PAGE]),
+    platform: 'browser',
+    logLevel: 'silent',
+    transform: { target: TARGET },
+  });
+  await page.write({ ...output, sourcemap: false, minify: true, comments: false });
+  await page.close();
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)

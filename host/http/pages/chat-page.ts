@@ -31,13 +31,14 @@ export function chatPageRoutes(router: Router, title: string): void {
 
 /** Makes one document of the files of the page, which needs no other file. */
 async function inlinePage(title: string): Promise<InlinePage> {
-  const [html, theme, css, icon, script] = await Promise.all([
+  const [html, theme, css, icon, code] = await Promise.all([
     readFile(join(SOURCES, 'page.html'), 'utf8'),
     readFile(THEME_FILE, 'utf8'),
     readFile(join(SOURCES, 'page.css'), 'utf8'),
     readFile(iconFile(), 'base64'),
-    bundled(SCRIPT),
+    readFile(SCRIPT, 'utf8'),
   ]);
+  const script = code.replaceAll(/<(?=\/script|!--)/gi, String.raw`\x3c`); // these would end it
   const style = `\n${theme}\n${css}`;
   return {
     html: html
@@ -48,14 +49,6 @@ async function inlinePage(title: string): Promise<InlinePage> {
     scripts: hashOf(script),
     styles: hashOf(style),
   };
-}
-
-/** Returns a module with all that it imports, as a text that can stand in an HTML document. */
-async function bundled(file: string): Promise<string> {
-  const { rolldown } = await import('rolldown'); // only when somebody opens the page
-  await using build = await rolldown({ input: file, platform: 'browser', logLevel: 'silent' });
-  const { output } = await build.generate({ format: 'es', minify: true, comments: false });
-  return output[0].code.replaceAll(/<(?=\/script|!--)/gi, String.raw`\x3c`);
 }
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
