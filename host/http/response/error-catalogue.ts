@@ -230,6 +230,7 @@ export const REQUEST_ERRORS: readonly CataloguedError[] = [
   one('ImagesTooLargeException', 'too-large', 'A plugin decodes images whose files are too large together.', {
     data: 'max_bytes',
   }),
+  one('PdfReaderError', 'internal', 'The process that reads PDFs ended unexpectedly. The log has its last words.'),
   // Deployments.
   one('InferenceException', 'internal', 'The engine failed.', { data: 'model_name' }),
   one('PromptTooLongException', 'bad-request', 'The prompt has more tokens than the model accepts.', {
