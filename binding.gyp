@@ -10,7 +10,7 @@
           "action_name": "build_native",
           "inputs": ["CMakeLists.txt"],
           "outputs": ["build/Release/aana_native.node"],
-          "action": ["node", "dist/host/cli/main.js", "build-native"]
+          "action": ["node", "bundle/host/cli/main.js", "build-native"]
         }
       ]
     }

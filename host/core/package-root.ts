@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The folder of `package.json`, `wit/` and `build/`. The code of this module runs in `dist/host/core/` or `bundle/host/core/` below it.
+ * The folder of `package.json`, `wit/` and `build/`. The code of this module runs in `dist/host/core/` or
+ * `bundle/host/core/` below it.
  */
 export const packageRoot: string = fileURLToPath(new URL('../../../', import.meta.url));
 

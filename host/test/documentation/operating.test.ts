@@ -95,6 +95,16 @@ Operating('variables are settings of the server', () => {
   );
 });
 
+Operating('files that start the command line start the one that the package has', () => {
+  const { bin } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+    bin: { 'aana-host': string };
+  };
+  for (const file of ['examples/operating/systemd/aana-host.service', 'binding.gyp']) {
+    const [started] = /[a-z]+\/host\/cli\/main\.js/.exec(readFileSync(join(packageRoot, file), 'utf8')) ?? [];
+    assert.is(started, bin['aana-host'], file);
+  }
+});
+
 Operating('services stop later than the server lets requests finish', () => {
   const { shutdown_grace_s: grace } = loadConfig({ env: {}, cwd: folder });
   const seconds = (file: string, pattern: RegExp): number => Number(pattern.exec(read(file))?.[1]);

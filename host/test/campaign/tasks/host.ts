@@ -49,7 +49,6 @@ const config = loadConfig({
   },
 });
 const log = createLogger({ level: 'info', format: 'text', write: (line) => appendFileSync(logFile, line) });
-// Runs take long in comparison with the work that they make, so that a strike meets some of them.
 const app = new AanaApp({ config, log, progress: { write: () => true } });
 const Input = z.strictObject({
   n: z.int(),
@@ -57,6 +56,7 @@ const Input = z.strictObject({
   file: z.string().meta({ 'x-aana-file': true }).optional(),
 });
 const output = z.any();
+// The endpoints wait longer than they work, so that a strike meets some of their runs.
 
 app.registerDeployment('echo', EchoDeployment.options({ num_replicas: 2, max_ongoing_requests: 8 }));
 app.registerPlugins(BENCH_PLUGIN);
