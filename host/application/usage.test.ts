@@ -108,8 +108,9 @@ Usage.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Returns the records of the whole lines of the file. It is empty between its creation and its first record. */
 const written = (): UsageRecord[] =>
-  existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as UsageRecord) : []; // prettier-ignore
+  existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line) as UsageRecord) : []; // prettier-ignore
 
 /** Returns the records that `work` adds, when `count` of them are in the file. */
 async function recordsOf(count: number, work: () => Promise<unknown>): Promise<UsageRecord[]> {
