@@ -24,12 +24,19 @@ const files = new SampleFiles();
 let manager: DeploymentManager;
 let asr: DeploymentHandle;
 let speech: Float32Array = new Float32Array(0);
+/** The cheapest search. The text of repeated speech repeats itself, and would be looked for at further temperatures. */
+const GREEDY = { beam_size: 1, temperature: 0 };
+/** For tests of windows, which do not read the texts. */
+const SHORT = { ...GREEDY, without_timestamps: true, max_new_tokens: 4 };
+/** What the deployment says of the speech sample without parameters. */
+let usual: AsrOutput;
 
 Whisper.before(async () => {
   manager = deployed({ type: 'WhisperDeployment', user_config: { model_size: 'tiny.en', threads: 1 } });
   await manager.start();
   asr = manager.handle('model');
   [speech = speech] = await readWav(speechPath());
+  usual = await transcribe(await files.write(speech));
 });
 
 Whisper.after(async () => {
@@ -64,15 +71,14 @@ Whisper('computes a window before it takes its first call', async () => {
   }
 });
 
-Whisper('transcribes speech', async () => {
-  const output = await transcribe(await files.write(speech));
-  assert.is(wordErrors(SAMPLE_TEXT, output.transcription.text), 0);
-  assert.equal(output.transcription_info, { language: 'en', language_confidence: 1 });
-  assert.is(output.transcription.text, output.segments.map(({ text }) => text).join(''));
+Whisper('transcribes speech', () => {
+  assert.is(wordErrors(SAMPLE_TEXT, usual.transcription.text), 0);
+  assert.equal(usual.transcription_info, { language: 'en', language_confidence: 1 });
+  assert.is(usual.transcription.text, usual.segments.map(({ text }) => text).join(''));
 });
 
-Whisper('gives segments in order, inside the audio, with a confidence', async () => {
-  const { segments } = await transcribe(await files.write(speech));
+Whisper('gives segments in order, inside the audio, with a confidence', () => {
+  const { segments } = usual;
   let last = 0;
   for (const { time_interval: at, confidence, words } of segments) {
     assert.ok(at.start >= last && at.end >= at.start && at.end <= speech.length / 16000, JSON.stringify(at));
@@ -104,11 +110,11 @@ Whisper('transcribes the clips of an audio', async () => {
   const audio = await files.write(repeated(speech, 3));
   const s = speech.length / 16_000;
   const textOf = async (clip_timestamps: unknown, more = {}): Promise<string> =>
-    (await transcribe(audio, { clip_timestamps, ...more })).transcription.text;
+    (await transcribe(audio, { clip_timestamps, ...GREEDY, ...more })).transcription.text;
   assert.is(wordErrors(SAMPLE_TEXT, await textOf(`${s},${2 * s}`)), 0);
   assert.ok(wordErrors([1, 2, 3].map(() => SAMPLE_TEXT).join(' '), await textOf('0')) <= 3, 'the whole audio');
   assert.is(wordErrors(SAMPLE_TEXT, await textOf([2 * s], { vad_filter: false })), 0, 'to the end of the audio');
-  const { segments } = await transcribe(audio, { clip_timestamps: [0, s, 2 * s, 1e9] });
+  const { segments } = await transcribe(audio, { clip_timestamps: [0, s, 2 * s, 1e9], ...GREEDY });
   assert.is(wordErrors(`${SAMPLE_TEXT} ${SAMPLE_TEXT}`, segments.map(({ text }) => text).join('')), 0);
   assert.ok(segments.every(({ time_interval: { start, end } }) => end <= s + 0.1 || start >= 2 * s - 0.1));
   assert.is(await textOf([1e300]), '', 'a clip after the end');
@@ -117,7 +123,7 @@ Whisper('transcribes the clips of an audio', async () => {
 Whisper('finds speech as the caller asks', async () => {
   const audio = await files.write(speech);
   const bounds = async (vad_parameters: object, more = {}): Promise<[start: number, end: number][]> =>
-    (await transcribe(audio, { vad_parameters, without_timestamps: true, ...more })).segments.map(
+    (await transcribe(audio, { vad_parameters, ...SHORT, ...more })).segments.map(
       ({ time_interval: { start, end } }) => [start, end],
     );
   const [usual] = await bounds({});
@@ -138,14 +144,14 @@ for (const [what, more] of [
   ['that are chosen', { clip_timestamps: [0] }],
 ] as const)
   Whisper(`transcribes parts ${what} of the length that the caller asks for`, async () => {
-    const params = { chunk_length: 5, without_timestamps: true, ...more };
-    const { segments, transcription } = await transcribe(await files.write(repeated(speech, 2)), params);
-    assert.ok(segments.length >= 4, `${segments.length} parts`);
+    const params = { chunk_length: 5, without_timestamps: true, ...GREEDY, ...more };
+    const { segments, transcription } = await transcribe(await files.write(speech), params);
+    assert.ok(segments.length >= 3, `${segments.length} parts`);
     for (const {
       time_interval: { start, end },
     } of segments)
       assert.ok(end - start <= 5.01, `${start} to ${end}`);
-    assert.ok(wordErrors(`${SAMPLE_TEXT} ${SAMPLE_TEXT}`, transcription.text) <= 12, transcription.text);
+    assert.ok(wordErrors(SAMPLE_TEXT, transcription.text) <= 6, transcription.text);
   });
 
 Whisper('streams one segment at a time', async () => {
@@ -222,8 +228,7 @@ for (const channels of ['mix', 'separate'] as const) {
     const audio = await files.write(repeated(speech, 6), repeated(speech, 6));
     const fractions: number[] = [];
     const onProgress = ({ fraction = 0 }: CallProgress): void => void fractions.push(fraction);
-
-    await asr.call('transcribe', { audio, params: { channels } }, { onProgress });
+    await asr.call('transcribe', { audio, params: { channels, ...SHORT } }, { onProgress });
     assert.ok(fractions.length > 1 && fractions.every((at, n) => at > (fractions[n - 1] ?? -1)), String(fractions));
     assert.is(fractions.at(-1), 1);
   });
@@ -319,7 +324,7 @@ Whisper('stops a cancelled transcription early', async () => {
 
 Whisper('answers four requests at the same time', async () => {
   const audio = await files.write(speech);
-  const outputs = await Promise.all([1, 2, 3, 4].map(() => transcribe(audio)));
+  const outputs = await Promise.all([1, 2, 3, 4].map(() => transcribe(audio, GREEDY)));
   assert.equal(
     outputs.map(({ transcription }) => wordErrors(SAMPLE_TEXT, transcription.text)),
     [0, 0, 0, 0],
@@ -329,10 +334,10 @@ Whisper('answers four requests at the same time', async () => {
 Whisper('repeats a request after its replica was killed', async () => {
   const replica = (): number | undefined => manager.status()['model']?.replicas[0]?.pid;
   const pid = replica();
-  const running = transcribe(await files.write(repeated(speech, 3)));
+  const running = transcribe(await files.write(repeated(speech, 2)), GREEDY);
   await delay(300);
   process.kill(pid ?? 0, 'SIGKILL');
-  assert.ok(wordErrors(`${SAMPLE_TEXT} ${SAMPLE_TEXT} ${SAMPLE_TEXT}`, (await running).transcription.text) <= 3);
+  assert.ok(wordErrors(`${SAMPLE_TEXT} ${SAMPLE_TEXT}`, (await running).transcription.text) <= 2);
   assert.is.not(replica(), pid);
 });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { beforeSignals } from '../packages/index.ts';
+import { FailureLines } from './failure-lines.ts';
 import { packageFolder } from './inputs.ts';
 
 export interface CompileOptions {
@@ -22,8 +23,6 @@ export interface CompileOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Lines of the compiler that are kept for the error message. */
-const KEPT_LINES = 60;
 const PROGRESS_INTERVAL_MS = 5000;
 
 /** Configures and builds with cmake-js. Headers come from an npm package, so nothing is downloaded. */
@@ -44,7 +43,7 @@ export async function compile(options: CompileOptions): Promise<void> {
     options.target ?? 'all',
     ...Object.entries(options.definitions).map(([name, value]) => `--CD${name}=${value}`),
   ];
-  const lines: string[] = [];
+  const failure = new FailureLines();
   let step = '';
   const started = performance.now();
   const progress = setInterval(() => {
@@ -68,8 +67,7 @@ export async function compile(options: CompileOptions): Promise<void> {
           if (line.trim() === '') continue;
           step = /^\[\s*(\d+%|\d+\/\d+)\]/.exec(line)?.[1] ?? step;
           options.log.debug('native build', { line });
-          lines.push(line);
-          if (lines.length > KEPT_LINES) lines.shift();
+          failure.add(line);
         }
       };
       child.stdout.setEncoding('utf8').on('data', read);
@@ -82,7 +80,7 @@ export async function compile(options: CompileOptions): Promise<void> {
     });
     signal?.throwIfAborted();
     if (code !== 0)
-      throw new AanaError('NativeBuildFailed', 'internal', `building ${title} failed with ${code}:\n${failure(lines)}`);
+      throw new AanaError('NativeBuildFailed', 'internal', `building ${title} failed with ${code}:\n${failure}`);
   } finally {
     clearInterval(progress);
   }
@@ -115,10 +113,4 @@ function endGroupWithUs(child: ChildProcess, signal: AbortSignal | undefined): (
   signal?.addEventListener('abort', endGroup, { once: true });
   process.on('exit', endGroup);
   return release;
-}
-
-/** Returns the lines from the first failed command on, without the configuration that cmake-js prints before. */
-function failure(lines: readonly string[]): string {
-  const first = lines.findIndex((line) => /^FAILED:|\berror\b/i.test(line));
-  return lines.slice(Math.max(0, first)).join('\n');
 }

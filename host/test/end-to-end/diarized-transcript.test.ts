@@ -19,7 +19,11 @@ let server: RunningServer;
 let talk: Uint8Array;
 
 const ask = (input: object, { query = '', data = talk } = {}): Promise<Response> =>
-  post(`${server.url}/video/diarize${query}`, { video: { content: 'video' }, ...input }, { video: { data } });
+  post(
+    `${server.url}/video/diarize${query}`,
+    { video: { content: 'video' }, whisper_params: { beam_size: 1, temperature: 0 }, ...input },
+    { video: { data } },
+  );
 
 async function jsonOf(response: Response): Promise<unknown> {
   const text = await response.text();

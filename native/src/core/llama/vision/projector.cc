@@ -32,16 +32,16 @@ void RequireProjector(const std::string& path) {
   throw LoadError(std::string(kWhat) + " " + path + " is not an image encoder for language models (the architecture clip with clip.has_vision_encoder)");
 }
 
-using Load = decltype(&aana_load_projector);
+using LoadFunction = decltype(&aana_load_projector);
 
 // The library is built when a deployment needs it, and lies beside the addon.
-Load FindLoad() {
+LoadFunction FindLoad() {
 #ifdef AANA_IMAGES_LINKED
   return aana_load_projector;
 #else
   // Never closed, because its threads may outlive the projector.
   void* library = dlopen("aana_images.so", RTLD_NOW | RTLD_LOCAL);
-  const auto load = library ? reinterpret_cast<Load>(dlsym(library, "aana_load_projector")) : nullptr;
+  const auto load = library ? reinterpret_cast<LoadFunction>(dlsym(library, "aana_load_projector")) : nullptr;
   if (!load) throw LoadError(std::string("the library for images cannot be loaded (") + dlerror() + "); run `npx aana-host build-native`");
   return load;
 #endif
