@@ -90,14 +90,6 @@ std::string TextWith(int32_t n_threads, std::vector<ReadRequest> requests) {
   return Text(harness.TurnUntilIdle());
 }
 
-void ExpectSame(const std::string& got, const std::string& expected) {
-  if (got == expected) return;
-  size_t at = 0;
-  while (at < std::min(got.size(), expected.size()) && got[at] == expected[at]) at++;
-  const size_t begin = at > 40 ? at - 40 : 0;
-  Expect(false, "'" + got.substr(begin, 80) + "' in place of '" + expected.substr(begin, 80) + "'");
-}
-
 }  // namespace
 
 void TestThreads() {

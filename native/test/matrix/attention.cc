@@ -23,9 +23,9 @@ using namespace compute;
 
 constexpr uint16_t kHidden = 0xFC00;
 
-std::mt19937 random_numbers(5);
+std::mt19937 attention_numbers(5);
 
-float Random() { return std::normal_distribution<float>()(random_numbers); }
+float Random() { return std::normal_distribution<float>()(attention_numbers); }
 
 // Softmax attention of a query to the cells that the mask shows.
 std::vector<double> Expected(const float* q, const std::vector<uint16_t>& k, const std::vector<uint16_t>& v, size_t stride, int n_values, const std::vector<int>& cells,
@@ -64,7 +64,7 @@ void TestKernel(const KernelSet& set, int n_values, int n_rows, int n_cells, boo
   std::vector<float*> results;
   for (size_t row = 0; row < q.size(); row++) {
     for (int i = 0; i < n_values; i++) q[row].push_back(size * Random());
-    for (int i = 0; i < n_cells; i++) masks[row][static_cast<size_t>(i)] = random_numbers() % 3 == 0 ? kHidden : ggml_fp32_to_fp16(Random());
+    for (int i = 0; i < n_cells; i++) masks[row][static_cast<size_t>(i)] = attention_numbers() % 3 == 0 ? kHidden : ggml_fp32_to_fp16(Random());
     if (row == 1) std::fill(masks[row].begin(), masks[row].end(), kHidden);  // it sees nothing
     queries.push_back(q[row].data());
     mask_rows.push_back(masks[row].data());
@@ -177,7 +177,7 @@ void TestAttentionBlocks() {
     const MaskOf mask(77, 30, 1);
     for (int64_t token = 0; token < 30; token++) {
       for (int64_t cell = 0; cell < 77; cell++) {
-        if (token % 7 != 3 && random_numbers() % 4 != 0) mask.At(0, token, cell) = random_numbers() % 2 == 0 ? 0 : ggml_fp32_to_fp16(-1.5F);
+        if (token % 7 != 3 && attention_numbers() % 4 != 0) mask.At(0, token, cell) = attention_numbers() % 2 == 0 ? 0 : ggml_fp32_to_fp16(-1.5F);
       }
     }
     AttentionBlocks blocks;

@@ -9,6 +9,8 @@ namespace aana::test {
 void Test(const std::string& title, const std::function<void()>& run);
 // Throw, with the reason, when it is not so.
 void Expect(bool is_true, const std::string& reason);
+// Shows where the texts begin to differ.
+void ExpectSame(const std::string& actual, const std::string& expected);
 void ExpectNear(double actual, double expected, double tolerance, const std::string& what);
 
 // 1 when a test failed.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "core/llama/sampling/token_rules.h"
 
 namespace aana::test {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<float> LogitsOf(const std::vector<double>& probabilities);
 llama::Candidates AllOf(const std::vector<double>& probabilities);

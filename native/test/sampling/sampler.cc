@@ -1,6 +1,5 @@
 // Whole samplers: rules, errors, draws and log-probabilities.
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,12 +13,6 @@
 namespace aana::test {
 
 using namespace aana::llama;
-
-namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
 
 void TestSampler() {
   Test("greedy takes the likeliest after bias and penalties", [] {

@@ -1,7 +1,6 @@
 // Candidates and truncation against values computed by hand.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -14,12 +13,6 @@
 namespace aana::test {
 
 using namespace aana::llama;
-
-namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-}  // namespace
 
 void TestSelections() {
   Test("the largest logit is found wherever it stands, the first of equals", [] {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "../sampling/check.h"
+#include "helpers.h"
 #include "tests.h"
 
 namespace aana::test {
@@ -34,12 +35,6 @@ struct Folder {
   }
   fs::path path = fs::temp_directory_path() / ("aana-prompts-" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()));
 };
-
-std::vector<TokenId> Numbers(TokenId first, size_t n) {
-  std::vector<TokenId> tokens(n);
-  for (size_t i = 0; i < n; i++) tokens[i] = first + static_cast<TokenId>(i);
-  return tokens;
-}
 
 SavedPrompt Prompt(std::vector<TokenId> tokens, size_t n_bytes = 1000, const std::string& key = "key") {
   StateBytes state(n_bytes);

@@ -10,6 +10,7 @@
 #include "../sampling/check.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/loop/ubatches.h"
+#include "helpers.h"
 #include "tests.h"
 
 namespace aana::test {
@@ -77,12 +78,6 @@ std::unique_ptr<Sequence> Prompt(int64_t id, std::vector<llama_token> tokens, co
 std::unique_ptr<Sequence> ReproduciblePrompt(int64_t id, std::vector<llama_token> tokens) {
   return std::make_unique<Sequence>(llama::ReadRequest{
       .id = id, .tokens = std::move(tokens), .sampling = {.is_reproducible = true}, .rules = {}, .shown_tokens = {}, .terms = {}, .adapter = {}, .arrived_at = {}});
-}
-
-std::vector<llama_token> Numbers(llama_token first, size_t n) {
-  std::vector<llama_token> tokens(n);
-  for (size_t i = 0; i < n; i++) tokens[i] = first + static_cast<llama_token>(i);
-  return tokens;
 }
 
 std::vector<llama_token> Joined(std::vector<llama_token> a, const std::vector<llama_token>& b) {

@@ -28,8 +28,6 @@ std::string Words(const std::vector<std::string>& texts, const std::vector<doubl
   return Show(words.front()) + " " + std::to_string(segments[0].start).substr(0, 4) + "-" + std::to_string(segments[0].end).substr(0, 4);
 }
 
-void ExpectSame(const std::string& actual, const std::string& expected) { Expect(actual == expected, "\"" + actual + "\", not \"" + expected + "\""); }
-
 }  // namespace
 
 void TestAlignment() {

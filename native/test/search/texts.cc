@@ -28,8 +28,6 @@ std::string Split(std::initializer_list<int32_t> tokens, double duration) {
   return shown + "next " + std::to_string(split.next).substr(0, 4);
 }
 
-void ExpectSame(const std::string& actual, const std::string& expected) { Expect(actual == expected, "\"" + actual + "\", not \"" + expected + "\""); }
-
 void TestPrompts() {
   const auto vocabulary = SmallVocabulary();
   const std::vector<int32_t> start{vocabulary.start, vocabulary.first_language + 1, vocabulary.transcribe};

@@ -10,8 +10,6 @@
 namespace aana::test {
 namespace {
 
-constexpr int64_t kSecond = kSampleRate;
-
 // Sound with silence (zeros) between 100 and 110 s.
 class Sound : public AudioSource {
  public:

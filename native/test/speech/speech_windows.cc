@@ -19,7 +19,6 @@ namespace aana::test {
 namespace {
 
 constexpr int64_t kFrame = 512;
-constexpr int64_t kSecond = kSampleRate;
 
 using Windows = std::vector<std::vector<SpeechRegion>>;
 
@@ -29,9 +28,13 @@ class Noise : public AudioSource {
   explicit Noise(int64_t size) : size_(size) {}
   int64_t size() const override { return size_; }
   void Read(int64_t begin, std::span<float> samples) const override {
-    for (auto& sample : samples) {
-      const auto hash = static_cast<uint64_t>(begin++ / 700) * 0x9E3779B97F4A7C15U;
-      sample = static_cast<float>(hash >> 40) / static_cast<float>(1 << 24);
+    constexpr int64_t kSame = 700;
+    for (size_t done = 0; done < samples.size();) {
+      const auto at = begin + static_cast<int64_t>(done);
+      const auto count = std::min(samples.size() - done, static_cast<size_t>(kSame - at % kSame));
+      const auto hash = static_cast<uint64_t>(at / kSame) * 0x9E3779B97F4A7C15U;
+      std::ranges::fill(samples.subspan(done, count), static_cast<float>(hash >> 40) / static_cast<float>(1 << 24));
+      done += count;
     }
   }
 
@@ -256,7 +259,7 @@ std::vector<float> Frames(const std::vector<std::pair<bool, double>>& seconds) {
 
 void TestSpeechWindows() {
   Test("windows of speech are the same as if the whole audio were analysed at once", [] {
-    for (unsigned seed = 1; seed <= 300; seed++) {
+    for (unsigned seed = 1; seed <= 100; seed++) {
       std::mt19937 random(seed);
       const auto probabilities = RandomSpeech(random, 1 + random() % 30000);
       const Noise audio(static_cast<int64_t>(probabilities.size()) * kFrame - static_cast<int64_t>(random() % kFrame));
@@ -341,7 +344,7 @@ void TestSpeechWindows() {
     }
   });
   Test("windows of an audio that grows are those of the complete audio", [] {
-    for (unsigned seed = 1; seed <= 300; seed++) {
+    for (unsigned seed = 1; seed <= 75; seed++) {
       std::mt19937 random(seed);
       const auto probabilities = RandomSpeech(random, 1 + random() % 30000);
       const auto total = static_cast<int64_t>(probabilities.size()) * kFrame - static_cast<int64_t>(random() % kFrame);
