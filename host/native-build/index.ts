@@ -39,6 +39,10 @@ export interface NativeBuildResult {
   readonly rebuilt: boolean;
 }
 
+/** CPU seconds of a compilation on a server of 2026, without and for the library for images. One unit takes 40. */
+const CPU_SECONDS = 160;
+const IMAGES_CPU_SECONDS = 35;
+
 /**
  * Builds the addon into `build/Release` of the package, together with its shared libraries. Copies it from the prebuilt
  * package if one is installed that fits; then no compiler is needed. Returns at once when its inputs have not changed. Concurrent calls, in one process or several, build once.
@@ -83,10 +87,13 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
       await mkdir(folder, { recursive: true });
       // Beside the addon (RUNPATH `$ORIGIN`), so that it does not depend on the cache.
       if (sources.libraries) await replaceFiles(sources.libraries, folder);
-      log.info('building the native addon', {
-        mode,
-        ...(mode === 'source' && { note: 'compiling all of llama.cpp takes some minutes' }),
-      });
+      const jobs = options.jobs ?? defaultJobs();
+      // An earlier library for images would not fit the new addon.
+      const withImages = images || hasImages(folder, mode);
+      const seconds = Math.max(40, Math.ceil((CPU_SECONDS + (withImages ? IMAGES_CPU_SECONDS : 0)) / jobs / 10) * 10);
+      const note =
+        mode === 'source' ? 'compiling all of llama.cpp takes some minutes' : `compiling takes about ${seconds} s`;
+      log.info('building the native addon', { mode, note });
       await compile({
         title: 'the native addon',
         directory: packageRoot,
@@ -98,9 +105,8 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
           AANA_NAPI_DIR: packageFolder('node-addon-api'),
           AANA_PREBUILT_DIR: sources.libraries ?? 'OFF',
         },
-        // An earlier library for images would not fit the new addon.
-        target: images || hasImages(folder, mode) ? 'aana_with_images' : 'all',
-        jobs: options.jobs ?? defaultJobs(),
+        target: withImages ? 'aana_with_images' : 'all',
+        jobs,
         log,
         signal,
         env,
