@@ -274,13 +274,13 @@ export class Services {
   }
 
   /** Builds the addon, once. Replicas wait for it before they start, and fail if it fails. */
-  buildNative(signal: AbortSignal): Promise<unknown> {
-    this.#native ??= this.#build(signal, false);
+  buildNative(signal: AbortSignal, report?: ReportProgress): Promise<unknown> {
+    this.#native ??= this.#build(signal, false, report);
     this.#native.catch(() => {});
     return this.#native;
   }
 
-  async #build(signal: AbortSignal, images: boolean): Promise<unknown> {
+  async #build(signal: AbortSignal, images: boolean, report?: ReportProgress): Promise<unknown> {
     const { config, log } = this.#options;
     return buildNative({
       cacheDir: config.cache_dir,
@@ -289,6 +289,7 @@ export class Services {
       images,
       log: inArea(log, 'models'),
       signal,
+      report,
       env: childEnvironment(config),
     });
   }

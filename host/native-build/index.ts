@@ -7,7 +7,7 @@ import { manifestPath, nativeAddonPath, type NativeManifest } from '../../native
 import { compile } from './compile.ts';
 import { hashInputs, packageFolder } from './inputs.ts';
 import { WHISPER_VERSION } from './pins.ts';
-import { withFileLock } from '../packages/index.ts';
+import { type ReportProgress, withFileLock } from '../packages/index.ts';
 import { canUseCudaBackend, defaultBuildMode, defaultJobs, type BuildMode } from './platform.ts';
 import { findPrebuiltAddon, replaceFiles } from './prebuilt-package.ts';
 import { prepareCudaBackend, prepareSources } from './sources.ts';
@@ -28,6 +28,8 @@ export interface NativeBuildOptions {
   /** Compile even if nothing changed. */
   readonly force?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called with the progress of downloads. */
+  readonly report?: ReportProgress | undefined;
   /** Environment of git and the compilers. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
@@ -48,7 +50,7 @@ const IMAGES_CPU_SECONDS = 35;
  * package if one is installed that fits; then no compiler is needed. Returns at once when its inputs have not changed. Concurrent calls, in one process or several, build once.
  */
 export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
-  const { log, signal, images = true } = options;
+  const { log, signal, images = true, report } = options;
   const mode = options.mode === undefined || options.mode === 'auto' ? defaultBuildMode() : options.mode;
   const { cuda: wished = 'auto' } = options;
   const cuda = mode === 'prebuilt' && (wished === 'auto' ? canUseCudaBackend() : wished === 'on');
@@ -81,7 +83,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
       }
       checkTools(env);
       const started = performance.now();
-      const sources = await prepareSources({ cacheDir: options.cacheDir, mode, cuda, log, signal, env });
+      const sources = await prepareSources({ cacheDir: options.cacheDir, mode, cuda, log, signal, env, report });
       await rm(manifestPath(addon), { force: true }); // an interrupted build must not count as current
       const folder = dirname(addon);
       await mkdir(folder, { recursive: true });

@@ -4,7 +4,15 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../core/log/logger.ts';
-import { extractMembers, fetchPackage, withFileLock, withProgress, type PackageSource } from '../packages/index.ts';
+import { boundedMap } from '../core/async/bounded-map.ts';
+import {
+  extractMembers,
+  fetchPackage,
+  type PackageSource,
+  type ReportProgress,
+  shareProgress,
+  withFileLock,
+} from '../packages/index.ts';
 import { CUDA_BACKENDS, LLAMA_SOURCE, PREBUILT_LIBRARIES, WHISPER_SOURCE } from './pins.ts';
 import { platformName, type BuildMode } from './platform.ts';
 
@@ -30,43 +38,69 @@ export interface SourceOptions {
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
   readonly env: NodeJS.ProcessEnv;
+  readonly report?: ReportProgress | undefined;
 }
 
 /**
- * Fetches all sources and libraries and unpacks them below `<cacheDir>/native`. Existing ones are not fetched again.
+ * Fetches all sources and libraries, at the same time, and unpacks them below `<cacheDir>/native`. Existing ones are not
+ * fetched again.
  */
 export async function prepareSources(options: SourceOptions): Promise<NativeSources> {
+  const { mode, cuda, signal = new AbortController().signal, report = () => {} } = options;
+  const begin = shareProgress(report);
+  const nothing = async (): Promise<undefined> => undefined;
+  const kinds = [
+    fetchLlama,
+    fetchWhisper,
+    mode === 'prebuilt' ? fetchLibraries : nothing,
+    cuda ? fetchCudaBackend : nothing,
+  ];
   return locked(options, async (root) => {
-    const llama = await once(root, 'llama.cpp', LLAMA_SOURCE, options, async (archive, dir) => {
-      const bundle = 'package/llama/gitRelease.bundle';
-      await extractMembers(archive, [bundle], `${dir}.bundle`);
-      try {
-        await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], {
-          signal: options.signal,
-          env: options.env,
-        });
-      } finally {
-        await rm(`${dir}.bundle`, { recursive: true, force: true });
-      }
-      for (const folder of UNUSED_FOLDERS) await rm(join(dir, folder), { recursive: true, force: true });
-    });
-    const whisper = await once(root, 'whisper.cpp', WHISPER_SOURCE, options, (archive, dir) =>
-      extractMembers(archive, /^package\/whisper\.cpp\/(include|src)\/|^package\/(whisper\.cpp\/)?LICENSE/, dir),
+    const [llama = '', whisper = '', libraries, backend] = await boundedMap(
+      kinds,
+      kinds.length,
+      signal,
+      async (fetch, all) => {
+        const part = begin();
+        const folder = await fetch(root, { ...options, signal: all, report: part.report });
+        part.done();
+        return folder;
+      },
     );
-    const published = options.mode === 'prebuilt' ? PREBUILT_LIBRARIES[platformName] : undefined;
-    const libraries =
-      published &&
-      (await once(root, platformName, published, options, (archive, dir) =>
-        extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir),
-      ));
-    const cuda = options.cuda ? await fetchCudaBackend(root, options) : undefined;
-    return {
-      llama,
-      whisper: join(whisper, 'package', 'whisper.cpp'),
-      libraries: libraries && join(libraries, 'package', 'bins', platformName),
-      cuda,
-    };
+    return { llama, whisper, libraries, cuda: backend };
   });
+}
+
+async function fetchLlama(root: string, options: SourceOptions): Promise<string> {
+  return once(root, 'llama.cpp', LLAMA_SOURCE, options, async (archive, dir) => {
+    const bundle = 'package/llama/gitRelease.bundle';
+    await extractMembers(archive, [bundle], `${dir}.bundle`);
+    try {
+      await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], {
+        signal: options.signal,
+        env: options.env,
+      });
+    } finally {
+      await rm(`${dir}.bundle`, { recursive: true, force: true });
+    }
+    for (const folder of UNUSED_FOLDERS) await rm(join(dir, folder), { recursive: true, force: true });
+  });
+}
+
+async function fetchWhisper(root: string, options: SourceOptions): Promise<string> {
+  const folder = await once(root, 'whisper.cpp', WHISPER_SOURCE, options, (archive, dir) =>
+    extractMembers(archive, /^package\/whisper\.cpp\/(include|src)\/|^package\/(whisper\.cpp\/)?LICENSE/, dir),
+  );
+  return join(folder, 'package', 'whisper.cpp');
+}
+
+async function fetchLibraries(root: string, options: SourceOptions): Promise<string | undefined> {
+  const published = PREBUILT_LIBRARIES[platformName];
+  if (!published) return undefined;
+  const folder = await once(root, platformName, published, options, (archive, dir) =>
+    extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir),
+  );
+  return join(folder, 'package', 'bins', platformName);
 }
 
 /** Fetches ggml's CUDA backend alone and returns its folder. Undefined if none is published for this platform. */
@@ -106,11 +140,11 @@ async function once(
   const dir = join(root, `${label}-${source.version}`);
   const stamp = join(dir, '.complete');
   if (existsSync(stamp)) return dir;
-  const { cacheDir, log, signal } = options;
+  const { cacheDir, log, signal, report } = options;
   log.info('fetching native sources', { package: source.name, version: source.version });
-  const archive = await withProgress(`${source.name} ${source.version}`, source.bytes, (onProgress) =>
-    fetchPackage(source, { cacheDir, log, signal, onProgress }),
-  );
+  const stage = `fetching ${source.name}`;
+  const onProgress: ReportProgress = (bytes, total = source.bytes) => report?.(bytes, total, stage);
+  const archive = await fetchPackage(source, { cacheDir, log, signal, onProgress });
   const partial = `${dir}.partial`;
   await rm(partial, { recursive: true, force: true });
   await fill(archive, partial);

@@ -10,6 +10,7 @@ export {
   type ProgressPart,
   type ProgressStream,
   type ReportProgress,
+  reportWithin,
   shareProgress,
   withProgress,
 } from './progress.ts';

@@ -126,6 +126,11 @@ export function shareProgress(report: ReportProgress): () => ProgressPart {
   };
 }
 
+/** Returns a report for a part of the work: its stages follow `stage`. */
+export function reportWithin(report: ReportProgress, stage: string): ReportProgress {
+  return (bytes, total, inner) => report(bytes, total, inner === undefined ? stage : `${stage}: ${inner}`);
+}
+
 function withoutPercent(stage: string | undefined): string {
   return (stage ?? '').replaceAll(/ \d+ %/g, '');
 }

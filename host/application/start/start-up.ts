@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../../media/index.ts';
-import { type ProgressPart, type ReportProgress, shareProgress } from '../../packages/index.ts';
+import { type ProgressPart, type ReportProgress, reportWithin, shareProgress } from '../../packages/index.ts';
 import { requireDeclaredDeployments } from '../endpoint/declared-deployments.ts';
 import type { Services } from '../services.ts';
 import { asksFor } from '../../plugins/index.ts';
@@ -86,8 +86,9 @@ async function startDeployments(
 ): Promise<void> {
   if (services.needsAddon()) {
     const addon = begin();
-    addon.report(0, undefined, 'building the native addon');
-    services.buildNative(signal).then(addon.done, () => {});
+    const report = reportWithin(addon.report, 'building the native addon');
+    report(0);
+    services.buildNative(signal, report).then(addon.done, () => {});
   }
   const parts = new Map([...services.deployments.registered().keys()].map((name) => [name, begin()]));
   await services.deployments.start({

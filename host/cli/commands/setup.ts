@@ -6,7 +6,13 @@ import type { Logger } from '../../core/log/logger.ts';
 import { check } from '../../deployments/class/check.ts';
 import { builtinDefinitions, defaultCpus } from '../../deployments/index.ts';
 import { buildNative, buildSqlite } from '../../native-build/index.ts';
-import { type ProgressPart, shareProgress, withProgress } from '../../packages/index.ts';
+import {
+  type ProgressPart,
+  type ReportProgress,
+  reportWithin,
+  shareProgress,
+  withProgress,
+} from '../../packages/index.ts';
 import { asksFor, buildPlugin, findPluginFolders } from '../../plugins/index.ts';
 
 export type Purpose = 'serve' | 'test' | 'demo';
@@ -41,8 +47,9 @@ export async function setup(options: SetupOptions): Promise<void> {
 
 async function build(options: SetupOptions, { report, done }: ProgressPart): Promise<void> {
   const { config, purpose, folders, log, signal } = options;
-  report(0, undefined, 'building the native addon');
-  await buildAddon(options, purpose === 'test');
+  const ofAddon = reportWithin(report, 'building the native addon');
+  ofAddon(0);
+  await buildAddon(options, purpose === 'test', ofAddon);
   report(0, undefined, 'building SQLite');
   if (purpose === 'test' || config.db_config.datastore_type === 'sqlite')
     await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
@@ -53,8 +60,13 @@ async function build(options: SetupOptions, { report, done }: ProgressPart): Pro
   done();
 }
 
-async function buildAddon({ config, log, signal }: SetupOptions, images: boolean): Promise<unknown> {
+async function buildAddon(
+  { config, log, signal }: SetupOptions,
+  images: boolean,
+  report?: ReportProgress,
+): Promise<unknown> {
   return buildNative({
+    report,
     cacheDir: config.cache_dir,
     mode: config.native_build,
     cuda: config.cuda_backend,

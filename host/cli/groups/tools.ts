@@ -28,7 +28,9 @@ export function addToolCommands(root: Command, command: MakeCommand): void {
         import('../../packages/index.ts'),
       ]);
       const { addon, rebuilt } = await untilSignal((signal) =>
-        withProgress('building the native addon', undefined, () => buildNative({ ...settings, jobs, signal })),
+        withProgress('building the native addon', undefined, (report) =>
+          buildNative({ ...settings, jobs, signal, report }),
+        ),
       );
       process.stdout.write(`${addon}${rebuilt ? '' : ' (unchanged)'}\n`);
       if (config.db_config.datastore_type !== 'sqlite') return;
