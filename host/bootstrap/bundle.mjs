@@ -1,6 +1,6 @@
 // Bundles the sources into `bundle/`, which users start and import. Types are removed and not checked, so that a first
 // start does not wait for the compiler; `tsc -b` checks them. Run after each change; `npm run build` does both.
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -78,6 +78,23 @@ const sourceOf = (root, name) => [`${name}.ts`, `${name}.tsx`].map((file) => joi
 
 const inputs = (root, names) => Object.fromEntries(names.map((name) => [name, sourceOf(root, name)]));
 
+/** The folder of an npm package in the path of one of its files. */
+const PACKAGE = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/;
+
+/** Returns the names, versions and licences of the npm packages of which the chunks have code. */
+function licencesOf(chunks) {
+  const folders = new Set(chunks.flatMap(({ moduleIds = [] }) => moduleIds.map((id) => PACKAGE.exec(id)?.[0])));
+  folders.delete(undefined);
+  const parts = [...folders].map((folder) => {
+    const { name, version, license, author } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)([.-]|$)/i.test(file));
+    const texts = files.toSorted().map((file) => readFileSync(join(folder, file), 'utf8').trim());
+    if (texts.length === 0) texts.push(`Copyright ${author?.name ?? author ?? `the authors of ${name}`}`);
+    return [`${name} ${version} (${license})`, ...texts].join('\n\n');
+  });
+  return `${[...new Set(parts)].toSorted().join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
+}
+
 export async function bundle(root) {
   const { rolldown } = await import('rolldown');
   const output = { dir: join(root, 'bundle'), format: 'esm', sourcemap: true, entryFileNames: '[name].js' };
@@ -91,7 +108,7 @@ export async function bundle(root) {
     transform: { target: TARGET },
     plugins: [addresses(root)],
   });
-  await programs.write({ ...output, chunkFileNames: 'shared/[name]-[hash].js' });
+  const { output: ofPrograms } = await programs.write({ ...output, chunkFileNames: 'shared/[name]-[hash].js' });
   await programs.close();
   const modules = await rolldown({
     cwd: root,
@@ -111,8 +128,9 @@ export async function bundle(root) {
     logLevel: 'silent',
     transform: { target: TARGET },
   });
-  await page.write({ ...output, sourcemap: false, minify: true, comments: false });
+  const { output: ofPage } = await page.write({ ...output, sourcemap: false, minify: true, comments: false });
   await page.close();
+  writeFileSync(join(output.dir, 'LICENSES.txt'), licencesOf([...ofPrograms, ...ofPage]));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)

@@ -49,4 +49,22 @@ Bundle('exports what the compiled entry points export', async () => {
   }
 });
 
+Bundle('has the licence of each npm package of which it has code', () => {
+  const licences = readFileSync(join(packageRoot, 'bundle/LICENSES.txt'), 'utf8');
+  const maps = readdirSync(join(packageRoot, 'bundle'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.js.map'),
+  );
+  const sources = maps.flatMap(
+    (file) => (JSON.parse(readFileSync(join(packageRoot, 'bundle', file), 'utf8')) as { sources: string[] }).sources,
+  );
+  const packages = sources.map((path) => /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  const names = [...new Set(packages)].filter((name) => name !== undefined);
+  assert.ok(names.includes('koa') && names.includes('zod'), 'the packages were not found');
+  assert.equal(
+    names.filter((name) => !new RegExp(`^${name} \\d.*\\(`, 'm').test(licences)),
+    [],
+  );
+  assert.not.match(licences, /undefined/);
+});
+
 Bundle.run();

@@ -57,6 +57,7 @@ Package('has the files for run time and no tests', async () => {
     'host/openapi/client-generator/runtime/api.ts',
     'LICENSE',
     'NOTICE',
+    'bundle/LICENSES.txt',
   ])
     assert.ok(existsSync(installed(file)), file);
   const files = await readdir(installed('.'), { recursive: true });
