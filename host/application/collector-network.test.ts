@@ -76,7 +76,7 @@ if (certificates) {
     const env = {
       OTEL_EXPORTER_OTLP_ENDPOINT: `https://localhost:${collector.port}`,
       OTEL_BSP_SCHEDULE_DELAY: '1',
-      OTEL_BSP_EXPORT_TIMEOUT: '200',
+      OTEL_BSP_EXPORT_TIMEOUT: '750',
       OTEL_LOGS_EXPORTER: 'none',
     };
     await using app = await started(makeApp(folder, { log }, {}, env));
@@ -114,7 +114,7 @@ Reached('whose answer does not end are left, and a line says why', async () => {
   await using server = await endlessServer(() => (sent += chunk.length), chunk);
   const lines: string[] = [];
   const log = createLogger({ level: 'warn', format: 'text', write: (line) => lines.push(line) });
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: server.url, OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_BSP_EXPORT_TIMEOUT: '500' };
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: server.url, OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_BSP_EXPORT_TIMEOUT: '750' };
   await using app = await started(makeApp(folder, { log }, {}, { ...env, OTEL_LOGS_EXPORTER: 'none' }));
   await (await fetch(`${app.url}/api/status`)).text();
   await until(async () => lines.some((line) => line.includes('its answer is longer than 1048576 bytes')));

@@ -138,8 +138,10 @@ Tenants('are measured with the engine', async () => {
 });
 
 Tenants('are told when to come back if their turn comes after the deadline', async () => {
-  const running = Array.from({ length: 8 }, () => say('large', 400));
-  await until(async () => open() === 8);
+  const before = telemetry.of('aana.deployment.calls.open').length;
+  const running = Array.from({ length: 24 }, () => say('large', 400));
+  const opened = (): { readonly value: number }[] => telemetry.of('aana.deployment.calls.open').slice(before);
+  await until(async () => opened().some(({ value }) => value >= 8));
   const refused = await say('large', 1, { within_ms: 20 });
   const { error, data } = (await refused.json()) as { error: string; data: Record<string, number> };
   assert.equal([refused.status, error], [503, 'DeploymentOverloaded']);

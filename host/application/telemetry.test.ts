@@ -15,7 +15,7 @@ import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.t
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
 import { Receiver } from '../webhooks/fixtures/receiver.ts';
-import { type RecordedSpan, Recorder } from './fixtures/recorder.ts';
+import { type RecordedSpan, Recorder, type Tree } from './fixtures/recorder.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 
 const Reported = suite('the telemetry of an application');
@@ -111,6 +111,14 @@ const words = defineEndpoint({
 export const endpoint = definePlugin([words], { helpers: [count] });
 `;
 
+/** Leaves out further writes, because a slow attempt stores its values in several. */
+const withOneWrite = (tree: Tree): Tree =>
+  Object.fromEntries(
+    Object.entries(tree)
+      .filter(([name]) => !/^write sqlite #\d+$/.test(name))
+      .map(([name, inner]) => [name, withOneWrite(inner)]),
+  );
+
 /** Returns the names in a trace, including those of host calls and deployments' methods. */
 function labelOf({ name, attributes }: RecordedSpan): string {
   return [
@@ -188,10 +196,8 @@ else {
       // The receiver has the event before the host has read the answer, and closing the application aborts open
       // requests.
       await until(async () => telemetry.of('aana.webhook.deliveries').length === 1);
-      // What the task has written, and its end.
-      const writes = { 'write sqlite': {}, 'write sqlite #2': {} };
-      const attempt = { 'aana.plugin.invocation words': invocation, ...writes };
-      assert.equal(telemetry.tree(CALLER, labelOf), {
+      const attempt = { 'aana.plugin.invocation words': invocation, 'write sqlite': {} };
+      assert.equal(withOneWrite(telemetry.tree(CALLER, labelOf)), {
         'POST /words': { 'aana.plugin.invocation words': invocation },
         'POST /words #2': {
           'write sqlite': {},

@@ -45,25 +45,27 @@ test('responses are made by the next host after theirs was killed, and those tha
     for (let n = 0; n < RESPONSES; n += 1) ids.push((await host.client.responses.create(request)).id);
     let before: Response[] = [];
     await until(async () => (before = (await found(ids)).filter(hasEnded)).length > 0);
-    const stream = await host.client.responses.create({ ...request, max_output_tokens: 450, stream: true });
     let streamed = '';
     let seen = 0;
-    const exited = once(host.process, 'exit');
-    for await (const event of stream) {
-      if (event.type === 'response.created') ({ id: streamed } = event.response);
-      seen = event.sequence_number;
-      if (event.type !== 'response.output_text.delta') continue;
-      host.process.kill('SIGKILL');
-      break;
+    for (;;) {
+      const stream = await host.client.responses.create({ ...request, max_output_tokens: 450, stream: true });
+      const exited = once(host.process, 'exit');
+      for await (const event of stream) {
+        if (event.type === 'response.created') ({ id: streamed } = event.response);
+        seen = event.sequence_number;
+        if (event.type !== 'response.output_text.delta') continue;
+        host.process.kill('SIGKILL');
+        break;
+      }
+      await exited;
+      host = await startHost(folder);
+      if (!hasEnded(await host.client.responses.retrieve(streamed))) break; // else it had ended before the kill
     }
-    await exited;
-
-    host = await startHost(folder);
     const events: Event[] = [];
     for await (const event of await host.client.responses.retrieve(streamed, { stream: true, starting_after: seen }))
       events.push(event);
     let after: Response[] = [];
-    await until(async () => (after = await found(ids)).every(hasEnded));
+    await until(async () => (after = await found(ids)).every(hasEnded), 120_000);
     for (const response of before)
       assert.equal(
         after.find(({ id }) => id === response.id),

@@ -17,6 +17,7 @@ import { sqliteModule } from '../storage/fixtures/databases.ts';
 import { Storage } from '../storage/index.ts';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
+import type { HostEnd } from './fixtures/batch-host.ts';
 
 const HOST = fileURLToPath(new URL('fixtures/batch-host.js', import.meta.url));
 const LINES = 200;
@@ -41,6 +42,13 @@ async function startHost(folder: string): Promise<Host> {
     client: new OpenAI({ baseURL: `${url}/v1`, ...options }),
     anthropic: new Anthropic({ baseURL: url, ...options }),
   };
+}
+
+/** Ends a host when it has stored so many answers. */
+async function endHost(host: Host, end: HostEnd): Promise<void> {
+  const exited = once(host.process, 'exit');
+  host.process.send(end);
+  await exited;
 }
 
 /** Opens the database of hosts. */
@@ -85,11 +93,7 @@ test('a batch goes on after its host was killed and after its host was stopped, 
     const known = new Map<string, string>();
     for (const end of ['kill', 'disconnect'] as const) {
       const goal = known.size + 20;
-      await until(async () => (await host.client.batches.retrieve(id)).request_counts!.completed >= goal);
-      const exited = once(host.process, 'exit');
-      if (end === 'kill') host.process.kill('SIGKILL');
-      else host.process.disconnect();
-      await exited;
+      await endHost(host, { batch: id, answers: goal, how: end });
       for (const [line, answer] of await storedAnswers(storage, id)) {
         assert.is(known.get(line) ?? answer, answer);
         known.set(line, answer);
@@ -98,7 +102,7 @@ test('a batch goes on after its host was killed and after its host was stopped, 
       host = await startHost(folder);
     }
     let batch!: OpenAI.Batches.Batch;
-    await until(async () => (batch = await host.client.batches.retrieve(id)).status === 'completed');
+    await until(async () => (batch = await host.client.batches.retrieve(id)).status === 'completed', 120_000);
     assert.equal(batch.request_counts, { total: LINES, completed: LINES, failed: 0 });
     const output = await (await host.client.files.content(batch.output_file_id!)).text();
     const answers = new Map(output.trimEnd().split('\n').map(idsOf));
@@ -125,16 +129,13 @@ test('a batch of messages goes on after its host was killed, and computes no sto
     const params = { model: 'tiny', messages, max_tokens: 60 };
     const requests = Array.from({ length: 100 }, (_, n) => ({ custom_id: `${n}`, params }));
     const { id } = await host.anthropic.messages.batches.create({ requests });
-    await until(async () => (await storedAnswers(storage, id)).size >= 10);
-    const exited = once(host.process, 'exit');
-    host.process.kill('SIGKILL');
-    await exited;
+    await endHost(host, { batch: id, answers: 10, how: 'kill' });
     const known = await storedAnswers(storage, id);
     assert.ok(known.size >= 10 && known.size < requests.length, `${known.size} answers`);
     host = await startHost(folder);
     const { batches } = host.anthropic.messages;
     let batch!: Anthropic.Messages.MessageBatch;
-    await until(async () => (batch = await batches.retrieve(id)).processing_status === 'ended');
+    await until(async () => (batch = await batches.retrieve(id)).processing_status === 'ended', 120_000);
     assert.is(batch.request_counts.succeeded, requests.length);
     const answers = new Map<string, string>();
     for await (const line of await batches.results(id)) answers.set(...idsOf(JSON.stringify(line)));

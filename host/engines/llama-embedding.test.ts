@@ -132,7 +132,8 @@ Embedding('ends a cancelled call', async () => {
     {},
     abort.signal,
   );
-  setTimeout(() => abort.abort(new Error('enough')), 100);
+  while (manager.status()['model']?.replicas[0]?.ongoing === 0) await new Promise(setImmediate);
+  abort.abort(new Error('enough'));
   const error = await call.catch((thrown: unknown) => thrown);
   assert.ok(error instanceof Error && error.message === 'enough', String(error));
   assert.is((await batch(['a'])).tokens[0], 3);

@@ -118,7 +118,7 @@ function retryAfterS(error: unknown): number {
  */
 const RETRY_AFTER_S = 1;
 const MAX_RETRY_AFTER_S = 86_400;
-/** Time without data after which a refused request ends, and the longest time that it can take. */
+/** Time without data after which a refused request ends, at most twice as long, and the longest time that it can take. */
 const [IDLE_MS, LINGER_MS] = [2000, 30_000];
 
 /**
@@ -131,8 +131,14 @@ function dropRest({ req, res }: Context): void {
   res.shouldKeepAlive = true;
   req.on('error', () => {});
   res.once('finish', () => {
-    const timers = [IDLE_MS, LINGER_MS].map((ms) => setTimeout(() => req.destroy(), ms));
-    req.on('data', () => timers[0]?.refresh());
+    let isQuiet = false;
+    // Two looks without data, because the first one after a pause of this process comes before what has arrived is read.
+    const look = (): void => {
+      if (isQuiet) req.destroy();
+      isQuiet = true;
+    };
+    const timers = [setInterval(look, IDLE_MS), setTimeout(() => req.destroy(), LINGER_MS)];
+    req.on('data', () => (isQuiet = false));
     for (const event of ['end', 'close']) req.once(event, () => timers.forEach(clearTimeout));
     if (ends) req.once('end', () => req.socket.end());
     req.resume();

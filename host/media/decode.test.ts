@@ -226,8 +226,11 @@ if (ffmpegPath === undefined) {
     const probe = await probeFile(path, { ffmpegPath, source });
     const controller = new AbortController();
     const reason = new Error('client went away');
+    // The decoder cannot end before the signal is aborted.
+    const slow = join(folder, 'slow-ffmpeg');
+    writeFileSync(slow, `#!/bin/sh\nexec '${ffmpegPath}' -readrate 1 "$@"\n`, { mode: 0o700 });
     const options = {
-      ffmpegPath,
+      ffmpegPath: slow,
       source,
       channels: 'mix',
       maxDurationS: 3600,

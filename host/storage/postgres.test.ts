@@ -36,7 +36,7 @@ if (typeof databases === 'string') {
   });
 
   Postgres('ends a statement that takes too long', async () => {
-    await using database = await databases.open({ ...(await databases.create()), query_timeout: 0.05 });
+    await using database = await databases.open({ ...(await databases.create()), query_timeout: 1 });
     const error = await database
       .read((connection) => connection.query('select pg_sleep(60)'))
       .catch((thrown: { kind: string; message: string }) => thrown);

@@ -318,7 +318,7 @@ Locked.after.each(({ context }) => context.end());
 Locked.after(() => databases.end());
 
 Locked('end when it is unlocked, and do not run twice', async ({ context }) => {
-  const config = { ...(await databases.create()), connection_timeout: 0.2 };
+  const config = { ...(await databases.create()), connection_timeout: 2 };
   const [begun, go] = [deferred(), deferred()];
   let runs = 0;
   const host = context.host(config, async function* () {

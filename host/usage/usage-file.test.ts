@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -106,7 +116,9 @@ else
       for (const line of all) file.add([line]);
       await new Promise((resolve) => setTimeout(resolve, 200));
       rmSync(join(disk, 'other'));
-      await until(async () => lines(path).filter((line) => line.endsWith('"}')).length >= all.length);
+      await until(
+        async () => existsSync(path) && lines(path).filter((line) => line.endsWith('"}')).length >= all.length,
+      );
       const whole = lines(path).filter((line) => line.endsWith('"}') && line.startsWith('{'));
       assert.equal([...new Set(whole)].sort(), [...all].sort());
       assert.equal(lost, []);

@@ -163,7 +163,7 @@ Backup('keep all that was acknowledged before, while tasks arrive and end', asyn
     const next = await host(to, () => true);
     try {
       for (const id of acknowledged) {
-        await until(async () => ['completed', 'failed'].includes((await taskOf(next, id)).status));
+        await until(async () => ['completed', 'failed'].includes((await taskOf(next, id)).status), 120_000);
         assert.equal((await taskOf(next, id)).result, contents.get(id), id);
       }
       const notes = await fetch(`${next.url}/v1/files/${file}/content`);

@@ -90,10 +90,15 @@ Commands('status shows the application in 80 columns and as JSON', async () => {
 });
 
 Commands('status ends with 1 while a replica is missing', async () => {
-  process.kill((await report()).deployments[0]?.replicas[0]?.pid ?? 0, 'SIGKILL');
-  await until(async () => (await output((to) => applicationStatus(to, false))).code === 1);
+  await until(async () => {
+    const pid = (await report()).deployments[0]?.replicas[0]?.pid;
+    try {
+      if (pid) process.kill(pid, 'SIGKILL');
+    } catch {} // it has just ended
+    return (await output((to) => applicationStatus(to, false))).code === 1;
+  });
   await until(async () => (await output((to) => applicationStatus(to, false))).code === 0);
-  assert.is((await report()).deployments[0]?.replicas[0]?.restarts, 1);
+  assert.ok(((await report()).deployments[0]?.replicas[0]?.restarts ?? 0) >= 1);
 });
 
 Commands('logs prints the latest lines, or those of one deployment, as text and as JSON', async () => {

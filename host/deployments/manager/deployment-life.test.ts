@@ -120,7 +120,7 @@ Life('unloads a deployment: calls finish, new ones are refused, its place is fre
   const made = await started({ one: onGpu(2, { max_ongoing_requests: 1 }), two: {} });
   const handle = made.handle('one');
   const [pid = 0] = pidsOf(made, 'one');
-  const running = handle.call('wait', { ms: 200 });
+  const running = handle.call('wait', { ms: 3000 });
   const waiting = handle.call('spec', {});
   await until(() => made.status()['one']?.queued === 1, 'a call waits');
   const unloaded = made.unload('one');
@@ -383,7 +383,7 @@ Life('keeps the places of old replicas for a rollback until the update has ended
 Life('rolls back an update that is cancelled while the only old replica finishes its calls', async () => {
   const made = await started({ one: onGpu(2) });
   made.register('two', sample(onGpu(1)));
-  const call = made.handle('one').call('wait', { ms: 300 });
+  const call = made.handle('one').call('wait', { ms: 3000 });
   await until(() => made.status()['one']?.replicas[0]?.ongoing === 1, 'the call ran');
   const controller = new AbortController();
   const reason = new Error('cancelled');
@@ -395,7 +395,7 @@ Life('rolls back an update that is cancelled while the only old replica finishes
   assert.is(await updated, reason);
   assert.equal(
     [await call, stateOf(made, 'one'), made.status()['one']?.replicas[0]?.state],
-    [300, ['RUNNING', 1], 'ready'],
+    [3000, ['RUNNING', 1], 'ready'],
   );
   assert.is((await errorOf(made.deployOne('two'))).name, 'InsufficientResources');
 });

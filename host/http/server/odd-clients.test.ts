@@ -18,11 +18,6 @@ Clients.before(async () => {
 Clients.after(async () => at[Symbol.asyncDispose]());
 Clients.after.each(() => assert.equal(at.leftovers(), [], 'uploads are gone with their request'));
 
-async function nothingLeft(): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (at.leftovers().length > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 async function isServing(): Promise<boolean> {
   return (
     (
@@ -96,7 +91,8 @@ Clients('ends a request whose part has headers without end, before they fill the
   }
   assert.ok(most < 300 * 1024 * 1024, `${most} bytes of memory were taken`);
   assert.ok(await isServing());
-  await nothingLeft(); // nobody is told when the server is done with a request that it has ended
+  // Nobody is told when the server is done with a request that it has ended.
+  await eventually(() => at.leftovers().length === 0, 'uploads are gone with their request');
 });
 
 Clients('answers requests that Node would refuse silently, with the four keys', async () => {

@@ -16,10 +16,10 @@ export interface FileServer extends AsyncDisposable {
   readonly files: Map<string, Buffer>;
   etag: string | undefined;
   /**
-   * Cuts the connection after this many bytes: the first number applies to the next answer, the second to the one
-   * after, and so on.
+   * Cuts the connection after so many bytes, when the client has received them, because data that it has not read is
+   * lost with the connection. The first cut applies to the next answer, the second to the one after, and so on.
    */
-  readonly cuts: number[];
+  readonly cuts: { readonly bytes: number; readonly received: () => Promise<unknown> }[];
   /** Answers instead of the files. Returns true if it has answered. */
   handler: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
 }
@@ -51,8 +51,7 @@ export async function startFileServer(): Promise<FileServer> {
     });
     const cut = result.cuts.shift();
     if (cut === undefined) response.end(part);
-    // The pause lets the client read the part, because data that it has not read is lost with the connection.
-    else response.write(part.subarray(0, cut), () => setTimeout(() => response.destroy(), 200));
+    else response.write(part.subarray(0, cut.bytes), () => void cut.received().then(() => response.destroy()));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

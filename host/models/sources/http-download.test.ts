@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:net';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type FileServer, startFileServer } from './file-server.test.fixture.ts';
@@ -10,6 +11,10 @@ import { discardPartial, httpDownload } from './http-download.ts';
 import { messageOf } from '../fixtures/message-of.ts';
 
 const CONTENT = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
+
+async function untilWritten(file: string, bytes: number): Promise<void> {
+  while (((await stat(file).catch(() => undefined))?.size ?? 0) < bytes) await delay(5);
+}
 
 const Download = suite<{ dir: string; partial: string; server: FileServer }>('httpDownload');
 
@@ -49,7 +54,10 @@ Download('continues the file of an earlier attempt with one request for the rest
 });
 
 Download('continues where the connection broke off', async ({ server, partial }) => {
-  server.cuts.push(50_000, 30_000);
+  server.cuts.push(
+    { bytes: 50_000, received: () => untilWritten(partial, 50_000) },
+    { bytes: 30_000, received: () => untilWritten(partial, 80_000) },
+  );
   await httpDownload({ url: `${server.url}/file`, partial, isPinned: true });
   assert.equal(await readFile(partial), CONTENT);
   assert.is(server.seen.length, 3);
@@ -158,16 +166,18 @@ Download(
     const controller = new AbortController();
     server.handler = (_, response) => {
       response.writeHead(200, { 'content-length': CONTENT.length });
-      response.write(CONTENT.subarray(0, 1_000), () => setTimeout(() => controller.abort(reason), 50));
+      response.write(CONTENT.subarray(0, 1_000));
       return true;
     };
-    const error = await httpDownload({
+    const downloading = httpDownload({
       url: `${server.url}/file`,
       partial,
       isPinned: true,
       signal: controller.signal,
     }).catch((thrown: unknown) => thrown);
-    assert.is(error, reason);
+    await untilWritten(partial, 1_000);
+    controller.abort(reason);
+    assert.is(await downloading, reason);
     assert.is((await readFile(partial)).length, 1_000);
   },
 );

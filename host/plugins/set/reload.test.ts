@@ -191,7 +191,8 @@ Reload(
     await put('two');
     await until(async () => (await ask()).body === 2);
     assert.is(app.plugins()[0]?.error, null);
-    await writeFile(join(dir, 'plugins/sample/plugin.json'), '{"name":"sample"}');
+    await writeFile(join(dir, 'next'), '{"name":"sample"}');
+    await rename(join(dir, 'next'), join(dir, 'plugins/sample/plugin.json'));
     await until(() => app.plugins()[0]?.error !== null);
     assert.match(app.plugins()[0]?.error ?? '', /has an invalid plugin\.json \(version: /);
     assert.equal(await ask(), { status: 200, body: 2 });

@@ -6,7 +6,6 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { delay } from '../../core/abort.ts';
 import { launcherPath } from '../../processes/index.ts';
 import type { CallProgress } from '../calls/replica-calls.ts';
 import { skip } from '../../test/skip.ts';
@@ -138,8 +137,8 @@ Set_('does not start a call whose signal has aborted', async () => {
 Set_('counts a cancelled call until the replica has ended it', async () => {
   const set = await started({ maxOngoing: 1 });
   const controller = new AbortController();
-  const call = set.call('ignoreCancel', { ms: 200 }, { signal: controller.signal }).catch(() => 'cancelled');
-  await delay(20);
+  const call = set.call('ignoreCancel', { ms: 2000 }, { signal: controller.signal }).catch(() => 'cancelled');
+  await until(() => set.status().replicas[0]?.ongoing === 1, 'the call runs');
   controller.abort();
   assert.is(await call, 'cancelled');
   assert.is(set.status().replicas[0]?.ongoing, 1);
@@ -286,16 +285,16 @@ Set_('stops all replicas when its start is cancelled', async () => {
   assert.not.ok(pids.some(isAlive));
 });
 
-Set_('replaces a replica that does not answer health checks', async () => {
-  const set = await started({ healthPeriodMs: 50, healthTimeoutMs: 300 });
-  const pid = pidOf(set);
-  const error = await failure(set.call('block', { ms: 60_000 }));
-  assert.match(error.message, 'it did not answer health checks for 0.3 s');
-  assert.is.not(await set.call('pid', {}), pid);
-});
-
 /** Timeout of twenty checks, because an answer may take long on a busy machine. */
 const IMPATIENT = { healthPeriodMs: 100, healthTimeoutMs: 2000 };
+
+Set_('replaces a replica that does not answer health checks', async () => {
+  const set = await started(IMPATIENT);
+  const pid = pidOf(set);
+  const error = await failure(set.call('block', { ms: 60_000 }));
+  assert.match(error.message, 'it did not answer health checks for 2 s');
+  assert.is.not(await set.call('pid', {}), pid);
+});
 
 Set_('replaces a replica whose engine hangs although its event loop answers', async () => {
   const set = await started(IMPATIENT);
@@ -317,7 +316,7 @@ Set_('keeps a replica that works for long on one step, or waits for its reader',
 });
 
 Set_('replaces a stopped replica', async () => {
-  const set = await started({ healthPeriodMs: 50, healthTimeoutMs: 300 });
+  const set = await started(IMPATIENT);
   const pid = pidOf(set);
   process.kill(pid, 'SIGSTOP');
   assert.is((await failure(set.call('echo', {}))).name, 'ReplicaLostError');

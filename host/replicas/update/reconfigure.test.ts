@@ -56,7 +56,7 @@ Reconfigure('fails when a replica makes no progress; its successor has the old c
 
 Reconfigure('may take longer than the start timeout while it makes progress', async () => {
   const set = await started(spec(1));
-  await set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'slow' }), startTimeoutMs: 1500 }));
+  await set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'slow' }), startTimeoutMs: 5000 }));
   assert.equal(
     [await versions(set), set.status().replicas[0]?.loading, set.status().replicas[0]?.restarts],
     [[2], undefined, 0],

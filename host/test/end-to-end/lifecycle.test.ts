@@ -23,18 +23,25 @@ Lifecycle.after(() => rm(folder, { recursive: true, force: true }));
 const replicasOf = async (pid: number | undefined): Promise<{ pid: number; command: string }[]> =>
   (await descendants(pid ?? 0)).filter(({ command }) => /replicas\/child\/main/.test(command));
 
-/** Waits until a replica computes, or until no replica computes. */
-async function untilReplicas(computing: boolean, pid: number | undefined): Promise<void> {
-  const replicas = await replicasOf(pid);
-  const used = async (): Promise<number> =>
-    (await Promise.all(replicas.map((replica) => cpuSeconds(replica.pid)))).reduce((sum, seconds) => sum + seconds, 0);
-  let before = await used();
+/** Returns the seconds that the replicas have computed. */
+async function computed(pid: number | undefined): Promise<number> {
+  const seconds = await Promise.all((await replicasOf(pid)).map((replica) => cpuSeconds(replica.pid)));
+  return seconds.reduce((sum, one) => sum + one, 0);
+}
+
+/** Waits until the replicas have computed since `before`, also if they are done by now. */
+const untilComputed = (pid: number | undefined, before: number): Promise<void> =>
+  until(async () => (await computed(pid)) - before > 0.1, 120_000);
+
+/** Waits until no replica computes. */
+async function untilIdle(pid: number | undefined): Promise<void> {
+  let before = await computed(pid);
   await until(async () => {
     await new Promise((resolve) => setTimeout(resolve, 500));
-    const now = await used();
-    const isComputing = now - before > 0.1;
+    const now = await computed(pid);
+    const isIdle = now - before <= 0.1;
     before = now;
-    return isComputing === computing;
+    return isIdle;
   }, 120_000);
 }
 
@@ -43,8 +50,9 @@ Lifecycle('a request whose replica is killed is repeated and only takes longer',
   const long = await longSpeech(12);
   const replicas = await replicasOf(server.process.pid);
   assert.is(replicas.length, 2, JSON.stringify(replicas));
+  const before = await computed(server.process.pid);
   const running = post(`${server.url}/video/transcribe`, { video: { content: 'video' } }, { video: { data: long } });
-  await untilReplicas(true, server.process.pid);
+  await untilComputed(server.process.pid, before);
   for (const { pid } of replicas) process.kill(pid, 'SIGKILL');
   const repeated = await running;
   const answer = (await repeated.json()) as { transcription: { text: string } };
@@ -70,16 +78,17 @@ Lifecycle('a request whose replica is killed is repeated and only takes longer',
 Lifecycle('work stops when its client leaves', async () => {
   await using server = await serve();
   const controller = new AbortController();
+  const before = await computed(server.process.pid);
   const running = post(
     `${server.url}/video/transcribe`,
     { video: { content: 'video' } },
     { video: { data: await longSpeech(80) } },
     controller.signal,
   ).catch((error: unknown) => error);
-  await untilReplicas(true, server.process.pid);
+  await untilComputed(server.process.pid, before);
   controller.abort();
   await running;
-  await untilReplicas(false, server.process.pid);
+  await untilIdle(server.process.pid);
   const next = await post(
     `${server.url}/video/transcribe`,
     { video: { content: 'video' } },
@@ -109,12 +118,13 @@ Lifecycle('no child outlives a killed host, not even a stopped child', async () 
 
 Lifecycle('SIGINT lets a running request finish', async () => {
   await using server = await serve({ config: { shutdown_grace_s: 300 } }); // a slow machine needs longer than the default
+  const before = await computed(server.process.pid);
   const running = post(
     `${server.url}/video/transcribe`,
     { video: { content: 'video' } },
     { video: { data: await longSpeech(8) } },
   );
-  await untilReplicas(true, server.process.pid);
+  await untilComputed(server.process.pid, before);
   const stopped = server.stop('SIGINT');
   const response = await running;
   assert.is(response.status, 200, await response.text());

@@ -162,7 +162,7 @@ Package('makes a plugin that can be edited, built and served', async () => {
     await until(async () => {
       assert.is(server.exitCode, null, output);
       return (await fetch(`${url}/api/ready`).catch(() => undefined))?.status === 200;
-    });
+    }, 120_000);
     const response = await post(`${url}/my-plugin/greet`, { who: 'Ada', times: 2 });
     assert.is(response.status, 200, output);
     assert.equal(await response.json(), { greeting: 'Good morning, Ada! Good morning, Ada!' });

@@ -81,7 +81,7 @@ Script('decoded audio is kept until it is disposed', async () => {
       /[0-9a-f]{12}[/\\][^/\\]+[/\\]/.test(name),
     );
   // The audio of the previous test's client is removed when the client ends.
-  await until(async () => (await decoded()).length === 0);
+  await until(async () => (await decoded().catch(() => undefined))?.length === 0); // a folder may go while it is read
   const audio = await app.openAudio({ path: join(project, 'talk.mp4') });
   assert.ok(Math.abs(audio.duration - 11) < 1, String(audio.duration));
   const samples = (await decoded()).filter((file) => file.endsWith('.f32')); // the other one is a link to the video

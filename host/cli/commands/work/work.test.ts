@@ -17,7 +17,10 @@ let receiver: Receiver;
 
 Work.before(async () => {
   receiver = await Receiver.start();
-  at = await startDashboardApp({ webhook: { allow_private_urls: true }, task_queue: { max_retries: 1 } });
+  at = await startDashboardApp({
+    webhook: { allow_private_urls: true, retry_delay: 3600, max_retry_delay: 3600 },
+    task_queue: { max_retries: 1 },
+  });
 });
 Work.after(async () => {
   await at?.[Symbol.asyncDispose]();

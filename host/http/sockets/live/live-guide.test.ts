@@ -72,7 +72,7 @@ Guide('the client in Python prints the transcript', async () => {
 Guide('the page shows what its microphone hears', async () => {
   if (chromium === undefined) return skip('the page with a microphone', 'no Chromium is installed');
   const microphone = join(folder, 'microphone.wav');
-  const silence = 'adelay=2s:all=1,apad=pad_dur=3';
+  const silence = 'adelay=10s:all=1,apad=pad_dur=3';
   await run(ffmpegPath(), ['-v', 'error', '-i', speechPath(), '-af', silence, '-ar', '48000', microphone]);
   await using browser = await startBrowser(chromium, { microphone });
   const page = await browser.open(pageUrl());

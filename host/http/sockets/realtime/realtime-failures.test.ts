@@ -174,13 +174,18 @@ Failures('refuse parameters without effect with the setting `openai.strict`', as
 Failures('tell that they have lasted too long, and when they will', async () => {
   await using one = await appWith({ sockets: { max_duration_s: 1 } });
   const before = Date.now() / 1000;
-  const session = await Session.open('deaf', {}, one);
-  const { session: facts } = session.client.messages[0];
+  const client = await SocketClient.open(`${one.url!.replace('http', 'ws')}/v1/realtime?model=parrot`);
+  const { session: facts } = await client.message(0);
   assert.ok(facts.expires_at >= Math.floor(before + 1) && facts.expires_at <= Date.now() / 1000 + 1);
-  session.append();
-  const { error } = await session.next('error');
+  const input = { transcription: { language: 'deaf' } };
+  for (const event of [
+    { type: 'session.update', session: { type: 'transcription', audio: { input } } },
+    { type: 'input_audio_buffer.append', audio: Buffer.alloc(9600).toString('base64') },
+  ])
+    client.socket.send(JSON.stringify(event)); // not waited for, because the session may end first
+  assert.equal(await client.closed, { code: 1008, reason: 'SocketExpired' });
+  const { error } = client.messages.at(-1);
   assert.equal([error.type, error.code], ['server_error', 'socket_expired']);
-  assert.equal(await session.client.closed, { code: 1008, reason: 'SocketExpired' });
   await quiet(one);
 });
 
@@ -189,7 +194,7 @@ Failures('give the words that they have when the server shuts down', async () =>
   const session = await Session.open(null, {}, one);
   session.append();
   await session.next('conversation.item.input_audio_transcription.delta');
-  const stopped = one.shutdown({ graceMs: 5000 });
+  const stopped = one.shutdown({ graceMs: 60_000 });
   const { transcript } = await session.next('conversation.item.input_audio_transcription.completed');
   assert.is(transcript, '16003200');
   assert.is((await session.client.closed).code, 1001);

@@ -1,5 +1,5 @@
 // Transcriptions over HTTP, with a real model, of audio that is still being decoded.
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toFile } from 'openai';
@@ -10,6 +10,7 @@ import { cannotRun } from '../../../../engines/fixtures/real-models.ts';
 import { WhisperDeployment } from '../../../../index.ts';
 import { ffmpegPath, longSpeech } from '../../../../test/helpers/media/media.ts';
 import { skip } from '../../../../test/skip.ts';
+import { pathsBelow } from '../../../fixtures/test-server.ts';
 import { type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
 
 const Growing = suite('transcriptions of audio that is being decoded');
@@ -60,10 +61,7 @@ function isRunning(pid: number): boolean {
 function endDecoder(): void {
   if (isRunning(decoderPid())) process.kill(decoderPid(), 'SIGKILL');
 }
-const tempFiles = (extension: string): string[] =>
-  readdirSync(tempDir, { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith(extension));
+const tempFiles = (extension: string): string[] => pathsBelow(tempDir).filter((name) => name.endsWith(extension));
 const recording = async (times: number): Promise<File> => toFile(await longSpeech(times), 'talk.webm');
 
 Growing('send the first text while the decoder runs, and stop it when the client leaves', async () => {

@@ -1,6 +1,6 @@
 // Images in dialogs of the three APIs, with the official client, a tiny model and its vision projector.
 import { createServer, type Server } from 'node:http';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, sep } from 'node:path';
@@ -13,7 +13,7 @@ import { IMAGE_TOKENS } from '../../../../../native/lib/fixtures/tiny-projector.
 import { cannotRun } from '../../../../engines/fixtures/real-models.ts';
 import { ffmpegPath } from '../../../../test/helpers/media/media.ts';
 import { skip } from '../../../../test/skip.ts';
-import { eventually } from '../../../fixtures/test-server.ts';
+import { eventually, pathsBelow } from '../../../fixtures/test-server.ts';
 import { chatOf, refused } from '../fixtures/chats.ts';
 import { dataUrl, imageUrl, testPng, writeSeeing } from '../fixtures/images.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
@@ -71,10 +71,7 @@ Images.after(async () => {
   rmSync(media, { recursive: true, force: true });
 });
 Images.after.each(() =>
-  eventually(
-    () => readdirSync(media, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes(sep)).length === 0,
-    'the files of the request are gone',
-  ),
+  eventually(() => pathsBelow(media).every((name) => !name.includes(sep)), 'the files of the request are gone'),
 );
 
 const question = { type: 'text' as const, text: 'Once upon a time' };
