@@ -1,5 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../core/abort.ts';
+import { PostgresProxy } from '../test/helpers/database/postgres-proxy.ts';
 import { skip } from '../test/skip.ts';
 import { adapterTests } from './fixtures/adapter.ts';
 import { postgresDatabases } from './fixtures/databases.ts';
@@ -24,6 +26,21 @@ if (typeof databases === 'string') {
       .catch((thrown: Error) => thrown);
     assert.match(String(error), /postgresql:\/\/aana@127\.0\.0\.1:1\/test_\d+ cannot be reached: .*ECONNREFUSED/);
     assert.not.match(String(error), 'hidden');
+  });
+
+  Postgres('has the time of the server, however long its first connection takes', async () => {
+    const config = await databases.create();
+    await using proxy = await PostgresProxy.start(config.datastore_config);
+    proxy.silence();
+    const opening = databases.open({ ...config, datastore_config: { ...config.datastore_config, port: proxy.port } });
+    await delay(2000);
+    proxy.resume();
+    await using database = await opening;
+    const before = database.now();
+    const [row] = await database.read((connection) =>
+      connection.query<{ now: number }>('select (extract(epoch from clock_timestamp()) * 1000)::float8 as now'),
+    );
+    assert.ok(before - row!.now < 500, `the clock is ${before - row!.now} ms ahead`);
   });
 
   Postgres('continues when the server has ended its connections', async () => {
