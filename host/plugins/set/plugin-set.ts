@@ -252,7 +252,10 @@ export class PluginSet {
   }
 
   #onChange(source: string): void {
-    const refreshed = this.#inTurn(() => this.#reloadEach([this.#entryOf(source)], true));
+    const refreshed = this.#inTurn(async () => {
+      const entry = this.#entries.get(source); // a reload before this one may have ended it
+      return entry ? this.#reloadEach([entry], true) : [];
+    });
     refreshed.catch((error: unknown) => this.#options.log.debug('plugin change not followed', { source, error })); // the set is ending
   }
 

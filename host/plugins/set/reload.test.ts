@@ -226,6 +226,11 @@ Reload(
     await rm(join(dir, 'plugins/sample'), { recursive: true });
     assert.equal(await outcomes(), ['sample removed', 'second reloaded']);
     assert.equal(await ask(), { status: 200, body: 2 });
+    await app.reloadPlugins('second'); // after the reload of the change that was seen in the removed folder
+    assert.equal(
+      app.plugins().map(({ name }) => name),
+      ['second'],
+    );
   },
 );
 
