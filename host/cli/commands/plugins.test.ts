@@ -117,10 +117,16 @@ Plugins('are loaded completely when SIGHUP comes before the server is ready', as
   const project = join(folder, 'to-be-built');
   await newPlugin(project);
   linkDependencies(project);
+  // Plugins are loaded when ffmpeg has told its version.
+  const [held, go] = [join(folder, 'held-ffmpeg'), join(folder, 'go')];
+  const program = `#!/bin/sh\nwhile [ ! -e '${go}' ]; do sleep 0.05; done\necho "ffmpeg version 9.0 fake"\n`;
+  await writeFile(held, program, { mode: 0o755 });
+  const manifest = JSON.parse(await readFile(join(project, 'plugin.json'), 'utf8'));
+  await writeFile(join(project, 'plugin.json'), JSON.stringify({ ...manifest, capabilities: ['media'] }));
   await using server = await startServe({
     plugins: [project],
     config: { deployments: {}, models: { offline: true } },
-    env,
+    env: { ...env, AANA_FFMPEG_PATH: held },
   });
   await until(() =>
     fetch(`${server.url}/api/ready`).then(
@@ -132,6 +138,7 @@ Plugins('are loaded completely when SIGHUP comes before the server is ready', as
     server.process.kill('SIGHUP');
     return server.output().includes('plugins are not reloaded, because they are still being loaded');
   });
+  await writeFile(go, '');
   await server.waitFor(/Deployed successfully\./);
   assert.is((await post(`${server.url}/to-be-built/greet`, { who: 'Ada' })).status, 200);
 });
