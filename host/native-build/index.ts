@@ -41,8 +41,8 @@ export interface NativeBuildResult {
   readonly rebuilt: boolean;
 }
 
-/** CPU seconds of a compilation on a server of 2026, without and for the library for images. One unit takes 40. */
-const CPU_SECONDS = 160;
+/** CPU seconds of a compilation on a server of 2026, without and for the library for images. One unit takes 55. */
+const CPU_SECONDS = 175;
 const IMAGES_CPU_SECONDS = 35;
 
 /**
@@ -92,7 +92,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
       const jobs = options.jobs ?? defaultJobs();
       // An earlier library for images would not fit the new addon.
       const withImages = images || hasImages(folder, mode);
-      const seconds = Math.max(40, Math.ceil((CPU_SECONDS + (withImages ? IMAGES_CPU_SECONDS : 0)) / jobs / 10) * 10);
+      const seconds = Math.max(60, Math.ceil((CPU_SECONDS + (withImages ? IMAGES_CPU_SECONDS : 0)) / jobs / 10) * 10);
       const note =
         mode === 'source' ? 'compiling all of llama.cpp takes some minutes' : `compiling takes about ${seconds} s`;
       log.info('building the native addon', { mode, note });

@@ -4,9 +4,8 @@
 file(GLOB_RECURSE AANA_CORE_SOURCES CONFIGURE_DEPENDS native/src/core/*.cc)
 list(FILTER AANA_CORE_SOURCES EXCLUDE REGEX "/core/(compute|whisper|llama/(sampling|grammar|speculation|threads))/|/mtmd_projector[.]cc$")
 add_library(aana_core STATIC ${AANA_CORE_SOURCES})
-target_compile_options(aana_core PRIVATE ${AANA_FAST_COMPILATION})
 
-# Recognition of speech has loops over samples and over all tokens of a vocabulary.
+# A unit of its own, so that two processors compile the engines.
 file(GLOB_RECURSE AANA_SPEECH_SOURCES CONFIGURE_DEPENDS native/src/core/whisper/*.cc)
 add_library(aana_speech OBJECT ${AANA_SPEECH_SOURCES})
 target_sources(aana_core PRIVATE $<TARGET_OBJECTS:aana_speech>)
