@@ -118,7 +118,7 @@ function retryAfterS(error: unknown): number {
  */
 const RETRY_AFTER_S = 1;
 const MAX_RETRY_AFTER_S = 86_400;
-/** Time without data after which a refused request ends, at most twice as long, and the longest time that it can take. */
+/** Time between two looks at a refused request, which ends when it sent nothing between them, and its longest time. */
 const [IDLE_MS, LINGER_MS] = [2000, 30_000];
 
 /**

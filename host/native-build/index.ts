@@ -28,7 +28,7 @@ export interface NativeBuildOptions {
   /** Compile even if nothing changed. */
   readonly force?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Called with the progress of downloads. */
+  /** Called when something is built, and with the progress of its downloads. */
   readonly report?: ReportProgress | undefined;
   /** Environment of git and the compilers. */
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -59,6 +59,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
   const isDone = async (): Promise<boolean> =>
     !options.force && (await isCurrent(addon, inputs)) && (!images || hasImages(dirname(addon), mode));
   if (await isDone()) return { addon, mode, rebuilt: false };
+  report?.(0);
 
   const env = options.env ?? process.env;
   await mkdir(join(packageRoot, 'build'), { recursive: true });

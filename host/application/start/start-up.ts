@@ -87,7 +87,6 @@ async function startDeployments(
   if (services.needsAddon()) {
     const addon = begin();
     const report = reportWithin(addon.report, 'building the native addon');
-    report(0);
     services.buildNative(signal, report).then(addon.done, () => {});
   }
   const parts = new Map([...services.deployments.registered().keys()].map((name) => [name, begin()]));

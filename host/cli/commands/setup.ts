@@ -47,9 +47,7 @@ export async function setup(options: SetupOptions): Promise<void> {
 
 async function build(options: SetupOptions, { report, done }: ProgressPart): Promise<void> {
   const { config, purpose, folders, log, signal } = options;
-  const ofAddon = reportWithin(report, 'building the native addon');
-  ofAddon(0);
-  await buildAddon(options, purpose === 'test', ofAddon);
+  await buildAddon(options, purpose === 'test', reportWithin(report, 'building the native addon'));
   report(0, undefined, 'building SQLite');
   if (purpose === 'test' || config.db_config.datastore_type === 'sqlite')
     await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });

@@ -215,7 +215,7 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Reads the clock of the server some times, and takes the quickest answer, which is off by at most half of its time. */
+  /** Reads the clock of the server a few times, and keeps the quickest answer: its error is at most half of the time that it took. */
   async #readClock(): Promise<void> {
     await this.read(async (connection) => {
       let quickest = Infinity;

@@ -28,13 +28,9 @@ class Noise : public AudioSource {
   explicit Noise(int64_t size) : size_(size) {}
   int64_t size() const override { return size_; }
   void Read(int64_t begin, std::span<float> samples) const override {
-    constexpr int64_t kSame = 700;
-    for (size_t done = 0; done < samples.size();) {
-      const auto at = begin + static_cast<int64_t>(done);
-      const auto count = std::min(samples.size() - done, static_cast<size_t>(kSame - at % kSame));
-      const auto hash = static_cast<uint64_t>(at / kSame) * 0x9E3779B97F4A7C15U;
-      std::ranges::fill(samples.subspan(done, count), static_cast<float>(hash >> 40) / static_cast<float>(1 << 24));
-      done += count;
+    for (auto& sample : samples) {
+      const auto hash = static_cast<uint64_t>(begin++ / 700) * 0x9E3779B97F4A7C15U;
+      sample = static_cast<float>(hash >> 40) / static_cast<float>(1 << 24);
     }
   }
 
