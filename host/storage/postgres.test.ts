@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { PostgresProxy } from '../test/helpers/database/postgres-proxy.ts';
+import { errorOf } from '../test/helpers/error-of.ts';
 import { skip } from '../test/skip.ts';
 import { adapterTests } from './fixtures/adapter.ts';
 import { postgresDatabases } from './fixtures/databases.ts';
@@ -12,6 +13,19 @@ import { batchTests } from './fixtures/batches.ts';
 import { fileTests } from './fixtures/files.ts';
 import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
+
+const raise = (code: string): string =>
+  `do $$ begin raise exception using errcode = '${code}', message = 'raised ${code}'; end $$`;
+
+/** A promise whose failure passes through some others. */
+async function later<T>(promise: Promise<T>, ticks: number): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    for (let tick = 0; tick < ticks; tick += 1) await undefined;
+    throw error;
+  }
+}
 
 const databases = await postgresDatabases();
 if (typeof databases === 'string') {
@@ -68,6 +82,45 @@ if (typeof databases === 'string') {
       .catch((thrown: { name: string; kind: string }) => thrown);
     assert.match(JSON.stringify(error), '"kind":"invalid-input"');
     assert.equal(await database.read((connection) => connection.query('select 1 as one')), [{ one: 1 }]);
+  });
+
+  Postgres('tells why a transaction failed, whichever of its statements is heard first', async () => {
+    await using database = await databases.open(await databases.create());
+    const failures: unknown[] = [];
+    for (const code of ['53100', '57014', '22021', '23505'])
+      for (const ticks of [0, 1, 5, 50])
+        for (const isCaught of [false, true]) {
+          const { kind, message } = await errorOf(
+            database.write(async (connection) => {
+              const failed = later(connection.script(raise(code)), ticks);
+              await Promise.all([
+                isCaught ? failed.catch(() => {}) : failed,
+                isCaught ? undefined : connection.query('select 1'),
+              ]);
+            }),
+          );
+          failures.push(`${kind}: ${message.replace(/^.*: /, '')}`);
+        }
+    assert.equal(
+      [...new Set(failures)],
+      [
+        'unavailable: raised 53100',
+        'unavailable: raised 57014',
+        'invalid-input: raised 22021',
+        'internal: raised 23505',
+      ],
+    );
+  });
+
+  Postgres('repeats a transaction that lost against another one, whichever statement is heard first', async () => {
+    await using database = await databases.open(await databases.create());
+    let runs = 0;
+    await database.write(async (connection) => {
+      runs += 1;
+      const first = runs === 1 ? later(connection.script(raise('40001')), 50) : undefined;
+      await Promise.all([first, connection.query('select 1')]);
+    });
+    assert.is(runs, 2);
   });
 
   Postgres.run();

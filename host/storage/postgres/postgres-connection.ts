@@ -43,6 +43,8 @@ export class PostgresConnection implements Connection {
   #answerTimeoutMs: number;
   #lost: Error | undefined;
   #isReadOnly = false;
+  /** The first failure of the transaction. */
+  #failed: AanaError | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -93,6 +95,7 @@ export class PostgresConnection implements Connection {
   async transaction<T>(work: (connection: Connection) => Promise<T>, isUnlimited: boolean): Promise<T> {
     this.#notifications.clear();
     this.#notificationsHere.clear();
+    this.#failed = undefined;
     this.#answerTimeoutMs = isUnlimited ? 0 : this.#options.answerTimeoutMs;
     const begun = this.#send({ text: 'begin' }, this.#options.beginTimeoutMs);
     try {
@@ -121,11 +124,7 @@ export class PostgresConnection implements Connection {
         : this.query(NOTIFY, [CHANNEL, JSON.stringify([...this.#notifications])]);
     try {
       const [{ command }] = await Promise.all([this.#sendCommit(), told]);
-      if (command !== 'COMMIT')
-        throw databaseError(
-          `the database ${address} rolled a transaction back because one of its statements had failed`,
-          'internal',
-        );
+      if (command !== 'COMMIT') throw this.#failed ?? databaseError(`the database ${address} rolled back`, 'internal');
     } catch (error) {
       const cause = error instanceof AanaError ? error.cause : error;
       if (cause !== undefined && isUndecided(cause))
@@ -146,14 +145,19 @@ export class PostgresConnection implements Connection {
     try {
       return await this.#options.client.query<R>(timed);
     } catch (error) {
-      throw this.#note(failureOf(error, this.#options.address), error).error;
+      throw this.#note(failureOf(error, this.#options.address), error);
     }
   }
 
-  #note(failure: Failure, error: unknown): Failure {
+  /**
+   * Returns the error for the caller. After a failure the server refuses all other statements of the transaction, and
+   * the caller may hear of them first, because their promises pass through fewer others: each fails as the first did.
+   */
+  #note(failure: Failure, error: unknown): AanaError {
     if (failure.isLost) this.lose(error instanceof Error ? error : failure.error);
     if (failure.isReadOnly) this.#isReadOnly = true;
-    return failure;
+    if (failure.isConsequence && this.#failed) return this.#failed;
+    return (this.#failed = failure.error);
   }
 }
 

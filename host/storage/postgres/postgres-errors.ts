@@ -10,6 +10,8 @@ const LOST = /^(08|53|57P)/;
 const READ_ONLY = '25006';
 /** The server ended a session that left its transaction idle. */
 const IDLE_IN_TRANSACTION = '25P03';
+/** A statement after one that has failed in the same transaction. */
+const IN_FAILED_TRANSACTION = '25P02';
 /** A statement that took too long, or that an operator ended. */
 const CANCELLED = '57014';
 /** A text with U+0000, which the database cannot store. A client must have sent it. */
@@ -24,6 +26,8 @@ export interface Failure {
   readonly isLost: boolean;
   /** Whether another server may accept the writes. */
   readonly isReadOnly: boolean;
+  /** Whether an earlier statement of the transaction had failed. */
+  readonly isConsequence: boolean;
 }
 
 /** @param database its address, for the message */
@@ -45,7 +49,12 @@ export function failureOf(error: unknown, database: string): Failure {
       : NO_SUCH_TEXT.has(code)
         ? 'invalid-input'
         : 'internal';
-  return { error: databaseError(`the database ${database}: ${reason(error)}`, kind, error), isLost, isReadOnly };
+  return {
+    error: databaseError(`the database ${database}: ${reason(error)}`, kind, error),
+    isLost,
+    isReadOnly,
+    isConsequence: code === IN_FAILED_TRANSACTION,
+  };
 }
 
 /** Returns whether the outcome of a COMMIT is unknown: there was no answer, or the server ended during the commit. */

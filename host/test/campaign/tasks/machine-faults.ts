@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { delay } from '../../../core/abort.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
 import type { Database, StorageConfig } from '../../../storage/index.ts';
+import type { Owner } from '../../helpers/database/postgres.ts';
 import type { Random } from '../../simulation/random.ts';
 import type { HostKeeper } from './host-keeper.ts';
 import type { FaultGroup, FaultyStore } from './store-faults.ts';
@@ -28,6 +29,7 @@ export const MACHINE_FAULTS: readonly FaultGroup[] = [
     make: () => withPostgres((databases) => stepped(databases)),
   },
   { name: 'disk', faults: ['full'], isLong: false, make: filled },
+  { name: 'disk-postgresql', faults: ['full'], isLong: false, make: filledPostgres },
   { name: 'sick', faults: ['away'], isLong: false, make: async () => sick(sqliteDatabases()) },
   {
     name: 'sick-postgresql',
@@ -117,35 +119,79 @@ async function stepAll(
   return counts;
 }
 
-/** A small disk with the database of one host, which another file fills. */
+/** SQLite on a small disk, which another file fills. */
 async function filled(): Promise<FaultyStore | string> {
-  const disk = await mkdtemp(join(tmpdir(), 'aana-disk-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', disk], { stdio: 'ignore' });
-  } catch {
-    await rm(disk, { recursive: true });
-    return 'this user may not mount a file system';
-  }
+  const disk = await SmallDisk.mount();
+  if (typeof disk === 'string') return disk;
   const databases = sqliteDatabases();
   const made = await databases.create();
-  const config = { ...made, datastore_config: { ...made.datastore_config, path: join(disk, 'aana.db') } };
+  const config = { ...made, datastore_config: { ...made.datastore_config, path: join(disk.folder, 'aana.db') } };
+  return { ...filledStore(databases, config, disk), hosts: 1 };
+}
+
+/** The tables of PostgreSQL on a small disk, its log of writes on another, because the server ends without that. */
+async function filledPostgres(): Promise<FaultyStore | string> {
+  const disk = await SmallDisk.mount();
+  if (typeof disk === 'string') return disk;
+  const prepare = async (_: string, { uid, gid }: Owner): Promise<void> => {
+    if (uid !== undefined) await chown(disk.folder, uid, gid ?? uid);
+  };
+  const databases = await postgresDatabases({ prepare });
+  if (typeof databases === 'string') {
+    await disk[Symbol.asyncDispose]();
+    return databases;
+  }
+  const admin = await databases.create();
+  const config = { ...admin, datastore_config: { ...admin.datastore_config, database: 'on_small_disk' } };
+  await using database = await databases.open(admin);
+  await database.read(async (connection) => {
+    await connection.script(`create tablespace small location '${disk.folder}'`);
+    await connection.script(`create database ${config.datastore_config.database} tablespace small`);
+  });
+  return { ...filledStore(databases, config, disk), hosts: 2 };
+}
+
+function filledStore(databases: TestDatabases, config: StorageConfig, disk: SmallDisk): Omit<FaultyStore, 'hosts'> {
   return {
     store: storeOf(databases, config),
-    hosts: 1,
     settings: SHORT_LEASE,
     strikes: (times) => async () => {
       for (let count = 0; count < times; count += 1) {
         await delay(PAUSE_MS);
-        await fill(join(disk, 'filler'), FULL_MS);
+        await fill(join(disk.folder, 'filler'), FULL_MS);
       }
       return { full: times };
     },
     async [Symbol.asyncDispose]() {
-      execFileSync('umount', ['-l', disk]);
-      await rm(disk, { recursive: true });
       await databases.end();
+      await disk[Symbol.asyncDispose]();
     },
   };
+}
+
+class SmallDisk implements AsyncDisposable {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** Returns an empty disk, or the reason why there is none. */
+  static async mount(): Promise<SmallDisk | string> {
+    const folder = await mkdtemp(join(tmpdir(), 'aana-disk-'));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', folder], { stdio: 'ignore' });
+      return new SmallDisk(folder);
+    } catch {
+      await rm(folder, { recursive: true });
+      return 'this user may not mount a file system';
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    execFileSync('umount', ['-l', this.folder]);
+    await rm(this.folder, { recursive: true });
+  }
 }
 
 /** Fills the disk for a time, also the room that others free meanwhile. */

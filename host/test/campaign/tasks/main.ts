@@ -9,7 +9,7 @@ import { runRounds } from './rounds.ts';
 import { faultGroups } from './store-faults.ts';
 
 const USAGE = `usage: npm run campaign:tasks -- [kills of each kind] [seed] [sqlite or postgresql]
-       npm run campaign:tasks -- faults <folder> [times of each short fault] [of each long one] [seed] [groups: cuts,silence,failover,lock,clock,clock-postgresql,disk,sick,sick-postgresql]
+       npm run campaign:tasks -- faults <folder> [times of each short fault] [of each long one] [seed] [groups: cuts,silence,failover,lock,clock,clock-postgresql,disk,disk-postgresql,sick,sick-postgresql]
 `;
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const fresh = Math.floor(Math.random() * 2 ** 31);

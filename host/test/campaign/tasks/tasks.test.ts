@@ -57,7 +57,7 @@ if (typeof postgres === 'string') skip('the campaign over PostgreSQL', postgres)
 else campaignTest(postgres, 2);
 
 /** The groups that the command runs in addition: over another database, or other ways in which a database is away. */
-const LONG_FORM = new Set(['clock-postgresql', 'sick-postgresql', 'silence', 'failover', 'lock']);
+const LONG_FORM = new Set(['clock-postgresql', 'disk-postgresql', 'sick-postgresql', 'silence', 'failover', 'lock']);
 
 for (const group of faultGroups({ silenceMs: 2000, lockMs: 2000 })) {
   if (LONG_FORM.has(group.name)) continue;
