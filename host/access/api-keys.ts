@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { checkedValue, validationEntries } from '../schemas/index.ts';
@@ -196,9 +196,8 @@ export class ApiKeys {
       ...rest
     } = parse(NewKey, input);
     if (apiKey.length < 16 || apiKey.length > MAX_KEY_LENGTH || /[^\x21-\x7e]/.test(apiKey))
-      throw new AanaError('ValidationError', 'invalid-input', 'an API key has 16 to 512 visible ASCII characters');
-    if (isMistyped(apiKey))
-      throw new AanaError('ValidationError', 'invalid-input', 'the API key is mistyped or not complete');
+      throw fail('ValidationError', 'an API key has 16 to 512 visible ASCII characters');
+    if (isMistyped(apiKey)) throw fail('ValidationError', 'the API key is mistyped or not complete');
     const record = await this.#storage.inTrace(traceparent).write(async ({ apiKeys, connection }) => {
       const expired_at = checkedExpiry(expiresAt, connection.now());
       return apiKeys.save(apiKey, {
@@ -312,13 +311,7 @@ export class ApiKeys {
       return await looking;
     } catch (cause) {
       if (cause instanceof AccessError) throw cause;
-      throw new AccessError(
-        'ApiKeyValidationFailed',
-        'unavailable',
-        'API keys cannot be checked at the moment',
-        {},
-        { cause },
-      );
+      throw new AccessError('ApiKeyValidationFailed', 'API keys cannot be checked at the moment', {}, { cause });
     } finally {
       if (this.#looking.get(hash) === looking) this.#looking.delete(hash);
     }
@@ -361,7 +354,7 @@ export class ApiKeys {
 function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   const { value, issues } = checkedValue(schema, input);
   if (!issues) return value;
-  throw new AanaError('ValidationError', 'invalid-input', 'Validation error', {
+  throw fail('ValidationError', 'Validation error', {
     data: validationEntries(issues, input),
   });
 }
@@ -371,10 +364,6 @@ function checkedExpiry(text: string | null, now: number): number | null {
   if (text === null) return null;
   const expiredAt = Date.parse(text);
   if (expiredAt <= now)
-    throw new AanaError(
-      'ValidationError',
-      'invalid-input',
-      `the key would already have expired at ${new Date(expiredAt).toISOString()}`,
-    );
+    throw fail('ValidationError', `the key would already have expired at ${new Date(expiredAt).toISOString()}`);
   return expiredAt;
 }

@@ -1,17 +1,16 @@
-import { AanaError, type AanaErrorOptions, type ErrorKind } from '../core/errors.ts';
+import { AanaError, type AanaErrorOptions, type ErrorName, kindOf } from '../core/errors.ts';
 
 /** The error of a refused request, with headers for its HTTP answer. */
 export class AccessError extends AanaError {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
-    name: string,
-    kind: ErrorKind,
+    name: ErrorName,
     message: string,
     headers: Readonly<Record<string, string>> = {},
     options: AanaErrorOptions = {},
   ) {
-    super(name, kind, message, { data: { message }, ...options });
+    super(name, kindOf(name), message, { data: { message }, ...options });
     this.headers = headers;
   }
 }
@@ -22,7 +21,7 @@ export function keyRefused(
   message: string,
 ): AccessError {
   const challenge = name === 'ApiKeyNotProvided' ? 'Bearer' : 'Bearer error="invalid_token"';
-  return new AccessError(name, 'unauthenticated', message, { 'www-authenticate': challenge });
+  return new AccessError(name, message, { 'www-authenticate': challenge });
 }
 
 const countOf = (n: number, one: string): string => `${n} ${one}${n === 1 ? '' : 's'}`;
@@ -53,7 +52,6 @@ export function overTokensOfMonth(most: number, endsInS: number): AccessError {
 function overUserLimit(message: string, retryAfterS: number, data: object): AccessError {
   return new AccessError(
     'TooManyRequestsException',
-    'rate-limited',
     message,
     { 'retry-after': String(retryAfterS) },
     { data: { ...data, retry_after_s: retryAfterS } },
@@ -72,7 +70,6 @@ export function tooManyRequests(
   const wait = Math.max(1, Math.ceil(retryAfterS));
   return new AccessError(
     'TooManyRequestsException',
-    'rate-limited',
     `over the limit of ${countOf(capacity, what)} in ${countOf(interval, 'second')}${to === '' ? '' : ` to ${to}`}: try again in ${countOf(wait, 'second')}`,
     { 'retry-after': String(wait) },
     { data: { rate_limit: capacity, rate_duration: interval } },

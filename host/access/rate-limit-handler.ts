@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { tooManyRequests } from './errors.ts';
 
 /**
@@ -21,15 +21,13 @@ export class RateLimitHandler {
     { now = () => performance.now() }: { readonly now?: () => number } = {},
   ) {
     if (!Number.isInteger(capacity) || capacity < 1 || capacity > 1_000_000)
-      throw new AanaError(
+      throw fail(
         'ValidationError',
-        'invalid-input',
         `RateLimitHandler: capacity must be a whole number from 1 to 1000000 (it is ${capacity})`,
       );
     if (!(intervalSeconds > 0 && intervalSeconds <= 31_536_000))
-      throw new AanaError(
+      throw fail(
         'ValidationError',
-        'invalid-input',
         `RateLimitHandler: interval_seconds must be a number above 0, at most 31536000 (it is ${intervalSeconds})`,
       );
     this.capacity = capacity;

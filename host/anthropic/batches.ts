@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { type BatchFacts, invalidValue, type RequestFields } from '../openai/index.ts';
 import { anyObject, MAX_NAME } from '../schemas/index.ts';
 import { Message } from './message.ts';
@@ -115,8 +115,7 @@ export function messageBatch(batch: BatchFacts, resultsUrl: string): MessageBatc
 
 /** Throws `BatchNotEnded`. */
 export function requireEnd(batch: BatchFacts): void {
-  if (!hasEnded(batch))
-    throw new AanaError('BatchNotEnded', 'conflict', `the batch ${batch.id} has not ended; wait for it or cancel it`);
+  if (!hasEnded(batch)) throw fail('BatchNotEnded', `the batch ${batch.id} has not ended; wait for it or cancel it`);
 }
 
 const hasEnded = (batch: BatchFacts): boolean => batch.isAbandoned || endOf(batch) !== null;

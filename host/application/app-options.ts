@@ -1,5 +1,5 @@
 import type { Config } from '../config/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { DeploymentDefinition } from '../deployments/index.ts';
@@ -89,11 +89,7 @@ const OPTIONS: readonly string[] = [
 export function checkOptions(options: AanaAppOptions): void {
   const unknown = Object.keys(options).filter((key) => !OPTIONS.includes(key));
   if (unknown.length > 0)
-    throw new AanaError(
-      'ValidationError',
-      'invalid-input',
-      `AanaApp: unknown option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`,
-    );
+    throw fail('ValidationError', `AanaApp: unknown option ${unknown.join(', ')}; options are: ${OPTIONS.join(', ')}`);
 }
 
 export function retryableNames({ retryable_exceptions: exceptions }: AanaAppOptions): readonly string[] | undefined {

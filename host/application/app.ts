@@ -34,7 +34,7 @@ import { appStatus, statusReport } from './start/status.ts';
 import type { RunningApplication } from '../control/client/index.ts';
 import { childEnvironment, type Config, describeConfig, loadConfig } from '../config/index.ts';
 import type { HeldAudio } from '../control/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
 import { inArea, LogLevels } from '../core/log/log-levels.ts';
 import { LogRing } from '../core/log/log-ring.ts';
@@ -85,9 +85,8 @@ export class AanaApp implements AsyncDisposable {
 
   constructor(options: AanaAppOptions = {}) {
     if (isReplica()) {
-      throw new AanaError(
+      throw fail(
         'ApplicationInReplica',
-        'internal',
         'the module of a deployment class starts an application when it is imported; move the class to its own module',
       );
     }
@@ -324,7 +323,7 @@ export class AanaApp implements AsyncDisposable {
    */
   configure({ deployments, plugins }: Pick<Config, 'deployments' | 'plugins'>): this {
     if (this.#lifecycle.phase !== 'new')
-      throw new AanaError('AlreadyDeployed', 'conflict', 'an application can be configured only before it is deployed');
+      throw fail('AlreadyDeployed', 'an application can be configured only before it is deployed');
     for (const [name, entry] of Object.entries(deployments))
       this.#services.configureDeployment(name, entry as DeploymentOptionsInput);
     return this.registerPlugins(...plugins);
@@ -402,7 +401,7 @@ export class AanaApp implements AsyncDisposable {
    */
   async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
     if (this.#lifecycle.phase !== 'deployed')
-      throw new AanaError('NotReady', 'unavailable', 'plugins can be reloaded only after the application is deployed');
+      throw fail('NotReady', 'plugins can be reloaded only after the application is deployed');
     return this.#services.pluginSet.reload(name);
   }
 
@@ -430,11 +429,7 @@ export class AanaApp implements AsyncDisposable {
     const handle = attached ? attached.handle(name, options) : this.#services.deployments.handle(name, options);
     const actual = attached ? attached.typeOf(name) : this.#services.deployments.registered().get(name)?.options.type;
     if (type && type.name !== actual)
-      throw new AanaError(
-        'DeploymentTypeError',
-        'bad-request',
-        `deployment ${name} is a ${actual}, not a ${type.name}`,
-      );
+      throw fail('DeploymentTypeError', `deployment ${name} is a ${actual}, not a ${type.name}`);
     return handle;
   }
 
@@ -515,9 +510,8 @@ export class AanaApp implements AsyncDisposable {
   async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
     this.#lifecycle.requireNew();
     if (this.attached)
-      throw new AanaError(
+      throw fail(
         'AlreadyDeployed',
-        'conflict',
         `the application at ${this.url} is already deployed; use its handles, or connect to another port`,
       );
     const start = (): Promise<void> => this.#deploy(sequential);

@@ -13,7 +13,7 @@ import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
 import { BackgroundResponses } from '../background/index.ts';
 import { Batches } from '../batches/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import { inArea } from '../core/log/log-levels.ts';
 import type { Logger } from '../core/log/logger.ts';
@@ -401,7 +401,7 @@ export class Services {
   }
 
   #requireMedia(): MediaService {
-    if (!this.#media) throw new AanaError('NotReady', 'unavailable', 'the application is starting');
+    if (!this.#media) throw fail('NotReady', 'the application is starting');
     return this.#media;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { Artifact } from '../schemas/index.ts';
 
 /** Bytes that are hashed at a time, in a fraction of a millisecond of the thread. */
@@ -16,12 +16,7 @@ const CHUNK_BYTES = 256 * 1024;
  */
 export async function artifactPath(artifact: Artifact, roots: readonly string[]): Promise<string> {
   const checked = Artifact.safeParse(artifact);
-  if (!checked.success)
-    throw new AanaError(
-      'ValidationError',
-      'invalid-input',
-      'expected an artifact: an object with id, bytes and sha256',
-    );
+  if (!checked.success) throw fail('ValidationError', 'expected an artifact: an object with id, bytes and sha256');
   const { id, bytes } = checked.data;
   let missing = notFound(id, 'the host has named no folder of artifacts');
   for (const root of roots) {
@@ -60,7 +55,7 @@ export async function verifiedPath(
 }
 
 export function notFound(id: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('ArtifactNotFound', 'internal', `artifact ${id} cannot be opened: ${reason}`, {
+  return fail('ArtifactNotFound', `artifact ${id} cannot be opened: ${reason}`, {
     data: { id },
     cause,
   });

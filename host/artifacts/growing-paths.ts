@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { Artifact } from '../schemas/index.ts';
 import { notFound } from './artifact-path.ts';
 
@@ -15,8 +15,7 @@ export async function growingPaths(
   roots: readonly string[],
 ): Promise<{ readonly files: readonly string[]; readonly end: string }> {
   const unsafe = [...ids, endId].find((id) => !Artifact.shape.id.safeParse(id).success);
-  if (unsafe !== undefined)
-    throw new AanaError('ValidationError', 'invalid-input', 'expected the ids of growing artifacts');
+  if (unsafe !== undefined) throw fail('ValidationError', 'expected the ids of growing artifacts');
   for (const root of roots) {
     const files = ids.map((id) => join(root, id));
     const found = await Promise.all(files.map(isFile));

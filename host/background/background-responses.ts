@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import {
   invalidValue,
@@ -88,12 +88,7 @@ export class BackgroundResponses {
 
   async #create(userId: string | null, order: ResponseOrder): Promise<void> {
     const { tasks, work, maxStoredBytes, onStored } = this.#options;
-    if (!tasks)
-      throw new AanaError(
-        'RuntimeError',
-        'bad-request',
-        'Responses in the background are tasks, but the task queue is off.',
-      );
+    if (!tasks) throw fail('RuntimeError', 'Responses in the background are tasks, but the task queue is off.');
     const { response, input, request, isStreamed, deployments, traceparent } = order;
     const task: BackgroundTask = { response_id: response.id, deployments: deployments && [...deployments] };
     await tasks.enqueue(work, {

@@ -1,6 +1,6 @@
 import { delay } from '../core/abort.ts';
 import { boundedEach } from '../core/async/bounded-each.ts';
-import { AanaError, cancelledError } from '../core/errors.ts';
+import { cancelledError, fail } from '../core/errors.ts';
 import type { JsonLimits } from '../core/json/read-json.ts';
 import type { UsageMeter, UsageOutcome } from '../core/usage/usage-meter.ts';
 import type { StoredFiles } from '../files/index.ts';
@@ -54,7 +54,7 @@ const LOOK_EVERY_MS = 1000;
 const WRITES_AT_ONCE = 64;
 
 const CANCELLED = cancelledError('the batch was cancelled');
-const EXPIRED = new AanaError('TimeoutError', 'deadline-exceeded', 'the completion window of the batch is over');
+const EXPIRED = fail('TimeoutError', 'the completion window of the batch is over');
 const LOST = cancelledError('another attempt at the batch has begun');
 
 /** One attempt at a batch: continues where the attempt before it ended. */

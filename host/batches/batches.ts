@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
@@ -110,7 +110,7 @@ export class Batches {
 
   async #create(userId: string | null, order: BatchOrder): Promise<ListedBatch> {
     const { storage, tasks, work } = this.#options;
-    if (!tasks) throw new AanaError('RuntimeError', 'bad-request', 'Batches are tasks, but the task queue is off.');
+    if (!tasks) throw fail('RuntimeError', 'Batches are tasks, but the task queue is off.');
     const now = await storage.now();
     const id = BATCH_FORMATS[apiOf(order.endpoint)].prefix + timeOrderedId(now);
     const { input, deployments, metadata, outputExpiresAfterS, traceparent } = order;
@@ -143,5 +143,5 @@ export class Batches {
 }
 
 function ended({ id, status }: ListedBatch): AanaError {
-  return new AanaError('BatchEnded', 'conflict', `the batch ${id} has ended (${status}) and cannot be cancelled`);
+  return fail('BatchEnded', `the batch ${id} has ended (${status}) and cannot be cancelled`);
 }

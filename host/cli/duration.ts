@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
   m: 60_000,
@@ -21,9 +21,8 @@ export function parseExpiry(text: string, now: number = Date.now()): string | nu
     !(at.getUTCFullYear() <= 9999) ||
     (isDate && at.getUTCDate() !== Number(text.slice(8, 10)) && text.length === 10)
   ) {
-    throw new AanaError(
+    throw fail(
       'ValidationError',
-      'invalid-input',
       `${JSON.stringify(text)} is not a valid time; give 90d (m, h, d, w, y), 2027-01-31, 2027-01-31T12:00:00Z, or never`,
     );
   }

@@ -1,9 +1,9 @@
 import { delimiter, resolve } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import type { SettingKind } from './settings.ts';
 
 export function configError(message: string, cause?: unknown): AanaError {
-  return new AanaError('ConfigError', 'invalid-input', message, { cause });
+  return fail('ConfigError', message, { cause });
 }
 
 /** Returns V8's message about invalid JSON without the quoted text, because that may contain a password. */

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { Address } from './protocol.ts';
 
 /** Selects a server if several run. */
@@ -38,12 +38,11 @@ export async function matchingServers(dir: string, choice: Choice): Promise<Addr
 export async function chooseServer(dir: string, choice: Choice = {}): Promise<Address> {
   const found = await matchingServers(dir, choice);
   const [address, ...others] = found;
-  if (!address) throw new AanaError('NotRunning', 'unavailable', notRunning(choice));
+  if (!address) throw fail('NotRunning', notRunning(choice));
   if (others.length === 0) return address;
   const urls = found.map(({ url }) => url);
-  throw new AanaError(
+  throw fail(
     'SeveralRunning',
-    'conflict',
     `several applications are running (${urls.join(', ')}); name one by its port or its socket`,
     { data: { urls } },
   );

@@ -1,62 +1,14 @@
-/**
- * The kind of an error, by which a caller decides what to do. Each kind has one HTTP status
- * (`host/http/response/status.ts`).
- *
- * - `invalid-input`: the request does not match the schema (422)
- * - `bad-request`: well-formed, but cannot be served: an unreachable URL, a file that is not media (400)
- * - `unauthenticated`: the request has no key, or its key is unknown or has expired (401)
- * - `denied`: a private address, a path outside the allowed directories (403)
- * - `not-found`: the named thing does not exist (404)
- * - `conflict`: the request contradicts the present state (409)
- * - `too-large`: over a size limit (413)
- * - `rate-limited`: too many requests in a period of time (429)
- * - `unavailable`: a replica was lost or a queue is full; trying again may work (503)
- * - `deadline-exceeded`: over a time limit (504)
- * - `cancelled`: the client went away (499)
- * - `plugin-failed`: guest code trapped (502)
- * - `internal`: a fault of the host (500)
- */
-export type ErrorKind =
-  | 'invalid-input'
-  | 'bad-request'
-  | 'unauthenticated'
-  | 'denied'
-  | 'not-found'
-  | 'conflict'
-  | 'too-large'
-  | 'rate-limited'
-  | 'unavailable'
-  | 'deadline-exceeded'
-  | 'cancelled'
-  | 'plugin-failed'
-  | 'internal';
+import {
+  definitionOf,
+  type ErrorData,
+  type ErrorKind,
+  type ErrorName,
+  type Fault,
+  KINDS,
+  type NameWithData,
+} from './error-table.ts';
 
-/**
- * Whose fault an error is. Health checks, retries and updates depend on it.
- *
- * - `caller`: the call itself is wrong; the same call fails everywhere and says nothing about the replica
- * - `deployment`: the code or the model that worked on the call failed
- * - `replica-lost`: the process that worked on the call ended; the call may have had no part in that
- * - `overload`: nothing worked on the call, because there was no room for it
- * - `cancelled`: the caller left, or its time was up
- */
-export type Fault = 'caller' | 'deployment' | 'replica-lost' | 'overload' | 'cancelled';
-
-const FAULT_OF_KIND: Readonly<Record<ErrorKind, Fault>> = {
-  'invalid-input': 'caller',
-  'bad-request': 'caller',
-  unauthenticated: 'caller',
-  denied: 'caller',
-  'not-found': 'caller',
-  conflict: 'caller',
-  'too-large': 'caller',
-  'rate-limited': 'caller',
-  unavailable: 'overload',
-  'deadline-exceeded': 'cancelled',
-  cancelled: 'cancelled',
-  'plugin-failed': 'deployment',
-  internal: 'deployment',
-};
+export type { ErrorKind, ErrorName, Fault } from './error-table.ts';
 
 /** An error as it crosses a process, thread or sandbox border. `data` is JSON. */
 export interface ErrorRecord {
@@ -86,8 +38,9 @@ export interface AanaErrorOptions extends ErrorOptions {
 }
 
 /**
- * Every error that this package throws on purpose. Clients see `name` as `error`. Match on the name and not on the
- * text: an error that crossed a border comes back as an `AanaError` with the same `name`, `kind`, `message` and `data`.
+ * Every error that is thrown on purpose; {@link fail} makes those of this package. Clients see `name` as `error`. Match
+ * on the name and not on the text: an error that crossed a border comes back as an `AanaError` with the same `name`,
+ * `kind`, `message` and `data`.
  */
 export class AanaError extends Error {
   override readonly name: string;
@@ -101,16 +54,45 @@ export class AanaError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = name;
     this.kind = kind;
-    this.fault = options.fault ?? FAULT_OF_KIND[kind];
+    this.fault = options.fault ?? KINDS[kind].fault;
     this.data = options.data ?? {};
     this.logFields = options.logFields;
     this.unexpected = options.unexpected ?? false;
   }
 }
 
+type FailOptions<N extends ErrorName> = Omit<AanaErrorOptions, 'data'> &
+  (N extends NameWithData ? { readonly data: ErrorData<N> } : { readonly data?: ErrorData<N> });
+
+/** Returns the kind of an error of this package. */
+export function kindOf(name: ErrorName): ErrorKind {
+  return definitionOf(name).kind;
+}
+
+/** Returns the HTTP status of an error of this package. */
+export function statusOf(name: ErrorName): number {
+  const { kind, status = KINDS[kind].status } = definitionOf(name);
+  return status;
+}
+
+/** Returns whether another attempt may succeed after an error of this package. */
+export function mayBeRepeated(name: ErrorName): boolean {
+  const { kind, retry = kind === 'unavailable' } = definitionOf(name);
+  return retry;
+}
+
+/** Returns an error of this package, with the kind of its name in the table of errors. */
+export function fail<N extends ErrorName>(
+  name: N,
+  message: string,
+  ...[options]: N extends NameWithData ? [options: FailOptions<N>] : [options?: FailOptions<N>]
+): AanaError {
+  return new AanaError(name, kindOf(name), message, options);
+}
+
 /** Returns the abort reason for work whose client went away. */
 export function cancelledError(what = 'the request was cancelled'): AanaError {
-  return new AanaError('CancelledError', 'cancelled', what);
+  return fail('CancelledError', what);
 }
 
 /** Codes of the system for a disk, a quota or a file that is full. */
@@ -132,7 +114,7 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
     return {
       name,
       kind,
-      ...(fault !== FAULT_OF_KIND[kind] && { fault }),
+      ...(fault !== KINDS[kind].fault && { fault }),
       message,
       data,
       stack,
@@ -171,7 +153,7 @@ export function fromErrorRecord(record: ErrorRecord): AanaError {
 
 /** Returns whose fault a thrown value is; an unknown one is the fault of the code that worked on the call. */
 export function faultOf(thrown: unknown): Fault {
-  return thrown instanceof AanaError ? thrown.fault : FAULT_OF_KIND[toErrorRecord(thrown).kind];
+  return thrown instanceof AanaError ? thrown.fault : KINDS[toErrorRecord(thrown).kind].fault;
 }
 
 /** Returns the message of an error for clients. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type Clock, systemClock, within } from './clock.ts';
 import { type Deferred, deferred } from './deferred.ts';
-import { AanaError } from './errors.ts';
+import { fail } from './errors.ts';
 
 /** How a consumer reaches its queue, and what it does with the items. */
 export interface QueueConsumerOptions<Item> {
@@ -36,7 +36,7 @@ export interface LeaseRenewal<Item> {
 }
 
 /** The abort reason of items that still run when the grace period of the stop is over. */
-export const SHUTDOWN = new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
+export const SHUTDOWN = fail('ShuttingDown', 'the application is shutting down');
 
 /** Some items become due without a notification: at a later time, or added by a process that cannot notify this one. */
 const POLL_MS = 1000;

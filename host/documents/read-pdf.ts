@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Limiter } from '../core/async/limiter.ts';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { runContained, type RunContainedResult } from '../processes/index.ts';
 import { EXIT_UNREADABLE } from './unreadable.ts';
 
@@ -74,5 +74,5 @@ function readingOf({ code, signal, stdout, stderr }: RunContainedResult, tooSlow
   if (code === EXIT_UNREADABLE) return { unreadable: stderr.trim().split('\n').at(-1) ?? '' };
   if (signal === 'SIGXCPU' || signal === 'SIGKILL') return { unreadable: tooSlow };
   if (signal !== null) return { unreadable: TOO_BIG }; // V8 aborts when the heap is full
-  throw new AanaError('PdfReaderError', 'internal', `the reader of PDFs ended with ${code}: ${stderr.slice(-300)}`);
+  throw fail('PdfReaderError', `the reader of PDFs ended with ${code}: ${stderr.slice(-300)}`);
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { valueAt } from '../core/json/json-pointer.ts';
 import { ANSWER_BY, TEXT_ANSWER } from '../schemas/index.ts';
 import type { ServedEndpoint } from './endpoint.ts';
@@ -77,9 +77,8 @@ function mediaTypesOf(endpoint: string, schema: Schema): readonly string[] {
   const types = 'const' in rule ? [rule['const']] : listOf(rule['enum']);
   const wrong = types.find((type) => typeof type !== 'string' || !MEDIA_TYPE.test(type) || type === 'application/json');
   if (wrong !== undefined || types.length === 0 || !isObject(text) || text['type'] !== 'string')
-    throw new AanaError(
+    throw fail(
       'EndpointError',
-      'internal',
       wrong === undefined
         ? `endpoint ${endpoint}: an output with ${TEXT_ANSWER} is an object with \`media_type\` (an enum of media types) and \`text\` (a string)`
         : `endpoint ${endpoint}: ${JSON.stringify(wrong)} is not a media type for text, such as "text/csv" or "application/x-subrip", without parameters`,

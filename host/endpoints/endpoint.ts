@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { EndpointDescription } from '../core/endpoint-description.ts';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import type { RequestContext } from '../core/request-context.ts';
 import type { UploadedFile } from '../media/index.ts';
 import { checkedValue, MOST_ENTRIES, type ValidationEntry, validationEntries } from '../schemas/index.ts';
@@ -60,7 +60,7 @@ export interface ServedEndpoint extends EndpointDescription, ServedOptions {
  */
 export function validationError(entries: readonly ValidationEntry[]): AanaError {
   const data = entries.slice(0, MOST_ENTRIES).map((entry) => ({ ...entry, input: echoed(entry.input) }));
-  return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data });
+  return fail('ValidationError', 'Validation error', { data });
 }
 
 /** Returns the error for an input that takes too much work to check. */

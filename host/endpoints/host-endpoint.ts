@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { raceAbort } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { KeptPlaces, type KeptPlacesOptions } from '../core/kept-places.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { RequestScope } from '../core/async/request-scope.ts';
@@ -115,9 +115,8 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
       );
       if (!streaming) return jsonOf(await raceAbort(result as Promise<unknown>, signal));
       if (!(Symbol.asyncIterator in result))
-        throw new AanaError(
-          'EndpointError',
-          'internal',
+        throw fail(
+          'OutputError',
           `endpoint ${name}: it is declared as streaming, but run does not return an async generator`,
         );
       for await (const value of untilAborted(scope.around(result), signal)) await write(jsonOf(value));
@@ -151,7 +150,7 @@ async function begin(name: string, initialize: (() => Promise<void>) | undefined
     await initialize?.();
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new AanaError('EndpointError', 'unavailable', `endpoint ${name}: it cannot be initialized: ${reason}`, {
+    throw fail('EndpointNotInitialized', `endpoint ${name}: it cannot be initialized: ${reason}`, {
       cause,
     });
   }
@@ -161,7 +160,7 @@ function schemaOf(schema: z.core.$ZodType, io: 'input' | 'output', name: string)
   try {
     return z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   } catch (cause) {
-    throw new AanaError('EndpointError', 'invalid-input', `endpoint ${name}: ${io} is not a schema of zod 4`, {
+    throw fail('EndpointError', `endpoint ${name}: ${io} is not a schema of zod 4`, {
       cause,
     });
   }

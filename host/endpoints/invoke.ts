@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import type { ValidationEntry } from '../schemas/index.ts';
 import { type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
@@ -37,13 +37,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
   const onAbort = (): void => ending.abort(options.signal.reason);
   options.signal.addEventListener('abort', onAbort, { once: true });
   const timer = setTimeout(() => {
-    ending.abort(
-      new AanaError(
-        'TimeoutError',
-        'deadline-exceeded',
-        `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`,
-      ),
-    );
+    ending.abort(fail('TimeoutError', `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`));
   }, options.timeoutMs);
   try {
     return await endpoint.run({
@@ -86,19 +80,14 @@ function checkFiles(endpoint: ServedEndpoint, input: unknown, files: ReadonlyMap
       files.size === 0
         ? 'no file was uploaded'
         : `the uploaded file parts are ${[...files.keys()].map((name) => JSON.stringify(name)).join(', ')}`;
-    throw new AanaError(
-      'UploadedFileNotFound',
-      'invalid-input',
-      `the input names the file part ${names}, but ${there}`,
-      {
-        data: absent.map(({ name, loc }): ValidationEntry => ({
-          type: 'file_not_found',
-          loc,
-          msg: 'No uploaded file part has this name',
-          input: name,
-        })),
-      },
-    );
+    throw fail('UploadedFileNotFound', `the input names the file part ${names}, but ${there}`, {
+      data: absent.map(({ name, loc }): ValidationEntry => ({
+        type: 'file_not_found',
+        loc,
+        msg: 'No uploaded file part has this name',
+        input: name,
+      })),
+    });
   }
   const named = new Set(references.map(({ name }) => name));
   const unused = [...files.keys()].filter((name) => !named.has(name));

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { compileJsonSchema, type JsonSchemaCheck, TooComplex } from '../json-schema/index.ts';
 import { checkedValue, type SchemaIssue, validationEntries } from '../schemas/index.ts';
 import { tooComplex, validationError } from './endpoint.ts';
@@ -16,7 +16,7 @@ const MOST_PLACES = 5;
 /** Returns the error for a fault of the endpoint itself. Only the log names the places. */
 export function outputError(endpoint: string, places: readonly Place[]): AanaError {
   const output = places.slice(0, MOST_PLACES).map(({ loc, type }) => ({ loc, type }));
-  return new AanaError('OutputError', 'internal', `endpoint ${endpoint}: its output does not match its schema`, {
+  return fail('OutputError', `endpoint ${endpoint}: its output does not match its schema`, {
     logFields: { output },
   });
 }
@@ -70,12 +70,9 @@ export function compileSchema(endpoint: string, io: 'input' | 'output', schema: 
   try {
     return compileJsonSchema(schema);
   } catch (cause) {
-    throw new AanaError(
-      'EndpointError',
-      'internal',
-      `endpoint ${endpoint}: its ${io} schema cannot be used: ${(cause as Error).message}`,
-      { cause },
-    );
+    throw fail('EndpointError', `endpoint ${endpoint}: its ${io} schema cannot be used: ${(cause as Error).message}`, {
+      cause,
+    });
   }
 }
 

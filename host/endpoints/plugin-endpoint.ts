@@ -1,5 +1,5 @@
 import type { EndpointDescription } from '../core/endpoint-description.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import { textTypesOf } from './answers.ts';
 import type { EndpointRun, ServedEndpoint, ServedOptions, UploadedFile } from './endpoint.ts';
@@ -89,7 +89,7 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
   };
 }
 
-/** Returns the chosen endpoint of a plugin. Throws `EndpointError`, which names all endpoints of the plugin. */
+/** Returns the chosen endpoint of a plugin. Throws `EndpointConflict`, which names all endpoints of the plugin. */
 export function chosenFrom(
   endpoints: readonly ServedEndpoint[],
   { name, endpoint: wanted, source }: ChosenEndpoint,
@@ -99,9 +99,8 @@ export function chosenFrom(
     (wanted === undefined && endpoints.length === 1 ? endpoints[0] : undefined);
   if (found) return found;
   const known = endpoints.map((one) => one.name).join(', ');
-  throw new AanaError(
-    'EndpointError',
-    'conflict',
+  throw fail(
+    'EndpointConflict',
     `endpoint ${name}: ${source} has no endpoint ${wanted ?? name}; choose one with \`endpoint\`: ${known}`,
   );
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { ServedEndpoint } from './endpoint.ts';
 import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
 
@@ -63,7 +63,7 @@ export class EndpointRegistry {
     this.#listeners.add(listener);
   }
 
-  /** Serves an endpoint. Throws `EndpointError` if its name or path is taken, reserved for the host, or malformed. */
+  /** Serves an endpoint. Throws `EndpointError` if its name or path is malformed, and `EndpointConflict` if one is taken. */
   add(endpoint: ServedEndpoint): void {
     this.#check(endpoint);
     this.#serve(endpoint);
@@ -174,15 +174,19 @@ export class EndpointRegistry {
   /** `isKept`: name and path were reserved for this endpoint. */
   #check({ name, path }: Names, isKept = false): void {
     if (!NAME.test(name))
-      throw endpointError(`endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
+      throw fail('EndpointError', `endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
     if (!PATH.test(path))
-      throw endpointError(`endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe"`);
-    if (isOwnPath(path)) throw endpointError(`endpoint ${name}: the path ${path} is the host's own`);
+      throw fail(
+        'EndpointError',
+        `endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe"`,
+      );
+    if (isOwnPath(path)) throw fail('EndpointConflict', `endpoint ${name}: the path ${path} is the host's own`);
     const others = this.taken().filter((one) => !isKept || one.name !== name);
     if (others.some((one) => one.name === name))
-      throw endpointError(`endpoint ${name}: the name is already registered`);
+      throw fail('EndpointConflict', `endpoint ${name}: the name is already registered`);
     const other = others.find((one) => one.path === path)?.name ?? this.#ownerOf(path);
-    if (other !== undefined) throw endpointError(`endpoint ${name}: the path ${path} already belongs to ${other}`);
+    if (other !== undefined)
+      throw fail('EndpointConflict', `endpoint ${name}: the path ${path} already belongs to ${other}`);
   }
 }
 
@@ -201,8 +205,4 @@ function named(
 
 function keyOf({ plugin, name }: ServedEndpoint): string {
   return `${plugin}/${name}`;
-}
-
-function endpointError(message: string): AanaError {
-  return new AanaError('EndpointError', 'conflict', message);
 }

@@ -1,5 +1,5 @@
 import type { NativeAudioFile, NativeGrowingAudio } from '../../native/lib/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import type { StartContext } from '../replicas/process/implementation.ts';
 import type { AudioReference } from '../schemas/index.ts';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
@@ -19,7 +19,7 @@ export async function channelFiles(
 }
 
 /**
- * Returns the files of each channel, which still grow, for the engine. Rejects with `AudioReadingException` when they are
+ * Returns the files of each channel, which still grow, for the engine. Rejects with `DecodedAudioError` when they are
  * not there, because their decoder has failed.
  */
 export async function growingChannels(
@@ -29,7 +29,7 @@ export async function growingChannels(
   const ids = channels.map(({ artifact }) => artifact.id);
   const { files, end } = await growingPaths(ids, growing.end).catch((error: unknown) => {
     if (!(error instanceof AanaError && error.name === 'ArtifactNotFound')) throw error;
-    throw new AanaError('AudioReadingException', 'internal', error.message, { cause: error });
+    throw fail('DecodedAudioError', error.message, { cause: error });
   });
   return {
     files: files.map((path, index) => ({ path, samples: 0, name: ids[index] ?? '' })),

@@ -7,7 +7,7 @@ import {
   type LlamaEmbeddingInput,
   type NativeLlamaEmbeddingEngine,
 } from '../../native/lib/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import { endProcess, engineEnded } from './engine-ended.ts';
@@ -131,9 +131,8 @@ export function nextSettings<Spec extends EmbeddingModelSpec & { readonly settin
     ...loaded
   } = current;
   if (isDeepStrictEqual(loaded, wanted)) return settings;
-  throw new AanaError(
+  throw fail(
     'NotReconfigurable',
-    'conflict',
     `only ${Object.keys(keys).join(', ')} of the loaded ${current.model_name} can be changed`,
   );
 }

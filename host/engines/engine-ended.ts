@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 
 /** Ends this replica's process. The host then starts another one and repeats the calls that have sent no value yet. */
 export function endProcess(reason: string): void {
@@ -8,4 +8,4 @@ export function endProcess(reason: string): void {
 }
 
 /** Returns the error for an engine that can serve no more requests. */
-export const engineEnded = (reason: string): AanaError => new AanaError('EngineEnded', 'internal', reason);
+export const engineEnded = (reason: string): AanaError => fail('EngineEnded', reason);

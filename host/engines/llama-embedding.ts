@@ -1,6 +1,7 @@
 // Runs in a replica: vectors of texts with llama.cpp.
 import type { LlamaEmbeddingLoadOptions } from '../../native/lib/index.ts';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import { EmbeddingEngine, type EmbeddingModelSpec, nextSettings } from './embedding-engine.ts';
@@ -116,9 +117,8 @@ class Embedder {
   #require({ dimensions }: EmbeddingSettings): void {
     const { dimensions: most } = this.engine.info;
     if (dimensions === undefined || dimensions <= most) return;
-    throw new AanaError(
+    throw fail(
       'ValidationError',
-      'invalid-input',
       `user_config: dimensions: ${this.engine.modelName} has ${most} dimensions, fewer than ${dimensions}`,
     );
   }
@@ -138,8 +138,8 @@ class Embedder {
     );
   }
 
-  #refusal(name: string, what: string): AanaError {
+  #refusal(name: 'UnknownPrompt' | 'TooManyDimensions' | 'TooManyTexts', what: string): AanaError {
     const { modelName } = this.engine;
-    return new AanaError(name, 'bad-request', `${modelName} ${what}`, { data: { model_name: modelName } });
+    return fail(name, `${modelName} ${what}`, { data: { model_name: modelName } });
   }
 }

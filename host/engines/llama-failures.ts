@@ -1,5 +1,5 @@
 import type { LlamaEvent } from '../../native/lib/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 
 export type LlamaFailure = Extract<LlamaEvent, { type: 'error' }>;
@@ -16,35 +16,33 @@ export function llamaFailure(
   const data = { model_name: model };
   switch (code) {
     case 'prompt-too-long':
-      return new AanaError('PromptTooLongException', 'bad-request', `${model} cannot take the ${input}: ${message}`, {
+      return fail('PromptTooLongException', `${model} cannot take the ${input}: ${message}`, {
         data: { prompt_len: promptTokens, max_len: maxTokens },
       });
     case 'template':
-      return new AanaError('ChatTemplateException', 'bad-request', `${model} cannot take this dialog: ${message}`, {
+      return fail('ChatTemplateException', `${model} cannot take this dialog: ${message}`, {
         data,
       });
     case 'empty-prompt':
-      return new AanaError(
+      return fail(
         'EmptyPrompt',
-        'bad-request',
         `${input === 'text' ? message : 'the prompt is empty'}; ${model} needs at least one character`,
         { data },
       );
     case 'invalid-sampling':
-      return new AanaError('InvalidSamplingParams', 'bad-request', `${model} cannot sample so: ${message}`, { data });
+      return fail('InvalidSamplingParams', `${model} cannot sample so: ${message}`, { data });
     case 'slow-reader':
-      return new AanaError('SlowReader', 'bad-request', `the answer of ${model} was stopped: ${message}`, { data });
+      return fail('SlowReader', `the answer of ${model} was stopped: ${message}`, { data });
     case 'deadline-exceeded':
-      return new AanaError('DeadlineExceeded', 'deadline-exceeded', `the request to ${model} was stopped: ${message}`, {
+      return fail('DeadlineExceeded', `the request to ${model} was stopped: ${message}`, {
         data,
         fault,
       });
     case 'no-room':
-      return new AanaError('EngineFull', 'unavailable', `${model} had no room for the request: ${message}`, { data });
+      return fail('EngineFull', `${model} had no room for the request: ${message}`, { data });
     case 'engine-ended':
     case 'failed':
-      if (fault === 'caller')
-        return new AanaError('InvalidPrompt', 'bad-request', `${model} cannot take the ${input}: ${message}`, { data });
+      if (fault === 'caller') return fail('InvalidPrompt', `${model} cannot take the ${input}: ${message}`, { data });
       return new InferenceException(model, message);
     default:
       return code satisfies never;

@@ -9,7 +9,7 @@ import {
 } from '../../native/lib/index.ts';
 import { flatMapped } from '../core/async/async-values.ts';
 import { boundedMap } from '../core/async/bounded-map.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type {
@@ -197,9 +197,8 @@ class Llama {
     const { default_sampling_params: _, ...loaded } = this.#spec;
     const { default_sampling_params: defaults, ...wanted } = next;
     if (!isDeepStrictEqual(loaded, wanted))
-      throw new AanaError(
+      throw fail(
         'NotReconfigurable',
-        'conflict',
         `only default_sampling_params of the loaded ${this.#spec.model_name} can be changed`,
       );
     this.#spec = { ...this.#spec, default_sampling_params: defaults };
@@ -325,9 +324,8 @@ class Llama {
   #overflowOf(overflow: GenerateArgs['overflow']): LlamaRequestOptions {
     if (overflow == null) return {};
     if (overflow === 'shift' && !this.#engine.info.canShift)
-      throw new AanaError(
+      throw fail(
         'OverflowNotSupported',
-        'bad-request',
         `${this.#spec.model_name} cannot forget a part of its context, so overflow cannot be "shift"; "truncate_middle" shortens the prompt`,
         { data: { model_name: this.#spec.model_name } },
       );
@@ -341,13 +339,8 @@ class Llama {
     const found = adapters[index];
     if (found) return { adapter: { index, scale: found.scale } };
     const known = adapters.map((each) => each.name).join(', ') || 'none';
-    throw new AanaError(
-      'UnknownAdapter',
-      'bad-request',
-      `${model} has no adapter ${name}; its adapters are: ${known}`,
-      {
-        data: { model_name: model, adapters: adapters.map((each) => each.name) },
-      },
-    );
+    throw fail('UnknownAdapter', `${model} has no adapter ${name}; its adapters are: ${known}`, {
+      data: { model_name: model, adapters: adapters.map((each) => each.name) },
+    });
   }
 }

@@ -97,4 +97,4 @@ function mirostatOf(pick: PickValue): Partial<LlamaSampling> {
 }
 
 const invalid = (name: string, why: string): AanaError =>
-  wrongArgument('InvalidSamplingParams', 'bad-request', ['sampling_params', name], why);
+  wrongArgument('InvalidSamplingParams', ['sampling_params', name], why);

@@ -10,7 +10,8 @@ import {
   type WhisperNativeSegment,
 } from '../../native/lib/index.ts';
 import { AsyncQueue } from '../core/async/async-queue.ts';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import {
@@ -322,20 +323,10 @@ class Whisper {
     const { code, fault, message } = nativeFailure(thrown);
     const data = { model_name: this.#modelName };
     if (code === 'deadline-exceeded')
-      return new AanaError(
-        'DeadlineExceeded',
-        'deadline-exceeded',
-        `the request to ${this.#modelName} was stopped: ${message}`,
-        { data, fault },
-      );
-    if (code === 'unreadable-audio') return new AanaError('AudioReadingException', 'internal', message);
+      return fail('DeadlineExceeded', `the request to ${this.#modelName} was stopped: ${message}`, { data, fault });
+    if (code === 'unreadable-audio') return fail('DecodedAudioError', message);
     if (fault === 'caller')
-      return new AanaError(
-        'InvalidArguments',
-        'invalid-input',
-        `${this.#modelName} cannot take the request: ${message}`,
-        { data },
-      );
+      return fail('InvalidArguments', `${this.#modelName} cannot take the request: ${message}`, { data });
     return new InferenceException(this.#modelName, message);
   }
 }

@@ -1,16 +1,15 @@
-import { AanaError, type ErrorKind } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 
 /**
  * Returns the error for an argument of a call. Its data names the argument, so that a caller who translated a request can
  * name what the client sent.
  */
 export function wrongArgument(
-  name: string,
-  kind: ErrorKind,
+  name: 'InvalidSamplingParams' | 'InvalidPrompt' | 'ValidationError',
   loc: readonly (string | number)[],
   msg: string,
 ): AanaError {
-  return new AanaError(name, kind, `${loc.join('.')}: ${msg}`, {
+  return fail(name, `${loc.join('.')}: ${msg}`, {
     data: [{ type: 'value_error', loc, msg, input: null }],
   });
 }

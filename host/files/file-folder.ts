@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { moveFile, syncFile, syncMadeFolders } from '../storage/index.ts';
 
 /** A younger file may belong to a row that is not stored yet. */
@@ -104,7 +104,7 @@ export class FileFolder {
 }
 
 function lost(id: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('UploadedFileLost', 'internal', `the file ${id} cannot be used: ${reason}; upload it again`, {
+  return fail('UploadedFileLost', `the file ${id} cannot be used: ${reason}; upload it again`, {
     data: { content: id },
     cause,
   });

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { RepeatedWork } from '../core/async/repeated-work.ts';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
@@ -163,9 +163,5 @@ export class StoredFiles {
 }
 
 function inUse(id: string): AanaError {
-  return new AanaError(
-    'FileInUse',
-    'conflict',
-    `the file ${id} is the input of a batch that has not ended; cancel it first`,
-  );
+  return fail('FileInUse', `the file ${id} is the input of a batch that has not ended; cancel it first`);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { RepeatedWork } from '../core/async/repeated-work.ts';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
@@ -126,9 +126,8 @@ export class Uploads {
     const { maxBytes } = this.#options;
     const { filename, purpose, bytes, expiresAfterS } = order;
     if (maxBytes !== undefined && bytes > maxBytes)
-      throw new AanaError(
+      throw fail(
         'StorageFull',
-        'too-large',
         `the file would have ${bytes} bytes, but all files of a user may have at most ${maxBytes} (openai.files.maximum_stored_bytes_per_user)`,
         { data: { limit: maxBytes, param: 'bytes' } },
       );
@@ -160,8 +159,7 @@ export class Uploads {
       await storage.write(async (repositories) => {
         const number = await repositories.uploadsOf(owner.userId).addPart(id, part, maxBytes);
         if (number === undefined) throw ended(id, 'not pending');
-        if (number > MAX_PARTS)
-          throw new AanaError('TooManyParts', 'bad-request', `an upload has at most ${MAX_PARTS} parts`);
+        if (number > MAX_PARTS) throw fail('TooManyParts', `an upload has at most ${MAX_PARTS} parts`);
       });
     } catch (error) {
       // After an unknown commit, the sweeper removes the bytes if the row does not exist.
@@ -262,9 +260,9 @@ function requirePending(id: string, status: UploadStatus): void {
 }
 
 function ended(id: string, status: string): AanaError {
-  return new AanaError('UploadEnded', 'conflict', `the upload ${id} has ended (${status})`);
+  return fail('UploadEnded', `the upload ${id} has ended (${status})`);
 }
 
 function wrongParts(param: string, why: string): AanaError {
-  return new AanaError('WrongParts', 'bad-request', `Invalid value for '${param}': ${why}`, { data: { param } });
+  return fail('WrongParts', `Invalid value for '${param}': ${why}`, { data: { param } });
 }

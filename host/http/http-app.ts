@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Router } from '@koa/router';
 import Koa, { type Context } from 'koa';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { withoutNews } from '../core/log/logger.ts';
 import { noTelemetry } from '../core/telemetry.ts';
 import { isOwnPath } from '../endpoints/index.ts';
@@ -101,11 +101,7 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));
       if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix))
-        throw new AanaError(
-          'RouterError',
-          'invalid-input',
-          `expected a path prefix such as "/ai", got ${JSON.stringify(prefix)}`,
-        );
+        throw fail('RouterError', `expected a path prefix such as "/ai", got ${JSON.stringify(prefix)}`);
       return async (ctx: Context, next) => {
         const { path } = ctx;
         const inner = path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
@@ -160,11 +156,7 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
   // The paths are known only after all plugins are loaded.
   if (!isDeployed() && (route || ctx.method === 'POST'))
-    throw new AanaError(
-      'NotReady',
-      'unavailable',
-      'the application is starting: try again when /api/ready answers 200',
-    );
+    throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
   if (route) return serveRouter(ctx, route, options);
   const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
   if (methods.length > 0) return refuseMethod(ctx, methods);
@@ -175,7 +167,7 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
 function refuseMethod(ctx: Context, methods: readonly string[]): void {
   const allow = methods.join(', ');
   if (ctx.method !== 'OPTIONS')
-    throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not accept ${ctx.method}; it accepts ${allow}`, {
+    throw new HttpError('MethodNotAllowed', `${ctx.path} does not accept ${ctx.method}; it accepts ${allow}`, {
       headers: { allow },
     });
   ctx.set('allow', allow);

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
 import type { Budget } from './budget.ts';
 import { type Finding, FINE, ISSUE_STEPS, issueOf, type Issue } from './issues.ts';
 import { LinearPattern } from './linear-pattern.ts';
@@ -102,8 +101,7 @@ function leafOf(schema: Schema, at: string): z.core.$ZodType {
 
 function findingOf(leaf: z.core.$ZodType, value: unknown, budget: Budget): Finding {
   const result = leaf._zod.run({ value, issues: [] }, { async: false });
-  if (result instanceof Promise)
-    throw new AanaError('EndpointError', 'internal', 'a JSON schema cannot be asynchronous');
+  if (result instanceof Promise) throw new Error('a JSON schema cannot be asynchronous');
   if (result.issues.length === 0) return FINE;
   budget.spend(ISSUE_STEPS * result.issues.length);
   return {

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { type ServedEndpoint, textAnswerOf } from '../endpoints/index.ts';
 
 /** Returns the result of a tool for the output of its endpoint, which is JSON. An answer that is text is shown as this text. */
@@ -14,7 +14,7 @@ export function failedResult(error: string): CallToolResult {
 }
 
 export function resultTooLarge(name: string, limit: number): AanaError {
-  return new AanaError('ResultTooLarge', 'too-large', `the result of ${name} has more than ${limit} bytes`, {
+  return fail('ResultTooLarge', `the result of ${name} has more than ${limit} bytes`, {
     data: { limit },
   });
 }

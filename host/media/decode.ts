@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { artifactOf } from '../artifacts/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
 import { audioTrackOf } from './audio/audio-track.ts';
 import { audioReadingError, diskFullError, mediaTooLongError } from './errors.ts';
@@ -152,8 +152,7 @@ async function channelOf(
   root: string,
 ): Promise<AudioMedia['reference']['channels'][number]> {
   const sha256 = /^SHA256=([0-9a-f]{64})$/m.exec(await readFile(sumFile, 'utf8'))?.[1];
-  if (sha256 === undefined)
-    throw new AanaError('AudioReadingException', 'internal', 'ffmpeg did not write the SHA-256 of the decoded audio');
+  if (sha256 === undefined) throw fail('DecodedAudioError', 'ffmpeg did not write the SHA-256 of the decoded audio');
   const artifact = await artifactOf(root, file, sha256);
   return { artifact, samples: Math.floor(artifact.bytes / BYTES_PER_SAMPLE) };
 }

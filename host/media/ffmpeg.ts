@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { AanaError, cancelledError } from '../core/errors.ts';
+import { cancelledError, fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { type RunContainedResult, runContained } from '../processes/index.ts';
 
@@ -30,12 +30,9 @@ export async function findFfmpeg(options: FindFfmpegOptions): Promise<FfmpegLoca
   if (configured) {
     const version = await versionOf(configured, signal);
     if (version instanceof Error) {
-      throw new AanaError(
-        'FfmpegNotFound',
-        'invalid-input',
-        `the configured ffmpeg ${configured} does not run: ${version.message}`,
-        { cause: version },
-      );
+      throw fail('FfmpegNotFound', `the configured ffmpeg ${configured} does not run: ${version.message}`, {
+        cause: version,
+      });
     }
     return { path: configured, source: 'configured', version };
   }

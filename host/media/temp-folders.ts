@@ -3,7 +3,7 @@ import { constants, existsSync } from 'node:fs';
 import { access, mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 
@@ -30,9 +30,8 @@ export async function prepareTempDir(tempDir: string): Promise<void> {
     await access(tempDir, constants.W_OK | constants.X_OK);
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    throw new AanaError(
+    throw fail(
       'ConfigError',
-      'invalid-input',
       `media.temp_dir: ${tempDir} cannot be used for temporary files (${reason}); choose another with --temp-dir`,
       { cause: error },
     );

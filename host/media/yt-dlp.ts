@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { access, lstat, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { downloadError, type Guards, openGuardProxy } from '../outgoing/index.ts';
 import { runContained, type RunContainedResult } from '../processes/index.ts';
 import { diskFullError, mediaTooLongError, urlTooLargeError } from './errors.ts';
@@ -61,12 +61,9 @@ export async function requireYtDlp(path: string): Promise<string> {
       error instanceof Error && 'code' in error && error.code === 'ENOENT'
         ? 'the file does not exist'
         : 'it is not executable';
-    throw new AanaError(
-      'YtDlpNotFound',
-      'invalid-input',
-      `the configured yt-dlp ${path} (media.yt_dlp_path) cannot be run: ${why}`,
-      { cause: error },
-    );
+    throw fail('YtDlpNotFound', `the configured yt-dlp ${path} (media.yt_dlp_path) cannot be run: ${why}`, {
+      cause: error,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { formatBytes, type ProgressStream, type ReportProgress, withProgress } from '../packages/index.ts';
 import type { ImportOptions } from './import-model.ts';
 import type { CatalogueRow, ModelStore } from './store.ts';
@@ -73,12 +73,7 @@ export async function modelsPath(store: ModelStore, id: string, io: CommandOutpu
   return reporting(io, async () => {
     const model = await store.resolve(id);
     if (!model)
-      throw new AanaError(
-        'ModelNotFound',
-        'not-found',
-        `${id} is not on this machine; run "aana-host models pull ${id}"`,
-        { data: { id } },
-      );
+      throw fail('ModelNotFound', `${id} is not on this machine; run "aana-host models pull ${id}"`, { data: { id } });
     io.out.write(`${model.path}\n`);
   });
 }
@@ -115,9 +110,8 @@ export async function modelsRemove(
       const { path } = (usersOf && (await store.resolve(id).catch(() => undefined))) ?? {}; // a damaged model may go
       const [users = []] = (path !== undefined && (await usersOf?.([path]))) || [];
       if (users.length > 0)
-        throw new AanaError(
+        throw fail(
           'ModelInUse',
-          'conflict',
           `${id} is loaded by ${users.join(', ')}; give the deployment another model or unload it first, or use --force`,
           { data: { id, deployments: users } },
         );

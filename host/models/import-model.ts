@@ -1,6 +1,6 @@
 import { copyFile, constants, mkdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import { hashFile, type ReportProgress } from '../packages/index.ts';
 import { findEntry } from './catalogue.ts';
@@ -33,14 +33,13 @@ export function importIdOf(source: string, given: string | undefined): string {
       .replace(/\.(gguf|bin|onnx)$/i, '')
       .replace(/^ggml-/, '');
   if (!isImportId(id))
-    throw new AanaError(
+    throw fail(
       'InvalidModelId',
-      'invalid-input',
       `"${id}" is not a valid model id: use letters, digits, ".", "_" and "-", and begin with a letter or digit`,
       { data: { id } },
     );
   if (findEntry(id))
-    throw new AanaError('ModelExists', 'conflict', `"${id}" is a model of the catalogue; choose another id with --id`, {
+    throw fail('ModelExists', `"${id}" is a model of the catalogue; choose another id with --id`, {
       data: { id },
     });
   return id;
@@ -50,7 +49,7 @@ export function importIdOf(source: string, given: string | undefined): string {
 export async function importInto(folder: string, id: string, source: string, options: ImportOptions): Promise<void> {
   const found = await stat(source).catch(() => undefined);
   if (!found)
-    throw new AanaError('ModelNotFound', 'not-found', `there is no file or folder ${source}`, {
+    throw fail('ModelNotFound', `there is no file or folder ${source}`, {
       data: { path: source },
     });
   await mkdir(folder, { recursive: true });
@@ -127,9 +126,8 @@ async function fromFile(source: string, work: string, options: ImportOptions): P
 async function quantised(imported: Imported, work: string, options: ImportOptions): Promise<Imported> {
   if (options.quantise === undefined) return imported;
   if (imported.kind !== 'whisper') {
-    throw new AanaError(
+    throw fail(
       'InvalidInput',
-      'invalid-input',
       `only Whisper models can be quantised on import, but this is a model of kind ${imported.kind}`,
     );
   }

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, kindOf } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { findEntry } from './catalogue.ts';
@@ -40,7 +40,7 @@ export interface MadeTarget {
 
 /**
  * Gets `target` from its first source that works and leaves it, verified, at `output`, which is in the target's folder.
- * If no source works, throws one `DownloadException` with the reason of each. The caller holds the target's lock.
+ * If no source works, throws one `DownloadFailed` with the reason of each. The caller holds the target's lock.
  */
 export async function makeTarget(target: ModelTarget, output: string, context: MakeContext): Promise<MadeTarget> {
   const folder = path.dirname(output);
@@ -82,7 +82,7 @@ class NoSourceError extends AanaError {
 
   constructor(id: string, reasons: readonly string[]) {
     const listed = reasons.map((reason) => `\n  - ${reason}`).join('');
-    super('DownloadException', 'unavailable', `${id} could not be fetched from any source:${listed}`, {
+    super('DownloadFailed', kindOf('DownloadFailed'), `${id} could not be fetched from any source:${listed}`, {
       data: { url: id, reasons },
     });
     this.reasons = reasons;

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { partNames } from '../core/split-file-names.ts';
 import { catalogue, findEntry, variantsOf } from './catalogue.ts';
 import {
@@ -91,7 +91,7 @@ export function unknownModelError(id: string): AanaError {
     variants.length > 0
       ? `its variants are ${variants.map((entry) => entry.variant).join(', ')}`
       : `${near.length > 0 ? `did you mean ${near.join(', ')}? ` : ''}"aana-host models list" shows the catalogue; owner/repo[/file.gguf] of the hub and paths are accepted too`;
-  return new AanaError('ModelNotFound', 'not-found', `there is no model "${id}": ${hint}`, { data: { id } });
+  return fail('ModelNotFound', `there is no model "${id}": ${hint}`, { data: { id } });
 }
 
 async function isFile(file: string): Promise<boolean> {

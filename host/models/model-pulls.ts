@@ -1,5 +1,5 @@
 import { delay, raceAbort } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { ModelStore } from './store.ts';
 
@@ -78,11 +78,7 @@ export class ModelPulls {
   #begin(id: string): Pull {
     const running = [...this.#pulls.values()].filter(({ state }) => state.state === 'pulling').length;
     if (running >= MAX_PULLS)
-      throw new AanaError(
-        'TooManyPulls',
-        'conflict',
-        `${running} models are being pulled; wait until one of them has ended`,
-      );
+      throw fail('TooManyPulls', `${running} models are being pulled; wait until one of them has ended`);
     const { store, log } = this.#options;
     const cancel = new AbortController();
     const signal = AbortSignal.any([cancel.signal, this.#options.signal]);

@@ -21,8 +21,7 @@ const Pull = suite('pulled weights');
 /** Returns the pulled model, or the error when no source is available. */
 async function pull(id: string, folder: string, hfEndpoint?: string) {
   return new ModelStore({ cacheDir: folder, log: silentLogger, hfEndpoint }).pull(id).catch((error: unknown) => {
-    if (error instanceof Error && error.name === 'DownloadException' && !error.message.includes('checksum'))
-      return error;
+    if (error instanceof Error && error.name === 'DownloadFailed' && !error.message.includes('checksum')) return error;
     throw error;
   });
 }

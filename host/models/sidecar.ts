@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as z from 'zod/mini';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import { partNames } from '../core/split-file-names.ts';
 
@@ -82,5 +82,5 @@ export async function writeSidecar(file: string, sidecar: Sidecar): Promise<void
 
 export function damagedError(id: string, file: string, reason: string): AanaError {
   const message = `model ${id} is truncated or changed (${file}: ${reason}); run "aana-host models rm ${id}" and pull it again`;
-  return new AanaError('ModelDamaged', 'internal', message, { data: { id, file } });
+  return fail('ModelDamaged', message, { data: { id, file } });
 }

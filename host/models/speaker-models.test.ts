@@ -40,7 +40,7 @@ async function pulled(): Promise<readonly string[] | string> {
       files.push((await store.pull(id)).path);
     return files;
   } catch (error) {
-    if (error instanceof Error && ['DownloadException', 'ModelNotFound'].includes(error.name))
+    if (error instanceof Error && ['DownloadFailed', 'ModelNotFound'].includes(error.name))
       return error.message.replaceAll('\n', ' ');
     throw error;
   }

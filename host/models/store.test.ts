@@ -168,10 +168,7 @@ Store(
       return true;
     };
     server.files.set('/content', GGUF);
-    assert.match(
-      await messageOf(store.pull('owner/repo/model-Q8_0.gguf')),
-      /^DownloadException: .*\n.*checksum differs/,
-    );
+    assert.match(await messageOf(store.pull('owner/repo/model-Q8_0.gguf')), /^DownloadFailed: .*\n.*checksum differs/);
     assert.equal(await filesBelow(cacheDir), []);
   },
 );
@@ -213,7 +210,7 @@ Store('names the reason of each source when all sources fail', async ({ cacheDir
   const message = await messageOf(store.pull('whisper-small:f16'));
   assert.match(
     message,
-    /^DownloadException: whisper-small:f16 could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: .*127\.0\.0\.1:9 cannot be reached/,
+    /^DownloadFailed: whisper-small:f16 could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: .*127\.0\.0\.1:9 cannot be reached/,
   );
 });
 
@@ -221,7 +218,7 @@ Store('lists the sources of the 16-bit file for a quantised file', async ({ cach
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
   assert.match(
     await messageOf(store.pull('whisper-small')),
-    /^DownloadException: whisper-small could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: [^\n]*$/,
+    /^DownloadFailed: whisper-small could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: [^\n]*$/,
   );
 });
 
@@ -247,7 +244,7 @@ Store('throws for a full disk and names the folder', async ({ store, cacheDir })
 
 Store('throws for a missing model when downloads are switched off', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, offline: true });
-  assert.match(await messageOf(store.pull('whisper-base')), /^DownloadException: whisper-base .*switched off/);
+  assert.match(await messageOf(store.pull('whisper-base')), /^DownloadFailed: whisper-base .*switched off/);
 });
 
 Store('resolve and pull throw for a truncated file, and it can be pulled again after rm', async ({ store }) => {
@@ -334,7 +331,7 @@ for (const id of ['owner/split', `owner/split/q4/${FIRST}`, `owner/split/q4/${PA
 Store('continues a pull of a split model with the parts that are missing', async ({ store, server }) => {
   serveParts(server);
   server.files.delete(`/owner/split/resolve/main/q4/${FIRST}`);
-  assert.match(await messageOf(store.pull('owner/split')), /^DownloadException: .*-00001-of-00003\.gguf.*404/s);
+  assert.match(await messageOf(store.pull('owner/split')), /^DownloadFailed: .*-00001-of-00003\.gguf.*404/s);
   assert.is(await store.resolve(`owner/split/q4/${FIRST}`), undefined);
   serveParts(server);
   server.seen.length = 0;

@@ -1,6 +1,7 @@
 import { chmod, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import type { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { partNames } from '../core/split-file-names.ts';
 import type { WeightType } from '../core/weight-types.ts';
@@ -113,7 +114,7 @@ export class ModelStore {
   }
 
   /**
-   * Returns the model. If it is not on this machine, fetches and verifies it first. Throws `DownloadException`,
+   * Returns the model. If it is not on this machine, fetches and verifies it first. Throws `DownloadFailed`,
    * `InsufficientResources` or `ModelNotFound`. A folder with a Whisper model of another program is converted once.
    */
   async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
@@ -135,7 +136,9 @@ export class ModelStore {
       await this.#pullFiles(files, options);
       const resolved = await this.#resolveTarget(target);
       if (!resolved)
-        throw new AanaError('ModelNotFound', 'internal', `${target.id} vanished from ${file} after it was pulled`);
+        throw fail('ModelDamaged', `${target.id} vanished from ${file} after it was pulled`, {
+          data: { id: target.id, file },
+        });
       return resolved;
     });
   }
@@ -186,9 +189,8 @@ export class ModelStore {
     const folder = path.join(this.#options.cacheDir, importFolder(id));
     await this.#locked(folder, options, async () => {
       if ((await storedIn(folder)).length > 0) {
-        throw new AanaError(
+        throw fail(
           'ModelExists',
-          'conflict',
           `"${id}" was imported before; run "aana-host models rm ${id}" first, or choose another id`,
           { data: { id } },
         );
@@ -217,11 +219,7 @@ export class ModelStore {
   async remove(id: string): Promise<number> {
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path')
-      throw new AanaError(
-        'InvalidInput',
-        'invalid-input',
-        `${found.file} is not in the store and is not removed; delete the file yourself`,
-      );
+      throw fail('InvalidInput', `${found.file} is not in the store and is not removed; delete the file yourself`);
     if (found.state !== 'target') throw unknownModelError(id);
     const file = this.#fileOf(found.target);
     const bytes = await this.#locked(file, {}, async () => {
@@ -239,8 +237,7 @@ export class ModelStore {
     });
     this.#removals += 1;
     await rmdir(path.dirname(file)).catch(() => {}); // stays if it has other variants
-    if (bytes === 0)
-      throw new AanaError('ModelNotFound', 'not-found', `${id} is not on this machine`, { data: { id } });
+    if (bytes === 0) throw fail('ModelNotFound', `${id} is not on this machine`, { data: { id } });
     return bytes;
   }
 
@@ -250,13 +247,12 @@ export class ModelStore {
    */
   async idOf(id: string): Promise<string> {
     const found = await lookUp(id, this.#options.cacheDir);
-    if (found.state === 'path')
-      throw new AanaError('InvalidInput', 'invalid-input', `${id} is the path of a file, not the id of a model`);
+    if (found.state === 'path') throw fail('InvalidInput', `${id} is the path of a file, not the id of a model`);
     if (found.state === 'repo') return found.repo;
     if (found.state === 'unknown') throw unknownModelError(id);
     const { target } = found;
     if (target.kind === 'tool' || target.kind === 'sample')
-      throw new AanaError('ModelNotFound', 'not-found', `${id} is a ${target.kind} of the host, not a model`, {
+      throw fail('ModelNotFound', `${id} is a ${target.kind} of the host, not a model`, {
         data: { id },
       });
     return target.id;
@@ -271,7 +267,7 @@ export class ModelStore {
   async pullTool(name: string, options: PullOptions = {}): Promise<string> {
     if (name === 'ffmpeg' && !catalogue.some((entry) => entry.name === name)) {
       const message = `the catalogue has no ffmpeg for ${process.platform}-${process.arch}; install it with the system's package manager`;
-      throw new AanaError('ModelNotFound', 'not-found', message, { data: { id: name } });
+      throw fail('ModelNotFound', message, { data: { id: name } });
     }
     return (await this.pull(name, options)).path;
   }
@@ -317,16 +313,12 @@ export class ModelStore {
   /** Returns the target of an id, and a target for each of its files in the order in which they are written. */
   async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<TargetToPull> {
     const found = await lookUp(id, this.#options.cacheDir);
-    if (found.state === 'path')
-      throw new AanaError('ModelNotFound', 'not-found', `there is no model file ${found.file}`, { data: { id } });
+    if (found.state === 'path') throw fail('ModelNotFound', `there is no model file ${found.file}`, { data: { id } });
     if (found.state === 'unknown') throw unknownModelError(id);
     if (this.#options.offline) {
-      throw new AanaError(
-        'DownloadException',
-        'unavailable',
-        `${id} is not on this machine and downloads are switched off`,
-        { data: { url: id } },
-      );
+      throw fail('DownloadFailed', `${id} is not on this machine and downloads are switched off`, {
+        data: { url: id },
+      });
     }
     if (found.state === 'repo') {
       const { bytesByFile, licence } = await this.#hub.describe(found.repo, signal);
@@ -401,5 +393,5 @@ interface TargetToPull {
 
 function noModelInRepo(id: string, repo: string, missing: readonly string[]): AanaError {
   const why = missing.length > 0 ? `no whole GGUF model: it lacks ${missing.slice(0, 5).join(', ')}` : 'no GGUF file';
-  return new AanaError('ModelNotFound', 'not-found', `the hub's repository ${repo} has ${why}`, { data: { id } });
+  return fail('ModelNotFound', `the hub's repository ${repo} has ${why}`, { data: { id } });
 }

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 
 const EXTENSIONS = ['', '.js', '.mjs', '.ts', '.mts', '.cjs'];
 
@@ -27,9 +27,8 @@ export function resolveModule(module: string, folder: string): string {
   try {
     return createRequire(join(folder, 'package.json')).resolve(module);
   } catch (cause) {
-    throw new AanaError(
+    throw fail(
       'ImportError',
-      'invalid-input',
       `Could not import ${module}: there is no such file in ${folder}, and no such package is installed`,
       { cause },
     );

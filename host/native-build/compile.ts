@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { beforeSignals } from '../packages/index.ts';
 import { FailureLines } from './failure-lines.ts';
@@ -79,8 +79,7 @@ export async function compile(options: CompileOptions): Promise<void> {
       });
     });
     signal?.throwIfAborted();
-    if (code !== 0)
-      throw new AanaError('NativeBuildFailed', 'internal', `building ${title} failed with ${code}:\n${failure}`);
+    if (code !== 0) throw fail('NativeBuildFailed', `building ${title} failed with ${code}:\n${failure}`);
   } finally {
     clearInterval(progress);
   }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 
 export type ToolName = 'a C++ compiler' | 'cmake' | 'git';
 
@@ -40,7 +40,7 @@ export function checkTools(env: NodeJS.ProcessEnv, needed: readonly ToolName[] =
 }
 
 export function missingTool(message: string): AanaError {
-  return new AanaError('MissingBuildTool', 'internal', message);
+  return fail('MissingBuildTool', message);
 }
 
 function toolCommands(tool: Tool, env: NodeJS.ProcessEnv): readonly string[] {

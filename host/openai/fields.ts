@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import type { HostedPart } from './hosted-parts.ts';
 import type { HostedTools, HostedToolsPolicy } from './hosted-tools.ts';
 import { checkedValue, type ValidationEntry, validationEntries } from '../schemas/index.ts';
@@ -117,19 +117,14 @@ function memberOf(object: unknown, inner: string, name: string, at: readonly (st
 
 /** Returns the error for a parameter, named as in `messages[0].content`, that cannot be honoured. */
 export function unsupported(param: string, why: string): AanaError {
-  return new AanaError(
-    'UnsupportedParameter',
-    'bad-request',
-    `Unsupported parameter: '${param.slice(0, 200)}': ${why}`,
-    {
-      data: { param: param.slice(0, 200) },
-    },
-  );
+  return fail('UnsupportedParameter', `Unsupported parameter: '${param.slice(0, 200)}': ${why}`, {
+    data: { param: param.slice(0, 200) },
+  });
 }
 
 /** Returns the error for a value of a parameter. */
 export function invalidValue(param: string, why: string): AanaError {
-  return new AanaError('InvalidParameter', 'bad-request', `Invalid value for '${param}': ${why}`, { data: { param } });
+  return fail('InvalidParameter', `Invalid value for '${param}': ${why}`, { data: { param } });
 }
 
 function wrongRequest(entries: readonly ValidationEntry[], path: readonly string[]): AanaError {
@@ -138,7 +133,7 @@ function wrongRequest(entries: readonly ValidationEntry[], path: readonly string
   const param = place.length > 0 ? paramOf(place) : null;
   const more = entries.length > 1 ? ` (and ${entries.length - 1} more)` : '';
   const where = param === null ? 'The request body' : `'${param}'`;
-  return new AanaError('InvalidParameter', 'bad-request', `${where}: ${first?.msg ?? 'it is not valid'}${more}`, {
+  return fail('InvalidParameter', `${where}: ${first?.msg ?? 'it is not valid'}${more}`, {
     data: { param, ...(first?.type === 'missing' && { code: 'missing_required_parameter' }) },
   });
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import type { CallOptions } from '../deployments/index.ts';
 import { CAPABILITIES, capabilitiesOf, type Capability } from './capabilities.ts';
 import { invalidValue } from './fields.ts';
@@ -60,9 +60,8 @@ export function resolveModel(directory: ModelDirectory, name: string, capability
   const found = findModel(directory, name, capability);
   if (!found) throw modelNotFound(directory, name, capability);
   if (capabilitiesOf(found.model.methods).includes(capability)) return found;
-  throw new AanaError(
+  throw fail(
     'UnknownModel',
-    'not-found',
     `The model ${JSON.stringify(shown(name))} is the deployment ${found.model.name}, which cannot do ${capability}: ${whatToDo(directory, capability)}`,
     { data: { param: 'model' } },
   );
@@ -124,14 +123,9 @@ const shown = (name: string): string => (name.length > MAX_SHOWN ? `${name.slice
 /** Returns the error for a name that no model has. */
 export function modelNotFound(directory: ModelDirectory, name: string, capability?: Capability): AanaError {
   const help = capability === undefined ? knownNames(modelNames(directory)) : whatToDo(directory, capability);
-  return new AanaError(
-    'UnknownModel',
-    'not-found',
-    `The model ${JSON.stringify(shown(name))} does not exist: ${help}`,
-    {
-      data: { param: 'model' },
-    },
-  );
+  return fail('UnknownModel', `The model ${JSON.stringify(shown(name))} does not exist: ${help}`, {
+    data: { param: 'model' },
+  });
 }
 
 function whatToDo(directory: ModelDirectory, capability: Capability): string {

@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 
 /** Returns the URL for messages: without user name, password and query, which may be a token. */
 export function withoutCredentials(url: URL | string): string {
@@ -20,7 +20,7 @@ export function withoutCredentials(url: URL | string): string {
 
 export function downloadError(url: URL | string, why: string, cause?: unknown): AanaError {
   const shown = withoutCredentials(url);
-  return new AanaError('DownloadException', 'bad-request', `cannot fetch ${shown}: ${why}`, {
+  return fail('DownloadException', `cannot fetch ${shown}: ${why}`, {
     data: { url: shown },
     cause,
   });
@@ -32,7 +32,7 @@ export function downloadError(url: URL | string, why: string, cause?: unknown): 
  */
 export function privateAddressError(url: URL, address: string): AanaError {
   const message = `the host ${url.hostname} has a private address, or one of this server; start the server with --allow-private-urls to allow it`;
-  return new AanaError('PrivateAddressException', 'denied', message, {
+  return fail('PrivateAddressException', message, {
     data: { url: withoutCredentials(url) },
     logFields: { address },
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Duplex, pipeline, Transform } from 'node:stream';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import { connectChecked, tunnelChecked } from './connect.ts';
 import { downloadError, reasonOf } from './errors.ts';
@@ -55,9 +55,8 @@ export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardP
           done(
             note(
               url,
-              new AanaError(
+              fail(
                 'MediaTooLargeException',
-                'too-large',
                 `${url.host} and the hosts to which it leads sent more than ${options.maxBytes} bytes`,
                 { data: { max_bytes: options.maxBytes } },
               ),

@@ -1,5 +1,5 @@
 import { raceAbort } from '../core/abort.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { type AddressPolicy, literalAddress, type Lookup, systemLookup } from './addresses.ts';
 import { downloadError, privateAddressError, reasonOf, withoutCredentials } from './errors.ts';
 import type { Network } from './network.ts';
@@ -82,7 +82,7 @@ function requireHttp(start: URL, url: URL): void {
 export function requireAsked(url: URL, { refusalOf }: Guards): void {
   const refusal = refusalOf?.(url);
   if (refusal !== undefined)
-    throw new AanaError('HostDenied', 'denied', `${withoutCredentials(url)} must not be requested: ${refusal}`, {
+    throw fail('HostDenied', `${withoutCredentials(url)} must not be requested: ${refusal}`, {
       data: { host: url.host },
     });
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
 import ipaddr from 'ipaddr.js';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { literalAddress } from './addresses.ts';
 
 export interface NetworkSettings {
@@ -73,12 +73,7 @@ function readAuthorities(file: string): string {
     return text;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new AanaError(
-      'ConfigError',
-      'invalid-input',
-      `outgoing.ca_file (SSL_CERT_FILE): ${file} cannot be used: ${why}`,
-      { cause: error },
-    );
+    throw fail('ConfigError', `outgoing.ca_file (SSL_CERT_FILE): ${file} cannot be used: ${why}`, { cause: error });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { withoutCredentials } from './errors.ts';
 import { follow, type Hop, withinTime } from './exchange.ts';
 import { type Guards, parseUrl } from './guards.ts';
@@ -71,12 +71,9 @@ async function read(url: URL, message: IncomingMessage, maxBytes: number): Promi
     bytes += chunk.length;
     if (bytes > maxBytes) {
       message.destroy();
-      throw new AanaError(
-        'ResponseTooLarge',
-        'too-large',
-        `the answer of ${withoutCredentials(url)} has more than ${maxBytes} bytes`,
-        { data: { max_bytes: maxBytes } },
-      );
+      throw fail('ResponseTooLarge', `the answer of ${withoutCredentials(url)} has more than ${maxBytes} bytes`, {
+        data: { max_bytes: maxBytes },
+      });
     }
     chunks.push(chunk);
   }
@@ -97,5 +94,5 @@ function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {
 }
 
 function invalidRequest(why: string): AanaError {
-  return new AanaError('InvalidRequest', 'invalid-input', why);
+  return fail('InvalidRequest', why);
 }

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import * as tar from 'tar';
 import yauzl from 'yauzl';
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 
 export interface ExtractOptions {
@@ -173,7 +173,7 @@ function safeTarget(archivePath: string, destDir: string, name: string): string 
 }
 
 function archiveError(archivePath: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('ArchiveError', 'internal', `${path.basename(archivePath)} cannot be unpacked: ${reason}`, {
+  return fail('ArchiveError', `${path.basename(archivePath)} cannot be unpacked: ${reason}`, {
     cause,
   });
 }

@@ -131,7 +131,7 @@ Fetch('npm: a wrong checksum is an error and leaves no files', async ({ dir }) =
   const source = { ...npmSource, integrity: npmIntegrity(Buffer.from('other')) };
   assert.match(
     await messageOf(fetchPackage(source, { cacheDir: dir, log: silentLogger })),
-    /^DownloadException: npm:@aana-test\/thing@1\.2\.3 .*checksum differs/,
+    /^DownloadFailed: npm:@aana-test\/thing@1\.2\.3 .*checksum differs/,
   );
   assert.equal(await readdir(path.join(dir, 'packages')), []);
 });
@@ -140,14 +140,14 @@ Fetch('npm: a missing version is named in the error', async ({ dir }) => {
   const message = await messageOf(
     fetchPackage({ ...npmSource, version: '9.9.9' }, { cacheDir: dir, log: silentLogger }),
   );
-  assert.match(message, /^DownloadException: npm:@aana-test\/thing@9\.9\.9 .*No matching version/);
+  assert.match(message, /^DownloadFailed: npm:@aana-test\/thing@9\.9\.9 .*No matching version/);
 });
 
 Fetch('npm: a registry that refuses connections is named in the error', async ({ dir }) => {
   process.env.npm_config_registry = 'http://127.0.0.1:9/';
   assert.match(
     await messageOf(fetchPackage(npmSource, { cacheDir: dir, log: silentLogger })),
-    /^DownloadException: .*ECONNREFUSED/,
+    /^DownloadFailed: .*ECONNREFUSED/,
   );
 });
 
@@ -184,7 +184,7 @@ if (hasPip) {
     const message = await messageOf(
       fetchPackage({ ...wheelSource, version: '2.0.0' }, { cacheDir: dir, log: silentLogger }),
     );
-    assert.match(message, /^DownloadException: pypi:aana-test-thing==2\.0\.0 .*No matching distribution/);
+    assert.match(message, /^DownloadFailed: pypi:aana-test-thing==2\.0\.0 .*No matching distribution/);
   });
 
   Fetch('pypi: an index that refuses connections is an error that says so', async ({ dir }) => {
@@ -196,7 +196,7 @@ if (hasPip) {
     delete process.env.PIP_NO_INDEX;
     assert.match(
       await messageOf(fetchPackage(wheelSource, { cacheDir: dir, log: silentLogger })),
-      /^DownloadException: .*(cannot be reached|Connection refused)/,
+      /^DownloadFailed: .*(cannot be reached|Connection refused)/,
     );
   });
 } else {

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { withFileLock } from './file-lock.js';
 import { integrityMismatch } from './integrity.ts';
@@ -28,7 +28,7 @@ export function packagePath(source: PackageSource, cacheDir: string): string {
 /**
  * Returns the path of the package's tarball or wheel in the cache. Fetches it if necessary with the registry's client,
  * so that configured mirrors, proxies and credentials apply. The archive is verified each time. Throws
- * `DownloadException`.
+ * `DownloadFailed`.
  */
 export async function fetchPackage(source: PackageSource, options: FetchPackageOptions): Promise<string> {
   const target = packagePath(source, options.cacheDir);
@@ -164,7 +164,7 @@ function failure(source: PackageSource, reason: string): AanaError {
   const name = describePackage(source);
   const full = /ENOSPC|No space left/i.test(reason);
   const hint = full ? '; free some space in the cache folder' : '';
-  return new AanaError('DownloadException', 'unavailable', `${name} could not be fetched: ${reason}${hint}`, {
+  return fail('DownloadFailed', `${name} could not be fetched: ${reason}${hint}`, {
     data: { url: name },
   });
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { beforeSignals } from './before-signals.ts';
 
 export interface RunClientOptions {
@@ -151,5 +151,5 @@ function endWithThisProcess(child: ChildProcess): () => void {
 
 /** Returns the error for a client that is not installed. */
 export function missingClient(what: string, install: string): AanaError {
-  return new AanaError('DownloadException', 'unavailable', `${what} is required but was not found: ${install}`);
+  return fail('DownloadFailed', `${what} is required but was not found: ${install}`);
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { type SpawnContainedOptions, commandNotFound, endChild, spawnContained } from './spawn-contained.ts';
 import { watchMemory } from './watch-memory.ts';
 
@@ -53,13 +53,7 @@ export async function runContained(
     if (failure) return;
     stdoutBytes += data.length;
     if (stdoutBytes > maxStdoutBytes) {
-      failWith(
-        new AanaError(
-          'ProcessOutputTooLarge',
-          'internal',
-          `${command} wrote more than ${maxStdoutBytes} bytes of output`,
-        ),
-      );
+      failWith(fail('ProcessOutputTooLarge', `${command} wrote more than ${maxStdoutBytes} bytes of output`));
     } else {
       stdout.push(data);
     }
@@ -69,17 +63,10 @@ export async function runContained(
   const { timeoutMs, residentBytes } = options;
   if (residentBytes !== undefined) {
     watchMemory(child, residentBytes, () =>
-      failWith(
-        new AanaError(
-          'ProcessMemoryTooLarge',
-          'internal',
-          `${command} used more than ${residentBytes} bytes of memory`,
-        ),
-      ),
+      failWith(fail('ProcessMemoryTooLarge', `${command} used more than ${residentBytes} bytes of memory`)),
     );
   }
-  const onTimeout = (): void =>
-    failWith(new AanaError('ProcessTimeout', 'deadline-exceeded', `${command} ran longer than ${timeoutMs} ms`));
+  const onTimeout = (): void => failWith(fail('ProcessTimeout', `${command} ran longer than ${timeoutMs} ms`));
   const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
   try {
     const { code, signal } = await new Promise<Pick<RunContainedResult, 'code' | 'signal'>>((resolve, reject) => {

@@ -2,7 +2,7 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { accessSync, constants } from 'node:fs';
 import { setPriority } from 'node:os';
 import { isAbsolute } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { type ProcessLimits, launcherArguments, launcherPath } from './launcher.ts';
 
 export interface SpawnContainedOptions extends ProcessLimits {
@@ -86,7 +86,7 @@ function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 export function commandNotFound(command: string, cause: unknown, detail: string): AanaError {
-  return new AanaError('CommandNotFound', 'internal', `cannot run ${command}: ${detail}`, { data: { command }, cause });
+  return fail('CommandNotFound', `cannot run ${command}: ${detail}`, { data: { command }, cause });
 }
 
 function spawnOptions(options: SpawnContainedOptions): {

@@ -1,5 +1,5 @@
 import { drained } from '../core/async/async-values.ts';
-import { AanaError, cancelledError, type ErrorRecord, toErrorRecord } from '../core/errors.ts';
+import { cancelledError, type ErrorRecord, fail, toErrorRecord } from '../core/errors.ts';
 import { fromWireContext } from '../core/request-context.ts';
 import { FeedReceiver } from './feed.ts';
 import { type Deferred, deferred } from '../core/deferred.ts';
@@ -54,7 +54,7 @@ export class CallServer {
     this.#calls.set(frame.id, call);
     try {
       const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
-      if (!method) throw new AanaError('MethodNotFound', 'not-found', `there is no method ${frame.method}`);
+      if (!method) throw fail('MethodNotFound', `there is no method ${frame.method}`);
       const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;
       const answer = method(args, {
         ...fromWireContext(frame.context),
@@ -111,7 +111,7 @@ export class CallServer {
   }
 
   async #runStream(call: RunningCall, answer: Promise<unknown> | AsyncIterable<unknown, unknown>): Promise<void> {
-    if (!(Symbol.asyncIterator in answer)) throw new AanaError('NotAStream', 'internal', 'the method does not stream');
+    if (!(Symbol.asyncIterator in answer)) throw fail('NotAStream', 'the method does not stream');
     const value = await drained(answer, (each) => {
       call.controller.signal.throwIfAborted();
       this.#queue(call, each);

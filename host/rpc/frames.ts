@@ -1,4 +1,4 @@
-import { AanaError, type ErrorRecord } from '../core/errors.ts';
+import { type AanaError, type ErrorRecord, fail } from '../core/errors.ts';
 import type { WireContext } from '../core/request-context.ts';
 import type { LogFields, LogLevel } from '../core/log/logger.ts';
 import type { ReplicaMemory } from './replica-memory.ts';
@@ -147,7 +147,7 @@ export const FEED_WINDOW = 16;
 
 /** Returns the error for a peer that does not speak this protocol. The connection must not be used any more. */
 export function protocolError(message: string): AanaError {
-  return new AanaError('ReplicaProtocolError', 'internal', message);
+  return fail('ReplicaProtocolError', message);
 }
 
 /** Encodes a frame. Throws when it is larger than {@link MAX_FRAME_BYTES}, or cannot be represented as JSON. */
@@ -156,11 +156,7 @@ export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): B
   const json = JSON.stringify(fields);
   const length = 1 + Buffer.byteLength(json);
   if (length > maxBytes)
-    throw new AanaError(
-      'MessageTooLarge',
-      'too-large',
-      `a ${type} frame of ${length} bytes is over the limit of ${maxBytes}`,
-    );
+    throw fail('MessageTooLarge', `a ${type} frame of ${length} bytes is over the limit of ${maxBytes}`);
   const bytes = Buffer.allocUnsafe(4 + length);
   bytes.writeUInt32BE(length, 0);
   bytes.writeUInt8(TYPE_CODES[type], 4);

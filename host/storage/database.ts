@@ -20,7 +20,7 @@ export interface Connection {
   readonly dialect: Dialect;
   /** Returns milliseconds since 1970 by the clock that all hosts of this database share. */
   now(): number;
-  /** Runs a statement and returns its rows. Throws `DatabaseException`. */
+  /** Runs a statement and returns its rows. Throws `DatabaseException` or `DatabaseFault`. */
   query<R extends object = Row>(statement: Statement | string, values?: readonly Value[]): Promise<R[]>;
   /** Runs several statements without values, such as a migration. */
   script(sql: string): Promise<void>;

@@ -1,8 +1,11 @@
-import { AanaError, type ErrorKind } from '../core/errors.ts';
+import { AanaError, fail, kindOf } from '../core/errors.ts';
 
-/** Returns an error of the database. `kind` is `unavailable` when another try may succeed, else `internal`. */
-export function databaseError(message: string, kind: ErrorKind, cause?: unknown): AanaError {
-  return new AanaError('DatabaseException', kind, message, { data: { message }, cause });
+/** `DatabaseException` when another try may succeed, else `DatabaseFault`. */
+export type DatabaseErrorName = 'DatabaseException' | 'DatabaseFault';
+
+/** Returns an error of the database. */
+export function databaseError(name: DatabaseErrorName, message: string, cause?: unknown): AanaError {
+  return fail(name, message, { data: { message }, cause });
 }
 
 /**
@@ -11,7 +14,7 @@ export function databaseError(message: string, kind: ErrorKind, cause?: unknown)
  */
 export class UnknownOutcomeError extends AanaError {
   constructor(message: string, cause?: unknown) {
-    super('DatabaseException', 'unavailable', message, { data: { message }, cause });
+    super('DatabaseException', kindOf('DatabaseException'), message, { data: { message }, cause });
   }
 }
 
@@ -21,7 +24,7 @@ export function mayBeCommitted(error: unknown): boolean {
 }
 
 export function notFound(table: string, id: string): AanaError {
-  return new AanaError('NotFoundException', 'not-found', `there is no ${table} ${JSON.stringify(id)}`, {
+  return fail('NotFoundException', `there is no ${table} ${JSON.stringify(id)}`, {
     data: { table, id },
   });
 }
@@ -32,10 +35,6 @@ export function notFound(table: string, id: string): AanaError {
  */
 export function checkText(what: string, text: string): string {
   if (text.includes('\0'))
-    throw new AanaError(
-      'ValidationError',
-      'invalid-input',
-      `${what} has the character U+0000, which databases cannot store`,
-    );
+    throw fail('ValidationError', `${what} has the character U+0000, which databases cannot store`);
   return text;
 }

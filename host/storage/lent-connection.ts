@@ -46,7 +46,7 @@ export class LentConnection implements Connection {
   }
 
   #lent(): Connection {
-    if (this.#isOver) throw databaseError('the transaction of this statement is over', 'internal');
+    if (this.#isOver) throw databaseError('DatabaseFault', 'the transaction of this statement is over');
     return this.#connection;
   }
 }

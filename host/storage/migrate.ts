@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import { packageRoot } from '../core/package-root.ts';
 import type { Connection, Database, Dialect } from './database.ts';
 
@@ -177,5 +177,5 @@ async function readMigrations({ scope, folder }: MigrationSource, dialect: Diale
 }
 
 function migrationError(message: string, cause?: unknown): AanaError {
-  return new AanaError('MigrationError', 'conflict', message, { cause });
+  return fail('MigrationError', message, { cause });
 }

@@ -58,7 +58,7 @@ export class Storage implements AsyncDisposable {
 
   /** Opens the database and applies missing migrations. Returns the migrations that this call applied. */
   async migrate(): Promise<readonly AppliedMigration[]> {
-    if (this.#closed) throw databaseError('the database is closed', 'unavailable');
+    if (this.#closed) throw databaseError('DatabaseException', 'the database is closed');
     let applied: readonly AppliedMigration[] = [];
     if (!this.#opened) {
       const opened = this.#open((found) => (applied = found));
@@ -125,7 +125,7 @@ export class Storage implements AsyncDisposable {
 
   async #database(): Promise<Database> {
     await this.migrate();
-    if (!this.#opened) throw databaseError('the database is closed', 'unavailable');
+    if (!this.#opened) throw databaseError('DatabaseException', 'the database is closed');
     return this.#opened;
   }
 
@@ -155,7 +155,7 @@ export async function openDatabase({
   const timeoutMs = config.connection_timeout * 1000;
   const connections = config.pool_size + config.max_overflow;
   if (config.datastore_type === 'sqlite') {
-    if (path === null) throw databaseError('the database has no path', 'internal');
+    if (path === null) throw databaseError('DatabaseFault', 'the database has no path');
     return SqliteDatabase.open({
       path,
       modulePath: await sqliteModule(),

@@ -1,18 +1,11 @@
-import { type ErrorRecord, faultOf, fromErrorRecord } from '../core/errors.ts';
+import { ERROR_NAMES } from '../core/error-table.ts';
+import { type ErrorRecord, faultOf, fromErrorRecord, mayBeRepeated } from '../core/errors.ts';
 
-/**
- * Names of errors after which another attempt may succeed: names of the Python SDK, and names of this package for the
- * same failures.
- */
-export const RETRYABLE_EXCEPTIONS: readonly string[] = [
-  'InferenceException',
-  'ActorDiedError',
-  'OutOfMemoryError',
-  'DatabaseException',
-  'PipelineRuntimeError',
-  'ReplicaLostError',
-  'TimeoutError',
-];
+/** Names of errors of the Python SDK after which another attempt may succeed. */
+const OF_PYTHON = ['ActorDiedError', 'OutOfMemoryError', 'PipelineRuntimeError'];
+
+/** Names of errors after which another attempt may succeed. */
+export const RETRYABLE_EXCEPTIONS: readonly string[] = [...ERROR_NAMES.filter(mayBeRepeated), ...OF_PYTHON];
 
 const FIRST_DELAY_MS = 1000;
 /** The longest delay before another attempt. */

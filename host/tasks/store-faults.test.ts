@@ -296,10 +296,7 @@ function postgresTests(databases: TestDatabases): void {
     }, { max_retries: 1 }); // prettier-ignore
     await host.queue.start();
     const streaming = await ended(host, await host.defer({ n: 13 }));
-    assert.equal(
-      [streaming.task.status, JSON.parse(streaming.task.result ?? '').error],
-      ['failed', 'DatabaseException'],
-    );
+    assert.equal([streaming.task.status, JSON.parse(streaming.task.result ?? '').error], ['failed', 'DatabaseFault']);
     assert.match(String(await ending.promise), 'no such value');
     const single = await ended(host, await host.defer({ n: 14 }));
     assert.equal([single.task.status, JSON.parse(single.task.result ?? '').error], ['failed', 'ResultNotStored']);

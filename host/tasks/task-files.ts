@@ -4,7 +4,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { artifactPath, verifiedPath } from '../artifacts/index.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
 import { moveFile, type StoredFile, syncFile, syncMadeFolders } from '../storage/index.ts';
 
@@ -72,9 +72,8 @@ export class TaskFiles {
     } catch (cause) {
       signal.throwIfAborted();
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new AanaError(
+      throw fail(
         'UploadedFileLost',
-        'internal',
         `the uploaded file part ${JSON.stringify(name)} of this task cannot be used: ${reason}; send the request again`,
         { data: { content: name }, cause },
       );

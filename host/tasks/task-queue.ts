@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { AanaError, fail } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { validTraceparent } from '../core/request-context.ts';
@@ -308,7 +308,7 @@ export class TaskQueue {
     const status = await this.#statusOf(id, userId, traceparent);
     const isCancelled = await this.#options.storage.inTrace(traceparent).write(({ tasks }) => tasks.cancel(id, userId));
     if (!isCancelled && status !== 'cancelled')
-      throw new AanaError('TaskEnded', 'conflict', 'Only tasks that have not ended can be cancelled.', {
+      throw fail('TaskEnded', 'Only tasks that have not ended can be cancelled.', {
         data: { id },
       });
     await this.#files.remove(id);
@@ -322,7 +322,7 @@ export class TaskQueue {
     await this.#statusOf(id, userId, traceparent);
     await this.requireRoom(userId, { traceparent });
     if (!(await this.#options.storage.inTrace(traceparent).write(({ tasks }) => tasks.retry(id, userId))))
-      throw new AanaError('TaskNotFailed', 'bad-request', 'Only failed tasks can be retried', { data: { id } });
+      throw fail('TaskNotFailed', 'Only failed tasks can be retried', { data: { id } });
     return this.get(id, userId, traceparent);
   }
 
@@ -339,8 +339,7 @@ export class TaskQueue {
   async delete(id: string, userId: string | null, traceparent?: string): Promise<TaskRecord> {
     const task = await this.get(id, userId, traceparent);
     const isGone = await this.#options.storage.inTrace(traceparent).write(({ tasks }) => tasks.delete(id, userId));
-    if (!isGone)
-      throw new AanaError('TaskIsActive', 'bad-request', 'Cannot delete a running or assigned task.', { data: { id } });
+    if (!isGone) throw fail('TaskIsActive', 'Cannot delete a running or assigned task.', { data: { id } });
     await this.#files.remove(id);
     return task;
   }
@@ -381,7 +380,7 @@ async function* releasing<T>(values: AsyncGenerator<T, void>, release: () => voi
 }
 
 function notFound(id: string): AanaError {
-  return new AanaError('NotFoundException', 'not-found', `there is no task ${JSON.stringify(id)}`, {
+  return fail('NotFoundException', `there is no task ${JSON.stringify(id)}`, {
     data: { table: 'tasks', id },
   });
 }

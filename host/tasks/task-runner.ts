@@ -1,4 +1,4 @@
-import { AanaError, cancelledError, errorLogFields, publicMessage, toErrorRecord } from '../core/errors.ts';
+import { AanaError, cancelledError, errorLogFields, fail, publicMessage, toErrorRecord } from '../core/errors.ts';
 import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { traceFields } from '../core/request-context.ts';
@@ -228,12 +228,7 @@ export class TaskRunner {
       const allowance = await this.#options.allowanceOf?.(task.user_id);
       if (allowance) meter?.limit(allowance);
       const endpoint = endpoints.find(task.endpoint);
-      if (!endpoint)
-        throw new AanaError(
-          'EndpointNotFoundException',
-          'unavailable',
-          `there is no endpoint at ${task.endpoint} at the moment`,
-        );
+      if (!endpoint) throw fail('EndpointNotFoundException', `there is no endpoint at ${task.endpoint} at the moment`);
       const output = await invoke(endpoint, JSON.parse(task.data), {
         requestId: task.id,
         userId: task.user_id,
@@ -317,9 +312,8 @@ export class TaskRunner {
       return write(
         failure(
           task,
-          new AanaError(
+          fail(
             'ResultNotStored',
-            'internal',
             'the task was done, but the database refused its result; the log of the server has the reason',
           ),
           this.#options,

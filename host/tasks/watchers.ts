@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 
 /** Counts the streams of events that each user reads from this host. */
 export class Watchers {
@@ -12,9 +12,8 @@ export class Watchers {
     if (userId === null || most === undefined) return () => {};
     const count = this.#counts.get(userId) ?? 0;
     if (count >= most) {
-      throw new AanaError(
+      throw fail(
         'TooManyWatchers',
-        'rate-limited',
         `this user already reads the events of ${most} tasks and responses, which is the most at the same time; end one of the streams first`,
         { data: { max_watchers: most } },
       );

@@ -4,7 +4,7 @@ export { type RouteWork, routeWork } from './load/route-work.ts';
 export { type MetricDescription, Metrics } from './metrics.ts';
 export type { MetricData, NumberPoint } from './metric-data.ts';
 export { observeProcess } from './process-metrics.ts';
-export { MAX_PROFILE_S, Profiler, profileRefused } from './profile/profiler.ts';
+export { MAX_PROFILE_S, Profiler } from './profile/profiler.ts';
 export { labelName, sampleName } from './prometheus/names.ts';
 export { type Format, FORMATS, metricsText } from './prometheus/text.ts';
 export { MetricExport, metricPointCounter } from './otlp/metric-export.ts';

@@ -1,5 +1,5 @@
 import { RepeatedWork } from '../core/async/repeated-work.ts';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import { newLeaseOwner } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { QueueConsumer, SHUTDOWN } from '../core/queue-consumer.ts';
@@ -220,9 +220,8 @@ export class Deliverer {
         : undefined;
     const found = secret ?? ofUser ?? this.#options.config.hmac_secret;
     if (found === null)
-      throw new AanaError(
+      throw fail(
         'NoWebhookSecret',
-        'internal',
         'there is no secret to sign with; set one for the webhook with PUT, or set WEBHOOK__HMAC_SECRET',
       );
     return found;

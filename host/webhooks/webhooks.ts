@@ -1,4 +1,4 @@
-import { AanaError } from '../core/errors.ts';
+import { type AanaError, fail } from '../core/errors.ts';
 import {
   type AlertHappening,
   type DeliveryRecord,
@@ -91,9 +91,8 @@ export class Webhooks {
     checkEvents(events, followsAlerts);
     return storage.inTrace(traceparent).write(async ({ webhooks }) => {
       if ((await webhooks.list(userId)).length >= config.max_webhooks) {
-        throw new AanaError(
+        throw fail(
           'TooManyWebhooks',
-          'conflict',
           `the user already has ${config.max_webhooks} webhooks, which is the most; remove one`,
           { data: { max_webhooks: config.max_webhooks } },
         );
@@ -222,14 +221,11 @@ export class Webhooks {
       const { disabled_at: disabledAt } = found(id, await webhooks.read(id, userId));
       found(deliveryId, await webhookDeliveries.read(id, deliveryId), 'webhook_deliveries');
       if (disabledAt !== null)
-        throw new AanaError(
-          'WebhookDisabled',
-          'conflict',
-          'The webhook is disabled; enable it first: PUT {"enabled": true}.',
-          { data: { id } },
-        );
+        throw fail('WebhookDisabled', 'The webhook is disabled; enable it first: PUT {"enabled": true}.', {
+          data: { id },
+        });
       if (!(await webhookDeliveries.replay(id, deliveryId)))
-        throw new AanaError('DeliveryIsActive', 'conflict', 'The delivery is being sent at the moment.', {
+        throw fail('DeliveryIsActive', 'The delivery is being sent at the moment.', {
           data: { id: deliveryId },
         });
       await webhooks.resume(id); // a user asked for it, so a pause ends
@@ -254,8 +250,7 @@ export class Webhooks {
         null,
       );
     const refusal = this.#options.refusalOf(url);
-    if (refusal !== undefined)
-      throw new AanaError('PrivateAddressException', 'denied', refusal, { data: { url: url.href } });
+    if (refusal !== undefined) throw fail('PrivateAddressException', refusal, { data: { url: url.href } });
     return url.href;
   }
 }
@@ -263,14 +258,9 @@ export class Webhooks {
 function checkEvents(events: readonly string[], followsAlerts: boolean): void {
   const alert = events.find(isAlertEvent);
   if (alert !== undefined && !followsAlerts)
-    throw new AanaError(
-      'AlertsForAdmins',
-      'denied',
-      `the event ${alert} is for webhooks that the key of an admin sets`,
-      {
-        data: { event_type: alert },
-      },
-    );
+    throw fail('AlertsForAdmins', `the event ${alert} is for webhooks that the key of an admin sets`, {
+      data: { event_type: alert },
+    });
 }
 
 function checkSecret(secret: string): void {
@@ -285,16 +275,15 @@ function checkSecret(secret: string): void {
 
 /** Returns an error in the format of all validation errors. It never contains a secret. */
 function invalid(key: string, type: string, msg: string, input: string | null): AanaError {
-  return new AanaError('ValidationError', 'invalid-input', 'Validation error', {
+  return fail('ValidationError', 'Validation error', {
     data: [{ type, loc: [key], msg, input }],
   });
 }
 
 function found<T>(id: string, record: T | undefined, table = 'webhooks'): T {
   if (record === undefined)
-    throw new AanaError(
+    throw fail(
       'NotFoundException',
-      'not-found',
       `there is no ${table === 'webhooks' ? 'webhook' : 'delivery'} ${JSON.stringify(id)}`,
       { data: { table, id } },
     );

@@ -1,7 +1,7 @@
 import { connect, type AttachOptions, type RunningApplication } from '../../control/client/index.ts';
 import type { Config } from '../../config/index.ts';
 import { type DeploymentMethods, matchingServers } from '../../control/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput } from '../../deployments/index.ts';
 import { socketPath } from '../../http/index.ts';
 
@@ -47,11 +47,8 @@ export class Attached {
     const deployment = this.#deployments.get(name);
     if (deployment) return deployment;
     const known = [...this.#deployments.keys()].join(', ') || 'none';
-    throw new AanaError(
-      'DeploymentNotFound',
-      'not-found',
-      `there is no deployment ${name}; deployments are: ${known}`,
-      { data: { deployment: name } },
-    );
+    throw fail('DeploymentNotFound', `there is no deployment ${name}; deployments are: ${known}`, {
+      data: { deployment: name },
+    });
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { type Config, exposureOf } from '../../config/index.ts';
 import type { ControlledApplication } from '../../control/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { HttpServer, socketPath } from '../../http/index.ts';
 import { prepareTempDir } from '../../media/index.ts';
@@ -116,9 +116,7 @@ export class AppConnection {
   }
 
   #requireNone(): void {
-    if (this.#server)
-      throw new AanaError('AlreadyConnected', 'conflict', `the application already listens on ${this.#url}`);
-    if (this.#attached)
-      throw new AanaError('AlreadyConnected', 'conflict', `the application is already attached to ${this.url}`);
+    if (this.#server) throw fail('AlreadyConnected', `the application already listens on ${this.#url}`);
+    if (this.#attached) throw fail('AlreadyConnected', `the application is already attached to ${this.url}`);
   }
 }

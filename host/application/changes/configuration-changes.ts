@@ -2,7 +2,7 @@ import { type Config, reloadConfig } from '../../config/index.ts';
 import type { ControlValue, GivenConfiguration } from '../../control/index.ts';
 import { raceAbort } from '../../core/abort.ts';
 import { deferred } from '../../core/deferred.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { BoundDeployment, DeploymentOptionsInput } from '../../deployments/index.ts';
 import type { Services } from '../services.ts';
@@ -56,25 +56,18 @@ export class ConfigurationChanges {
    * `planId` is given and is not the id of the plan, and `ChangesRunning` while another one is applied.
    */
   apply(given: GivenConfiguration, planId: string | undefined, signal: AbortSignal): AsyncGenerator<ApplyEvent, void> {
-    if (!this.#options.isDeployed())
-      throw new AanaError('NotReady', 'unavailable', 'a configuration can be applied only after the start');
-    if (this.#isRunning)
-      throw new AanaError('ChangesRunning', 'conflict', 'another configuration is being applied; try again later');
+    if (!this.#options.isDeployed()) throw fail('NotReady', 'a configuration can be applied only after the start');
+    if (this.#isRunning) throw fail('ChangesRunning', 'another configuration is being applied; try again later');
     const { next, planned } = this.#plan(given);
     const { refused, id } = planned.plan;
     if (refused.length > 0)
-      throw new AanaError(
+      throw fail(
         'ChangesRefused',
-        'conflict',
         `nothing was changed: ${refused.map(({ key, reason }) => `${key}: ${reason}`).join('; ')}`,
         { data: { refused } },
       );
     if (planId !== undefined && planId !== id)
-      throw new AanaError(
-        'PlanChanged',
-        'conflict',
-        'the application has changed since this plan was made; plan again',
-      );
+      throw fail('PlanChanged', 'the application has changed since this plan was made; plan again');
     const events = new Events();
     this.#isRunning = true;
     void this.#run(next, planned.changes, events).finally(() => {
@@ -109,9 +102,8 @@ export class ConfigurationChanges {
   /** Takes the last changes back, also those of deployments that the program had registered. */
   #before(registered: ReadonlyMap<string, BoundDeployment>): Wanted {
     if (!this.#previous)
-      throw new AanaError(
+      throw fail(
         'NoPreviousConfiguration',
-        'conflict',
         'no configuration was applied since the start, so there is none to go back to',
       );
     const wanted = new Map(registered);
@@ -163,7 +155,7 @@ export class ConfigurationChanges {
         return startOne(name, { onProgress });
       case 'change': {
         const { outcome, reason } = await deployments.update(name, change.after, { onProgress });
-        if (outcome === 'rolled-back') throw new AanaError('FailedDeployment', 'unavailable', reason);
+        if (outcome === 'rolled-back') throw fail('FailedDeployment', reason);
         return;
       }
       case 'remove':

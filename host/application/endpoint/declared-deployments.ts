@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { ServedEndpoint } from '../../endpoints/index.ts';
 
 /** Throws `EndpointError` when the endpoint declares a deployment that is not among the registered ones. */
@@ -9,9 +9,8 @@ export function requireDeclaredDeployments(
   const known = [...registered];
   const missing = deployments.find((deployment) => !known.includes(deployment));
   if (missing === undefined) return;
-  throw new AanaError(
+  throw fail(
     'EndpointError',
-    'invalid-input',
     `endpoint ${name}: deployments: there is no deployment ${missing}; register it before the endpoint is served, or correct the name; deployments are: ${known.join(', ') || 'none'}`,
   );
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { DEFER_OPTIONS, type DeferOption, MAX_EXECUTION_TIMEOUT_S } from '../../core/endpoint-description.ts';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import {
   type ChosenEndpoint,
   hostEndpoint,
@@ -223,5 +223,5 @@ function admission(path: string, handlers: readonly EventHandler[]): NonNullable
 }
 
 function invalid(message: string): AanaError {
-  return new AanaError('ValidationError', 'invalid-input', message);
+  return fail('ValidationError', message);
 }

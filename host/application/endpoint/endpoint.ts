@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { HeldAudio } from '../../control/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../../deployments/index.ts';
 import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/index.ts';
 import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../../media/index.ts';
@@ -87,11 +87,7 @@ export abstract class Endpoint<
 
   #attached(what: string): EndpointApplication {
     if (!this.#application)
-      throw new AanaError(
-        'NotReady',
-        'unavailable',
-        `${this.constructor.name}: ${what} from initialize() on, not in the constructor`,
-      );
+      throw fail('NotReady', `${this.constructor.name}: ${what} from initialize() on, not in the constructor`);
     return this.#application;
   }
 }
@@ -104,31 +100,21 @@ export function makeEndpoint(
 ): Endpoint {
   const endpoint = new endpointClass();
   if (!(endpoint instanceof Endpoint))
-    throw new AanaError(
-      'EndpointError',
-      'invalid-input',
-      `endpoint ${name}: ${endpointClass.name} must extend Endpoint of aana-host`,
-    );
+    throw fail('EndpointError', `endpoint ${name}: ${endpointClass.name} must extend Endpoint of aana-host`);
   for (const key of ['input', 'output'] as const) {
     if (!(endpoint[key] as { _zod?: unknown } | undefined)?._zod)
-      throw new AanaError(
+      throw fail(
         'EndpointError',
-        'invalid-input',
         `endpoint ${name}: ${endpointClass.name} must have a field ${key} with a zod 4 schema`,
       );
   }
   if (!isListOfNames(endpoint.deployments ?? []))
-    throw new AanaError(
+    throw fail(
       'EndpointError',
-      'invalid-input',
       `endpoint ${name}: deployments of ${endpointClass.name} must be a list of deployment names`,
     );
   if (typeof endpoint.run !== 'function')
-    throw new AanaError(
-      'EndpointError',
-      'invalid-input',
-      `endpoint ${name}: ${endpointClass.name} must have a method run`,
-    );
+    throw fail('EndpointError', `endpoint ${name}: ${endpointClass.name} must have a method run`);
   attachTo(endpoint, application);
   return endpoint;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { parseExportPath, resolveModule } from '../../modules/index.ts';
 
 export interface BuildOptions {
@@ -33,15 +33,13 @@ export async function writeAppConfig(
 ): Promise<string> {
   const parsed = parseExportPath(importPath);
   if (!parsed)
-    throw new AanaError(
+    throw fail(
       'ImportError',
-      'invalid-input',
       `${JSON.stringify(importPath)} does not name an application; expected <module>:<app>, such as app.js:app`,
     );
   if (basename(name) !== name || !name.endsWith('.json'))
-    throw new AanaError(
+    throw fail(
       'ConfigError',
-      'invalid-input',
       `${JSON.stringify(name)} is not a valid name of a configuration file, such as aana.config.json`,
     );
   const module = resolveModule(parsed.module, resolve('.'));
@@ -65,7 +63,7 @@ function existing(file: string): object {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw new AanaError('ConfigError', 'invalid-input', `${file}: cannot be read: ${(error as Error).message}`, {
+    throw fail('ConfigError', `${file}: cannot be read: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -75,9 +73,8 @@ function existing(file: string): object {
   } catch {
     // the error is thrown below
   }
-  throw new AanaError(
+  throw fail(
     'ConfigError',
-    'invalid-input',
     `${file}: the file exists but is not a JSON object; remove it, or name another file with --config-name`,
   );
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { AanaApp } from '../app.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { importModule, parseExportPath, resolveModule } from '../../modules/index.ts';
 
 /** Marks applications, also those of another copy of this package. */
@@ -24,32 +24,24 @@ export interface LoadedApp {
 export async function loadApp(path: string, folder: string): Promise<LoadedApp> {
   const parsed = parseExportPath(path);
   if (!parsed)
-    throw new AanaError(
+    throw fail(
       'ImportError',
-      'invalid-input',
       `${JSON.stringify(path)} does not name an application; expected <module>:<app>, such as app.js:app`,
     );
   const file = resolveModule(parsed.module, folder);
   const exported = await imported(file);
   if (!Object.hasOwn(exported, parsed.name)) {
-    throw new AanaError(
+    throw fail(
       'ImportError',
-      'invalid-input',
       `Could not import ${parsed.name} from ${file}: the module exports ${Object.keys(exported).join(', ') || 'nothing'}`,
     );
   }
   const app = exported[parsed.name];
   const version = (app as { [APP_BRAND]?: number } | null | undefined)?.[APP_BRAND];
-  if (version === undefined)
-    throw new AanaError(
-      'TypeError',
-      'invalid-input',
-      `${parsed.name} of ${file} is not an AanaApp, but ${nameOf(app)}`,
-    );
+  if (version === undefined) throw fail('TypeError', `${parsed.name} of ${file} is not an AanaApp, but ${nameOf(app)}`);
   if (version !== APP_BRAND_VERSION)
-    throw new AanaError(
+    throw fail(
       'TypeError',
-      'invalid-input',
       `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command; run the command that is installed there`,
     );
   return { app: app as AanaApp, file, name: parsed.name };
@@ -61,9 +53,8 @@ async function imported(file: string): Promise<Readonly<Record<string, unknown>>
   } catch (cause) {
     const { name, message } = cause instanceof Error ? cause : { name: 'Error', message: String(cause) };
     const isOurs = typeof (cause as { kind?: unknown } | null)?.kind === 'string'; // our messages are complete without the name
-    throw new AanaError(
+    throw fail(
       'ImportError',
-      'invalid-input',
       `Could not import ${file}${placeIn(file, cause)}: ${isOurs ? '' : `${name}: `}${message.split('\n')[0]}`,
       { cause },
     );

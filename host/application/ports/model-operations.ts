@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Operations } from '../../http/index.ts';
 import type { CatalogueRow, PullState } from '../../models/index.ts';
 import type { Services } from '../services.ts';
@@ -46,9 +46,8 @@ export function modelOperations({
 
 function requireUnused({ id }: CatalogueRow, users: readonly string[]): void {
   if (users.length === 0) return;
-  throw new AanaError(
+  throw fail(
     'ModelInUse',
-    'conflict',
     `${id} is loaded by ${users.join(', ')}; give the deployment another model or unload it first, or remove the model with force`,
     { data: { id, deployments: users } },
   );

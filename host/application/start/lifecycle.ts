@@ -1,5 +1,5 @@
 import { deferred } from '../../core/deferred.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { type ProgressStream, type ReportProgress, withProgress } from '../../packages/index.ts';
 
@@ -54,9 +54,8 @@ export class Lifecycle {
   /** Throws when `start` was called before, or everything was stopped. */
   requireNew(): void {
     if (this.#phase !== 'new')
-      throw new AanaError(
+      throw fail(
         'AlreadyDeployed',
-        'conflict',
         this.#phase === 'stopping' ? 'the application was shut down' : 'the application is already deployed',
       );
   }
@@ -92,7 +91,7 @@ export class Lifecycle {
     const say = this.#phase === 'new' ? () => {} : (message: string) => log.info(message);
     if (this.#phase !== 'failed') this.#phase = 'stopping';
     say('shutting down');
-    this.#stopping.abort(new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down'));
+    this.#stopping.abort(fail('ShuttingDown', 'the application is shutting down'));
     await closeServer(graceMs);
     await this.#starting.catch(() => {}); // a plugin that is being loaded can be closed only afterwards
     await close(Math.max(0, until - performance.now()));

@@ -1,3 +1,4 @@
+import { fail } from '../../core/errors.ts';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import * as tar from 'tar';
@@ -15,7 +16,7 @@ import {
   syncMadeFolders,
 } from '../../storage/index.ts';
 import { type CopiedFile, copyFileHashed, hashedFile } from './copy-file.ts';
-import { backupError, BACKUP_PATH, DATABASE_FILE, type Manifest, MANIFEST_FILE } from './manifest.ts';
+import { BACKUP_PATH, DATABASE_FILE, type Manifest, MANIFEST_FILE } from './manifest.ts';
 
 export interface BackupOptions {
   readonly config: Pick<Config, 'data_dir' | 'db_config'>;
@@ -32,8 +33,8 @@ export const isArchive = (path: string): boolean => /\.(tar\.gz|tgz)$/.test(path
 
 /**
  * Copies the database and the files of tasks and users, also while hosts write. The backup has everything that was
- * acknowledged before this call. It appears under its name when it is whole. Throws `BackupError` and
- * `DatabaseException`.
+ * acknowledged before this call. It appears under its name when it is whole. Throws `InvalidBackup`,
+ * `BackupRefused`, and `DatabaseFault` if the database cannot be read.
  */
 export async function makeBackup(options: BackupOptions): Promise<Manifest> {
   const target = resolve(options.target);
@@ -171,23 +172,23 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Throws `BackupError` if the database is not a file. */
+/** Throws `InvalidBackup` if the database is not a file. */
 export function requireSqlite({ data_dir: dataDir, db_config: database }: BackupOptions['config']): void {
   if (database.datastore_type === 'sqlite') return;
-  throw backupError(
+  throw fail(
+    'InvalidBackup',
     `the database is PostgreSQL, which has tools of its own: copy ${dataDir} first, and then run pg_dump (docs/operating.md, "Backups")`,
-    'invalid-input',
   );
 }
 
 async function requireFree(target: string): Promise<void> {
   const found = await stat(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw backupError(`${target} cannot be used: ${error.message}`, 'invalid-input', error);
+    throw fail('InvalidBackup', `${target} cannot be used: ${error.message}`, { cause: error });
   });
   if (!found) return;
   if (isArchive(target) || !found.isDirectory())
-    throw backupError(`${target} exists; name a file or folder that does not`, 'conflict');
+    throw fail('BackupRefused', `${target} exists; name a file or folder that does not`);
   if ((await readdir(target)).length > 0)
-    throw backupError(`the folder ${target} is not empty; name another one`, 'conflict');
+    throw fail('BackupRefused', `the folder ${target} is not empty; name another one`);
 }

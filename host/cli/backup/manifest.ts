@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { AanaError, type ErrorKind } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 
 export const MANIFEST_FILE = 'manifest.json';
 export const DATABASE_FILE = 'aana.db';
@@ -27,40 +27,32 @@ export const Manifest = z.object({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Reads the manifest of a backup. Throws `BackupError`. */
+/** Reads the manifest of a backup. Throws `InvalidBackup` or `BackupRefused`. */
 export async function readManifest(folder: string, source: string): Promise<Manifest> {
   const text = await readFile(join(folder, MANIFEST_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw backupError(
+    throw fail(
+      'InvalidBackup',
       `${source} is not a backup: its ${MANIFEST_FILE} cannot be read (${error.code ?? error.message})`,
-      'invalid-input',
-      error,
+      { cause: error },
     );
   });
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw backupError(`${source}: ${MANIFEST_FILE} is not JSON; the backup is damaged`, 'invalid-input', error);
+    throw fail('InvalidBackup', `${source}: ${MANIFEST_FILE} is not JSON; the backup is damaged`, { cause: error });
   }
   const { data, error } = Manifest.safeParse(value);
   if (!data) {
     const [issue] = error.issues;
-    throw backupError(
+    throw fail(
+      'InvalidBackup',
       issue?.path[0] === 'format'
         ? `${source} has a form that this version does not know; restore it with the version that made it, or a later one`
         : `${source}: ${MANIFEST_FILE} is damaged: ${issue?.path.join('.')}: ${issue?.message}`,
-      'invalid-input',
     );
   }
   if (!data.files.some(({ path }) => path === DATABASE_FILE))
-    throw backupError(`${source}: ${MANIFEST_FILE} names no database`, 'invalid-input');
+    throw fail('InvalidBackup', `${source}: ${MANIFEST_FILE} names no database`);
   return data;
-}
-
-export function backupError(
-  message: string,
-  kind: ErrorKind & ('invalid-input' | 'conflict' | 'internal'),
-  cause?: unknown,
-): AanaError {
-  return new AanaError('BackupError', kind, message, { cause });
 }

@@ -1,3 +1,4 @@
+import { fail } from '../../core/errors.ts';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Config } from '../../config/index.ts';
@@ -14,7 +15,7 @@ import {
 } from '../../storage/index.ts';
 import { copyFileHashed } from './copy-file.ts';
 import { requireSqlite } from './make-backup.ts';
-import { backupError, BACKUP_PATH, DATABASE_FILE, type Manifest, readManifest } from './manifest.ts';
+import { BACKUP_PATH, DATABASE_FILE, type Manifest, readManifest } from './manifest.ts';
 
 export interface RestoreOptions {
   readonly config: Pick<Config, 'data_dir' | 'db_config'>;
@@ -37,7 +38,7 @@ const DATABASE_SUFFIXES = ['', '-wal', '-shm', '-journal'];
 
 /**
  * Restores a backup into the folder of the data. Nothing there changes before the whole backup was checked: the length
- * and the SHA-256 of each file, the database, and its migrations. Throws `BackupError`.
+ * and the SHA-256 of each file, the database, and its migrations. Throws `InvalidBackup` or `BackupRefused`.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { config, source, force, signal } = options;
@@ -47,15 +48,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const modulePath = await options.sqliteModule();
   const present = await presentData(dataDir, database);
   if (present.length > 0 && !force)
-    throw backupError(
+    throw fail(
+      'BackupRefused',
       `${dataDir} is not empty (it has ${present
         .slice(0, 3)
         .map((path) => basename(path))
         .join(', ')}); --force puts the data there aside`,
-      'conflict',
     );
   if ((await exists(database)) && (await isSqliteOpen({ path: database, modulePath, timeoutMs: 1000 })))
-    throw backupError(`a process has the database ${database} open; stop the application first`, 'conflict');
+    throw fail('BackupRefused', `a process has the database ${database} open; stop the application first`);
 
   const made = await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const staging = join(dataDir, `.restore-${randomSuffix()}`);
@@ -83,7 +84,9 @@ async function checkedCopy(
   { source, signal }: { readonly source: string; readonly signal: AbortSignal },
 ): Promise<Manifest> {
   const found = await stat(source).catch((error: NodeJS.ErrnoException) => {
-    throw backupError(`the backup ${source} cannot be read: ${error.code ?? error.message}`, 'invalid-input', error);
+    throw fail('InvalidBackup', `the backup ${source} cannot be read: ${error.code ?? error.message}`, {
+      cause: error,
+    });
   });
   let folder = source;
   if (!found.isDirectory()) {
@@ -92,7 +95,7 @@ async function checkedCopy(
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await extractMembers(source, wanted, folder, { signal }).catch((error: Error) => {
       signal.throwIfAborted();
-      throw backupError(`the backup ${source} cannot be unpacked: ${error.message}`, 'invalid-input', error);
+      throw fail('InvalidBackup', `the backup ${source} cannot be unpacked: ${error.message}`, { cause: error });
     });
   }
   const manifest = await readManifest(folder, source);
@@ -100,17 +103,14 @@ async function checkedCopy(
     const copied = await copyFileHashed(join(folder, path), join(staging, path), signal).catch((error: Error) => {
       signal.throwIfAborted();
       const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-      throw backupError(
+      throw fail(
+        'InvalidBackup',
         `the backup ${source} is damaged: ${path} ${isMissing ? 'is missing' : `cannot be copied: ${error.message}`}`,
-        'invalid-input',
-        error,
+        { cause: error },
       );
     });
     if (copied.bytes !== bytes || copied.sha256 !== sha256)
-      throw backupError(
-        `the backup ${source} is damaged: ${path} differs from its checksum in the manifest`,
-        'invalid-input',
-      );
+      throw fail('InvalidBackup', `the backup ${source} is damaged: ${path} differs from its checksum in the manifest`);
   }
   return manifest;
 }
@@ -119,12 +119,12 @@ async function checkDatabase(path: string, modulePath: string, source: string): 
   await readSqlite({ path, modulePath, timeoutMs: 1000 }, async (connection) => {
     const [row] = await connection.query<Record<string, string>>('pragma integrity_check(1)');
     const verdict = Object.values(row ?? {})[0];
-    if (verdict !== 'ok') throw backupError(`the database of ${source} is damaged: ${verdict}`, 'invalid-input');
+    if (verdict !== 'ok') throw fail('InvalidBackup', `the database of ${source} is damaged: ${verdict}`);
     const { unknown } = await migrationState(connection, HOST_MIGRATIONS);
     if (unknown.length > 0)
-      throw backupError(
+      throw fail(
+        'BackupRefused',
         `the database of ${source} has migration ${unknown.map(({ number, name }) => `${number} (${name})`).join(', ')}, which this version lacks; restore it with the version that made it, or a later one`,
-        'conflict',
       );
   });
 }
@@ -133,7 +133,7 @@ async function checkDatabase(path: string, modulePath: string, source: string): 
 async function presentData(dataDir: string, database: string): Promise<string[]> {
   const names = await readdir(dataDir).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return [];
-    throw backupError(`the folder ${dataDir} cannot be used: ${error.message}`, 'invalid-input', error);
+    throw fail('InvalidBackup', `the folder ${dataDir} cannot be used: ${error.message}`, { cause: error });
   });
   const inside = names.map((name) => join(dataDir, name));
   const files = [];

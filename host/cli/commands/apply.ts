@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { CONFIG_FILE } from '../../config/index.ts';
 import { type ChangePlan, chooseServer, ControlConnection } from '../../control/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { ApplicationCommand } from './application.ts';
 
 export interface ApplyOptions {
@@ -55,9 +55,8 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new AanaError(
+    throw fail(
       'ConfigError',
-      'invalid-input',
       `${path}: cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`,
     );
   }
@@ -87,8 +86,7 @@ export function planText({ changes, settings, refused, unchanged }: ChangePlan):
 
 /** Asks at the terminal. Throws where there is none. */
 export async function confirmAtTerminal(): Promise<boolean> {
-  if (!process.stdin.isTTY)
-    throw new AanaError('InvalidInput', 'invalid-input', 'there is no terminal to ask at: give --yes or --dry-run');
+  if (!process.stdin.isTTY) throw fail('InvalidInput', 'there is no terminal to ask at: give --yes or --dry-run');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await terminal.question('apply this? [y/N] ')).trim());

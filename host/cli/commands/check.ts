@@ -1,5 +1,5 @@
 import type { Config } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import {
   buildPlugin,
@@ -24,7 +24,7 @@ export async function check(
   signal: AbortSignal,
 ): Promise<number> {
   const unreachable = (): never => {
-    throw new AanaError('NotReady', 'unavailable', 'plugins do not run in a check');
+    throw fail('NotReady', 'plugins do not run in a check');
   };
   const ports = {
     deployments: { handle: unreachable, reserve: unreachable },

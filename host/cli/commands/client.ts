@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { generateClient } from '../../openapi/client-generator/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 
 export interface ClientCommand {
   /** Address of the server, and default address in the client. */
@@ -23,7 +23,7 @@ export async function client(
   const text = await generateClient(document, { baseUrl: address });
   if (out === undefined) return void stdout.write(text);
   await writeFile(out, text).catch((cause: Error) => {
-    throw new AanaError('ClientFileError', 'invalid-input', `${out} cannot be written: ${cause.message}`, { cause });
+    throw fail('ClientFileError', `${out} cannot be written: ${cause.message}`, { cause });
   });
   stdout.write(`${out}\n`);
 }
@@ -31,11 +31,7 @@ export async function client(
 function serverAddress(url: string): string {
   const parsedUrl = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsedUrl || !/^https?:$/.test(parsedUrl.protocol))
-    throw new AanaError(
-      'ValidationError',
-      'invalid-input',
-      `--url: ${JSON.stringify(url)} is not an address such as http://127.0.0.1:8000`,
-    );
+    throw fail('ValidationError', `--url: ${JSON.stringify(url)} is not an address such as http://127.0.0.1:8000`);
   return `${parsedUrl.origin}${parsedUrl.pathname}`.replace(/\/+$/, '');
 }
 
@@ -43,20 +39,15 @@ async function fetched(address: string): Promise<[text: string, what: string]> {
   const what = `${address}/openapi.json`;
   const response = await fetch(what, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: Error) => {
     const reason = cause.cause instanceof Error ? cause.cause.message : cause.message;
-    throw new AanaError('NotRunning', 'unavailable', `no server answers at ${what}: ${reason}`, { cause });
+    throw fail('NotRunning', `no server answers at ${what}: ${reason}`, { cause });
   });
-  if (!response.ok)
-    throw new AanaError(
-      'NotRunning',
-      'unavailable',
-      `${what} answered with status ${response.status}; is it an aana-host?`,
-    );
+  if (!response.ok) throw fail('NotRunning', `${what} answered with status ${response.status}; is it an aana-host?`);
   return [await response.text(), what];
 }
 
 async function read(file: string): Promise<[text: string, what: string]> {
   const text = await readFile(file, 'utf8').catch((cause: Error) => {
-    throw new AanaError('ValidationError', 'invalid-input', `--openapi: ${file} cannot be read: ${cause.message}`, {
+    throw fail('ValidationError', `--openapi: ${file} cannot be read: ${cause.message}`, {
       cause,
     });
   });
@@ -67,7 +58,7 @@ function parsed(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new AanaError('DocumentError', 'invalid-input', `${what} is not JSON: ${(cause as Error).message}`, {
+    throw fail('DocumentError', `${what} is not JSON: ${(cause as Error).message}`, {
       cause,
     });
   }

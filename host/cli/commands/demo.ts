@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { concatenatedJson } from '../../core/json/concatenated-json.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { packageRoot } from '../../core/package-root.ts';
 
 export interface DemoOptions {
@@ -78,7 +78,7 @@ async function freePort(): Promise<number> {
   const address = probe.address();
   probe.close();
   await once(probe, 'close');
-  if (typeof address !== 'object' || !address) throw new AanaError('DemoError', 'internal', 'no free port was found');
+  if (typeof address !== 'object' || !address) throw fail('DemoError', 'no free port was found');
   return address.port;
 }
 
@@ -90,14 +90,13 @@ async function makeVideo(ffmpeg: string, speech: string, video: string): Promise
     { stdio: ['ignore', 'ignore', 'inherit'] },
   );
   const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0)
-    throw new AanaError('DemoError', 'internal', `ffmpeg could not make the video: it exited with code ${code}`);
+  if (code !== 0) throw fail('DemoError', `ffmpeg could not make the video: it exited with code ${code}`);
 }
 
 async function untilReady(server: ChildProcess, url: string): Promise<void> {
   for (;;) {
     if (server.exitCode !== null || server.signalCode !== null)
-      throw new AanaError('DemoError', 'internal', 'the server ended before it was ready; its last lines are above');
+      throw fail('DemoError', 'the server ended before it was ready; its last lines are above');
     const response = await fetch(url).catch(() => undefined);
     if (response?.status === 200) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -109,8 +108,7 @@ async function post(url: string, video: Blob): Promise<Response> {
   form.set('body', JSON.stringify({ video: { content: 'video' } }));
   form.set('video', video, 'speech.mp4');
   const response = await fetch(url, { method: 'POST', body: form });
-  if (!response.ok)
-    throw new AanaError('DemoError', 'internal', `${url} answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw fail('DemoError', `${url} answered ${response.status}: ${await response.text()}`);
   return response;
 }
 
@@ -118,7 +116,7 @@ async function* streamedTexts(response: Response): AsyncGenerator<string> {
   if (!response.body) return;
   for await (const chunk of concatenatedJson(response.body)) {
     const { text, error, message } = chunk as { text?: string; error?: string; message?: string };
-    if (error) throw new AanaError('DemoError', 'internal', `the stream ended with ${error}: ${message}`);
+    if (error) throw fail('DemoError', `the stream ended with ${error}: ${message}`);
     yield text ?? '';
   }
 }

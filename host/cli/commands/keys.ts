@@ -1,6 +1,6 @@
 import { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from '../../access/index.ts';
 import { childEnvironment, type Config } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { buildSqlite } from '../../native-build/index.ts';
 import { withProgress } from '../../packages/index.ts';
@@ -53,11 +53,7 @@ export function listKeys(command: KeysCommand, userId: string | undefined): Prom
 /** The command `keys update`. */
 export function updateKey(command: KeysCommand, keyId: string, changes: KeyChangesInput): Promise<void> {
   if (Object.values(changes).every((value) => value === undefined))
-    throw new AanaError(
-      'ValidationError',
-      'invalid-input',
-      'nothing to change: give --expires, --scope, --all-scopes, --admin or --no-admin',
-    );
+    throw fail('ValidationError', 'nothing to change: give --expires, --scope, --all-scopes, --admin or --no-admin');
   return withKeys(command, async (keys) => {
     const info = apiKeyInfo(await keys.update(keyId, changes));
     if (command.asJson) print(command, info);
@@ -82,11 +78,7 @@ export function switchSubscription(command: KeysCommand, subscriptionId: string,
   return withKeys(command, async (keys) => {
     const changed = await keys.setSubscription(subscriptionId, isActive);
     if (changed === 0)
-      throw new AanaError(
-        'NotFoundException',
-        'not-found',
-        `no API key has the subscription ${JSON.stringify(subscriptionId)}`,
-      );
+      throw fail('NotFoundException', `no API key has the subscription ${JSON.stringify(subscriptionId)}`);
     if (command.asJson) print(command, { subscription_id: subscriptionId, is_active: isActive, keys: changed });
     else
       command.out.write(
@@ -117,7 +109,7 @@ async function withStorage(
       error instanceof AanaError && error.name === 'ValidationError' && Array.isArray(error.data)
         ? (error.data as ValidationEntry[])
         : undefined;
-    throw entries ? new AanaError('ValidationError', 'invalid-input', validationMessage(entries)) : error;
+    throw entries ? fail('ValidationError', validationMessage(entries)) : error;
   } finally {
     await storage.close();
   }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { newPluginFiles } from './new-plugin-files.ts';
 
@@ -69,4 +69,4 @@ function suggestion(name: string): string {
   return `"${NAME.test(words) ? words : 'my-plugin'}"`;
 }
 
-const refused = (message: string): AanaError => new AanaError('NewPluginRefused', 'invalid-input', message);
+const refused = (message: string): AanaError => fail('NewPluginRefused', message);

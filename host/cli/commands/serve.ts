@@ -3,13 +3,13 @@ import { AanaApp } from '../../application/app.ts';
 import { addressToListenOn, type ConnectOptions, type DeployOptions } from '../../application/app-options.ts';
 import { loadApp } from '../../application/module/load-app.ts';
 import type { Config } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 
 /** The command `serve`. Serves the application, deployments and plugins of the configuration until a signal. */
 export async function serve(config: Config, folders: readonly string[]): Promise<number> {
   for (const path of config.media.allow_paths) {
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
-      throw new AanaError('ConfigError', 'invalid-input', `media.allow_paths: there is no folder ${path}`);
+      throw fail('ConfigError', `media.allow_paths: there is no folder ${path}`);
   }
   const app = config.app === null ? new AanaApp({ config }) : (await loadApp(config.app, '.')).app;
   app.configure(config).registerPlugins(...folders);

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { AanaApp } from '../../application/app.ts';
 import { childEnvironment, type Config } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { check } from '../../deployments/class/check.ts';
 import { builtinDefinitions, defaultCpus } from '../../deployments/index.ts';
@@ -123,9 +123,8 @@ async function prepareDeployments(
     const definition = builtinDefinitions.find((one) => one.name === type);
     if (!definition && config.app !== null) continue; // a custom class, which is known only when the application starts
     if (!definition)
-      throw new AanaError(
+      throw fail(
         'ValidationError',
-        'invalid-input',
         `deployment ${name}: type: unknown type ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`,
       );
     const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);

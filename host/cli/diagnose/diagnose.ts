@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import * as tar from 'tar';
 import { type Config, describeConfig, redactorOf } from '../../config/index.ts';
 import { chooseServer, ControlConnection } from '../../control/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { randomSuffix } from '../../core/ids.ts';
 import { formatRecord } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
@@ -29,8 +29,7 @@ export interface DiagnoseOptions {
  */
 export async function diagnose({ load, env, output, port, host }: DiagnoseOptions): Promise<string> {
   const target = resolve(output);
-  if (existsSync(target))
-    throw new AanaError('InvalidInput', 'invalid-input', `${target} exists; name another file with --output`);
+  if (existsSync(target)) throw fail('InvalidInput', `${target} exists; name another file with --output`);
   const config = attempt(load);
   const redact = redactorOf(config instanceof Error ? undefined : config, env);
   const [report, application] = await Promise.all([

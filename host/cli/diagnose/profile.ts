@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { chooseServer, type Choice, ControlConnection } from '../../control/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { randomSuffix } from '../../core/ids.ts';
 
 export interface ProfileOptions {
@@ -28,8 +28,7 @@ export async function writeProfile({
   signal,
 }: ProfileOptions): Promise<string> {
   const target = resolve(output);
-  if (existsSync(target))
-    throw new AanaError('InvalidInput', 'invalid-input', `${target} exists; name another file with --output`);
+  if (existsSync(target)) throw fail('InvalidInput', `${target} exists; name another file with --output`);
   await using connection = await ControlConnection.open(await chooseServer(runtimeDir, choice));
   const partial = `${target}.${randomSuffix()}.partial`;
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600 });

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Config } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, kindOf } from '../../core/errors.ts';
 import { silentLogger } from '../../core/log/logger.ts';
 import { check } from '../../deployments/class/check.ts';
 import { builtinDefinitions, defaultCpus } from '../../deployments/index.ts';
@@ -63,7 +63,7 @@ class MissingModel extends AanaError {
   readonly model: string;
 
   constructor(model: string) {
-    super('ModelNotFound', 'not-found', `${model} is not on this machine`);
+    super('ModelNotFound', kindOf('ModelNotFound'), `${model} is not on this machine`);
     this.model = model;
   }
 }

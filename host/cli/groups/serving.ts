@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { describeConfig } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { configJson, configText } from '../commands/config-text.ts';
 import type { Purpose } from '../commands/setup.ts';
 import { addConfigOptions, configForApps, configOf, loggerOf, unreadConfigs } from '../config-options.ts';
@@ -111,7 +111,7 @@ export function addServingCommands(root: Command, command: MakeCommand, state: {
     ]);
     const [source, ...others] = findPluginFolders(plugin);
     if (source === undefined || others.length > 0)
-      throw new AanaError('PluginNotFound', 'not-found', `${plugin} contains several plugins; name the folder of one`);
+      throw fail('PluginNotFound', `${plugin} contains several plugins; name the folder of one`);
     const { deployments: used } = await readManifest(source);
     const deployments = Object.fromEntries(
       Object.entries(config.deployments).filter(([name]) => used.includes('*') || used.includes(name)),

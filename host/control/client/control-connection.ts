@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { deferred } from '../../core/deferred.ts';
 import { flatMapped } from '../../core/async/async-values.ts';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
 import { FrameSocket, type HostFrame, type RpcCallOptions, CallClient, type ReplicaFrame } from '../../rpc/index.ts';
 import {
@@ -116,11 +116,7 @@ export class ControlConnection implements AsyncDisposable {
 
   /** Ends the connection and cancels open calls and streams. May be called twice. */
   async close(): Promise<void> {
-    this.#ending ??= new AanaError(
-      'ConnectionClosed',
-      'unavailable',
-      `the connection to ${this.address.url} was closed by this process`,
-    );
+    this.#ending ??= fail('ConnectionClosed', `the connection to ${this.address.url} was closed by this process`);
     this.#socket.destroy();
     await this.closed;
   }
@@ -143,9 +139,8 @@ export class ControlConnection implements AsyncDisposable {
   #understood<O extends ControlOperation>(operation: O, value: unknown): ControlValue<O> {
     const { success, data } = operations[operation].value.safeParse(value);
     if (!success)
-      throw new AanaError(
+      throw fail(
         'OtherVersion',
-        'conflict',
         `the application at ${this.address.url} has another version: its answer to ${operation} has an unknown form`,
       );
     return data as ControlValue<O>;
@@ -169,14 +164,14 @@ function connected(address: Address): Promise<Socket> {
 }
 
 function notAnswering({ url }: Address, why: string): AanaError {
-  return new AanaError('NotRunning', 'unavailable', `the application at ${url} does not answer: ${why}`, {
+  return fail('NotRunning', `the application at ${url} does not answer: ${why}`, {
     data: { url },
   });
 }
 
 function lostError({ url }: Address, cause: Error | undefined): AanaError {
   const how = cause ? `does not speak this version's protocol (${cause.message})` : 'has ended';
-  return new AanaError('ConnectionLost', 'unavailable', `the application at ${url} ${how}`, { data: { url }, cause });
+  return fail('ConnectionLost', `the application at ${url} ${how}`, { data: { url }, cause });
 }
 
 function isAnswer(frame: ReplicaFrame): frame is Parameters<CallClient['onAnswer']>[0] {

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
 import type { AlertsReport } from '../../alerts/index.ts';
 import { flattened } from '../../core/async/async-values.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { LogLevels } from '../../core/log/log-levels.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import { type RequestContext, requestContextOf } from '../../core/request-context.ts';
@@ -171,9 +171,8 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       flattened(app.handle(deployment, retry).stream(method, args, callOptionsOf(context))),
     'audio.open': async ({ source, channels }, { signal, keep }) => {
       if (source.path !== undefined && !isAbsolute(source.path)) {
-        throw new AanaError(
+        throw fail(
           'ValidationError',
-          'invalid-input',
           `${source.path} is not an absolute path, which is needed because the application has another working directory`,
         );
       }

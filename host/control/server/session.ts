@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { raceAbort } from '../../core/abort.ts';
-import { AanaError, toErrorRecord } from '../../core/errors.ts';
+import { fail, toErrorRecord } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { check } from '../../deployments/index.ts';
@@ -72,9 +72,8 @@ export class ControlSession {
         this.#calls.acknowledge(frame.id, frame.values);
         return;
       default:
-        throw new AanaError(
+        throw fail(
           'ControlProtocolError',
-          'bad-request',
           `received a frame of type ${frame.type}, which attached processes must not send`,
         );
     }
@@ -83,7 +82,7 @@ export class ControlSession {
   async #run(frame: CallFrame): Promise<void> {
     const mistake = mistakeOf(frame, this.#open);
     if (mistake !== undefined) {
-      const error = new AanaError('ControlProtocolError', 'bad-request', mistake);
+      const error = fail('ControlProtocolError', mistake);
       this.#socket.send({ type: 'error', id: frame.id, error: toErrorRecord(error) });
       return;
     }

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { LogFields } from '../../core/log/logger.ts';
 import type { ListedDelivery, ListedTask, ListedWebhook, TaskAttempt, workOperations } from '../work-operations.ts';
 
@@ -57,9 +57,5 @@ export function workHandlers(app: {
 
 function required<T>(part: T | undefined): T {
   if (part !== undefined) return part;
-  throw new AanaError(
-    'NotFoundException',
-    'not-found',
-    'the application has no tasks and no webhooks, because task_queue.enabled is false',
-  );
+  throw fail('NotFoundException', 'the application has no tasks and no webhooks, because task_queue.enabled is false');
 }

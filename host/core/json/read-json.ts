@@ -1,4 +1,4 @@
-import { AanaError } from '../errors.ts';
+import { type AanaError, fail } from '../errors.ts';
 import { type JsonShape, jsonShape } from './json-shape.ts';
 
 /** What a JSON text of a client may be. The names are those of the settings in `limits`. */
@@ -57,7 +57,7 @@ function parsed(text: string): unknown {
 /** Returns the error for JSON of more than `limit` bytes. `what` is too large. */
 export function jsonTooLarge(limit: number, what = 'the request is too large'): AanaError {
   const message = `${what}: the limit is ${limit} bytes (limits.max_json_bytes)`;
-  return new AanaError('RequestTooLarge', 'too-large', message, { data: { limit } });
+  return fail('RequestTooLarge', message, { data: { limit } });
 }
 
 function jsonError(
@@ -66,7 +66,7 @@ function jsonError(
   { loc = [], input = null }: { readonly loc?: readonly (string | number)[]; readonly input?: string | null } = {},
 ): AanaError {
   const data = [{ type, loc: [...loc], msg, input }];
-  return new AanaError('ValidationError', 'invalid-input', 'Validation error', { data });
+  return fail('ValidationError', 'Validation error', { data });
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });

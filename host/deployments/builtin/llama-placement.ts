@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { PrepareContext, ReplicaSpec } from '../class/deployment-definition.ts';
 
 /** Keys of `model_kwargs` for the processors of a model that llama.cpp runs. */
@@ -67,7 +67,7 @@ function splitOf(
   numGpus: number,
 ): readonly number[] | undefined {
   const refuse = (key: string, why: string): never => {
-    throw new AanaError('ValidationError', 'invalid-input', `user_config: model_kwargs.${key}: ${why}`);
+    throw fail('ValidationError', `user_config: model_kwargs.${key}: ${why}`);
   };
   const count = Math.max(1, Math.floor(numGpus));
   if (mode === 'tensor' && flash === 'off') refuse('flash_attn', 'cannot be off with split_mode tensor');

@@ -1,6 +1,6 @@
 import { drained, flatMapped } from '../../core/async/async-values.ts';
 import { boundedMap } from '../../core/async/bounded-map.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import {
   type ChatDialog,
   type ChatOutputWithDetails,
@@ -82,9 +82,8 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
   ): AsyncGenerator<TextChunk, GenerationDetails | undefined> {
     requireOneAnswer({ sampling_params: sampling });
     if (options.tools?.length && options.tool_choice !== 'none')
-      throw new AanaError('ValidationError', 'invalid-input', 'tools: this text model calls no tools');
-    if (!isTextDialog(dialog))
-      throw new AanaError('ImagesNotSupported', 'bad-request', 'dialog: this text model takes no images');
+      throw fail('ValidationError', 'tools: this text model calls no tools');
+    if (!isTextDialog(dialog)) throw fail('ImagesNotSupported', 'dialog: this text model takes no images');
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
     // The class hears of a form in one place.
@@ -107,8 +106,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
 
 /** Throws for a request for several answers. A class that gives several has methods of its own. */
 function requireOneAnswer({ sampling_params: sampling }: Pick<Args<'generate'>, 'sampling_params'>): void {
-  if ((sampling?.n ?? 1) > 1)
-    throw new AanaError('ValidationError', 'invalid-input', 'sampling_params.n: this text model gives one answer');
+  if ((sampling?.n ?? 1) > 1) throw fail('ValidationError', 'sampling_params.n: this text model gives one answer');
 }
 
 async function joined(

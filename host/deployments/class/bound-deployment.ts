@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { check } from './check.ts';
 import type { DeploymentDefinition } from './deployment-definition.ts';
 import { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
@@ -47,9 +47,8 @@ export function boundFrom(
   const { type } = check(DeploymentOptions, entry, what);
   const definition = definitions.get(type);
   if (!definition)
-    throw new AanaError(
+    throw fail(
       'ValidationError',
-      'invalid-input',
       `${what}: type: unknown type ${type}; known types are ${[...definitions.keys()].join(', ')}`,
     );
   return bind(definition, entry, what);

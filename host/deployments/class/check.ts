@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { suggestion } from '../../core/json/near-keys.ts';
 import { checkedValue } from '../../schemas/checks/checked-value.ts';
 import { validationEntries, validationMessage } from '../../schemas/checks/validation.ts';
@@ -19,7 +19,7 @@ export function check<Schema extends z.core.$ZodType>(
   const [first] = entries;
   const hint = first?.type === 'extra_forbidden' ? hintFor(first.loc, schema) : '';
   const message = `${what}: ${validationMessage(entries)}${hint}`;
-  throw new AanaError('ValidationError', 'invalid-input', message, { data: entries });
+  throw fail('ValidationError', message, { data: entries });
 }
 
 /** The keys of schemas. They are kept, because a client can repeat a mistake and finding them takes milliseconds. */

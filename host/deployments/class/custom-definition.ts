@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { schemaOf } from './config-class.ts';
 import type { DeploymentClass } from './deployment.ts';
 import type { DeploymentDefinition } from './deployment-definition.ts';
@@ -77,7 +77,7 @@ function checkClass({
   prototype,
 }: ClassWithPrototype): void {
   const refuse = (why: string): never => {
-    throw new AanaError('DeploymentClassError', 'invalid-input', `${name || 'a deployment class'}: ${why}`, {
+    throw fail('DeploymentClassError', `${name || 'a deployment class'}: ${why}`, {
       data: { class: name },
     });
   };

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Feed } from '../../rpc/index.ts';
 import { check } from '../class/check.ts';
 import type { FeedDefinition } from '../class/method.ts';
@@ -22,7 +22,7 @@ export class CheckedFeed implements Feed {
     if (!isAsyncIterable(source)) {
       const problem = `${name}: Input should be an async iterable of values, which only code of the host's process can pass`;
       const data = [{ type: 'value_error', loc: [name], msg: problem }];
-      throw new AanaError('ValidationError', 'invalid-input', `${what}: ${problem}`, { data });
+      throw fail('ValidationError', `${what}: ${problem}`, { data });
     }
     this.name = name;
     this.values = {

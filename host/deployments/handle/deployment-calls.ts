@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.ts';
-import { AanaError, errorLogFields, faultOf } from '../../core/errors.ts';
+import { errorLogFields, fail, faultOf } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { type RequestContext, tenantOf } from '../../core/request-context.ts';
 import { withRequest } from '../../core/async/request-scope.ts';
@@ -250,7 +250,7 @@ export class DeploymentCalls {
     const described = requireMethod(deployment, method);
     if (described.streaming !== streaming) {
       const how = described.streaming ? 'is streaming; use stream()' : 'has a single result; use call()';
-      throw new AanaError('MethodNotFound', 'bad-request', `method ${method} of deployment ${name} ${how}`);
+      throw fail('StreamMismatch', `method ${method} of deployment ${name} ${how}`);
     }
     const what = `${name}.${method}`;
     const { [described.feed?.name ?? '']: source, ...others } = args;
@@ -286,10 +286,7 @@ function requireMethod({ name, bound: { definition } }: ManagedDeployment, metho
   const found = Object.hasOwn(definition.methods, method) ? definition.methods[method] : undefined;
   if (found) return found;
   const known = Object.keys(definition.methods).join(', ');
-  throw new AanaError(
-    'MethodNotFound',
-    'not-found',
-    `deployment ${name} has no method ${method}; its methods are: ${known}`,
-    { data: { deployment: name, method } },
-  );
+  throw fail('MethodNotFound', `deployment ${name} has no method ${method}; its methods are: ${known}`, {
+    data: { deployment: name, method },
+  });
 }

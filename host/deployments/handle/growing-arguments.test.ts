@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { deferred } from '../../core/deferred.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { AudioReference } from '../../schemas/index.ts';
 import { GrowingAudio, type GrowingAudioReference } from '../../schemas/growing-audio.ts';
 import { failure, failureOf } from '../../test/helpers/failure.ts';
@@ -16,8 +16,8 @@ const early: GrowingAudioReference = {
 };
 const artifact = { id: 'a/b-0.f32', bytes: 16, sha256: '0'.repeat(64) };
 const whole: AudioReference = { channels: [{ artifact, samples: 4 }], sample_rate: 16_000 };
-const decoderFailed = new AanaError('DiskFullException', 'unavailable', 'full');
-const unreadable = new AanaError('AudioReadingException', 'internal', 'removed');
+const decoderFailed = fail('DiskFullException', 'full');
+const unreadable = fail('DecodedAudioError', 'removed');
 
 function decoding() {
   const complete = deferred<AudioReference>();

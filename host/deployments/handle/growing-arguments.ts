@@ -79,7 +79,7 @@ export class DecodedMeanwhile {
   /** Returns why the call failed. A replica may notice before this process that the decoder has failed. */
   async reason(error: unknown): Promise<unknown> {
     if (this.#failed.signal.aborted) return this.#failed.signal.reason;
-    if (!(error instanceof AanaError && error.name === 'AudioReadingException')) return error;
+    if (!(error instanceof AanaError && error.name === 'DecodedAudioError')) return error;
     try {
       await raceAbort(this.#audio.complete, this.#caller);
       return error;

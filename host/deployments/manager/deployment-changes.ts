@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { Placement } from '../../devices/index.ts';
 import {
@@ -87,11 +87,7 @@ export class DeploymentChanges {
       if (!done) return report;
       const { outcome, replaced, reason, lastLines } = done;
       if (outcome === 'stopped')
-        throw new AanaError(
-          'DeploymentStopped',
-          'unavailable',
-          `deployment ${deployment.name} was stopped during its update`,
-        );
+        throw fail('DeploymentStopped', `deployment ${deployment.name} was stopped during its update`);
       return { ...report, outcome, how: 'rolling', replaced, reason, lastLines };
     } catch (error) {
       options.signal.throwIfAborted();
@@ -200,7 +196,7 @@ function running({ name, replicas, places }: ManagedDeployment): {
   readonly places: DeploymentPlaces;
 } {
   if (replicas && places) return { replicas, places };
-  throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started`, {
+  throw fail('DeploymentNotStarted', `deployment ${name} is not started`, {
     data: { deployment: name },
   });
 }
@@ -218,18 +214,13 @@ function scaled({ name, bound: { options } }: ManagedDeployment, replicas: numbe
   const { autoscaling_config: scaling } = options;
   if (!scaling) {
     if (typeof replicas === 'number') return { ...options, num_replicas: replicas };
-    throw new AanaError(
-      'ValidationError',
-      'invalid-input',
-      `deployment ${name} has a fixed number of replicas; give a number`,
-    );
+    throw fail('ValidationError', `deployment ${name} has a fixed number of replicas; give a number`);
   }
   if (typeof replicas !== 'number') return { ...options, autoscaling_config: { ...scaling, ...replicas } };
   if (replicas <= scaling.max_replicas)
     return { ...options, autoscaling_config: { ...scaling, min_replicas: replicas } };
-  throw new AanaError(
+  throw fail(
     'ValidationError',
-    'invalid-input',
     `deployment ${name} is autoscaled up to max_replicas ${scaling.max_replicas}; give a number up to that, or both bounds`,
   );
 }

@@ -196,7 +196,7 @@ const BAD_CALLS: readonly (readonly [
     'a call of a stream',
     'count',
     { to: 1 },
-    'MethodNotFound',
+    'StreamMismatch',
     /method count of deployment one is streaming; use stream\(\)/,
   ],
 ];

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
 import { deferred } from '../../core/deferred.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Machine } from '../../devices/index.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { trackRequests } from '../../core/async/request-scope.ts';
@@ -127,8 +127,7 @@ export class DeploymentManager {
   register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
     trackRequests();
     const what = `deployment ${name}`;
-    if (this.#deployments.has(name))
-      throw new AanaError('DeploymentExists', 'conflict', `${what} is already registered`);
+    if (this.#deployments.has(name)) throw fail('DeploymentExists', `${what} is already registered`);
     const bound = this.#bind(name, deployment);
     this.#deployments.set(name, new ManagedDeployment(name, bound));
     this.#namesChanged();
@@ -155,14 +154,9 @@ export class DeploymentManager {
     const deployment = this.#deployments.get(name);
     if (!deployment) return;
     if (deployment.state !== 'registered')
-      throw new AanaError(
-        'DeploymentRunning',
-        'conflict',
-        `deployment ${name} has been started; use remove() instead`,
-        {
-          data: { deployment: name },
-        },
-      );
+      throw fail('DeploymentRunning', `deployment ${name} has been started; use remove() instead`, {
+        data: { deployment: name },
+      });
     this.#deployments.delete(name);
     this.#namesChanged();
   }
@@ -217,14 +211,9 @@ export class DeploymentManager {
     const deployment = this.#require(name);
     deployment.requireIdle();
     if (deployment.state === 'serving')
-      throw new AanaError(
-        'DeploymentRunning',
-        'conflict',
-        `deployment ${name} is already running; update it to change it`,
-        {
-          data: { deployment: name },
-        },
-      );
+      throw fail('DeploymentRunning', `deployment ${name} is already running; update it to change it`, {
+        data: { deployment: name },
+      });
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     all.throwIfAborted();
     const makePlan = async (): Promise<DevicePlan> => {
@@ -270,7 +259,7 @@ export class DeploymentManager {
     deployment.requireIdle();
     if (deployment.state === 'unloaded') return;
     if (!deployment.enter('unload'))
-      throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${name} is not started yet`, {
+      throw fail('DeploymentNotStarted', `deployment ${name} is not started yet`, {
         data: { deployment: name },
       });
     await this.#unload(deployment, graceMs);
@@ -288,7 +277,7 @@ export class DeploymentManager {
     const deployment = this.#require(name);
     if (!deployment.enter('remove')) deployment.requireIdle();
     deployment.ending.abort(
-      new AanaError('DeploymentStopped', 'unavailable', `deployment ${name} is being removed`, {
+      fail('DeploymentStopped', `deployment ${name} is being removed`, {
         data: { deployment: name },
       }),
     );
@@ -311,16 +300,11 @@ export class DeploymentManager {
     const deployment = this.#require(name);
     const bound = this.#bind(name, given);
     if (!(watchS >= 0 && watchS <= MAX_WATCH_S))
-      throw new AanaError(
-        'ValidationError',
-        'invalid-input',
-        `deployment ${name}: watchS must be 0 to ${MAX_WATCH_S} seconds`,
-      );
+      throw fail('ValidationError', `deployment ${name}: watchS must be 0 to ${MAX_WATCH_S} seconds`);
     const [before, after] = [deployment.bound.definition.name, bound.definition.name];
     if (before !== after)
-      throw new AanaError(
+      throw fail(
         'DeploymentTypeChanged',
-        'conflict',
         `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it again`,
         { data: { deployment: name } },
       );
@@ -414,7 +398,7 @@ export class DeploymentManager {
    * less. May be called twice.
    */
   async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
-    this.#stopping.abort(new AanaError('DeploymentStopped', 'unavailable', 'the deployments are shutting down'));
+    this.#stopping.abort(fail('DeploymentStopped', 'the deployments are shutting down'));
     await Promise.all([...this.#deployments.values()].map((deployment) => stop(deployment, graceMs)));
   }
 
@@ -534,12 +518,9 @@ export class DeploymentManager {
     const deployment = this.#deployments.get(name);
     if (deployment) return deployment;
     const known = [...this.#deployments.keys()].join(', ') || 'none';
-    throw new AanaError(
-      'DeploymentNotFound',
-      'not-found',
-      `there is no deployment ${name}; deployments are: ${known}`,
-      { data: { deployment: name } },
-    );
+    throw fail('DeploymentNotFound', `there is no deployment ${name}; deployments are: ${known}`, {
+      data: { deployment: name },
+    });
   }
 }
 

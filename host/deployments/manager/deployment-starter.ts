@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { Telemetry } from '../../core/telemetry.ts';
 import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../../replicas/index.ts';
@@ -66,7 +66,7 @@ export class DeploymentStarter {
     } catch (error) {
       signal.throwIfAborted();
       const reason = error instanceof Error ? error.message : String(error);
-      throw new AanaError('FailedDeployment', 'unavailable', failedDeployment(name, reason).message, {
+      throw fail('FailedDeployment', failedDeployment(name, reason).message, {
         data: { deployment: name },
         cause: error,
       });

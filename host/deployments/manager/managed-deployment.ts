@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { ReplicaSet, ReplicaSetStatus } from '../../replicas/index.ts';
 import type { BoundDeployment } from '../class/bound-deployment.ts';
 import type { ReplicaSpec } from '../class/deployment-definition.ts';
@@ -56,7 +56,7 @@ export class ManagedDeployment {
   requireIdle(): void {
     const { state } = this;
     if (isIdle(state)) return;
-    throw new AanaError('DeploymentBusy', 'conflict', `deployment ${this.name} ${BUSY_WITH[state]}; try again later`, {
+    throw fail('DeploymentBusy', `deployment ${this.name} ${BUSY_WITH[state]}; try again later`, {
       data: { deployment: this.name, state },
     });
   }
@@ -64,16 +64,14 @@ export class ManagedDeployment {
   /** Returns the replicas. Throws `DeploymentNotStarted`, `DeploymentUnloaded`, or `FailedDeployment` with the reason. */
   requireReplicas(): ReplicaSet {
     if (this.isUnloaded)
-      throw new AanaError(
+      throw fail(
         'DeploymentUnloaded',
-        'unavailable',
         `deployment ${this.name} is unloaded; "aana-host deployments load ${this.name}" on the server starts it again`,
         { data: { deployment: this.name } },
       );
-    if (this.#failure !== '')
-      throw new AanaError('FailedDeployment', 'unavailable', this.#failure, { data: { deployment: this.name } });
+    if (this.#failure !== '') throw fail('FailedDeployment', this.#failure, { data: { deployment: this.name } });
     if (this.replicas) return this.replicas;
-    throw new AanaError('DeploymentNotStarted', 'unavailable', `deployment ${this.name} is not started yet`, {
+    throw fail('DeploymentNotStarted', `deployment ${this.name} is not started yet`, {
       data: { deployment: this.name },
     });
   }

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 
 export interface StartFailure {
   readonly deployment: string;
@@ -15,9 +15,8 @@ export function startFailure(failures: readonly StartFailure[]): unknown {
   const lines = failures.map(({ error }) => (error instanceof Error ? error.message : String(error)));
   const reasons = Object.fromEntries(failures.map(({ deployment }, index) => [deployment, lines[index]]));
   const isAllWant = failures.every(({ error }) => error instanceof AanaError && error.name === 'InsufficientResources');
-  return new AanaError(
+  return fail(
     isAllWant ? 'InsufficientResources' : 'FailedDeployment',
-    'unavailable',
     `${failures.length} deployments failed:\n${lines.map((line) => `  ${line}`).join('\n')}`,
     {
       data: { deployments: reasons },

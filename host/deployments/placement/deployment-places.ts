@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import {
   deviceName,
   type DeviceUse,
@@ -349,7 +349,7 @@ export class DeploymentPlaces {
 
   #insufficient(why: string, facts: { readonly demand: unknown; readonly supply: unknown }): AanaError {
     const { name } = this.#planned;
-    return new AanaError('InsufficientResources', 'unavailable', `there is no room for deployment ${name}: ${why}`, {
+    return fail('InsufficientResources', `there is no room for deployment ${name}: ${why}`, {
       data: { deployment: name, ...facts },
     });
   }

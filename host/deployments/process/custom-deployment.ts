@@ -1,7 +1,7 @@
 // Runs in a replica: makes the object of a deployment class from a module of the application.
 import { fileURLToPath } from 'node:url';
 import { flatMapped } from '../../core/async/async-values.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { requestContextOf } from '../../core/request-context.ts';
 import { RequestScope, trackRequests } from '../../core/async/request-scope.ts';
@@ -48,23 +48,16 @@ async function importClass({ module, class: name }: CustomSpec): Promise<Deploym
   try {
     exported = await importModule(path);
   } catch (error) {
-    throw new AanaError(
-      'DeploymentImportError',
-      'internal',
-      `${path} cannot be imported by the replica: ${whyNot(error)}`,
-      { cause: error },
-    );
+    throw fail('DeploymentImportError', `${path} cannot be imported by the replica: ${whyNot(error)}`, {
+      cause: error,
+    });
   }
   const found = Object.hasOwn(exported, name)
     ? exported[name]
     : Object.values(exported).find((value) => typeof value === 'function' && value.name === name);
   if (typeof found === 'function') return found as unknown as DeploymentClass;
   const names = Object.keys(exported).join(', ') || 'none';
-  throw new AanaError(
-    'DeploymentImportError',
-    'internal',
-    `${path} exports no class ${name}; its exports are: ${names}`,
-  );
+  throw fail('DeploymentImportError', `${path} exports no class ${name}; its exports are: ${names}`);
 }
 
 const whyNot = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
@@ -86,7 +79,7 @@ function implementationOf(
     try {
       return check(schema, value, `${type}.${name} returned a value that its output schema does not allow`);
     } catch (error) {
-      throw new AanaError('InvalidOutput', 'internal', (error as Error).message, { cause: error });
+      throw fail('InvalidOutput', (error as Error).message, { cause: error });
     }
   };
   const run = (

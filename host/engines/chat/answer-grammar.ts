@@ -43,4 +43,4 @@ export function answerGrammar(
 }
 
 const invalid = (argument: readonly string[], why: string): AanaError =>
-  wrongArgument('InvalidSamplingParams', 'bad-request', argument, why);
+  wrongArgument('InvalidSamplingParams', argument, why);

@@ -83,8 +83,7 @@ function toolsOf(options: ChatOptions, cacheKey: string): PromptTools & Pick<Cha
   };
 }
 
-const invalidChoice = (why: string): AanaError =>
-  wrongArgument('ValidationError', 'invalid-input', ['tool_choice'], why);
+const invalidChoice = (why: string): AanaError => wrongArgument('ValidationError', ['tool_choice'], why);
 
 function toMessage(message: DialogMessage, images: Images): LlamaMessage {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: toolCallId } = message;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { LlamaImage } from '../../../native/lib/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { StartContext } from '../../replicas/process/implementation.ts';
 import type { ImageChatDialog, ImageReference } from '../../schemas/index.ts';
 
@@ -24,7 +24,7 @@ export async function readImages(dialog: ImageChatDialog, artifactPath: StartCon
     const digest = createHash('sha256').update(pixels).digest();
     // An image is known by its digest, so another one must not have it.
     if (digest.toString('hex') !== artifact.sha256)
-      throw new AanaError('ArtifactNotFound', 'internal', `the bytes of artifact ${artifact.id} have another SHA-256`);
+      throw fail('ArtifactNotFound', `the bytes of artifact ${artifact.id} have another SHA-256`);
     images.set(reference, { width, height, pixels, digest });
   }
   return images;
@@ -33,7 +33,7 @@ export async function readImages(dialog: ImageChatDialog, artifactPath: StartCon
 /** Throws `ImagesNotSupported` if the dialog has an image. `what` says what the model lacks. */
 export function requireNoImages(dialog: ImageChatDialog, model: string, what: string): void {
   if (imagesIn(dialog).length === 0) return;
-  throw new AanaError('ImagesNotSupported', 'bad-request', `${model} takes no images: ${what}`, {
+  throw fail('ImagesNotSupported', `${model} takes no images: ${what}`, {
     data: { model_name: model },
   });
 }

@@ -62,11 +62,6 @@ function made(tools: readonly DescribedTool[], bound: ReadonlySet<string>): Tool
   } catch (error) {
     if (!(error instanceof UnusableParameters)) throw error;
     const parameters = ['tools', error.index, 'function', 'parameters'];
-    throw wrongArgument(
-      'InvalidPrompt',
-      'bad-request',
-      parameters,
-      `${error.message}; change them, or leave out strict`,
-    );
+    throw wrongArgument('InvalidPrompt', parameters, `${error.message}; change them, or leave out strict`);
   }
 }

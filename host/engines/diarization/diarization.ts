@@ -1,7 +1,7 @@
 // Runs in a replica: who speaks when, with two networks in the ONNX Runtime.
 import path from 'node:path';
 import { AsyncQueue } from '../../core/async/async-queue.ts';
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { CallContext } from '../../rpc/index.ts';
@@ -174,7 +174,7 @@ const rounded = (second: number): number => Math.round(second * 1000) / 1000;
 
 function wrongReference(index: number, msg: string): AanaError {
   const loc = ['known_speakers', index, 'audio'];
-  return new AanaError('ValidationError', 'invalid-input', `known_speakers[${index}].audio: ${msg}`, {
+  return fail('ValidationError', `known_speakers[${index}].audio: ${msg}`, {
     data: [{ type: 'value_error', loc, msg, input: null }],
   });
 }

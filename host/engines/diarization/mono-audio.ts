@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { StartContext } from '../../replicas/process/implementation.ts';
 import type { AudioReference } from '../../schemas/index.ts';
 
@@ -35,7 +35,7 @@ export class MonoAudio implements AsyncDisposable {
   }
 
   /**
-   * Returns `count` samples from `start`, with zeros after the end. Throws `AudioReadingException` for a file that is
+   * Returns `count` samples from `start`, with zeros after the end. Throws `DecodedAudioError` for a file that is
    * too short, and `InvalidArguments` for samples that are not finite.
    */
   async read(start: number, count: number): Promise<Float32Array> {
@@ -48,9 +48,8 @@ export class MonoAudio implements AsyncDisposable {
     }
     const wrong = mixed.findIndex((value) => !Number.isFinite(value));
     if (wrong >= 0)
-      throw new AanaError(
+      throw fail(
         'InvalidArguments',
-        'invalid-input',
         `the audio has a sample that is not a finite number at ${((start + wrong) / SAMPLE_RATE).toFixed(3)} s`,
       );
     return mixed;
@@ -66,11 +65,7 @@ async function readSamples({ id, samples, file }: Channel, start: number, into: 
   for (let done = 0; done < bytes.length;) {
     const { bytesRead } = await file.read(bytes, done, bytes.length - done, 4 * start + done);
     if (bytesRead === 0)
-      throw new AanaError(
-        'AudioReadingException',
-        'internal',
-        `the audio ${id} holds ${start + done / 4} samples, not ${samples}`,
-      );
+      throw fail('DecodedAudioError', `the audio ${id} holds ${start + done / 4} samples, not ${samples}`);
     done += bytesRead;
   }
 }

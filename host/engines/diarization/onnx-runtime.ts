@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 
 /** The used part of the package `onnxruntime-node`, which is fetched when a deployment needs it. */
 export interface OnnxRuntime {
@@ -28,9 +28,8 @@ export function loadOnnxRuntime(path: string): OnnxRuntime {
     return createRequire(import.meta.url)(path) as OnnxRuntime;
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw new AanaError(
+    throw fail(
       'ModelDamaged',
-      'internal',
       `the ONNX Runtime at ${path} cannot be loaded: ${reason}; run "aana-host models rm onnxruntime" and "aana-host models pull onnxruntime"`,
       { data: { id: 'onnxruntime', file: path }, cause: error },
     );
@@ -102,7 +101,7 @@ export class OnnxNetwork {
 }
 
 function notUsable(file: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('ModelFormatError', 'bad-request', `${file} cannot be used for diarization: ${reason}`, {
+  return fail('ModelFormatError', `${file} cannot be used for diarization: ${reason}`, {
     data: { file },
     cause,
   });

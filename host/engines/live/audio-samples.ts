@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { EncodedAudio } from '../../schemas/index.ts';
 
 const BYTES = { s16le: 2, f32le: 4 } as const;
@@ -18,7 +18,7 @@ export function samplesOf(value: unknown): Float32Array {
 }
 
 function invalidAudio(problem: string): AanaError {
-  return new AanaError('ValidationError', 'invalid-input', `audio: ${problem}`, {
+  return fail('ValidationError', `audio: ${problem}`, {
     data: [{ type: 'value_error', loc: ['audio'], msg: problem }],
   });
 }

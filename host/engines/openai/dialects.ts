@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { SamplingParams, StructuredOutputs } from '../../schemas/index.ts';
 import { likelyTopP } from '../sampling.ts';
 import { structuredBody } from './structured.ts';
@@ -176,9 +176,8 @@ function notTaken(dialect: Dialect, key: string): AanaError {
   const servers = (Object.keys(NAMES) as Dialect[]).filter((one) => NAMES[one][key as Key] !== undefined);
   const others =
     servers.length > 0 ? `only ${servers.join(' and ')} can` : 'use a LlamaTextGenerationDeployment for it';
-  return new AanaError(
+  return fail(
     'InvalidSamplingParams',
-    'bad-request',
     `the server of this deployment (${dialect}) cannot take the sampling parameter ${key}; ${others}`,
   );
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { AanaError } from '../../core/errors.ts';
+import type { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { reasonOf } from '../../outgoing/index.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { ServerError } from './answer.ts';
@@ -42,15 +43,13 @@ export function statusFailure(
   const said = found?.message ? `: ${found.message.slice(0, MAX_QUOTED)}` : '';
   // The message may quote a part of the key, so it is left out.
   if (status === 401 || status === 403)
-    return new AanaError(
+    return fail(
       'RemoteAccessDenied',
-      'internal',
       `${address} refuses access (${status}); check api_key or api_key_env of the deployment`,
     );
   if (status === 404)
-    return new AanaError(
+    return fail(
       'RemoteModelNotFound',
-      'internal',
       `${address} does not have the model ${model} or the path (404)${said}; check base_url and model of the deployment`,
       { data: { model_name: model } },
     );
@@ -73,15 +72,12 @@ export function requestFailure(
   const message = found?.message.slice(0, MAX_QUOTED) ?? '';
   const tooLong = tooLongPrompt(found);
   if (tooLong)
-    return new AanaError('PromptTooLongException', 'bad-request', `${model} cannot take the prompt: ${message}`, {
+    return fail('PromptTooLongException', `${model} cannot take the prompt: ${message}`, {
       data: tooLong,
     });
-  return new AanaError(
-    'RemoteRequestRefused',
-    'bad-request',
-    `${address} refuses the request to ${model}: ${message || what}`,
-    { data: { model_name: model } },
-  );
+  return fail('RemoteRequestRefused', `${address} refuses the request to ${model}: ${message || what}`, {
+    data: { model_name: model },
+  });
 }
 
 interface PromptLength {
@@ -108,7 +104,7 @@ function tooLongPrompt(error: ServerError | undefined): PromptLength | undefined
 }
 
 function unavailable(reason: string, waitMs: number | undefined, cause?: unknown): AanaError {
-  return new AanaError('RemoteServerUnavailable', 'unavailable', reason, {
+  return fail('RemoteServerUnavailable', reason, {
     cause,
     data: waitMs === undefined ? {} : { retry_after_s: Math.ceil(waitMs / 1000) },
   });

@@ -1,7 +1,7 @@
 // Runs in a replica: text generation by another server with OpenAI's API.
 import { boundedMap } from '../../core/async/bounded-map.ts';
 import { delay } from '../../core/abort.ts';
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 import { networkOf, type NetworkSettings } from '../../outgoing/index.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
@@ -96,11 +96,7 @@ export async function start(spec: OpenAiSpec, { log, progress, artifactPath }: S
 function apiKeyOf({ api_key: key, api_key_env: variable }: OpenAiSpec): string | undefined {
   if (variable === undefined) return key;
   if (key !== undefined && key !== '') return key;
-  throw new AanaError(
-    'ConfigError',
-    'invalid-input',
-    `user_config.api_key_env: the environment variable ${variable} is not set`,
-  );
+  throw fail('ConfigError', `user_config.api_key_env: the environment variable ${variable} is not set`);
 }
 
 /** Waits until the server answers, because it may be loading its model. Fails at once if it refuses. */
@@ -194,9 +190,8 @@ class RemoteModel {
   }
 
   #notSupported(option: string, others: string): AanaError {
-    return new AanaError(
+    return fail(
       'NotSupportedByServer',
-      'bad-request',
       `${this.#server.address} (${this.#found.dialect}) cannot take ${option}; only ${others} can`,
     );
   }
@@ -219,9 +214,8 @@ class RemoteModel {
     const { dialect } = this.#found;
     const isPrefixed = prefix != null && prefix !== '';
     if (isPrefixed && dialect === 'openai')
-      throw new AanaError(
+      throw fail(
         'NotSupportedByServer',
-        'bad-request',
         `${this.#server.address} cannot continue an answer (assistant_prefix); only vllm and llama-server can`,
       );
     const asked = { ...rest, assistant_prefix: prefix ?? null };
@@ -280,11 +274,7 @@ class RemoteModel {
   ): Pieces {
     const { dialect, model, contextTokens } = this.#found;
     if (adapter != null && dialect !== 'vllm')
-      throw new AanaError(
-        'NotSupportedByServer',
-        'bad-request',
-        `${this.#server.address} (${dialect}) has no adapters by name; only vllm has`,
-      );
+      throw fail('NotSupportedByServer', `${this.#server.address} (${dialect}) has no adapters by name; only vllm has`);
     const body = {
       model: adapter ?? model, // vLLM serves each adapter as a model
       ...prompt,

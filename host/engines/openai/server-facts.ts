@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { Dialect } from './dialects.ts';
 import type { OpenAiServer } from './server.ts';
@@ -74,7 +74,7 @@ async function modelsOf(server: OpenAiServer, model: string | undefined): Promis
 const UNLIMITED: CallContext = { signal: new AbortController().signal };
 
 function refused(message: string): AanaError {
-  return new AanaError('ConfigError', 'invalid-input', message);
+  return fail('ConfigError', message);
 }
 
 function shown(names: readonly string[]): string {

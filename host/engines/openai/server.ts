@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { delay } from '../../core/abort.ts';
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { remainingMs } from '../../core/request-context.ts';
 import { connect, type Network, send, withoutCredentials } from '../../outgoing/index.ts';
@@ -237,9 +237,8 @@ class TimeLimit implements Disposable {
   constructor(context: CallContext, timeoutMs: number, model: string) {
     const untilDeadline = remainingMs(context) ?? Infinity;
     const ms = Math.min(timeoutMs, untilDeadline);
-    this.#error = new AanaError(
+    this.#error = fail(
       'DeadlineExceeded',
-      'deadline-exceeded',
       untilDeadline <= timeoutMs
         ? `the request to ${model} was stopped: its time was up`
         : `the request to ${model} was stopped: it took longer than timeout_s, ${timeoutMs / 1000} s`,

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { GenerationDetails } from '../../schemas/index.ts';
 import { imagesIn } from '../chat/images.ts';
@@ -64,9 +64,8 @@ export class PromptShortener {
     const most = this.#room(overflow, maxTokens);
     if (most === undefined) return { prompt: dialog };
     if (imagesIn(dialog).length > 0)
-      throw new AanaError(
+      throw fail(
         'InvalidSamplingParams',
-        'bad-request',
         'a prompt with images cannot be shortened, because an image has no middle to leave out; leave out overflow',
       );
     const count: CountMessages = async (messages) =>
@@ -97,9 +96,8 @@ export class PromptShortener {
   }
 
   #notTaken(overflow: string, reason: string): AanaError {
-    return new AanaError(
+    return fail(
       'NotSupportedByServer',
-      'bad-request',
       `${this.#server.address} (${this.#found.dialect}) cannot take overflow ${JSON.stringify(overflow)}: ${reason}`,
     );
   }

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { StructuredOutputs } from '../../schemas/index.ts';
 
 type Form = Exclude<keyof StructuredOutputs, 'close_json' | 'strict'>;
@@ -37,7 +37,7 @@ function parsed(schema: string): unknown {
   try {
     return JSON.parse(schema);
   } catch {
-    throw new AanaError('InvalidSamplingParams', 'bad-request', 'the schema in structured_outputs.json is not JSON');
+    throw fail('InvalidSamplingParams', 'the schema in structured_outputs.json is not JSON');
   }
 }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { boundedMap } from '../../core/async/bounded-map.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { ScoredToken, TextChunk } from '../../schemas/index.ts';
@@ -114,11 +114,7 @@ export class ServerTokens {
 
   #require(what: string): void {
     if (this.#found.dialect !== 'openai') return;
-    throw new AanaError(
-      'NotSupportedByServer',
-      'bad-request',
-      `${this.#server.address} cannot ${what}; only vllm and llama-server can`,
-    );
+    throw fail('NotSupportedByServer', `${this.#server.address} cannot ${what}; only vllm and llama-server can`);
   }
 
   async #counted(

@@ -1,7 +1,7 @@
 // Runs in a replica: finds the parts of an audio in which somebody speaks, with Silero's model.
 import path from 'node:path';
 import type { NativeAudioFile, NativeVoiceDetector } from '../../../native/lib/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { CallContext } from '../../rpc/index.ts';
@@ -133,7 +133,7 @@ class Vad {
       return await detector.detect(files, begin, PART_SAMPLES, state);
     } catch (thrown) {
       const { code, message } = nativeFailure(thrown);
-      if (code === 'unreadable-audio') throw new AanaError('AudioReadingException', 'internal', message);
+      if (code === 'unreadable-audio') throw fail('DecodedAudioError', message);
       throw new InferenceException(this.#modelName, message);
     }
   }
@@ -143,7 +143,7 @@ class Vad {
     const offset = mergeOffset ?? Math.min(this.#settings.offset, onset);
     if (offset <= onset) return { onset, offset };
     const msg = `it must be at most the onset, which is ${onset}`;
-    throw new AanaError('ValidationError', 'invalid-input', `params.merge_offset: ${msg}`, {
+    throw fail('ValidationError', `params.merge_offset: ${msg}`, {
       data: [{ type: 'value_error', loc: ['params', 'merge_offset'], msg, input: offset }],
     });
   }

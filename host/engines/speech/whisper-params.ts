@@ -1,5 +1,5 @@
 import type { NativeWhisperEngine, WhisperNativeParams } from '../../../native/lib/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { withoutNull } from '../../core/json/without-null.ts';
 import { BatchedWhisperParams, type VadOptions, type VadSegment, WhisperParams } from '../../schemas/index.ts';
 import { whisperLanguage } from '../../transcripts/index.ts';
@@ -186,5 +186,5 @@ function clip({ start, end }: { readonly start: number; readonly end?: number | 
 
 function invalid(loc: readonly (string | number)[], input: unknown, msg: string): AanaError {
   const entry = { type: 'value_error', loc, msg, input };
-  return new AanaError('ValidationError', 'invalid-input', `${loc.join('.')}: ${msg}`, { data: [entry] });
+  return fail('ValidationError', `${loc.join('.')}: ${msg}`, { data: [entry] });
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { AccessError, type ApiKeyRecord, type ApiKeys, keyRefused, scopeOfPath } from '../../access/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { traceparentOf } from '../request/request-context.ts';
 import { type Caller, callerOf, setCaller } from './caller.ts';
@@ -22,12 +22,7 @@ export function apiKeyGuard(
     const key = keyIn(ctx);
     // The host answers OPTIONS without a key. No route of the application sees it.
     if (isOpen(ctx.path) || isPreflight(ctx) || (ctx.method === 'OPTIONS' && key === undefined)) return next();
-    if (!apiKeys.isOpen)
-      throw new AanaError(
-        'NotReady',
-        'unavailable',
-        'the application is starting: try again when /api/ready answers 200',
-      );
+    if (!apiKeys.isOpen) throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
     if (key === undefined)
       throw keyRefused(
         'ApiKeyNotProvided',
@@ -45,11 +40,7 @@ export function apiKeyGuard(
     const refusal = refusalToRun(caller, ctx.path, registry.find(ctx.path));
     if (refusal) throw refusal;
     if (scopeOfPath(ctx.path) === 'admin' && !caller.isAdmin)
-      throw new AccessError(
-        'AdminOnlyAccess',
-        'denied',
-        `${ctx.path} is only for admins: it needs an API key of an admin`,
-      );
+      throw new AccessError('AdminOnlyAccess', `${ctx.path} is only for admins: it needs an API key of an admin`);
     return next();
   };
 }
@@ -66,7 +57,7 @@ async function ownerOfSecret(ctx: Context, apiKeys: ApiKeys): Promise<ApiKeyReco
   if (secret.key === null) throw keyRefused('ApiKeyNotFound', 'the client secret is from a time without API keys');
   const owner = await apiKeys.ofClientSecret(secret.key, traceparentOf(ctx));
   if (ctx.path === CLIENT_SECRET_PATH) return owner;
-  throw new AccessError('InsufficientScope', 'denied', `a client secret only opens ${CLIENT_SECRET_PATH}`, {
+  throw new AccessError('InsufficientScope', `a client secret only opens ${CLIENT_SECRET_PATH}`, {
     'www-authenticate': 'Bearer error="insufficient_scope"',
   });
 }

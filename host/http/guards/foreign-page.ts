@@ -31,7 +31,6 @@ export function refuseForeignGet(ctx: Context, instead: string): void {
   if (isForeign)
     throw new HttpError(
       'OriginNotAllowed',
-      403,
       `${ctx.path} changes data: a browser may request it only from a page of this server; ${instead}`,
     );
 }
@@ -40,7 +39,6 @@ export function originNotAllowed(origin: string): HttpError {
   const pages = origin === '' ? 'another origin' : origin.slice(0, LONGEST_ORIGIN);
   return new HttpError(
     'OriginNotAllowed',
-    403,
     `pages of ${pages} may not use this server: allow the origin with cors.allow_origins; if it is this server behind a proxy, add the proxy to trusted_proxies`,
   );
 }

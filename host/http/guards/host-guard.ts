@@ -96,7 +96,6 @@ function notAllowed(name: string): HttpError {
   const shown = JSON.stringify(name.slice(0, LONGEST_SHOWN));
   return new HttpError(
     'HostNotAllowed',
-    421,
     `${shown} is not a known name of this server: use its address or localhost, or allow the name with allowed_hosts (--allowed-host, AANA_ALLOWED_HOSTS)`,
   );
 }

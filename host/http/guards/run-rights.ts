@@ -15,18 +15,17 @@ export function refusalToRun(
   if (!allowsPath(scopes, path)) {
     return new AccessError(
       'InsufficientScope',
-      'denied',
       `the API key does not allow ${path}: its scopes are ${scopes?.join(', ')}`,
       { 'www-authenticate': 'Bearer error="insufficient_scope"' },
     );
   }
   if (endpoint?.adminRequired === true && !isAdmin)
-    return new AccessError('AdminOnlyAccess', 'denied', `${path} is only for admins: it needs an API key of an admin`);
+    return new AccessError('AdminOnlyAccess', `${path} is only for admins: it needs an API key of an admin`);
   if (endpoint?.activeSubscriptionRequired === true && !hasSubscription) return subscriptionNeeded(path);
   return undefined;
 }
 
 /** Returns the error for a path that needs an active subscription. */
 export function subscriptionNeeded(path: string): AccessError {
-  return new AccessError('InactiveSubscription', 'denied', `${path} needs an active subscription`);
+  return new AccessError('InactiveSubscription', `${path} needs an active subscription`);
 }

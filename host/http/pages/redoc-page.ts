@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Router } from '@koa/router';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { remembered } from '../../core/remembered.ts';
 import { asset, serveAsset, servePage } from './static-page.ts';
 
@@ -24,9 +24,8 @@ export function redocRoutes(router: Router, title: string, bundle: () => Promise
       return await bundle();
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new AanaError(
+      throw fail(
         'RedocNotFound',
-        'unavailable',
         `Redoc is not on this machine and cannot be fetched: ${reason}; run \`aana-host setup\`, or use /docs, which needs no download`,
         { cause },
       );

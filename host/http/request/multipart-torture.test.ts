@@ -350,7 +350,7 @@ const CASES: readonly Case[] = [
     400,
     'MalformedRequest',
   ],
-  ['a head of 100 KB', () => [head('/echo', `x-long: ${'x'.repeat(100_000)}`)], 431, 'RequestTooLarge'],
+  ['a head of 100 KB', () => [head('/echo', `x-long: ${'x'.repeat(100_000)}`)], 431, 'HeadTooLarge'],
   ['a NUL in a header', () => [head('/echo', 'x-nul: a\0b')], 400, 'MalformedRequest'],
 ];
 

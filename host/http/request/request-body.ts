@@ -60,7 +60,6 @@ export async function readBody(
   if (type === false && ctx.get('content-type') !== '') {
     throw new HttpError(
       'UnsupportedMediaType',
-      415,
       `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, application/x-www-form-urlencoded or application/json`,
     );
   }
@@ -82,7 +81,6 @@ export async function readBody(
   if (type === false && !looksLikeObject(text))
     throw new HttpError(
       'UnsupportedMediaType',
-      415,
       'the request has no content type and is no JSON object: send content-type: application/json',
     );
   const json = isJson ? text : formField(text);
@@ -111,12 +109,11 @@ export function checkEncodings(ctx: Context): void {
   if (encoding !== '' && encoding !== 'identity')
     throw new HttpError(
       'UnsupportedMediaType',
-      415,
       `content encoding ${JSON.stringify(encoding)} is not supported: send the request without encoding`,
     );
   const { charset } = ctx.request;
   if (charset !== '' && !/^(utf-?8|us-ascii)$/i.test(charset))
-    throw new HttpError('UnsupportedMediaType', 415, `charset ${JSON.stringify(charset)} is not supported: send UTF-8`);
+    throw new HttpError('UnsupportedMediaType', `charset ${JSON.stringify(charset)} is not supported: send UTF-8`);
 }
 
 /** Reads the whole request. If it exceeds the limit, the rest stays unread, so that an answer can be sent first. */

@@ -1,4 +1,12 @@
-import { AanaError, type ErrorRecord, publicMessage, toErrorRecord } from '../../core/errors.ts';
+import {
+  AanaError,
+  type ErrorName,
+  type ErrorRecord,
+  kindOf,
+  publicMessage,
+  statusOf,
+  toErrorRecord,
+} from '../../core/errors.ts';
 import { absenceOf } from '../../openai/index.ts';
 import type { ErrorBody } from '../../openapi/index.ts';
 
@@ -8,15 +16,15 @@ export interface HttpErrorOptions {
   readonly data?: unknown;
 }
 
-/** An error that only HTTP has and that has no kind, such as 405 and 415. */
+/** An error with headers or a key `detail` for its answer, or with a status that no kind has, such as 405. */
 export class HttpError extends AanaError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly detail: string | undefined;
 
-  constructor(name: string, status: number, message: string, { headers = {}, detail, data }: HttpErrorOptions = {}) {
-    super(name, 'bad-request', message, { data });
-    this.status = status;
+  constructor(name: ErrorName, message: string, { headers = {}, detail, data }: HttpErrorOptions = {}) {
+    super(name, kindOf(name), message, { data });
+    this.status = statusOf(name);
     this.headers = headers;
     this.detail = detail;
   }
@@ -63,5 +71,5 @@ export function errorJson(thrown: unknown, includeStacktrace: boolean, compatSta
 
 export function nothingAt(path: string): HttpError {
   const why = absenceOf(path);
-  return new HttpError('NotFound', 404, `there is nothing at ${path}${why === undefined ? '' : `: ${why}`}`);
+  return new HttpError('NotFound', `there is nothing at ${path}${why === undefined ? '' : `: ${why}`}`);
 }

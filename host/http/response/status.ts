@@ -1,35 +1,18 @@
-import { AanaError, type ErrorKind, toErrorRecord } from '../../core/errors.ts';
+import { findDefinition, KINDS } from '../../core/error-table.ts';
+import { AanaError, toErrorRecord } from '../../core/errors.ts';
 import { type CompatStatus, HttpError } from './error-body.ts';
-import { originalStatusOf } from './error-catalogue.ts';
 
-/** The HTTP status of each kind of error. No other place defines statuses. */
-const STATUS: Readonly<Record<ErrorKind, number>> = {
-  'invalid-input': 422,
-  'bad-request': 400,
-  unauthenticated: 401,
-  denied: 403,
-  'not-found': 404,
-  conflict: 409,
-  'too-large': 413,
-  'rate-limited': 429,
-  unavailable: 503,
-  'deadline-exceeded': 504,
-  cancelled: 499,
-  'plugin-failed': 502,
-  internal: 500,
-};
-
-export function statusOf(kind: ErrorKind): number {
-  return STATUS[kind];
-}
+/** The status of most errors in the original system, also of unknown ones. */
+export const ORIGINAL_STATUS = 400;
 
 /** Returns the status of anything that was thrown. An error of a router of the application keeps its own status. */
 export function statusOfThrown(thrown: unknown, compat: CompatStatus = 'none'): number {
   const given = thrownStatus(thrown);
   const { name, kind } = toErrorRecord(thrown);
   const isRouters = given !== undefined && !(thrown instanceof HttpError);
-  if (compat === 'original' && !isRouters && kind !== 'cancelled') return originalStatusOf(name);
-  return given ?? STATUS[kind];
+  if (compat === 'original' && !isRouters && kind !== 'cancelled')
+    return findDefinition(name)?.original ?? ORIGINAL_STATUS;
+  return given ?? KINDS[kind].status;
 }
 
 /** Returns the status of an error that a handler has thrown with `ctx.throw` or `http-errors`. */
@@ -44,7 +27,7 @@ const ANTHROPIC_STATUS: Readonly<Record<number, number>> = { 422: 400, 503: 529 
 
 /** Returns the status of anything that was thrown on a path of OpenAI's API. */
 export function openAiStatusOf(thrown: unknown): number {
-  if (toErrorRecord(thrown).name === 'InactiveSubscription') return STATUS['rate-limited']; // a quota
+  if (toErrorRecord(thrown).name === 'InactiveSubscription') return KINDS['rate-limited'].status; // a quota
   return statusWithout422(thrown);
 }
 

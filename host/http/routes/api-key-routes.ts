@@ -20,7 +20,6 @@ export function apiKeyRoutes(
     if (name.startsWith(API_KEY_PREFIX) || (await apiKeys.isKey(name, traceparentOf(ctx))))
       throw new HttpError(
         'ValidationError',
-        422,
         'this is an API key, not a key_id: revoke it, because it was part of a URL',
       );
   };

@@ -1,10 +1,11 @@
+import { fail } from '../../core/errors.ts';
 import { Readable } from 'node:stream';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { ControlledApplication } from '../../control/index.ts';
 import type { LogRecord } from '../../core/log/logger.ts';
 import { type AnswerOf, type ApplicationState, OPERATION_ROUTES } from '../../openapi/index.ts';
-import { type LoadHistory, profileRefused } from '../../telemetry/index.ts';
+import { type LoadHistory } from '../../telemetry/index.ts';
 import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { inputReader } from '../request/input-reader.ts';
@@ -144,9 +145,9 @@ export function operationRoutes(
   );
   serveRoute(router, OPERATION_ROUTES.profileHeap, ({ ctx }) => {
     if (!adminsSeeContents)
-      throw profileRefused(
+      throw fail(
+        'ContentsHidden',
         'a heap snapshot has requests and results of all users, so it needs api_service.admins_see_contents; the user of the process can run "aana-host profile heap"',
-        'denied',
       );
     return sendProfile(ctx, 'host.heapsnapshot', application.profiler.heap(abortOnClose(ctx)));
   });

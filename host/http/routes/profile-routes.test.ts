@@ -36,7 +36,7 @@ Profiles('stream a CPU profile to admins only', async () => {
 
 Profiles('keep the memory of the host from admins who may not see contents', async () => {
   const answer = await ask(`${app.url}/api/profiles/heap`, { key: keys.admin }, 'POST');
-  assertRefused(answer, 403, 'ProfileRefused');
+  assertRefused(answer, 403, 'ContentsHidden');
 });
 
 Profiles.run();

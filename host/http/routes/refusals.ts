@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, type ErrorName } from '../../core/errors.ts';
 import { HttpError } from '../response/error-body.ts';
 
 const NOUNS = { tasks: 'Task', webhooks: 'Webhook', webhook_deliveries: 'Delivery' } as const;
@@ -9,7 +9,7 @@ export type Table = keyof typeof NOUNS;
 /** Returns the 404 for an id that names nothing, or nothing of this user. */
 export function notFound(table: Table, data: unknown): HttpError {
   const message = `${NOUNS[table]} not found`;
-  return new HttpError('NotFoundException', 404, message, { data, detail: message });
+  return new HttpError('NotFoundException', message, { data, detail: message });
 }
 
 /**
@@ -24,7 +24,7 @@ export async function withDetail<T>(work: Promise<T>): Promise<T> {
     const { name, kind, message, data } = error;
     if (kind === 'not-found') throw notFound((data as { readonly table: Table }).table, data);
     if (kind === 'bad-request' || kind === 'conflict')
-      throw new HttpError(name, kind === 'conflict' ? 409 : 400, message, { data, detail: message });
+      throw new HttpError(name as ErrorName, message, { data, detail: message });
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { isOwnPath } from '../../endpoints/index.ts';
 import { forwardedPrefix } from '../guards/forwarded.ts';
 
@@ -107,7 +107,7 @@ function isRouter(router: unknown): router is RouterLike {
 }
 
 function routerError(message: string): AanaError {
-  return new AanaError('RouterError', 'conflict', message);
+  return fail('RouterError', message);
 }
 
 /**

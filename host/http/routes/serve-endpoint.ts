@@ -25,7 +25,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   const endpoint = options.registry.find(found.path);
   if (!endpoint) throw nothingAt(found.path);
   if (isDeferred(ctx, endpoint)) {
-    if (!options.tasks) throw new HttpError('RuntimeError', 400, 'Task queue is not enabled.');
+    if (!options.tasks) throw new HttpError('RuntimeError', 'Task queue is not enabled.');
     return await deferRequest(ctx, endpoint, options.tasks, body); // it moves the files away before the body is disposed
   }
   const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });

@@ -45,7 +45,7 @@ export function taskRoutes(router: Router, { tasks, registry, includeStacktrace 
   );
   serveRoute(router, TASK_ROUTES.deleteLegacy, async ({ ctx, params }) => {
     if (ctx.method === 'HEAD')
-      throw new HttpError('MethodNotAllowed', 405, `${ctx.path} does not accept HEAD; it accepts GET`, {
+      throw new HttpError('MethodNotAllowed', `${ctx.path} does not accept HEAD; it accepts GET`, {
         headers: { allow: 'GET' },
       }); // a HEAD request must not delete anything
     refuseForeignGet(ctx, 'programs can send DELETE /tasks/{id}');

@@ -22,7 +22,7 @@ export interface WebhookRoutesOptions extends Pick<HttpAppOptions, 'limits' | 't
 export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: WebhookRoutesOptions): void {
   const inputOf = async <T extends z.ZodType>(ctx: Context, schema: T): Promise<z.output<T>> => {
     if (ctx.is('application/json', '+json') === false)
-      throw new HttpError('UnsupportedMediaType', 415, 'send a JSON object with the content type application/json');
+      throw new HttpError('UnsupportedMediaType', 'send a JSON object with the content type application/json');
     await using body = await readBody(ctx, limits, tempDir);
     return parseInput(schema, body.input);
   };

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 
 /** Files of the certificate of a server. */
@@ -162,7 +162,7 @@ function check(complaint: string, attempt: () => unknown): void {
 
 function tlsError(complaint: string, cause: NodeJS.ErrnoException & { readonly reason?: string }): AanaError {
   const reason = cause.reason ?? (cause.code?.startsWith('ERR_') === false ? cause.code : cause.message); // the reason of OpenSSL, of the system, or of Node
-  return new AanaError('TlsError', 'invalid-input', `${complaint}: ${reason}`, { cause });
+  return fail('TlsError', `${complaint}: ${reason}`, { cause });
 }
 
 /** Returns a text that changes whenever one of the files changes, also if a link has another target. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Refusal } from './refusals.ts';
+import { type Refusal, statusLineOf } from './refusals.ts';
 
 /** Time that a client has to read the last answer. */
 const LINGER_MS = 2000;
@@ -92,10 +92,11 @@ export class Connection {
 }
 
 /** Writes a refusal to a connection, and ends it. */
-export function endWith(socket: Socket, { status, error, message }: Refusal): void {
+export function endWith(socket: Socket, refusal: Refusal): void {
+  const { error, message } = refusal;
   const body = JSON.stringify({ error, message, data: {}, stacktrace: null });
   const lines = [
-    `HTTP/1.1 ${status}`,
+    `HTTP/1.1 ${statusLineOf(refusal)}`,
     'content-type: application/json; charset=utf-8',
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',

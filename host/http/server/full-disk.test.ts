@@ -13,7 +13,7 @@ else {
   const { folder } = disk;
   Disk.after(() => disk[Symbol.dispose]());
 
-  Disk('are answered with 503 StorageFull, leave nothing, and the next one that fits succeeds', async () => {
+  Disk('are answered with 503 DiskFullException, leave nothing, and the next one that fits succeeds', async () => {
     await using at = await startServer({ tempDir: folder });
     const send = async (bytes: number): Promise<{ status: number; body: Record<string, unknown> }> => {
       const form = new FormData();
@@ -23,7 +23,7 @@ else {
       return { status: response.status, body: (await response.json()) as Record<string, unknown> };
     };
     const full = await send(140_000);
-    assert.equal([full.status, full.body['error']], [503, 'StorageFull']);
+    assert.equal([full.status, full.body['error']], [503, 'DiskFullException']);
     assert.equal(readdirSync(folder), []);
     const next = await send(20_000);
     assert.equal([next.status, next.body['bytes']], [200, 20_000]);

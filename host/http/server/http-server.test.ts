@@ -105,7 +105,7 @@ Server('refuses a head that is larger than its limit, with 431 in the four keys'
   assert.is((await fetch(url, { headers: { x: 'y'.repeat(1000) } })).status, 200);
   const response = await fetch(url, { headers: { x: 'y'.repeat(3000) } });
   assert.is(response.status, 431);
-  assert.is(((await response.json()) as { error: string }).error, 'RequestTooLarge');
+  assert.is(((await response.json()) as { error: string }).error, 'HeadTooLarge');
   await server.close(0);
 });
 

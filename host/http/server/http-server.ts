@@ -2,7 +2,7 @@ import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { delay } from '../../core/abort.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { type Logger, silentLogger } from '../../core/log/logger.ts';
 import { Certificate, type CertificateFacts, type CertificateFiles } from './certificate.ts';
 import { type RequestListener, Connections } from './connections.ts';
@@ -108,7 +108,7 @@ export class HttpServer {
     });
   }
 
-  /** Listens on a port and returns the real one. Rejects with `ListenError` if the address is not available. */
+  /** Listens on a port and returns the real one. Rejects with `ListenError` or `InvalidAddress`. */
   async listen(host: string, port: number): Promise<ListeningAt> {
     await listenOnPort(this.#server, host, port);
     const bound = (this.#server.address() as AddressInfo).port;
@@ -116,14 +116,10 @@ export class HttpServer {
     return { host, port: bound, url: `${this.#certificate ? 'https' : 'http'}://${name}:${bound}` };
   }
 
-  /** Listens on a Unix socket of this mode. Rejects with `ListenError` if the path is not available. */
+  /** Listens on a Unix socket of this mode. Rejects with `ListenError` or `InvalidAddress`. */
   async listenOnSocket(path: string, mode: number): Promise<ListeningAt> {
     if (this.#certificate)
-      throw new AanaError(
-        'ListenError',
-        'invalid-input',
-        'a Unix socket needs no encryption: leave out the certificate, or listen on a port',
-      );
+      throw fail('InvalidAddress', 'a Unix socket needs no encryption: leave out the certificate, or listen on a port');
     await listenOnSocket(this.#server, path, mode);
     return { host: `unix:${path}`, port: 0, url: `unix:${path}` };
   }

@@ -71,7 +71,7 @@ Listening('keeps a file that is not a socket, and a socket on which a server ans
   writeFileSync(file, 'mine');
   assert.is(
     await refusal(file),
-    `ListenError: ${file} exists and is not a socket: remove it, or choose another path with --listen`,
+    `InvalidAddress: ${file} exists and is not a socket: remove it, or choose another path with --listen`,
   );
   assert.is(statSync(file).size, 4);
   const path = join(at.path, 'http.sock');
@@ -90,10 +90,10 @@ Listening('names the problem with a path in one sentence', async () => {
   const missing = join(at.path, 'none', 'http.sock');
   assert.is(
     await refusal(missing),
-    `ListenError: the folder of ${missing} does not exist: create it, or choose another path with --listen`,
+    `InvalidAddress: the folder of ${missing} does not exist: create it, or choose another path with --listen`,
   );
   const long = join(at.path, 'x'.repeat(120));
-  assert.match(await refusal(long), /^ListenError: the path of a Unix socket has at most 103 bytes, .* has \d+$/);
+  assert.match(await refusal(long), /^InvalidAddress: the path of a Unix socket has at most 103 bytes, .* has \d+$/);
 });
 
 Listening('lets running requests finish when the server closes, and ends idle connections', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { LONGEST_SOCKET_PATH } from '../../core/net/unix-socket.ts';
 
 /** Returns the path of a socket that is written as `unix:/run/aana/http.sock`; undefined for other addresses. */
@@ -9,7 +9,7 @@ export function socketPath(address: string): string | undefined {
   return address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
 }
 
-/** Listens on a port. Rejects with `ListenError` if the address is not available. */
+/** Listens on a port. Rejects with `ListenError` if another program uses the port, and with `InvalidAddress`. */
 export function listenOnPort(server: Server, host: string, port: number): Promise<void> {
   return listening(
     server,
@@ -20,18 +20,18 @@ export function listenOnPort(server: Server, host: string, port: number): Promis
 
 /**
  * Listens on a Unix socket of this mode. Removes a stale socket first: one that no server answers. The socket is
- * removed with the server. Rejects with `ListenError` if the path is not available.
+ * removed with the server. Rejects with `ListenError` if another program uses the path, and with `InvalidAddress`.
  */
 export async function listenOnSocket(server: Server, path: string, mode: number): Promise<void> {
   if (Buffer.byteLength(path) > LONGEST_SOCKET_PATH)
-    throw listenError(
+    throw fail(
+      'InvalidAddress',
       `the path of a Unix socket has at most ${LONGEST_SOCKET_PATH} bytes, ${path} has ${Buffer.byteLength(path)}`,
-      'invalid-input',
     );
   if (!existsSync(dirname(path)))
-    throw listenError(
+    throw fail(
+      'InvalidAddress',
       `the folder of ${path} does not exist: create it, or choose another path with --listen`,
-      'invalid-input',
     );
   await removeStale(path);
   // `listen` makes the socket before anything else can run. So at no time can users connect that the mode excludes.
@@ -70,10 +70,7 @@ async function removeStale(path: string): Promise<void> {
   const there = lstatSync(path, { throwIfNoEntry: false });
   if (!there) return;
   if (!there.isSocket())
-    throw listenError(
-      `${path} exists and is not a socket: remove it, or choose another path with --listen`,
-      'invalid-input',
-    );
+    throw fail('InvalidAddress', `${path} exists and is not a socket: remove it, or choose another path with --listen`);
   const code = await answer(path);
   if (code === 'ECONNREFUSED') rmSync(path, { force: true });
   else if (code !== 'ENOENT')
@@ -99,10 +96,10 @@ function portError(host: string, port: number, error: NodeJS.ErrnoException): Aa
     ENOTFOUND: `the host name ${host} is not known: choose another name with --host`,
   };
   const isWrong = error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND';
-  return listenError(
+  return fail(
+    isWrong ? 'InvalidAddress' : 'ListenError',
     reasons[error.code ?? ''] ?? `cannot listen on ${host} port ${port}: ${error.message}`,
-    isWrong ? 'invalid-input' : 'unavailable',
-    error,
+    { cause: error },
   );
 }
 
@@ -111,13 +108,9 @@ function socketError(path: string, error: NodeJS.ErrnoException): AanaError {
     EADDRINUSE: `another program listens on ${path}: stop it, or choose another path with --listen`,
     EACCES: `${path} is not allowed for this user: choose another path with --listen`,
   };
-  return listenError(
+  return fail(
+    error.code === 'EADDRINUSE' ? 'ListenError' : 'InvalidAddress',
     reasons[error.code ?? ''] ?? `cannot listen on ${path}: ${error.message}`,
-    error.code === 'EADDRINUSE' ? 'unavailable' : 'invalid-input',
-    error,
+    { cause: error },
   );
-}
-
-function listenError(message: string, kind: 'invalid-input' | 'unavailable', cause?: Error): AanaError {
-  return new AanaError('ListenError', kind, message, { cause });
 }

@@ -30,7 +30,7 @@ export function shakeHands(ctx: Context, { subprotocol, maxMessageBytes }: Hands
   let opened: WebSocket | undefined;
   server.handleUpgrade(req, socket, NOTHING, (one) => (opened = one));
   if (!opened)
-    throw new HttpError('MalformedRequest', 400, `the request opens no WebSocket: ${problem}`, {
+    throw new HttpError('MalformedRequest', `the request opens no WebSocket: ${problem}`, {
       headers: { 'sec-websocket-version': '13' },
     });
   res.detachSocket(socket);

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 
 export interface SocketPlacesLimits {
   readonly max_sockets: number;
@@ -15,22 +15,17 @@ export class SocketPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place, and returns a function that gives it back. Throws `TooManySockets`. */
+  /** Takes a place, and returns a function that gives it back. Throws `TooManySockets` or `SocketsFull`. */
   take(caller: string): () => void {
     const { max_sockets: most, max_sockets_per_caller: mostOfCaller } = this.#limits;
     const ofCaller = this.#byCaller.get(caller) ?? 0;
     if (ofCaller >= mostOfCaller)
-      throw new AanaError(
+      throw fail(
         'TooManySockets',
-        'rate-limited',
         `a caller may have ${mostOfCaller} open WebSockets (sockets.max_sockets_per_caller): close one first`,
       );
     if (this.#total >= most)
-      throw new AanaError(
-        'TooManySockets',
-        'unavailable',
-        `the server has as many WebSockets as it may have, ${most} (sockets.max_sockets)`,
-      );
+      throw fail('SocketsFull', `the server has as many WebSockets as it may have, ${most} (sockets.max_sockets)`);
     this.#total += 1;
     this.#byCaller.set(caller, ofCaller + 1);
     return () => this.#giveBack(caller);

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { SocketLimits } from './sockets-options.ts';
 
 export interface Watched {
@@ -22,9 +22,9 @@ export class SocketWatch {
     { ping_interval_s: pingS, idle_timeout_s: idleS, max_duration_s: longestS }: SocketLimits,
     { isAwaitingMessages, isPaused, ping, onExceeded }: Watched,
   ) {
-    const end = (name: string, message: string): void => {
+    const end = (name: 'SocketLost' | 'SocketIdle' | 'SocketExpired', message: string): void => {
       this.stop();
-      onExceeded(new AanaError(name, 'deadline-exceeded', message));
+      onExceeded(fail(name, message));
     };
     this.#pinging = setInterval(() => {
       if (!this.#isAlive && !isPaused())

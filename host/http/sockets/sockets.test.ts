@@ -231,7 +231,7 @@ Sockets('are limited for each caller and for the server', async () => {
   const other = { localAddress: '127.0.0.2' } as const;
   for (let count = 0; count < 2; count += 1) clients.push(await SocketClient.open(url, other));
   const full = await refusalOf(url, other);
-  assert.equal([full.status, full.body.error, full.headers['retry-after']], [503, 'TooManySockets', '1']);
+  assert.equal([full.status, full.body.error, full.headers['retry-after']], [503, 'SocketsFull', '1']);
   assert.is(headers['content-type'], 'application/json; charset=utf-8');
   for (const { socket, closed } of clients) {
     socket.close();

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { networkOf } from '../../access/index.ts';
 import { delay } from '../../core/abort.ts';
-import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
+import { type AanaError, errorLogFields, fail, loggedStack, toErrorRecord } from '../../core/errors.ts';
 import { tenantOf, traceFields } from '../../core/request-context.ts';
 import type { UsageOutcome } from '../../core/usage/usage-meter.ts';
 import { callerOf, showsInside } from '../guards/caller.ts';
@@ -41,11 +41,7 @@ export class Sockets {
     const route = this.#routes.get(ctx.path);
     if (!route) throw nothingAt(ctx.path);
     if (!this.#options.isDeployed())
-      throw new AanaError(
-        'NotReady',
-        'unavailable',
-        'the application is starting: try again when /api/ready answers 200',
-      );
+      throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
     if (this.#closing) throw shuttingDown();
     const run = route.accept(ctx);
     const { userId } = callerOf(ctx);
@@ -126,5 +122,5 @@ function outcomeOf(code: number): UsageOutcome {
 }
 
 function shuttingDown(): AanaError {
-  return new AanaError('ShuttingDown', 'unavailable', 'the application is shutting down');
+  return fail('ShuttingDown', 'the application is shutting down');
 }

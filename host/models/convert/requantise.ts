@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { WeightType } from '../../core/weight-types.ts';
 import { runContained } from '../../processes/index.ts';
 import type { ReportProgress } from '../../packages/index.ts';
@@ -44,12 +44,9 @@ export async function requantise(
     });
     if (code === 0) return;
     const reason = stderr.trim().split('\n').slice(-3).join('; ') || `the process ended with ${killed ?? code}`;
-    throw new AanaError(
-      'ModelFormatError',
-      'bad-request',
-      `${path.basename(source)} cannot be written with ${type} weights: ${reason}`,
-      { data: { file: path.basename(source) } },
-    );
+    throw fail('ModelFormatError', `${path.basename(source)} cannot be written with ${type} weights: ${reason}`, {
+      data: { file: path.basename(source) },
+    });
   } catch (error) {
     await rm(target, { force: true });
     throw error;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { hashFile, withFileLock } from '../../packages/index.ts';
 import { quantiseGgml } from '../convert/quantise.ts';
 import { requireBytes } from '../make-target.ts';
@@ -79,11 +79,7 @@ async function write(
 function typeOf(folder: string, given: string): WhisperType {
   const type = TYPES.find((known) => known === given);
   if (type !== undefined) return type;
-  throw new AanaError(
-    'InvalidInput',
-    'invalid-input',
-    `${folder} is converted to weights of the types ${TYPES.join(', ')}, but not to ${given}`,
-  );
+  throw fail('InvalidInput', `${folder} is converted to weights of the types ${TYPES.join(', ')}, but not to ${given}`);
 }
 
 async function digestOf({ files, bytes }: WhisperFolder, { signal, onProgress }: PullOptions): Promise<string> {

@@ -1,7 +1,7 @@
 // Folders with a Whisper model in the form of another program.
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { convertCtranslate2 } from '../convert/ctranslate2-to-ggml.ts';
 import { formatError } from '../convert/formats/format-error.ts';
 import { readJsonFile } from '../convert/formats/json-file.ts';
@@ -80,5 +80,5 @@ function otherFolder(folder: string, names: ReadonlySet<string>): AanaError {
       ? '; it has weights that only PyTorch can read: save them as safetensors'
       : '';
   const message = `${folder} has no model.bin of CTranslate2 and no model.safetensors of Transformers${hint}`;
-  return new AanaError('ModelFormatError', 'bad-request', message, { data: { path: folder } });
+  return fail('ModelFormatError', message, { data: { path: folder } });
 }

@@ -124,7 +124,7 @@ for (const [status, words] of [
       return true;
     };
     const message = await messageOf(httpDownload({ url: `${server.url}/file`, partial, isPinned: true }));
-    assert.match(message, /^DownloadException/);
+    assert.match(message, /^DownloadFailed/);
     assert.match(message, words);
   });
 }
@@ -143,7 +143,7 @@ Download('throws for endless redirects', async ({ server, partial }) => {
 Download('throws for a host that refuses connections', async ({ partial }) => {
   assert.match(
     await messageOf(httpDownload({ url: 'http://127.0.0.1:9/x', partial, isPinned: true })),
-    /^DownloadException: http:\/\/127\.0\.0\.1:9 cannot be reached/,
+    /^DownloadFailed: http:\/\/127\.0\.0\.1:9 cannot be reached/,
   );
 });
 

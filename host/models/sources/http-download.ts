@@ -38,7 +38,7 @@ const ATTEMPTS = 4;
 
 /**
  * Downloads `url` to `partial`. Continues an earlier part if the server supports it, and retries when the connection
- * breaks. Throws `UnreachableError` if there is no answer at all and `DownloadException` for other failures.
+ * breaks. Throws `UnreachableError` if there is no answer at all and `DownloadFailed` for other failures.
  */
 export async function httpDownload(options: HttpDownloadOptions): Promise<HttpDownloadResult> {
   await mkdir(path.dirname(options.partial), { recursive: true });

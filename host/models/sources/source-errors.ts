@@ -1,17 +1,22 @@
-import { AanaError, isDiskFull } from '../../core/errors.ts';
+import { AanaError, fail, isDiskFull, kindOf } from '../../core/errors.ts';
 
 /** Returns the error for one source that failed. The next source may work. */
 export function downloadError(url: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('DownloadException', 'unavailable', `${url}: ${reason}`, { data: { url }, cause });
+  return fail('DownloadFailed', `${url}: ${reason}`, { data: { url }, cause });
 }
 
 /** The server gave no answer at all. */
 export class UnreachableError extends AanaError {
   constructor(origin: string, reason: string, cause?: unknown) {
-    super('DownloadException', 'unavailable', `${origin} cannot be reached${reason === '' ? '' : ` (${reason})`}`, {
-      data: { url: origin },
-      cause,
-    });
+    super(
+      'DownloadFailed',
+      kindOf('DownloadFailed'),
+      `${origin} cannot be reached${reason === '' ? '' : ` (${reason})`}`,
+      {
+        data: { url: origin },
+        cause,
+      },
+    );
   }
 }
 
@@ -22,9 +27,8 @@ export class UnreachableError extends AanaError {
 export function diskFullError(what: string, folder: string, needed: number | undefined, free?: number): AanaError {
   const needs = needed === undefined ? '' : `, ${Math.ceil(needed / 1e6)} MB are needed`;
   const has = free === undefined ? 'no space is left' : `only ${Math.floor(free / 1e6)} MB are free`;
-  return new AanaError(
+  return fail(
     'InsufficientResources',
-    'unavailable',
     `${what}: ${has} on the disk of ${folder}${needs}; free some, or set AANA_CACHE_DIR to another folder`,
     {
       data: { folder, needed_bytes: needed ?? null },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 
 const STATUSES = [
   'validating',
@@ -163,7 +163,7 @@ const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 export function requireBatch<T>(id: string, found: T): NonNullable<T> {
   if (found) return found;
   const shown = JSON.stringify(id.slice(0, 100));
-  throw new AanaError('BatchNotFound', 'not-found', `No batch found with id ${shown}.`, {
+  throw fail('BatchNotFound', `No batch found with id ${shown}.`, {
     data: { param: 'batch_id' },
   });
 }

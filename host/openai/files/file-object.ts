@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { invalidValue } from '../fields.ts';
 
 /** A stored file. Times are milliseconds since 1970; null is never. */
@@ -69,5 +69,5 @@ export function fileName(name: string | undefined, param = 'file'): string {
 export function requireFile<T>(id: string, found: T, param = 'file_id'): NonNullable<T> {
   if (found) return found;
   const shown = JSON.stringify(id.slice(0, 100));
-  throw new AanaError('StoredFileNotFound', 'not-found', `No such File object: ${shown}`, { data: { param } });
+  throw fail('StoredFileNotFound', `No such File object: ${shown}`, { data: { param } });
 }

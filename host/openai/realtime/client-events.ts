@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { MAX_DATA } from '../../schemas/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { base64Bytes } from '../base64.ts';
 import { invalidValue, readRequest, type RequestFields } from '../fields.ts';
 
@@ -33,7 +33,7 @@ export function eventIdOf(value: unknown): string | null {
 /** Checks an event of a client. Throws an error that names the wrong parameter. */
 export function readClientEvent(value: unknown, { strict }: { readonly strict: boolean }): ClientEvent {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new AanaError('InvalidParameter', 'bad-request', 'an event is a JSON object');
+    throw fail('InvalidParameter', 'an event is a JSON object');
   const { type } = value as { readonly type?: unknown };
   if (typeof type !== 'string' || !Object.hasOwn(CLIENT_EVENTS, type))
     throw invalidValue('type', `the events of a transcription session are ${Object.keys(CLIENT_EVENTS).join(', ')}`);

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { invalidValue } from '../fields.ts';
 import type { Item } from './items.ts';
 import type { ModelResponse } from './response-answer.ts';
@@ -38,7 +38,7 @@ const ID = /^resp_[0-9a-f]{32}$/;
 export async function requireResponse<T>(id: string, find: (id: string) => Promise<T>): Promise<NonNullable<T>> {
   const found = ID.test(id) ? await find(id) : undefined;
   if (found) return found;
-  throw new AanaError('ResponseNotFound', 'not-found', `Response with id ${shown(id)} not found.`, {
+  throw fail('ResponseNotFound', `Response with id ${shown(id)} not found.`, {
     data: { param: 'response_id' },
   });
 }
@@ -52,22 +52,16 @@ export async function readHistory(store: ResponseStore, id: string, maxBytes: nu
   const chain = ID.test(id) ? await store.chain(id) : [];
   const missing = chain.length === 0 ? id : chain.at(-1)?.previousId;
   if (missing != null)
-    throw new AanaError(
-      'PreviousResponseNotFound',
-      'bad-request',
-      `Previous response with id ${shown(missing)} not found.`,
-      {
-        data: { param: 'previous_response_id' },
-      },
-    );
+    throw fail('PreviousResponseNotFound', `Previous response with id ${shown(missing)} not found.`, {
+      data: { param: 'previous_response_id' },
+    });
   const status = chain[0]?.status ?? 'completed';
   if (status !== 'completed' && status !== 'incomplete')
     throw invalidValue('previous_response_id', `the response ${id} is ${status}, so there is no answer to continue`);
   const bytes = chain.reduce((sum, link) => sum + link.bytes, 0);
   if (bytes > maxBytes)
-    throw new AanaError(
+    throw fail(
       'RequestTooLarge',
-      'too-large',
       `the response ${id} and those that it continues have ${bytes} bytes, but at most ${maxBytes} are read (limits.max_json_bytes)`,
       { data: { limit: maxBytes, param: 'previous_response_id' } },
     );

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { type FileFacts, FileObject, fileObject } from '../files/file-object.ts';
 
 /** An upload. Times are milliseconds since 1970. */
@@ -57,7 +57,7 @@ const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 export function requireUpload<T>(id: string, found: T): NonNullable<T> {
   if (found) return found;
   const shown = JSON.stringify(id.slice(0, 100));
-  throw new AanaError('UploadNotFound', 'not-found', `No upload found with id ${shown}.`, {
+  throw fail('UploadNotFound', `No upload found with id ${shown}.`, {
     data: { param: 'upload_id' },
   });
 }

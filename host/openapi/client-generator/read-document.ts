@@ -1,5 +1,5 @@
 import { DEFER_OPTIONS, type DeferOption } from '../../core/endpoint-description.ts';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { valueAt } from '../../core/json/json-pointer.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -171,5 +171,5 @@ function isObject(value: unknown): value is Json {
 }
 
 function documentError(reason: string): AanaError {
-  return new AanaError('DocumentError', 'invalid-input', `no client can be made: ${reason}`);
+  return fail('DocumentError', `no client can be made: ${reason}`);
 }

@@ -1,4 +1,4 @@
-import { AanaError, cancelledError } from '../../core/errors.ts';
+import { cancelledError, fail } from '../../core/errors.ts';
 import type { RemoteCalls } from '../../../wit/generated/world/remote.ts';
 import type { HeldChars } from './scope/held-chars.ts';
 import type { CallsOf, RunningHelper } from './scope/scope.ts';
@@ -9,11 +9,10 @@ const helperName = /^[a-z][\w-]{0,63}$/i;
 export const remoteCalls: CallsOf<keyof RemoteCalls> = {
   async 'remote.start'(scope, name, input) {
     const { startHelper } = scope;
-    if (!startHelper) throw new AanaError('NestedHelper', 'denied', 'a helper cannot start helpers');
+    if (!startHelper) throw fail('NestedHelper', 'a helper cannot start helpers');
     if (!helperName.test(name))
-      throw new AanaError(
+      throw fail(
         'InvalidArguments',
-        'invalid-input',
         `"${name}" is not the name of a helper: a name has at most 64 letters, digits, "_" and "-", and begins with a letter`,
       );
     const helper = heldHelper(scope.held, input, (signal) =>

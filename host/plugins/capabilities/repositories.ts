@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { RepositoriesCalls } from '../../../wit/generated/world/repositories.ts';
 import type {
   NewCaption,
@@ -97,12 +97,9 @@ function checkedVideo(video: NewVideo): NewVideo {
 
 function checkedCaptions(captions: readonly NewCaption[]): readonly NewCaption[] {
   if (captions.length > maxCaptions)
-    throw new AanaError(
-      'ArgumentsTooLarge',
-      'too-large',
-      `a call takes at most ${maxCaptions} captions, got ${captions.length}`,
-      { data: { limit: maxCaptions } },
-    );
+    throw fail('ArgumentsTooLarge', `a call takes at most ${maxCaptions} captions, got ${captions.length}`, {
+      data: { limit: maxCaptions },
+    });
   for (const { mediaId, model, caption, captionType } of captions) {
     if (mediaId !== undefined) idOf(mediaId);
     checked('model', model, 'name');
@@ -142,5 +139,5 @@ function checked<T extends string | undefined>(what: string, text: T, kind: keyo
 const entries = (limit: number): number => Math.min(limit, maxEntries);
 
 function invalid(message: string): AanaError {
-  return new AanaError('ValidationError', 'invalid-input', message);
+  return fail('ValidationError', message);
 }

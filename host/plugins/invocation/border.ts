@@ -1,4 +1,5 @@
-import { AanaError } from '../../core/errors.ts';
+import type { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { jsonShape } from '../../core/json/json-shape.ts';
 import { jsonTexts } from '../capabilities/completion/completion-request.ts';
 import { outputTooLarge } from '../capabilities/scope/client-output.ts';
@@ -144,9 +145,8 @@ export function boundedEndpoints(endpoints: readonly WitEndpoint[]): readonly Wi
 
 function boundedError({ kind, name, message, data }: WitError): WitError {
   if (data.length > borderLimits.errorDataChars)
-    throw new AanaError(
+    throw fail(
       'OutputTooLarge',
-      'too-large',
       `the data of an error are over the limit of ${borderLimits.errorDataChars} characters`,
       { data: { limit: borderLimits.errorDataChars } },
     );
@@ -180,13 +180,13 @@ function requireShape(
   if (json.length <= 2 * borderLimits.jsonDepth) return 0; // a level has at least two characters
   const { depth, elements } = jsonShape(json);
   if (depth > borderLimits.jsonDepth)
-    throw new AanaError(name, 'too-large', `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, {
+    throw fail(name, `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, {
       data: { limit: borderLimits.jsonDepth },
     });
   if (elements <= mostElements) return elements;
   throw name === 'ArgumentsTooLarge'
     ? tooLarge(borderLimits.jsonElements, 'values')
-    : new AanaError(name, 'too-large', `${what} over the limit of ${mostElements} values`, {
+    : fail(name, `${what} over the limit of ${mostElements} values`, {
         data: { limit: mostElements },
       });
 }
@@ -197,12 +197,9 @@ export function isDeep(json: string): boolean {
 }
 
 function tooLarge(limit: number, unit: string): AanaError {
-  return new AanaError(
-    'ArgumentsTooLarge',
-    'too-large',
-    `the arguments of a call are over the limit of ${limit} ${unit}`,
-    { data: { limit } },
-  );
+  return fail('ArgumentsTooLarge', `the arguments of a call are over the limit of ${limit} ${unit}`, {
+    data: { limit },
+  });
 }
 
 const cut = (text: string, chars: number): string => (text.length > chars ? `${text.slice(0, chars)}…` : text);

@@ -1,42 +1,36 @@
-import { AanaError, cancelledError } from '../../core/errors.ts';
+import { AanaError, cancelledError, fail } from '../../core/errors.ts';
 import type { LogFields } from '../../core/log/logger.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
 
 /** Returns the error for a guest that trapped. `said` is the guest's own last message, which can contain anything. */
 export function trapError(plugin: string, endpoint: string, reason: string, said?: string): AanaError {
   const why = said === undefined ? reason : `${said} (${reason})`;
-  return new AanaError('PluginTrapError', 'plugin-failed', `plugin ${plugin} failed in ${endpoint}: ${why}`, {
+  return fail('PluginTrapError', `plugin ${plugin} failed in ${endpoint}: ${why}`, {
     data: { plugin, endpoint },
     unexpected: said !== undefined,
   });
 }
 
 export function overDeadline(endpoint: string, deadlineMs: number): AanaError {
-  return new AanaError('InvocationTimeout', 'deadline-exceeded', `${endpoint} did not finish within ${deadlineMs} ms`, {
+  return fail('InvocationTimeout', `${endpoint} did not finish within ${deadlineMs} ms`, {
     data: { deadline_ms: deadlineMs },
   });
 }
 
 export function overCpuLimit(endpoint: string, cpuMs: number): AanaError {
-  return new AanaError(
-    'InvocationTimeout',
-    'deadline-exceeded',
-    `${endpoint} computed for more than ${cpuMs} ms in all`,
-    { data: { cpu_ms: cpuMs } },
-  );
+  return fail('InvocationTimeout', `${endpoint} computed for more than ${cpuMs} ms in all`, {
+    data: { cpu_ms: cpuMs },
+  });
 }
 
 export function overCpuSlice(endpoint: string, cpuSliceMs: number): AanaError {
-  return new AanaError(
-    'InvocationTimeout',
-    'deadline-exceeded',
-    `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`,
-    { data: { cpu_slice_ms: cpuSliceMs } },
-  );
+  return fail('InvocationTimeout', `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`, {
+    data: { cpu_slice_ms: cpuSliceMs },
+  });
 }
 
 export function unavailable(plugin: string, what: string): AanaError {
-  return new AanaError('PluginUnavailable', 'unavailable', `plugin ${plugin} ${what}`);
+  return fail('PluginUnavailable', `plugin ${plugin} ${what}`);
 }
 
 /** Returns the error for an invocation whose signal was aborted. */

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { type Capability, capabilityDefinitions, capabilityNames } from '../capabilities/catalogue.ts';
 import { hostPattern, isHostAmong } from '../capabilities/hosts.ts';
 import { type LimitsByName, lowered, type PluginLimits, withLimits } from './limits.ts';
@@ -115,15 +115,13 @@ export function checkGrants(grants: PluginGrants): void {
     const unknown = capabilities.find((name) => name !== '*' && !capabilityNames.some((known) => known === name));
     const wrong = hosts.find((host) => host !== '*' && !hostPattern.test(host));
     if (wrong !== undefined)
-      throw new AanaError(
+      throw fail(
         'ConfigError',
-        'invalid-input',
         `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", with ":port" for a port other than the default, or "*" for all`,
       );
     if (unknown === undefined) continue;
-    throw new AanaError(
+    throw fail(
       'ConfigError',
-      'invalid-input',
       `plugin_grants: "${plugin}.capabilities": there is no capability "${unknown}"; there are ${capabilityNames.join(', ')}, and "*" for all`,
     );
   }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { isComponentFile } from './manifest.ts';
 
 /**
@@ -29,5 +29,5 @@ function isPlugin(path: string): boolean {
 }
 
 function notFound(message: string): AanaError {
-  return new AanaError('PluginNotFound', 'not-found', message);
+  return fail('PluginNotFound', message);
 }

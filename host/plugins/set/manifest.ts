@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import * as z from 'zod';
 import { DEFER_OPTIONS, MAX_EXECUTION_TIMEOUT_S } from '../../core/endpoint-description.ts';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import {
   type Capability,
   capabilityDefinitions,
@@ -205,5 +205,5 @@ function bareManifest(file: string): PluginManifest {
 
 /** Returns the error of a plugin that cannot be used: "plugin <its name or folder> <reason>". */
 export function pluginLoadError(plugin: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('PluginLoadError', 'internal', `plugin ${plugin} ${reason}`, { data: { plugin }, cause });
+  return fail('PluginLoadError', `plugin ${plugin} ${reason}`, { data: { plugin }, cause });
 }

@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import type { BuildLimits } from '../build/contained-build.ts';
@@ -85,11 +85,7 @@ export class PluginSet {
   choose(path: string): string {
     const [source, ...others] = findPluginFolders(path);
     if (source === undefined || others.length > 0)
-      throw new AanaError(
-        'PluginNotFound',
-        'not-found',
-        `${resolve(path)} holds several plugins: name the folder of one`,
-      );
+      throw fail('PluginNotFound', `${resolve(path)} holds several plugins: name the folder of one`);
     this.#chosen.add(source);
     return source;
   }
@@ -126,9 +122,8 @@ export class PluginSet {
     return this.#inTurn(async () => {
       const named = [...this.#entries.values()].filter((entry) => this.#nameOf(entry) === name);
       if (name !== undefined && named.length === 0) {
-        throw new AanaError(
+        throw fail(
           'PluginNotFound',
-          'not-found',
           `there is no plugin ${name}; there are: ${
             this.list()
               .map((plugin) => plugin.name)

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { type Deferred, deferred } from '../../core/deferred.ts';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { TriedSuspect } from './trials.ts';
 
 /** Lost replicas after which a call is refused. More than one, because one may have ended for another reason. */
@@ -132,9 +132,8 @@ export class SuspectCalls {
   #refusal({ lost, until }: Suspect, method: string): AanaError {
     const replicas = [...lost.values()];
     const waitS = Math.max(1, Math.ceil((until - this.#clock.now()) / 1000));
-    return new AanaError(
+    return fail(
       'PoisonousCallError',
-      'bad-request',
       `this call of ${this.#deployment}.${method} is suspected of ending replicas and is refused for ${waitS} s: ${replicas.join(' and ')} were lost while they worked on it. Change the request; the log of the server says how the replicas ended`,
       { data: { deployment: this.#deployment, method, replicas, refused_for_s: waitS } },
     );

@@ -1,7 +1,7 @@
 // Main module of a replica process. It serves calls on file descriptor 3 until the host closes it.
 import { Socket } from 'node:net';
 import { artifactPath, growingPaths } from '../../artifacts/index.ts';
-import { AanaError, errorLogFields, loggedStack, toErrorRecord } from '../../core/errors.ts';
+import { errorLogFields, fail, loggedStack, toErrorRecord } from '../../core/errors.ts';
 import type { Logger, LogFields, LogLevel } from '../../core/log/logger.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import { markReplica } from '../process/in-replica.ts';
@@ -48,7 +48,7 @@ function onFrame(frame: HostFrame): void {
         socket.send({
           type: 'error',
           id: frame.id,
-          error: toErrorRecord(new AanaError('ReplicaNotReady', 'unavailable', 'the replica is not ready')),
+          error: toErrorRecord(fail('ReplicaNotReady', 'the replica is not ready')),
         });
       return;
     case 'reconfigure':
@@ -146,11 +146,7 @@ function memoryOf({ gpuMemory }: Implementation): ReplicaMemory | undefined {
 async function reconfigure(id: number, spec: unknown): Promise<void> {
   try {
     if (!server || !implementation?.reconfigure)
-      throw new AanaError(
-        'NotReconfigurable',
-        'conflict',
-        'the implementation cannot change its configuration while it runs',
-      );
+      throw fail('NotReconfigurable', 'the implementation cannot change its configuration while it runs');
     await implementation.reconfigure(spec);
     socket.send({ type: 'result', id, value: null });
   } catch (error) {

@@ -1,12 +1,11 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 
 /**
  * Returns the error for a full queue. `retryAfterS` is the number of seconds after which there is room for the caller.
  */
 export function deploymentFull(deployment: string, maxQueued: number, retryAfterS: number): AanaError {
-  return new AanaError(
+  return fail(
     'DeploymentFull',
-    'unavailable',
     `deployment ${deployment} is full: ${maxQueued} calls are already waiting; try again in ${retryAfterS} s`,
     {
       data: { deployment, max_queued_requests: maxQueued, retry_after_s: retryAfterS },
@@ -32,9 +31,8 @@ export function deploymentOverloaded(
   { waitMs, serviceMs, leftMs, retryAfterS }: TooLate,
 ): AanaError {
   const why = `the calls before this one take about ${text(waitMs)}, this one about ${text(serviceMs)}, and ${text(Math.max(0, leftMs))} are left`;
-  return new AanaError(
+  return fail(
     'DeploymentOverloaded',
-    'unavailable',
     `deployment ${deployment} cannot answer in time: ${why}; try again in ${retryAfterS} s`,
     {
       data: { deployment, estimated_wait_s: Math.round(waitMs) / 1000, retry_after_s: retryAfterS },

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, kindOf } from '../../core/errors.ts';
 
 /**
  * The failure of a model on a valid request. It counts as a fault of the deployment. A replica is replaced when most of
@@ -6,7 +6,7 @@ import { AanaError } from '../../core/errors.ts';
  */
 export class InferenceException extends AanaError {
   constructor(modelName: string, reason: string, options: ErrorOptions = {}) {
-    super('InferenceException', 'internal', `inference with ${modelName} failed: ${reason}`, {
+    super('InferenceException', kindOf('InferenceException'), `inference with ${modelName} failed: ${reason}`, {
       ...options,
       data: { model_name: modelName },
     });

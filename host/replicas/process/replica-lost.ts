@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 
 export interface Loss {
   readonly deployment: string;
@@ -15,7 +15,7 @@ export function replicaLost({ deployment, replica, signal, how, planned }: Loss)
   const what = planned
     ? `replica ${replica} was ended before it had finished this request`
     : `replica ${replica} was lost while it worked on this request`;
-  return new AanaError('ReplicaLostError', 'unavailable', `${what} (${how}); try again`, {
+  return fail('ReplicaLostError', `${what} (${how}); try again`, {
     data: { deployment, replica, signal, planned },
     fault: 'replica-lost',
   });

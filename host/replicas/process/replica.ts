@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { artifactFolders } from '../../artifacts/index.ts';
 import { systemClock, within } from '../../core/clock.ts';
 import { deferred } from '../../core/deferred.ts';
-import { AanaError, fromErrorRecord } from '../../core/errors.ts';
+import { fail, fromErrorRecord } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { spawnContained } from '../../processes/index.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
@@ -268,8 +268,7 @@ export class Replica implements RunningReplica {
 
 function socketOf(child: ChildProcess): Duplex {
   const socket = child.stdio[3];
-  if (!(socket instanceof Duplex))
-    throw new AanaError('ReplicaStartError', 'internal', 'the replica process has no socket');
+  if (!(socket instanceof Duplex)) throw fail('ReplicaStartError', 'the replica process has no socket');
   return socket;
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, within } from '../../core/clock.ts';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { type RestartDelay, restartDelayMs } from '../slot/backoff.ts';
 import { OutcomeHealth, Tally } from '../process/outcomes.ts';
@@ -130,9 +130,8 @@ export class Fleet {
       waitMs = Math.max(startedAt, this.#progressAt.get(name) ?? startedAt) + limitMs - clock.now();
       if (waitMs > 0) continue;
       work.catch(() => {}); // nobody awaits it any more
-      throw new AanaError(
+      throw fail(
         'ReconfigureTimeout',
-        'deadline-exceeded',
         `replica ${name} did not take its new configuration, because it made no progress for ${limitMs / 1000} s (start_timeout_s)`,
         { fault: 'deployment' },
       );

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../core/clock.ts';
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 import { noTelemetry, type Telemetry } from '../../core/telemetry.ts';
@@ -274,8 +274,7 @@ export class ReplicaSet {
    * twice.
    */
   async stop(graceMs: number): Promise<void> {
-    const gone = (): AanaError =>
-      new AanaError('DeploymentStopped', 'unavailable', `deployment ${this.#options.deployment} is shutting down`);
+    const gone = (): AanaError => fail('DeploymentStopped', `deployment ${this.#options.deployment} is shutting down`);
     this.#changes.update?.stop();
     this.#pool.close(gone, { waiting: graceMs <= 0 });
     const deadline = this.#clock.now() + graceMs;

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import type { ReplicaVersion } from './replica-version.ts';
 
 /**
@@ -6,7 +6,7 @@ import type { ReplicaVersion } from './replica-version.ts';
  * a process.
  */
 export function failedDeployment(deployment: string, reason: string, lastLines: readonly string[] = []): AanaError {
-  return new AanaError('FailedDeployment', 'unavailable', `deployment ${deployment} failed: ${reason}`, {
+  return fail('FailedDeployment', `deployment ${deployment} failed: ${reason}`, {
     data: { deployment, last_lines: lastLines },
   });
 }
@@ -14,9 +14,8 @@ export function failedDeployment(deployment: string, reason: string, lastLines: 
 /** Returns the error for a deployment that has no replica now. The next start is in `waitMs` milliseconds. */
 export function deploymentUnavailable(deployment: string, reason: string, waitMs: number): AanaError {
   const waitS = Math.max(1, Math.ceil(waitMs / 1000));
-  return new AanaError(
+  return fail(
     'DeploymentUnavailable',
-    'unavailable',
     `deployment ${deployment} has no replica now, because replicas fail to start: ${reason}; try again in ${waitS} s`,
     {
       data: { deployment, retry_after_s: waitS },
@@ -28,9 +27,8 @@ export function deploymentUnavailable(deployment: string, reason: string, waitMs
 export function noRoom(deployment: string, { places }: ReplicaVersion, count: number): AanaError {
   return (
     places?.noRoom(count) ??
-    new AanaError(
+    fail(
       'InsufficientResources',
-      'unavailable',
       `there is no room for a replica of deployment ${deployment} on the devices of this machine; try again later`,
       { data: { deployment } },
     )

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError, fail } from '../../core/errors.ts';
 import type { Fleet } from '../set/fleet.ts';
 import type { ReplicaVersion } from '../set/replica-version.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
@@ -26,12 +26,9 @@ export async function reconfigureAll(fleet: Fleet, wanted: Wanted, graceMs: numb
       const failed = results.find((result) => result.status === 'rejected');
       if (failed) throw failed.reason;
     }
-    throw new AanaError(
-      'ReplicaLostError',
-      'unavailable',
-      'the replicas do not stay up long enough to take another configuration',
-      { fault: 'replica-lost' },
-    );
+    throw fail('ReplicaLostError', 'the replicas do not stay up long enough to take another configuration', {
+      fault: 'replica-lost',
+    });
   } catch (error) {
     const { startTimeoutMs } = wanted;
     await Promise.all(

@@ -124,7 +124,8 @@ export class PostgresConnection implements Connection {
         : this.query(NOTIFY, [CHANNEL, JSON.stringify([...this.#notifications])]);
     try {
       const [{ command }] = await Promise.all([this.#sendCommit(), told]);
-      if (command !== 'COMMIT') throw this.#failed ?? databaseError(`the database ${address} rolled back`, 'internal');
+      if (command !== 'COMMIT')
+        throw this.#failed ?? databaseError('DatabaseFault', `the database ${address} rolled back`);
     } catch (error) {
       const cause = error instanceof AanaError ? error.cause : error;
       if (cause !== undefined && isUndecided(cause))

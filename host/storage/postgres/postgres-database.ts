@@ -187,13 +187,17 @@ export class PostgresDatabase implements Database {
   }
 
   async #lend<T>(pool: ServerPool, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {
-    if (this.#closed) throw databaseError('the database is closed', 'unavailable');
+    if (this.#closed) throw databaseError('DatabaseException', 'the database is closed');
     const { queryTimeoutMs, connectionTimeoutMs } = this.#options;
     let client: PoolClient;
     try {
       client = await pool.connect();
     } catch (error) {
-      throw databaseError(`the database ${this.address} cannot be reached: ${reason(error)}`, 'unavailable', error);
+      throw databaseError(
+        'DatabaseException',
+        `the database ${this.address} cannot be reached: ${reason(error)}`,
+        error,
+      );
     }
     const answerTimeoutMs =
       pool === this.#urgent ? connectionTimeoutMs : queryTimeoutMs === 0 ? 0 : queryTimeoutMs + ANSWER_MARGIN_MS;

@@ -1,5 +1,5 @@
 import { DatabaseError } from 'pg';
-import type { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { databaseError } from '../errors.ts';
 
 /** SQLSTATEs of a transaction that lost against another one or ran into a deadlock. It is run again. */
@@ -43,14 +43,13 @@ export function failureOf(error: unknown, database: string): Failure {
     code === IDLE_IN_TRANSACTION ||
     code === COMPLETION_UNKNOWN ||
     isStale;
-  const kind =
-    isLost || AGAIN.has(code) || code === CANCELLED
-      ? 'unavailable'
-      : NO_SUCH_TEXT.has(code)
-        ? 'invalid-input'
-        : 'internal';
+  const mayPass = isLost || AGAIN.has(code) || code === CANCELLED;
+  const message = `the database ${database}: ${reason(error)}`;
   return {
-    error: databaseError(`the database ${database}: ${reason(error)}`, kind, error),
+    error:
+      code !== undefined && NO_SUCH_TEXT.has(code)
+        ? fail('ValidationError', message, { cause: error })
+        : databaseError(mayPass ? 'DatabaseException' : 'DatabaseFault', message, error),
     isLost,
     isReadOnly,
     isConsequence: code === IN_FAILED_TRANSACTION,

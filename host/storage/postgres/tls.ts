@@ -36,8 +36,8 @@ async function readPem(setting: string, path: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     throw databaseError(
+      'DatabaseFault',
       `db_config.datastore_config.${setting}: ${path} cannot be read: ${(error as Error).message}`,
-      'internal',
       error,
     );
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Connection, Row } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
 import { filtered, loadStatements } from '../statements.ts';
@@ -80,9 +80,8 @@ export class ApiKeyRepository {
       now,
     ]);
     if (rows.length === 0)
-      throw new AanaError(
+      throw fail(
         'ApiKeyAlreadyExists',
-        'conflict',
         `there is already an API key ${JSON.stringify(keyId)}, or another one with the same secret`,
         { data: { key_id: keyId } },
       );

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Connection } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
 import { loadStatements } from '../statements.ts';
@@ -59,9 +59,8 @@ export class MediaOwner {
     const [usage] = await this.#connection.query<{ bytes: number }>(sql.lockUsage, [this.id]);
     const after = Math.max(0, (usage?.bytes ?? 0) + bytes);
     if (bytes > 0 && after > this.#maxBytes) {
-      throw new AanaError(
+      throw fail(
         'StorageFull',
-        'too-large',
         `a user may keep at most ${this.#maxBytes} bytes of videos, captions and transcripts; delete some media first`,
         { data: { limit: this.#maxBytes } },
       );

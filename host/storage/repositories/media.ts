@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Connection } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
@@ -81,11 +81,7 @@ export class MediaRepository {
   async createRow(id: string, mediaType: string, bytes: number): Promise<string> {
     const length = [...checkId(id)].length;
     if (length < 1 || length > 255)
-      throw new AanaError(
-        'ValidationError',
-        'invalid-input',
-        `the id of a media has 1 to 255 characters, not ${length}`,
-      );
+      throw fail('ValidationError', `the id of a media has 1 to 255 characters, not ${length}`);
     await this.#owner.count(bytes);
     // Ids of rows are unique among all owners. Ids that users choose are not.
     const [name, rowId] = this.#owner.isNobody ? [null, id] : [id, newId()];
@@ -98,12 +94,9 @@ export class MediaRepository {
       this.#connection.now(),
     ]);
     if (!row)
-      throw new AanaError(
-        'MediaIdAlreadyExistsException',
-        'conflict',
-        `there is a media ${JSON.stringify(id)} already`,
-        { data: { table: 'media', id } },
-      );
+      throw fail('MediaIdAlreadyExistsException', `there is a media ${JSON.stringify(id)} already`, {
+        data: { table: 'media', id },
+      });
     return row.id;
   }
 
@@ -347,5 +340,5 @@ function isDeeper(value: unknown, depth: number): boolean {
 }
 
 function invalid(message: string): AanaError {
-  return new AanaError('ValidationError', 'invalid-input', message);
+  return fail('ValidationError', message);
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { Connection } from '../database.ts';
 import { loadStatements } from '../statements.ts';
 
@@ -41,12 +41,9 @@ export class PluginValueRepository {
     const { maxValueBytes } = this.#limits;
     const bytes = keyBytes(key);
     if (value.length > maxValueBytes) {
-      throw new AanaError(
-        'ValueTooLarge',
-        'too-large',
-        `the value has ${value.length} bytes, but at most ${maxValueBytes} can be stored`,
-        { data: { bytes: value.length, limit: maxValueBytes } },
-      );
+      throw fail('ValueTooLarge', `the value has ${value.length} bytes, but at most ${maxValueBytes} can be stored`, {
+        data: { bytes: value.length, limit: maxValueBytes },
+      });
     }
     const before = await this.#usage(plugin);
     const [old] = await this.#connection.query<{ bytes: number }>(sql.size, [plugin, bytes]);
@@ -92,11 +89,11 @@ export class PluginValueRepository {
   #check({ keys, bytes }: Usage): void {
     const { maxKeys, maxBytes } = this.#limits;
     if (keys > maxKeys)
-      throw new AanaError('StorageFull', 'too-large', `the storage holds at most ${maxKeys} keys; remove some`, {
+      throw fail('StorageFull', `the storage holds at most ${maxKeys} keys; remove some`, {
         data: { limit: maxKeys },
       });
     if (bytes > maxBytes)
-      throw new AanaError('StorageFull', 'too-large', `the storage holds at most ${maxBytes} bytes; remove some`, {
+      throw fail('StorageFull', `the storage holds at most ${maxBytes} bytes; remove some`, {
         data: { limit: maxBytes },
       });
   }
@@ -105,6 +102,6 @@ export class PluginValueRepository {
 function keyBytes(key: string): Buffer {
   const bytes = Buffer.from(key);
   if (bytes.length < 1 || bytes.length > MAX_KEY_BYTES)
-    throw new AanaError('InvalidKey', 'invalid-input', `a key has 1 to ${MAX_KEY_BYTES} bytes, not ${bytes.length}`);
+    throw fail('InvalidKey', `a key has 1 to ${MAX_KEY_BYTES} bytes, not ${bytes.length}`);
   return bytes;
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { type AanaError, fail } from '../../core/errors.ts';
 import { filtered, loadStatements } from '../statements.ts';
 import { statusesBefore } from '../task-state.ts';
 import { type TaskOwner, TaskAttempts } from './task-attempts.ts';
@@ -72,12 +72,9 @@ export class TaskRepository extends TaskAttempts {
     if ((await this.connection.query(sql.find, [id])).length > 0) return { id, isNew: true };
     const [older] = await this.connection.query<{ id: string; request_hash: string }>(sql.findByKey, [user, key]);
     if (older?.request_hash === hash) return { id: older.id, isNew: false };
-    throw new AanaError(
-      'IdempotencyKeyReused',
-      'conflict',
-      `the idempotency key ${JSON.stringify(key)} was used for another request`,
-      { data: { task_id: older?.id ?? null } },
-    );
+    throw fail('IdempotencyKeyReused', `the idempotency key ${JSON.stringify(key)} was used for another request`, {
+      data: { task_id: older?.id ?? null },
+    });
   }
 
   /** Cancels a task. Returns whether the user (null: any user) had such a task and it had not ended. */
@@ -147,5 +144,5 @@ export class TaskRepository extends TaskAttempts {
 /** Returns the error that a user has too many waiting tasks. */
 export function tooManyTasks(maxWaiting: number): AanaError {
   const message = `${maxWaiting} tasks of this user already wait, which is the most; try again when some have run, or cancel some`;
-  return new AanaError('TooManyTasks', 'rate-limited', message, { data: { max_waiting: maxWaiting } });
+  return fail('TooManyTasks', message, { data: { max_waiting: maxWaiting } });
 }

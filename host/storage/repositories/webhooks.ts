@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Connection } from '../database.ts';
 import { checkText } from '../errors.ts';
@@ -247,9 +247,8 @@ function textOf(scopes: readonly string[] | null): string | null {
 function checkedEvents(events: readonly string[]): readonly WebhookEvent[] {
   for (const event of events) {
     if (!(WEBHOOK_EVENTS as readonly string[]).includes(event)) {
-      throw new AanaError(
+      throw fail(
         'InvalidWebhookEventType',
-        'bad-request',
         `${JSON.stringify(event)} is not an event; events are ${WEBHOOK_EVENTS.join(', ')}`,
         { data: { event_type: event } },
       );

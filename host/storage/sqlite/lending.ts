@@ -22,7 +22,7 @@ export class Lending<T> {
 
   /** @param isUrgent whether the borrower goes before all waiting ones */
   async with<R>(work: (thing: T) => Promise<R>, isUrgent = false): Promise<R> {
-    if (this.#closed) throw databaseError('the database is closed', 'unavailable');
+    if (this.#closed) throw databaseError('DatabaseException', 'the database is closed');
     if (this.#lent >= this.#most) await this.#turn(isUrgent);
     else this.#lent += 1;
     let thing: T | undefined;
@@ -53,7 +53,7 @@ export class Lending<T> {
       };
       const timer = setTimeout(() => {
         this.#waiting.splice(this.#waiting.indexOf(go), 1);
-        reject(databaseError(`no connection was free for ${this.#timeoutMs / 1000} seconds`, 'unavailable'));
+        reject(databaseError('DatabaseException', `no connection was free for ${this.#timeoutMs / 1000} seconds`));
       }, this.#timeoutMs);
       if (isUrgent) this.#waiting.unshift(go);
       else this.#waiting.push(go);

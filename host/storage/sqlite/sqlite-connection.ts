@@ -113,5 +113,9 @@ function failure(error: Error, path: string): Error {
   const code = sqliteCode(error);
   const mayPass =
     code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED' || code === 'SQLITE_FULL' || code === 'SQLITE_IOERR';
-  return databaseError(`the database ${path}: ${error.message}`, mayPass ? 'unavailable' : 'internal', error);
+  return databaseError(
+    mayPass ? 'DatabaseException' : 'DatabaseFault',
+    `the database ${path}: ${error.message}`,
+    error,
+  );
 }

@@ -117,8 +117,8 @@ async function prepareFile(path: string): Promise<void> {
     await syncMadeFolders(dirname(path), made); // SQLite syncs the content of the file but not its name
   } catch (error) {
     throw databaseError(
+      'DatabaseFault',
       `the database ${path} cannot be opened: ${(error as Error).message}; set another one with DB_CONFIG`,
-      'internal',
       error,
     );
   }

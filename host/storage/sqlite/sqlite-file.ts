@@ -17,7 +17,7 @@ export interface SqliteFileOptions {
 /**
  * Writes a copy of a database to the file `to`, which must not exist. The copy has the transactions that were committed
  * when it began. Other processes may read and write meanwhile. Only this user can read the copy. Throws
- * `DatabaseException`.
+ * `DatabaseException` or `DatabaseFault`.
  */
 export async function copySqlite(options: SqliteFileOptions, to: string): Promise<void> {
   await (await open(to, 'wx', 0o600)).close(); // SQLite fills an empty file and keeps its mode
@@ -48,7 +48,7 @@ async function withFile<T>(
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   await stat(path).catch((error: Error) => {
-    throw databaseError(`the database ${path} cannot be read: ${error.message}`, 'internal', error);
+    throw databaseError('DatabaseFault', `the database ${path} cannot be read: ${error.message}`, error);
   });
   const module = createRequire(import.meta.url)(modulePath) as SqliteModule;
   const connection = await SqliteConnection.open(

@@ -2,7 +2,7 @@ import { Session } from 'node:inspector';
 import { promisify } from 'node:util';
 import { getHeapSnapshot, getHeapStatistics } from 'node:v8';
 import { delay } from '../../core/abort.ts';
-import { AanaError, type ErrorKind } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 
 /** Longest CPU profile in seconds. */
 export const MAX_PROFILE_S = 60;
@@ -67,22 +67,18 @@ export class Profiler {
 
   #begin(): void {
     if (this.#isBusy)
-      throw profileRefused('another profile of this process is being made; try again when it is done', 'conflict');
+      throw fail('ProfileRefused', 'another profile of this process is being made; try again when it is done');
     this.#isBusy = true;
   }
 }
 
-/** Throws `ProfileRefused` if a snapshot of a heap of `usedBytes` could use up the memory of the machine. */
+/** Throws `InsufficientResources` if a snapshot of a heap of `usedBytes` could use up the memory of the machine. */
 export function requireMemory(usedBytes: number, availableBytes: number): void {
   const needed = usedBytes * SNAPSHOT_FACTOR;
   if (availableBytes >= needed) return;
   const mib = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)} MiB`;
-  throw profileRefused(
+  throw fail(
+    'InsufficientResources',
     `a heap snapshot needs about ${mib(needed)} of memory, and ${mib(availableBytes)} are available`,
-    'unavailable',
   );
-}
-
-export function profileRefused(message: string, kind: ErrorKind): AanaError {
-  return new AanaError('ProfileRefused', kind, message);
 }

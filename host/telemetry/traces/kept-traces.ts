@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { fail } from '../../core/errors.ts';
 import type { LocalTrace } from './local-trace.ts';
 import type { SpanRecord } from './span-record.ts';
 
@@ -48,7 +48,7 @@ export class KeptTraces {
   find(traceId: string): EndedTrace[] {
     const found = this.list().filter((trace) => trace.traceId === traceId);
     if (found.length > 0) return found;
-    throw new AanaError('NotFoundException', 'not-found', 'no failed or slow request of this trace is kept');
+    throw fail('NotFoundException', 'no failed or slow request of this trace is kept');
   }
 
   #keep(ring: EndedTrace[], trace: EndedTrace): void {

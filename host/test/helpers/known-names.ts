@@ -23,7 +23,7 @@ import {
   VadDeployment,
   WhisperDeployment,
 } from '../../deployments/index.ts';
-import { REQUEST_ERRORS } from '../../http/response/error-catalogue.ts';
+import { REQUEST_ERRORS } from '../../core/error-table.ts';
 import { STREAM_TYPES } from '../../http/response/stream-formats.ts';
 import * as schemas from '../../schemas/index.ts';
 import { type Capability, defineEndpoint, definePlugin } from '../../sdk/node.ts';
@@ -38,7 +38,7 @@ const ROUTES = new Set(surface.http.map((line) => line.split(' (')[0]!));
 /** The OpenAPI document does not describe its own pages; `pages.test.ts` opens them. */
 const PAGES = new Set(['GET /docs', 'GET /redoc', 'GET /openapi.json']);
 const CONTENT_TYPES = new Set([...STREAM_TYPES, 'application/json']);
-const ERRORS = new Set(REQUEST_ERRORS.map(({ name }) => name));
+const ERRORS = new Set(Object.keys(REQUEST_ERRORS));
 const EXPORTS = new Set(Object.values(surface.exports).flatMap(({ values, types }) => [...values, ...types]));
 /** Names of settings and of their environment variables. */
 const SETTINGS = new Set(surface.settings.flatMap((line) => line.split(' ').filter((word) => !word.startsWith('-'))));

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
-import { AanaError } from '../../../core/errors.ts';
+import { AanaError, fail } from '../../../core/errors.ts';
 import {
   AudioReference,
   KnownSpeakers,
@@ -108,9 +108,8 @@ async function pullRuntime(context: PrepareContext): Promise<string> {
     return await pullModel('onnxruntime', context);
   } catch (error) {
     if (!(error instanceof AanaError && error.name === 'ModelNotFound')) throw error;
-    throw new AanaError(
+    throw fail(
       'ModelNotFound',
-      'not-found',
       `SpeakerDiarizationDeployment needs the npm package onnxruntime-node, which has no library for ${process.platform}-${process.arch}: run it on Linux, on Windows, or on macOS with a processor of Apple`,
       { data: { id: 'onnxruntime' }, cause: error },
     );

@@ -1,10 +1,10 @@
-import { AanaError, isDiskFull } from '../../../core/errors.ts';
+import { AanaError, fail, isDiskFull } from '../../../core/errors.ts';
 import { tooLarge } from '../too-large.ts';
 import { goneError } from '../request-context.ts';
 import type { FormLimits } from './read-form.ts';
 
-export function storageFull(cause?: unknown): AanaError {
-  return new AanaError('StorageFull', 'unavailable', 'the uploaded file does not fit on the disk of the server', {
+export function diskFull(cause?: unknown): AanaError {
+  return fail('DiskFullException', 'the uploaded file does not fit on the disk of the server', {
     cause,
   });
 }
@@ -19,27 +19,24 @@ export function fromFormidable(error: unknown, limits: FormLimits): unknown {
     case 1006:
       return tooLarge('the fields of the form are too large', limits.max_json_bytes, 'limits.max_json_bytes');
     case 1007:
-      return new AanaError('RequestTooLarge', 'too-large', 'the form has too many fields');
+      return fail('RequestTooLarge', 'the form has too many fields');
     case 1009:
       return tooLarge('the uploaded files together are too large', limits.max_body_bytes, 'limits.max_body_bytes');
     case 1015:
-      return new AanaError(
-        'RequestTooLarge',
-        'too-large',
-        `too many files were uploaded: the limit is ${limits.max_files}`,
-        { data: { limit: limits.max_files } },
-      );
+      return fail('RequestTooLarge', `too many files were uploaded: the limit is ${limits.max_files}`, {
+        data: { limit: limits.max_files },
+      });
     case 1016:
       return tooLarge('an uploaded file is too large', limits.max_file_bytes, 'limits.max_file_bytes');
     default:
       break;
   }
-  if (isDiskFull(error)) return storageFull(error);
+  if (isDiskFull(error)) return diskFull(error);
   if (httpCode === undefined) return error;
   const reason = /stream ended unexpectedly/.test(error.message)
     ? 'it does not follow the boundary of its content type, or ends early'
     : error.message;
-  return new AanaError('MalformedRequest', 'bad-request', `the multipart form cannot be read: ${reason}`, {
+  return fail('MalformedRequest', `the multipart form cannot be read: ${reason}`, {
     cause: error,
   });
 }

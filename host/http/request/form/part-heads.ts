@@ -1,5 +1,5 @@
 import { multipart, type PluginFunction } from 'formidable';
-import { AanaError } from '../../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 import { tooLarge } from '../too-large.ts';
 
 /** Limit of the headers of a part. No client needs more for the name and the type of a part. */
@@ -44,7 +44,7 @@ export function multipartWithLimits(maxParts: number): PluginFunction {
       if (!isOver && headBytes > HEAD_BYTES) end(tooLarge('the headers of a part are too large', HEAD_BYTES));
       if (!isOver && parts > maxParts)
         end(
-          new AanaError('RequestTooLarge', 'too-large', `the form has too many parts: the limit is ${maxParts}`, {
+          fail('RequestTooLarge', `the form has too many parts: the limit is ${maxParts}`, {
             data: { limit: maxParts },
           }),
         );

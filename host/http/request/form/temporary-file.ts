@@ -6,7 +6,7 @@ import { makeUploadDir, type UploadFolders } from './uploads.ts';
 
 /**
  * Writes bytes that came inside of a request to a file, and removes it after `work`, which gets its path. Throws
- * `StorageFull` if it does not fit on the disk.
+ * `DiskFullException` if it does not fit on the disk.
  */
 export async function withTemporaryFile<Result>(
   bytes: Uint8Array,

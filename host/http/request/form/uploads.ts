@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { artifactOf } from '../../../artifacts/index.ts';
 import type { UploadedFile } from '../../../endpoints/index.ts';
-import { storageFull } from './form-failures.ts';
+import { diskFull } from './form-failures.ts';
 
 export interface UploadFolders {
   /** A folder that exists, or a function that makes one and returns it. */
@@ -28,7 +28,7 @@ export interface FormidableFile {
 }
 
 /**
- * Returns the uploaded files by the names of their parts. Throws `StorageFull` for a file that is not on the disk as it was
+ * Returns the uploaded files by the names of their parts. Throws `DiskFullException` for a file that is not on the disk as it was
  * sent.
  */
 export async function uploadedFiles(
@@ -40,7 +40,7 @@ export async function uploadedFiles(
     const { filepath: path, originalFilename, mimetype, size: bytes, hash } = [part].flat()[0] as FormidableFile;
     // formidable counts a file as stored, and reports the sent size, even if the last writes have failed.
     const artifact = await artifactOf(artifactsDir, path, hash).catch(() => undefined);
-    if (artifact?.bytes !== bytes) throw storageFull();
+    if (artifact?.bytes !== bytes) throw diskFull();
     const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send a path
     files.set(name, {
       path,

@@ -9,6 +9,6 @@ export function mcpRoute(router: Router, service: McpService | undefined): void 
   if (service) serveRoute(router, MCP_ROUTE, ({ ctx }) => service.serve(ctx));
   else
     router.all(MCP_ROUTE.path, () => {
-      throw new HttpError('NotFound', 404, 'endpoints are not tools here: set mcp.enabled to serve /mcp');
+      throw new HttpError('NotFound', 'endpoints are not tools here: set mcp.enabled to serve /mcp');
     });
 }

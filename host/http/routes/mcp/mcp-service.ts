@@ -2,7 +2,7 @@ import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
 import { networkOf } from '../../../access/index.ts';
 import { tenantOf } from '../../../core/request-context.ts';
-import { AanaError, cancelledError } from '../../../core/errors.ts';
+import { cancelledError, fail } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
 import { remembered } from '../../../core/remembered.ts';
 import { type Toolbox, toolServer } from '../../../mcp/index.ts';
@@ -42,11 +42,7 @@ export class McpService {
   /** Answers one message. */
   async serve(ctx: Context): Promise<void> {
     if (!this.#options.isDeployed())
-      throw new AanaError(
-        'NotReady',
-        'unavailable',
-        'the application is starting: try again when /api/ready answers 200',
-      );
+      throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
     const gone = abortOnClose(ctx);
     const { head, body } = await readMessage(ctx, this.#options);
     const ending = new AbortController();
@@ -86,9 +82,8 @@ export class McpService {
     const caller = tenantOf({ userId, client: networkOf(ctx.ip) });
     const open = [...this.#subscriptions.values()].filter((one) => one === caller).length;
     if (open >= MOST_SUBSCRIPTIONS)
-      throw new AanaError(
+      throw fail(
         'TooManySubscriptions',
-        'rate-limited',
         `a caller may have ${MOST_SUBSCRIPTIONS} subscriptions to changes of the tools: close one first`,
       );
     return caller;

@@ -25,7 +25,7 @@ export interface Message {
 /** Reads the message of a request. A list of messages is refused, because each run of an endpoint counts as a request. */
 export async function readMessage(ctx: Context, { limits, tempDir }: HttpAppOptions): Promise<Message> {
   if (!ctx.is('application/json'))
-    throw new HttpError('UnsupportedMediaType', 415, 'the content type of a message is application/json');
+    throw new HttpError('UnsupportedMediaType', 'the content type of a message is application/json');
   await using body = await readBody(ctx, { ...limits, max_files: 0 }, tempDir);
   return { head: parseInput(Head, body.input), body: body.input };
 }

@@ -32,7 +32,6 @@ export function formRequests<Fields extends RequestFields>(
     if (!ctx.is('multipart/form-data'))
       throw new HttpError(
         'UnsupportedMediaType',
-        415,
         `this route takes multipart/form-data with the file in the part ${JSON.stringify(filePart)}`,
       );
     checkEncodings(ctx);

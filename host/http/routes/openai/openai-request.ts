@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { networkOf } from '../../../access/index.ts';
-import { AanaError } from '../../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 import {
   headerName,
   MAX_IGNORED,
@@ -44,7 +44,7 @@ export type RequestOf<Fields extends RequestFields> = ReturnType<Fields['schema'
 
 export function refuseUntilDeployed({ isDeployed }: HttpAppOptions): void {
   if (isDeployed()) return;
-  throw new AanaError('NotReady', 'unavailable', 'the application is starting: try again when /api/ready answers 200');
+  throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
 }
 
 /** Checks the input of a request. Parameters without effect are named in {@link IGNORED_HEADER}, or refused. */
@@ -82,10 +82,7 @@ export async function withinTime<T>(
   const onGone = (): void => ending.abort(gone.reason);
   gone.addEventListener('abort', onGone, { once: true });
   const timer = setTimeout(
-    () =>
-      ending.abort(
-        new AanaError('TimeoutError', 'deadline-exceeded', `the request was ended after ${timeoutS} seconds`),
-      ),
+    () => ending.abort(fail('TimeoutError', `the request was ended after ${timeoutS} seconds`)),
     timeoutS * 1000,
   );
   try {

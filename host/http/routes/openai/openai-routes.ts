@@ -23,7 +23,7 @@ export function openAiRoutes(router: Router, options: HttpAppOptions & { readonl
   if (!options.openai.enabled) {
     const message = 'The OpenAI-compatible endpoint is not enabled.';
     router.all('/v1/{*path}', () => {
-      throw new HttpError('NotFound', 404, message);
+      throw new HttpError('NotFound', message);
     });
     router.all('/chat/completions', (ctx) => {
       ctx.status = 404;

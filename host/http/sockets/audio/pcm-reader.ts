@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { type AanaError, fail } from '../../../core/errors.ts';
 import type { EncodedAudio } from '../../../schemas/index.ts';
 import { G711 } from './g711.ts';
 import { Resampler } from './resampler.ts';
@@ -87,5 +87,5 @@ function finite(sample: number): number {
 }
 
 function invalidAudio(problem: string): AanaError {
-  return new AanaError('InvalidAudio', 'invalid-input', problem);
+  return fail('InvalidAudio', problem);
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { type AanaError, fail } from '../../../core/errors.ts';
 import type { ModelDirectory } from '../../../openai/index.ts';
 import { badQuery } from '../../request/query.ts';
 
@@ -27,5 +27,5 @@ export function liveDeployment(models: ModelDirectory, asked: string | undefined
 }
 
 function notFound(message: string): AanaError {
-  return new AanaError('DeploymentNotFound', 'not-found', message);
+  return fail('DeploymentNotFound', message);
 }

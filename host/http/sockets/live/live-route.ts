@@ -1,4 +1,4 @@
-import { AanaError, toErrorRecord } from '../../../core/errors.ts';
+import { fail, toErrorRecord } from '../../../core/errors.ts';
 import { type JsonLimits, readJson } from '../../../core/json/read-json.ts';
 import type { ModelDirectory } from '../../../openai/index.ts';
 import { LIVE_ROUTE } from '../../../openapi/index.ts';
@@ -44,12 +44,7 @@ async function* audioOf(
   for await (const message of messages) {
     if (typeof message !== 'string') yield* reader.read(message);
     else if (isEnd(message, limits)) break;
-    else
-      throw new AanaError(
-        'UnsupportedMessage',
-        'invalid-input',
-        'audio comes in binary messages, and the only text is {"type":"end"}',
-      );
+    else throw fail('UnsupportedMessage', 'audio comes in binary messages, and the only text is {"type":"end"}');
   }
   yield* reader.end();
 }

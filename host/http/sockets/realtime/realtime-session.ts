@@ -1,4 +1,4 @@
-import { AanaError, type ErrorKind } from '../../../core/errors.ts';
+import { AanaError, type ErrorKind, fail } from '../../../core/errors.ts';
 import { type JsonLimits, readJson } from '../../../core/json/read-json.ts';
 import { remainingMs } from '../../../core/request-context.ts';
 import {
@@ -80,11 +80,7 @@ export class RealtimeSession {
 
   #parsed(message: SocketMessage): unknown {
     if (typeof message === 'string') return readJson(message, this.#options.limits);
-    throw new AanaError(
-      'UnsupportedMessage',
-      'invalid-input',
-      'events are texts: audio comes as base64 in input_audio_buffer.append',
-    );
+    throw fail('UnsupportedMessage', 'events are texts: audio comes as base64 in input_audio_buffer.append');
   }
 
   #handle(event: ClientEvent): Promise<void> {
@@ -119,7 +115,7 @@ export class RealtimeSession {
 
   async #commit(): Promise<void> {
     if (!this.#hasAudio)
-      throw new AanaError('InvalidParameter', 'bad-request', 'there is no audio to commit', {
+      throw fail('InvalidParameter', 'there is no audio to commit', {
         data: { code: 'input_audio_buffer_commit_empty' },
       });
     await this.#closed()?.commit();
@@ -138,7 +134,7 @@ export class RealtimeSession {
   #opened(): AudioSegment {
     const { transcription, turnDetection } = this.#settings;
     if (transcription.model === null)
-      throw new AanaError('InvalidParameter', 'bad-request', `'${MODEL_PARAM}': Field required before audio`, {
+      throw fail('InvalidParameter', `'${MODEL_PARAM}': Field required before audio`, {
         data: { param: MODEL_PARAM, code: 'missing_required_parameter' },
       });
     return new AudioSegment(this.#channel, {

@@ -1,6 +1,6 @@
-import { AanaError } from '../../../core/errors.ts';
+import { type AanaError, fail } from '../../../core/errors.ts';
 
 /** Returns the error for a model file that is truncated, damaged or of an unexpected kind. */
 export function formatError(file: string, reason: string, cause?: unknown): AanaError {
-  return new AanaError('ModelFormatError', 'bad-request', `${file}: ${reason}`, { data: { file }, cause });
+  return fail('ModelFormatError', `${file}: ${reason}`, { data: { file }, cause });
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../../schemas/index.ts';
 import type { LlmCalls } from '../../../../wit/generated/world/llm.ts';
 import { heldImages } from '../scope/held-images.ts';
@@ -32,12 +32,7 @@ export const completionCalls: CallsOf<
   },
   async 'llm.end'(scope, handle) {
     const { stream } = scope.get(handle, 'stream');
-    if (!stream.hasEnded)
-      throw new AanaError(
-        'StreamNotEnded',
-        'conflict',
-        'the answer has not ended: read or forward it to its end first',
-      );
+    if (!stream.hasEnded) throw fail('StreamNotEnded', 'the answer has not ended: read or forward it to its end first');
     return witEnd(stream.returned as GenerationDetails | undefined);
   },
   async 'llm.forward-pieces'(scope, handle) {

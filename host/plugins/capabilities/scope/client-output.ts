@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { type AanaError, fail } from '../../../core/errors.ts';
 import type { OutputRing } from '../../invocation/output-ring.ts';
 
 export interface ClientOutputOptions {
@@ -96,8 +96,7 @@ export class ClientOutput {
   async #write(chunk: string): Promise<void> {
     const { write, limitBytes } = this.#options;
     if (this.#end) throw this.#end.reason;
-    if (!write)
-      throw new AanaError('NotStreaming', 'bad-request', 'this endpoint was not called as a streaming endpoint');
+    if (!write) throw fail('NotStreaming', 'this endpoint was not called as a streaming endpoint');
     this.#writtenBytes += Math.max(1, Buffer.byteLength(chunk));
     if (this.#writtenBytes > limitBytes) throw outputTooLarge(limitBytes);
     await write(chunk);
@@ -105,7 +104,7 @@ export class ClientOutput {
 }
 
 export function outputTooLarge(limit: number): AanaError {
-  return new AanaError('OutputTooLarge', 'too-large', `the answer is over the limit of ${limit} bytes`, {
+  return fail('OutputTooLarge', `the answer is over the limit of ${limit} bytes`, {
     data: { limit },
   });
 }

@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 
 const leastLimit = 4 * 1024 * 1024;
 /** The number of invocations of a plugin that may hold the maximum at the same time. */
@@ -31,9 +31,8 @@ export class HeldChars {
   /** Counts characters. Throws `HeldTooMuch`, without counting, when they are over the limit. */
   take(chars: number): void {
     if (this.#chars + chars > this.#limit) {
-      throw new AanaError(
+      throw fail(
         'HeldTooMuch',
-        'too-large',
         `the inputs and results of helpers have more than ${this.#limit} characters in all: drop helpers that have ended`,
         { data: { limit: this.#limit } },
       );

@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 import type { ImageReference } from '../../../schemas/image.ts';
 import type { ImagePort } from '../../ports.ts';
 import { hostWork } from './host-work.ts';
@@ -12,8 +12,7 @@ const decoded = new WeakMap<ImagePort, Promise<ImageReference>>();
 
 /** Returns the images with these handles as arguments of a deployment, one decoded after the other. */
 export async function heldImages(scope: CapabilityScope, handles: readonly number[]): Promise<ImageReference[]> {
-  if (handles.length > MAX_IMAGES)
-    throw new AanaError('InvalidArguments', 'invalid-input', `a call has at most ${MAX_IMAGES} images`);
+  if (handles.length > MAX_IMAGES) throw fail('InvalidArguments', `a call has at most ${MAX_IMAGES} images`);
   const images = handles.map((handle) => scope.get(handle, 'image').image);
   const references: ImageReference[] = [];
   for (const image of images) references.push(await decodedImage(scope, image));

@@ -1,5 +1,5 @@
 import { raceAbort } from '../../../core/abort.ts';
-import { AanaError, cancelledError } from '../../../core/errors.ts';
+import { AanaError, cancelledError, fail } from '../../../core/errors.ts';
 import { KeptPlaces } from '../../../core/kept-places.ts';
 import type { RequestContext } from '../../../core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
@@ -120,7 +120,7 @@ export class InvocationScope {
   get callsExceeded(): AanaError | undefined {
     const limit = this.#options.granted.limits.hostCalls;
     return this.#calls > limit
-      ? new AanaError('TooManyHostCalls', 'too-large', `the invocation called the host more than ${limit} times`, {
+      ? fail('TooManyHostCalls', `the invocation called the host more than ${limit} times`, {
           data: { limit },
         })
       : undefined;
@@ -205,7 +205,7 @@ export class InvocationScope {
     this.#signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
     if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
-      throw new AanaError('CapabilityDenied', 'denied', `this plugin does not have the capability ${capability}`, {
+      throw fail('CapabilityDenied', `this plugin does not have the capability ${capability}`, {
         data: { capability },
       });
     }
@@ -259,7 +259,7 @@ export class InvocationScope {
   #deployment(name: string): DeploymentPort {
     const refusal = this.#options.granted.refusalOf(name);
     if (refusal !== undefined)
-      throw new AanaError('DeploymentDenied', 'denied', `deployment ${name} cannot be called: ${refusal}`, {
+      throw fail('DeploymentDenied', `deployment ${name} cannot be called: ${refusal}`, {
         data: { deployment: name },
       });
     return this.#options.ports.deployments.handle(name);
@@ -274,9 +274,8 @@ export class InvocationScope {
   #keep(resource: Resource): number {
     const limit = this.#options.granted.limits.handles;
     if (this.#resources.size >= limit)
-      throw new AanaError(
+      throw fail(
         'TooManyHandles',
-        'too-large',
         `an invocation can hold ${limit} videos, audios, images, streams and helpers at a time`,
         { data: { limit } },
       );
@@ -287,8 +286,7 @@ export class InvocationScope {
 
   #get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K } {
     const resource = this.#resources.get(handle);
-    if (resource?.kind !== kind)
-      throw new AanaError('InvalidHandle', 'bad-request', `there is no ${kind} with handle ${handle}`);
+    if (resource?.kind !== kind) throw fail('InvalidHandle', `there is no ${kind} with handle ${handle}`);
     return resource as Resource & { kind: K };
   }
 }

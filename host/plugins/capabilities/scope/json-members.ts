@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { type AanaError, fail } from '../../../core/errors.ts';
 
 /** Returns the value of a JSON text in a guest's record. `what` names the text in the error. */
 export function jsonValue(json: string, what: string): unknown {
@@ -38,4 +38,4 @@ export function withMore(
   return { ...others, ...given(members) };
 }
 
-export const invalid = (message: string): AanaError => new AanaError('InvalidArguments', 'invalid-input', message);
+export const invalid = (message: string): AanaError => fail('InvalidArguments', message);

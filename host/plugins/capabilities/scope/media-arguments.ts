@@ -1,4 +1,5 @@
-import { AanaError } from '../../../core/errors.ts';
+import type { AanaError } from '../../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 import type { AudioReference } from '../../../schemas/asr.ts';
 import { GrowingAudio } from '../../../schemas/growing-audio.ts';
 import type { ImageReference } from '../../../schemas/image.ts';
@@ -51,9 +52,8 @@ function replaceMedia(root: object, args: object, media: HeldMedia): void {
       const named = handleIn(value);
       if (named === undefined) {
         if (namesFiles(value))
-          throw new AanaError(
-            'InvalidArguments',
-            'denied',
+          throw fail(
+            'FilesDenied',
             'the arguments name files of the host; audio and images are passed as handles: {"$audio": 0}, {"$image": 0}',
           );
         within.push(value);
@@ -90,4 +90,4 @@ const isFile = (value: unknown): boolean => typeof value === 'object' && value !
 const isChannel = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && ('artifact' in value || 'path' in value);
 
-const invalid = (message: string): AanaError => new AanaError('InvalidArguments', 'invalid-input', message);
+const invalid = (message: string): AanaError => fail('InvalidArguments', message);

@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 import type { Granted } from '../../rights/grants.ts';
 import type { MediaSource, OpenMediaOptions } from '../../ports.ts';
 import type { Source } from '../../../../wit/generated/world/media.ts';
@@ -24,9 +24,8 @@ export function mediaSource(
   const { host } = new URL(url);
   const refusal = granted.refusalOfUrl(new URL(url));
   if (refusal !== undefined)
-    throw new AanaError(
+    throw fail(
       'HostDenied',
-      'denied',
       `media of ${host} cannot be opened: the URL is not in the request's input, and ${refusal}`,
       { data: { host } },
     );

@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { type AanaError, fail } from '../../../core/errors.ts';
 import type { Connection } from '../../database.ts';
 import { loadStatements } from '../../statements.ts';
 import { foldKept, sumOfKept } from '../kept-bytes.ts';
@@ -83,9 +83,8 @@ export async function fileExists(connection: Connection, id: string): Promise<bo
 }
 
 function full(bytes: number, maxBytes: number): AanaError {
-  return new AanaError(
+  return fail(
     'StorageFull',
-    'too-large',
     `the files of this user would have ${bytes} bytes, but may have at most ${maxBytes} (openai.files.maximum_stored_bytes_per_user); delete files and try again`,
     { data: { limit: maxBytes } },
   );

@@ -1,4 +1,4 @@
-import { AanaError } from '../../../core/errors.ts';
+import { type AanaError, fail } from '../../../core/errors.ts';
 import type { Connection } from '../../database.ts';
 import { loadStatements } from '../../statements.ts';
 import { hasEnded, type TaskStatus } from '../../task-state.ts';
@@ -222,18 +222,16 @@ const bytesOf = (items: readonly StoredItem[]): number =>
   items.reduce((sum, { json }) => sum + Buffer.byteLength(json), 0);
 
 function full(maxBytes: number): AanaError {
-  return new AanaError(
+  return fail(
     'StorageFull',
-    'too-large',
     `the responses of this user that wait or run leave no room under ${maxBytes} bytes (openai.responses.maximum_stored_bytes_per_user); try again when some of them have ended`,
     { data: { limit: maxBytes } },
   );
 }
 
 function tooLarge(bytes: number, maxBytes: number): AanaError {
-  return new AanaError(
+  return fail(
     'StorageFull',
-    'too-large',
     `the response has ${bytes} bytes with its input, but a user may keep at most ${maxBytes} (openai.responses.maximum_stored_bytes_per_user); send "store": false`,
     { data: { limit: maxBytes } },
   );

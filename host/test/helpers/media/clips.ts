@@ -29,7 +29,7 @@ export interface Recording<Text> {
 }
 
 /**
- * Returns the paths of recordings in the cache, by their names below `f5_tts/infer/examples/`. Throws `DownloadException`
+ * Returns the paths of recordings in the cache, by their names below `f5_tts/infer/examples/`. Throws `DownloadFailed`
  * if the package is missing and cannot be fetched.
  */
 export async function recordings(...names: readonly string[]): Promise<string[]> {
@@ -50,7 +50,7 @@ export async function unlessOffline<Result>(make: () => Promise<Result>): Promis
   try {
     return await make();
   } catch (error) {
-    if (error instanceof Error && error.name === 'DownloadException' && !error.message.includes('checksum'))
+    if (error instanceof Error && error.name === 'DownloadFailed' && !error.message.includes('checksum'))
       return error.message.replaceAll('\n', ' ');
     throw error;
   }

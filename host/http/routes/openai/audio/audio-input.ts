@@ -66,7 +66,6 @@ function deploymentFor(models: ModelDirectory, { part }: AudioPart, { openai }: 
   if (can(openai.models))
     throw new AccessError(
       'InsufficientScope',
-      'denied',
       `the API key does not allow the deployment ${deployment}, which transcribes audio in dialogs`,
       { 'www-authenticate': 'Bearer error="insufficient_scope"' },
     );

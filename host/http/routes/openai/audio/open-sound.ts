@@ -1,4 +1,4 @@
-import { AanaError } from '../../../../core/errors.ts';
+import { fail } from '../../../../core/errors.ts';
 import type { UploadedFile } from '../../../../endpoints/index.ts';
 import { withTemporaryFile } from '../../../request/form/temporary-file.ts';
 import type { OpenAiRoutesOptions, OpenedAudio, OpenedSound } from '../openai-options.ts';
@@ -22,7 +22,7 @@ export async function openSound(
 async function withTrack<Audio extends AsyncDisposable>(audio: Audio, hasTrack: boolean): Promise<Audio> {
   if (hasTrack) return audio;
   await audio[Symbol.asyncDispose]();
-  throw new AanaError('AudioReadingException', 'bad-request', 'the file has no audio track');
+  throw fail('AudioReadingException', 'the file has no audio track');
 }
 
 /** Decodes the audio of a file that came inside of a request, to its end. Throws like {@link openSound}. */

@@ -32,7 +32,7 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
       return given;
     }
     if (!allowsPath(scopes, `/v1/files/${given.id}/content`))
-      throw new AccessError('InsufficientScope', 'denied', 'the API key does not allow to read files', {
+      throw new AccessError('InsufficientScope', 'the API key does not allow to read files', {
         'www-authenticate': 'Bearer error="insufficient_scope"',
       });
     const file = requireFile(given.id, await files.find(given.id), param);
