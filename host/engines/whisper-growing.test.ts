@@ -108,7 +108,7 @@ Growing('ends with an error when the files are gone', async () => {
   );
   const call = failure(asr.call('transcribe', { audio: gone }));
   await finish();
-  assert.is((await call).name, 'AudioReadingException');
+  assert.is((await call).name, 'DecodedAudioError');
 });
 
 if (cannotRun === undefined) Growing.run();

@@ -80,7 +80,7 @@ Scope('arguments with many objects name no file, wherever it stands', async () =
     const args = `{"many":${JSON.stringify(many)},"a":[{"b":${hidden}}]}`;
     assert.is(
       named(await scope.answer({ operation: 'deployments.call', args: ['model', 'echo', args, []] })),
-      'InvalidArguments',
+      'FilesDenied',
     );
   }
 });
