@@ -38,7 +38,7 @@ const MODULES = [
 
 /** Packages with native parts, with files that are read, that are large, or that only authors of plugins need. */
 const EXTERNAL =
-  /^(node:|@bytecodealliance\/|cmake-js|componentize-qjs|extism|ffmpeg-static|node-addon-api|pg-native|preact|rolldown|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
+  /^(node:|@bytecodealliance\/|@swc\/|cmake-js|componentize-qjs|extism|ffmpeg-static|node-addon-api|pg-native|preact|rolldown|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
 
 /** The script of the page for chats, one file with all that it imports. */
 const CHAT_PAGE = 'host/http/pages/chat/main';

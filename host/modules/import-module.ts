@@ -7,7 +7,6 @@ let isRegistered = false;
 function readTypeScript(): void {
   if (isRegistered || (process.features as { typescript?: unknown }).typescript) return;
   isRegistered = true;
-  process.setSourceMapsEnabled(true); // stacks name the lines of the sources
   register('./typescript-hooks.js', import.meta.url);
 }
 

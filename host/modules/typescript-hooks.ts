@@ -2,17 +2,28 @@
 import { readFile } from 'node:fs/promises';
 import type { LoadHook } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { transform } from 'rolldown/utils';
+import { transformSync } from '@swc/wasm-typescript';
 
-/** Removes the types from `.ts` and `.mts` files, like later versions of Node. */
+/** Removes the types from `.ts` and `.mts` files, with the code that later versions of Node use. */
 export const load: LoadHook = async (url, context, nextLoad) => {
   if (!/^file:.*\.m?ts$/.test(url)) return nextLoad(url, context);
   const file = fileURLToPath(url);
-  const { code, map, errors } = await transform(file, await readFile(file, 'utf8'), {
-    sourcemap: true,
-    typescript: { onlyRemoveTypeImports: true },
-  });
-  if (errors[0]) throw new SyntaxError(`${file}: ${errors[0].message}`);
-  const sourceMap = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
-  return { format: 'module', source: `${code}\n${sourceMap}\n`, shortCircuit: true };
+  return { format: 'module', source: withoutTypes(file, await readFile(file, 'utf8')), shortCircuit: true };
 };
+
+/** Returns the code with spaces instead of types, so that stacks name the lines and columns of the source. */
+function withoutTypes(file: string, source: string): string {
+  try {
+    return transformSync(source, { mode: 'strip-only', filename: file, module: true }).code;
+  } catch (error) {
+    const { message, startLine, startColumn } = error as StripError;
+    throw new SyntaxError(`${file}:${startLine}:${startColumn + 1}: ${message}`);
+  }
+}
+
+interface StripError {
+  readonly message: string;
+  readonly startLine: number;
+  /** From 0. */
+  readonly startColumn: number;
+}
