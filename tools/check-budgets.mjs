@@ -6,6 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { lockedPackages, NOT_INSTALLED } from '../dist/host/bench/packages/locked-packages.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const budgets = JSON.parse(readFileSync(join(root, 'tools/budgets.json'), 'utf8'));
@@ -72,13 +73,11 @@ const filesOf = (folder) =>
     return entry.isFile() ? [path] : [];
   });
 
-/** Returns the packages that an installation for serving gets on this machine. */
-function productionPackages() {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-  return Object.entries(packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
-    .map(([path]) => join(root, path))
-    .filter((path) => existsSync(path));
+/** Returns the packages that an installation of a release gets on this machine. */
+async function installedPackages() {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const names = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !NOT_INSTALLED.has(name));
+  return [...(await lockedPackages(names)).keys()].map((path) => join(root, path)).filter((path) => existsSync(path));
 }
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
@@ -96,7 +95,7 @@ const measured = {
   'serve without deployments: CPU seconds': serveCpu,
   'serve without deployments: MB': serveMemory,
   'bundle: MB': megabytes(files('bundle', '.js')),
-  'packages for serving: MB': megabytes(productionPackages().flatMap(filesOf)),
+  'packages for serving: MB': megabytes((await installedPackages()).flatMap(filesOf)),
   'addon: compile steps': files('build/cmake/CMakeFiles', '.o').length, // without the programs of the tests
   'addon: MB': megabytes(files('build/Release', 'aana_native.node')),
   'suite: CPU minutes': sum(times) / 60,

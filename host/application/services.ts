@@ -194,6 +194,7 @@ export class Services {
     });
     this.pluginSet = new PluginSet({
       ...{ host: this.#plugins, endpoints: this.endpoints, log: inArea(log, 'plugins'), signal },
+      cacheDir: config.cache_dir,
       buildLimits: config.plugin_builds,
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });

@@ -36,9 +36,9 @@ const MODULES = [
   'host/http/dashboard/page/stream-worker',
 ];
 
-/** Packages with native parts, with files that are read, that are large, or that only authors of plugins need. */
+/** Packages with native parts, with files that are read, or that are large. */
 const EXTERNAL =
-  /^(node:|@bytecodealliance\/|@swc\/|cmake-js|componentize-qjs|extism|ffmpeg-static|node-addon-api|pg-native|preact|rolldown|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
+  /^(node:|@bytecodealliance\/preview2-shim|@swc\/|cmake-js|extism|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
 
 /** The script of the page for chats, one file with all that it imports. */
 const CHAT_PAGE = 'host/http/pages/chat/main';
@@ -73,6 +73,20 @@ function addresses(root) {
   };
 }
 
+/** Copies the WebAssembly that a package reads beside its module. */
+const webAssembly = {
+  name: 'webassembly',
+  transform: {
+    filter: { code: /new URL\('\.\/[\w.-]+\.wasm', import\.meta\.url\)/ },
+    handler(code, id) {
+      return code.replaceAll(/new URL\('\.\/([\w.-]+\.wasm)', import\.meta\.url\)/g, (_, name) => {
+        const source = readFileSync(join(dirname(id), name));
+        return `new URL(import.meta.ROLLUP_FILE_URL_${this.emitFile({ type: 'asset', name, source })})`;
+      });
+    },
+  },
+};
+
 /** Returns the source of a module. */
 const sourceOf = (root, name) => [`${name}.ts`, `${name}.tsx`].map((file) => join(root, file)).find(existsSync);
 
@@ -106,7 +120,7 @@ export async function bundle(root) {
     external: EXTERNAL,
     logLevel: 'silent',
     transform: { target: TARGET },
-    plugins: [addresses(root)],
+    plugins: [addresses(root), webAssembly],
   });
   const { output: ofPrograms } = await programs.write({ ...output, chunkFileNames: 'shared/[name]-[hash].js' });
   await programs.close();

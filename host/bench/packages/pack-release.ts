@@ -12,6 +12,8 @@ import {
   type ReleaseManifest,
   writePrebuiltPackage,
 } from '../../native-build/index.ts';
+import { BUILD_TOOLS, type ToolsManifest } from '../../plugins/build/build-tools.ts';
+import { lockedPackages, NOT_INSTALLED } from './locked-packages.ts';
 import { writeSbom } from './sbom.ts';
 
 const run = promisify(execFile);
@@ -27,7 +29,8 @@ export interface Release {
 
 /**
  * Packs a release into `folder`: the package, the compiled addon for this platform, and a bill of materials. The checkout's `package.json`
- * does not name the prebuilt package, because a lock file cannot have a package that is published later.
+ * does not name the prebuilt package, because a lock file cannot have a package that is published later. It depends on
+ * the bundler and the other tools, because a start of a checkout needs them.
  */
 export async function packRelease(folder: string, cacheDir: string): Promise<Release> {
   const into = resolve(folder);
@@ -43,10 +46,24 @@ export async function packRelease(folder: string, cacheDir: string): Promise<Rel
     const plain = await pack(packageRoot, work);
     await run('tar', ['-xzf', plain, '-C', work]);
     const manifestPath = join(work, 'package', 'package.json');
-    const manifest = JSON.parse(await readFile(manifestPath, 'utf8')) as { optionalDependencies: object };
+    const manifest = JSON.parse(await readFile(manifestPath, 'utf8')) as {
+      dependencies: Readonly<Record<string, string>>;
+      devDependencies: Readonly<Record<string, string>>;
+      optionalDependencies: object;
+    };
     const optionalDependencies = { [PREBUILT_PACKAGE]: packageVersion(), ...manifest.optionalDependencies };
-    const release: ReleaseManifest = { prebuilt: { [PREBUILT_PACKAGE]: digest } };
-    await writeFile(manifestPath, `${JSON.stringify({ ...manifest, optionalDependencies, ...release }, null, 2)}\n`);
+    const dependencies = { ...manifest.dependencies };
+    const devDependencies = { ...manifest.devDependencies };
+    for (const name of NOT_INSTALLED) {
+      devDependencies[name] = dependencies[name]!;
+      delete dependencies[name];
+    }
+    const release: ReleaseManifest & ToolsManifest = {
+      prebuilt: { [PREBUILT_PACKAGE]: digest },
+      buildTools: [...(await lockedPackages(BUILD_TOOLS)).values()],
+    };
+    const published = { ...manifest, dependencies, devDependencies, optionalDependencies, ...release };
+    await writeFile(manifestPath, `${JSON.stringify(published, null, 2)}\n`);
     const sbom = join(into, `aana-host-${packageVersion()}.cdx.json`);
     await writeSbom(sbom);
     return { main: await pack(join(work, 'package'), into), prebuilt, sbom };

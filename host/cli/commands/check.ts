@@ -45,7 +45,7 @@ export async function check(
     for (const source of sources) {
       try {
         await requireOwnName(source, sources);
-        await buildPlugin(source, { log, limits: config.plugin_builds, signal });
+        await buildPlugin(source, { log, cacheDir: config.cache_dir, limits: config.plugin_builds, signal });
         const report = await host.inspect(source);
         out.write(reportText(report));
         await host.check(source);

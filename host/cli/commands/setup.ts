@@ -53,7 +53,7 @@ async function build(options: SetupOptions, { report, done }: ProgressPart): Pro
     await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
   for (const folder of folders.flatMap(findPluginFolders)) {
     report(0, undefined, `building ${folder}`);
-    await buildPlugin(folder, { log, limits: config.plugin_builds, signal });
+    await buildPlugin(folder, { log, cacheDir: config.cache_dir, limits: config.plugin_builds, signal });
   }
   done();
 }

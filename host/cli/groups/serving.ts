@@ -96,7 +96,10 @@ export function addServingCommands(root: Command, command: MakeCommand, state: {
       for (const folder of [path, ...more].flatMap(findPluginFolders)) {
         const build = (signal: AbortSignal) =>
           withProgress(`building ${folder}`, undefined, () =>
-            buildPlugin(folder, { log, force: options['force'] === true, limits: config.plugin_builds, signal }),
+            buildPlugin(folder, {
+              ...{ log, cacheDir: config.cache_dir, limits: config.plugin_builds, signal },
+              force: options['force'] === true,
+            }),
           );
         const { component, rebuilt } = await untilSignal(build);
         process.stdout.write(`${component}${rebuilt ? '' : ' (unchanged)'}\n`);

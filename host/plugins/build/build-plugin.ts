@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 import { randomSuffix } from '../../core/ids.ts';
 import type { Logger } from '../../core/log/logger.ts';
@@ -8,12 +7,15 @@ import { packageRoot } from '../../core/package-root.ts';
 import { withFileLock } from '../../packages/file-lock.js';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../set/manifest.ts';
 import { positionsPath, SourcePositions } from '../component/source-positions.ts';
+import { findBuildTools, toolVersions } from './build-tools.ts';
 import { type BuildLimits, containedBuild, defaultBuildLimits } from './contained-build.ts';
 import { guestWorld } from './guest-world.ts';
 import { PluginFiles } from './plugin-files.ts';
 
 export interface BuildOptions {
   readonly log: Logger;
+  /** Folder below which the tools are kept if they have to be fetched. Default: `build/` of this package. */
+  readonly cacheDir?: string;
   /** Whether to build even when no input has changed. */
   readonly force?: boolean;
   /** Path of the component. Default: the path in the manifest. */
@@ -69,7 +71,7 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
     );
   }
   const world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);
-  const toolchain = await toolchainHash(world);
+  const toolchain = toolchainHash(world);
   const isCurrent = async (): Promise<boolean> => options.force !== true && (await isUpToDate(component, toolchain));
   if (await isCurrent()) return { component, rebuilt: false };
   await mkdir(dirname(component), { recursive: true });
@@ -100,8 +102,12 @@ async function build(
   options: BuildOptions,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { log, limits = defaultBuildLimits, signal } = options;
-  const made = await containedBuild({ manifest, world: world.text }, `${component}.build`, limits, signal);
+  const { log, cacheDir = join(packageRoot, 'build'), limits = defaultBuildLimits, signal } = options;
+  const tools = await findBuildTools({ cacheDir, log, signal }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
+    throw pluginLoadError(manifest.name, `cannot be built: its tools are missing: ${messageOf(cause)}`, cause);
+  });
+  const made = await containedBuild({ manifest, world: world.text, tools }, `${component}.build`, limits, signal);
   signal?.throwIfAborted();
   const inputs = Object.fromEntries(
     await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)),
@@ -144,24 +150,9 @@ async function readStamp(component: string): Promise<Stamp | undefined> {
 }
 
 /** Returns the hash of the world and of the versions of the tools. */
-async function toolchainHash(world: string): Promise<string> {
-  const require = createRequire(import.meta.url);
-  const versions = await Promise.all(
-    ['componentize-qjs', 'rolldown'].map(async (name) => {
-      const { version } = JSON.parse(
-        await readFile(join(packageDir(require.resolve(name), name), 'package.json'), 'utf8'),
-      );
-      return `${name}@${version}`;
-    }),
-  );
-  return sha256(`${BUILDER}\n${versions.join('\n')}\n${world}`);
-}
+const toolchainHash = (world: string): string => sha256(`${BUILDER}\n${toolVersions().join('\n')}\n${world}`);
 
-function packageDir(resolved: string, name: string): string {
-  const marker = join('node_modules', name);
-  return resolved.slice(0, resolved.lastIndexOf(marker) + marker.length);
-}
-
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const stampPath = (component: string): string => `${component}.stamp.json`;
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 const exists = (path: string): Promise<boolean> =>

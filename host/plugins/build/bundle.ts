@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire, isBuiltin } from 'node:module';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { rolldown } from 'rolldown';
 import { packageRoot } from '../../core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
+import { loadBuildTools } from './build-tools.ts';
 import { absentInterface } from './guest-world.ts';
 import { loadingCode } from './loading-code.ts';
 import { type BundleMap, SourcePositions } from '../component/source-positions.ts';
@@ -28,9 +28,14 @@ const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(
 /**
  * Bundles a plugin's entry. `aana-host/plugin` always comes from this package, so that guest and host agree. `zod`
  * comes from the plugin where it has one, otherwise from this package. A plugin folder therefore needs no
- * `node_modules`. Code that cannot work in the sandbox fails here, with the position and a replacement.
+ * `node_modules`. Code that cannot work in the sandbox fails here, with the position and a replacement. The bundler is in
+ * the `node_modules` of `tools`.
  */
-export async function bundlePlugin({ name, dir, entry, capabilities }: PluginManifest): Promise<PluginBundle> {
+export async function bundlePlugin(
+  { name, dir, entry, capabilities }: PluginManifest,
+  tools: string = packageRoot,
+): Promise<PluginBundle> {
+  const { rolldown, parseAst } = await loadBuildTools(tools);
   const require = createRequire(import.meta.url);
   const sdk = join(packageRoot, 'bundle', 'host', 'sdk', 'index.js');
   const globals = new WebGlobals();
@@ -99,7 +104,7 @@ export async function bundlePlugin({ name, dir, entry, capabilities }: PluginMan
     }
     const positions = new SourcePositions(namedFrom(dir, JSON.parse(chunk.map?.toString() ?? '{}')));
     const placeOf = (offset: number): string => positions.at(...lineAndColumn(chunk.code, offset));
-    const loading = loadingCode(chunk.code);
+    const loading = loadingCode(parseAst(chunk.code));
     const uses = [
       ...globals
         .uses(chunk.code)

@@ -10,6 +10,8 @@ import type { MadeComponent } from './make-component.ts';
 export interface BuildRequest {
   readonly manifest: PluginManifest;
   readonly world: string;
+  /** Folder in whose `node_modules` the tools are. */
+  readonly tools: string;
 }
 
 /** The result that it leaves there. The component is a separate file. */

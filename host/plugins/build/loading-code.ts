@@ -1,5 +1,3 @@
-import { parseAst } from 'rolldown/parseAst';
-
 /** A position in a bundle that loads code at run time, or that waits at the top level. */
 export interface LoadingCode {
   readonly kind: 'import()' | 'require()' | 'await';
@@ -22,8 +20,8 @@ const functions: ReadonlySet<string> = new Set([
 /** Names of `require`. The bundler uses the second one for modules that it could not resolve. */
 const requires: ReadonlySet<unknown> = new Set(['require', '__require']);
 
-/** Returns the positions of `import()`, of `require()`, and of `await` outside of functions in a bundle. */
-export function loadingCode(code: string): LoadingCode[] {
+/** Returns the positions of `import()`, of `require()`, and of `await` outside of functions in a bundle's syntax tree. */
+export function loadingCode(program: object): LoadingCode[] {
   const found: LoadingCode[] = [];
   const visit = (value: unknown, isTopLevel: boolean): void => {
     if (Array.isArray(value)) for (const each of value) visit(each, isTopLevel);
@@ -33,7 +31,7 @@ export function loadingCode(code: string): LoadingCode[] {
     const isInside = isTopLevel && !functions.has(value.type);
     for (const member of Object.values(value)) if (typeof member === 'object') visit(member, isInside);
   };
-  visit(parseAst(code).body, true);
+  visit(program, true);
   return found.toSorted((a, b) => a.offset - b.offset);
 }
 

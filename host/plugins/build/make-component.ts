@@ -1,8 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { componentize } from 'componentize-qjs';
+import { packageRoot } from '../../core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { BundleMap } from '../component/source-positions.ts';
+import { loadBuildTools } from './build-tools.ts';
 import { bundlePlugin } from './bundle.ts';
 
 /** A built plugin. */
@@ -16,10 +17,16 @@ export interface MadeComponent {
 
 /**
  * Bundles a plugin's entry into one module and compiles it with `world` into a component. This runs code of the plugin.
- * Temporary files go into `folder`.
+ * Temporary files go into `folder`. The tools are in the `node_modules` of `tools`.
  */
-export async function makeComponent(manifest: PluginManifest, world: string, folder: string): Promise<MadeComponent> {
-  const { code, positions, waitsAt, files } = await bundlePlugin(manifest);
+export async function makeComponent(
+  manifest: PluginManifest,
+  world: string,
+  folder: string,
+  tools: string = packageRoot,
+): Promise<MadeComponent> {
+  const { code, positions, waitsAt, files } = await bundlePlugin(manifest, tools);
+  const { componentize } = await loadBuildTools(tools);
   const witPath = join(folder, 'world.wit');
   await writeFile(witPath, world);
   const making = componentize({ witPath, jsSource: code, world: 'plugin', sync: true }).finally(() =>

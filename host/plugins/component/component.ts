@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { GenerateOptions } from '@bytecodealliance/jco-transpile/component';
+import { dependencyVersion } from '../../core/package-root.ts';
 import { boundLifting } from './bounded-lifting.ts';
 import { boundHandles } from './bounded-handles.ts';
 import { checkComponent, type ComponentWorld } from './component-binary/component-binary.ts';
@@ -43,7 +44,11 @@ export async function readComponent(file: string, options: ComponentOptions): Pr
       `has a component (${file}) that is not a WebAssembly component${isCoreModule(bytes) ? '; an Extism plugin says "runtime": "extism" in its plugin.json' : ''}`,
     );
   const digest = createHash('sha256').update(bytes).digest('hex');
-  const dir = join(options.cacheDir, 'plugins', `${digest}-${await toolVersion()}-${options.mode}-${cacheFormat}`);
+  const dir = join(
+    options.cacheDir,
+    'plugins',
+    `${digest}-${dependencyVersion('@bytecodealliance/jco-transpile')}-${options.mode}-${cacheFormat}`,
+  );
   const entry = (await cached(dir)) ?? (await translate(bytes, dir, options));
   const { imports, uses, modules } = entry;
   const { plugin, mode } = options;
@@ -58,27 +63,29 @@ export async function readComponent(file: string, options: ComponentOptions): Pr
 }
 
 async function translate(bytes: Uint8Array, dir: string, { plugin, mode }: ComponentOptions): Promise<CacheEntry> {
-  const broken = (cause: unknown): never => {
-    throw pluginLoadError(plugin, `has a broken component: ${firstLine(messageOf(cause))}`, cause);
-  };
   const { imports, exports } = checked(plugin, bytes);
   const refused = imports.filter((name) => !isAllowed(name));
   if (refused.length > 0)
     throw pluginLoadError(plugin, `imports ${refused.join(', ')}, which this host does not offer`);
   const endpoint = exports.find((name) => /^aana:host\/endpoint@0\.1\.\d+$/.test(name));
   if (endpoint === undefined) throw pluginLoadError(plugin, 'does not export aana:host/endpoint@0.1');
-  const suspending =
-    mode === 'suspending'
-      ? { asyncMode: 'jspi' as const, asyncImports: imports.flatMap(suspendingOf), asyncExports: [`${endpoint}#run`] }
-      : { asyncMode: 'sync' as const };
-  const { transpileBytes } = await import('@bytecodealliance/jco-transpile');
-  const { files } = await transpileBytes(bytes, {
+  const { $init: ready, generate } = await import('@bytecodealliance/jco-transpile/component');
+  await ready;
+  const options: GenerateOptions = {
     name: 'component',
-    instantiation: 'sync',
+    instantiation: { tag: 'sync' },
     base64Cutoff: 0,
-    emitTypescriptDeclarations: false,
-    ...suspending,
-  }).catch(broken);
+    noTypescript: true,
+    noComponentErrorWrapping: true,
+  };
+  if (mode === 'suspending')
+    options.asyncMode = { tag: 'jspi', val: { imports: imports.flatMap(suspendingOf), exports: [`${endpoint}#run`] } };
+  let files: Readonly<Record<string, Uint8Array>>;
+  try {
+    files = Object.fromEntries(generate(bytes, options).files);
+  } catch (cause) {
+    throw pluginLoadError(plugin, `has a broken component: ${firstLine(messageOf(cause))}`, cause);
+  }
 
   const generated = new TextDecoder().decode(files[glueFile]);
   const glue = boundHandles(boundLifting(leanGlue(generated)));
@@ -151,13 +158,6 @@ function isAllowed(name: string): boolean {
 function suspendingOf(name: string): string[] {
   const interfaceName = /^aana:host\/([\w-]+)@/.exec(name)?.[1];
   return (suspendingFunctions(interfaceName ?? '') ?? []).map((fn) => `${name}#${fn}`);
-}
-
-async function toolVersion(): Promise<string> {
-  const file = createRequire(import.meta.url)
-    .resolve('@bytecodealliance/jco-transpile')
-    .replace(/jco-transpile.*$/s, 'jco-transpile/package.json');
-  return JSON.parse(await readFile(file, 'utf8')).version;
 }
 
 const isCoreModule = (bytes: Uint8Array): boolean =>

@@ -29,6 +29,8 @@ export interface PluginSetOptions {
   readonly host: PluginHost;
   readonly endpoints: EndpointsPort;
   readonly log: Logger;
+  /** Folder for the tools of builds. */
+  readonly cacheDir: string;
   /** Limits of builds. */
   readonly buildLimits?: BuildLimits | undefined;
   /** Prepares the parts of the host that a plugin needs, before the plugin is loaded. */
@@ -208,10 +210,10 @@ export class PluginSet {
    * Builds, loads and switches to a plugin. Returns false when nothing has changed and only changes were to be loaded.
    */
   async #bring(entry: Entry, onlyChanged: boolean, signal = this.#options.signal): Promise<boolean> {
-    const { host, endpoints, log, buildLimits: limits } = this.#options;
+    const { host, endpoints, log, cacheDir, buildLimits: limits } = this.#options;
     try {
       await requireOwnName(entry.source, this.sources());
-      await buildPlugin(entry.source, { log, limits, signal });
+      await buildPlugin(entry.source, { log, cacheDir, limits, signal });
       signal.throwIfAborted();
       const described = await readManifest(entry.source);
       const manifest = JSON.stringify(described);

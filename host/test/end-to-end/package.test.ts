@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { NOT_INSTALLED } from '../../bench/packages/locked-packages.ts';
 import { packRelease } from '../../bench/packages/pack-release.ts';
 import { loadConfig } from '../../config/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
@@ -65,6 +66,23 @@ Package('has the files for run time and no tests', async () => {
     files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)),
     [],
   );
+});
+
+Package('has neither the tools that build plugins nor packages of which the checkout replaces a version', async () => {
+  const lock = JSON.parse(await readFile(join(folder, 'node_modules/.package-lock.json'), 'utf8')) as {
+    packages: Record<string, { version: string }>;
+  };
+  const versions = Object.fromEntries(
+    Object.entries(lock.packages).map(([path, { version }]) => [path.replace(/^.*node_modules\//, ''), version]),
+  );
+  const manifest = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+    overrides: object;
+  };
+  for (const name of [...NOT_INSTALLED, ...Object.keys(manifest.overrides)]) assert.is(versions[name], undefined, name);
+  const jco = '@bytecodealliance/jco-transpile';
+  const licences = await readFile(installed('bundle/LICENSES.txt'), 'utf8');
+  assert.ok(licences.includes(`${jco} ${manifest.dependencies[jco]} `), 'the bundle has another version');
 });
 
 Package('has a bill of materials with every package of an installation and the sources of the addon', async () => {
@@ -147,8 +165,19 @@ Package('makes a plugin that can be edited, built and served', async () => {
   const text = await readFile(source, 'utf8');
   assert.match(text, 'Hello, ${who}!');
   await writeFile(source, text.replace('Hello, ${who}!', 'Good morning, ${who}!'));
-  const { stdout } = await run('npx', 'aana-host', 'build', 'my-plugin');
+  const build = (registry: object): Promise<{ stdout: string; stderr: string }> =>
+    exec('npx', ['aana-host', 'build', 'my-plugin', '--cache-dir', join(folder, 'tools-cache')], {
+      cwd: folder,
+      env: { ...process.env, ...registry },
+    });
+  const { stderr: offline } = await build({ npm_config_registry: 'http://127.0.0.1:9/' }).catch((error) => error);
+  assert.match(offline, /its tools are missing: npm:.* could not be fetched: .*ECONNREFUSED/);
+  const { stdout, stderr } = await build({});
   assert.match(stdout, join('my-plugin', 'dist', 'my-plugin.wasm'));
+  const [, about] = /fetching the tools that build plugins.* download="about (\d+) MB"/.exec(stderr) ?? [];
+  const [, bytes] = /fetched the tools.* bytes=(\d+)/.exec(stderr) ?? [];
+  assert.ok(Math.abs(Number(bytes) / 1e6 / Number(about) - 1) < 0.2, stderr);
+  await rm(join(folder, 'tools-cache'), { recursive: true }); // a built plugin is served without them
 
   const port = await freePort();
   const server = spawn(join(folder, 'node_modules/.bin/aana-host'), ['serve', '.', '--port', String(port)], {
@@ -172,6 +201,7 @@ Package('makes a plugin that can be edited, built and served', async () => {
     if (server.exitCode === null) await once(server, 'exit');
   }
   assert.is(server.exitCode, 0, output);
+  assert.not.match(output, 'fetching');
 });
 
 const HOST_CODE = `

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageRoot } from '../../core/package-root.ts';
+import { BUILD_TOOLS, type ToolPackage } from '../../plugins/build/build-tools.ts';
+
+/**
+ * Dependencies of a checkout that a release does not install: the tools that build plugins are fetched when they are
+ * needed, and the bundle contains what it uses of jco.
+ */
+export const NOT_INSTALLED: ReadonlySet<string> = new Set([...BUILD_TOOLS, '@bytecodealliance/jco-transpile']);
+
+interface LockEntry extends Omit<ToolPackage, 'name'> {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** Returns packages and all that they depend on, for all platforms, by their paths in `package-lock.json`. */
+export async function lockedPackages(names: readonly string[]): Promise<Map<string, ToolPackage>> {
+  const { packages } = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, LockEntry>>;
+  };
+  const found = new Map<string, ToolPackage>();
+  const add = (name: string, from: string): void => {
+    const path = pathOf(name, from, packages);
+    if (found.has(path)) return;
+    const { version, integrity, os, cpu, libc, dependencies, optionalDependencies } = packages[path]!;
+    found.set(path, { name, version, integrity, os, cpu, libc });
+    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) add(needed, `${path}/`);
+  };
+  for (const name of names) add(name, '');
+  return found;
+}
+
+/** Returns where Node finds a package for the one at `from`. */
+function pathOf(name: string, from: string, packages: Readonly<Record<string, LockEntry>>): string {
+  const path = `${from}node_modules/${name}`;
+  if (packages[path]) return path;
+  if (from === '') throw new Error(`package-lock.json does not have ${name}`);
+  return pathOf(name, from.slice(0, from.lastIndexOf('node_modules/')), packages);
+}
