@@ -1,16 +1,25 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { AanaError } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { manifestPath, nativeAddonPath, type NativeManifest } from '../../native/lib/index.ts';
-import { compile } from './compile.ts';
-import { hashInputs, packageFolder } from './inputs.ts';
-import { WHISPER_VERSION } from './pins.ts';
+import { compileAddon, writeManifest } from './compile-addon.ts';
+import { replaceFiles } from './files.ts';
+import { hashInputs } from './inputs.ts';
 import { type ReportProgress, withFileLock } from '../packages/index.ts';
-import { canUseCudaBackend, defaultBuildMode, defaultJobs, type BuildMode } from './platform.ts';
-import { findPrebuiltAddon, replaceFiles } from './prebuilt-package.ts';
-import { prepareCudaBackend, prepareSources } from './sources.ts';
+import {
+  canUseCudaBackend,
+  defaultBuildMode,
+  defaultJobs,
+  ownToolchain,
+  platformName,
+  publishedLibrariesProblem,
+  type BuildMode,
+} from './platform.ts';
+import { findPrebuiltAddon } from './prebuilt-package.ts';
+import { prepareCudaBackend } from './sources.ts';
 import { checkTools, type ToolName } from './tools.ts';
 
 export interface NativeBuildOptions {
@@ -52,10 +61,14 @@ const IMAGES_CPU_SECONDS = 35;
 export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
   const { log, signal, images = true, report } = options;
   const mode = options.mode === undefined || options.mode === 'auto' ? defaultBuildMode() : options.mode;
+  const problem = publishedLibrariesProblem();
+  if (mode === 'prebuilt' && problem !== undefined)
+    throw new AanaError('NativeBuildFailed', 'internal', `the mode prebuilt cannot be used: ${problem}`);
   const { cuda: wished = 'auto' } = options;
   const cuda = mode === 'prebuilt' && (wished === 'auto' ? canUseCudaBackend() : wished === 'on');
   const addon = nativeAddonPath(packageRoot);
-  const inputs = await hashInputs({ mode, cuda });
+  const choice = { platform: platformName, mode, cuda };
+  const inputs = await hashInputs(choice);
   const isDone = async (): Promise<boolean> =>
     !options.force && (await isCurrent(addon, inputs)) && (!images || hasImages(dirname(addon), mode));
   if (await isDone()) return { addon, mode, rebuilt: false };
@@ -67,54 +80,44 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
     join(packageRoot, 'build', 'native.lock'),
     async () => {
       if (await isDone()) return { addon, mode, rebuilt: false };
-      const write = async (backends: readonly string[]): Promise<void> => {
-        const manifest: NativeManifest = { inputs, mode, backend_directories: backends };
-        await writeFile(manifestPath(addon), `${JSON.stringify(manifest, null, 2)}\n`);
-      };
-      const found = options.force ? undefined : await findPrebuiltAddon(await hashInputs({ mode, cuda: false }), log);
+      const found = options.force
+        ? undefined
+        : await findPrebuiltAddon(await hashInputs({ ...choice, cuda: false }), log);
       if (found !== undefined && (!images || hasImages(found, mode))) {
         const backend = cuda
-          ? await prepareCudaBackend({ cacheDir: options.cacheDir, mode, cuda, log, signal, env })
+          ? await prepareCudaBackend({ cacheDir: options.cacheDir, ...choice, log, signal, env })
           : undefined;
         await rm(manifestPath(addon), { force: true });
         await replaceFiles(found, dirname(addon));
-        await write(['.', ...(backend ? [backend] : [])]);
+        await writeManifest(addon, { inputs, mode, backend_directories: ['.', ...(backend ? [backend] : [])] });
         log.info('native addon copied from the prebuilt package', { package: found });
         return { addon, mode, rebuilt: true };
       }
       checkTools(env);
       const started = performance.now();
-      const sources = await prepareSources({ cacheDir: options.cacheDir, mode, cuda, log, signal, env, report });
-      await rm(manifestPath(addon), { force: true }); // an interrupted build must not count as current
       const folder = dirname(addon);
-      await mkdir(folder, { recursive: true });
-      // Beside the addon (RUNPATH `$ORIGIN`), so that it does not depend on the cache.
-      if (sources.libraries) await replaceFiles(sources.libraries, folder);
       const jobs = options.jobs ?? defaultJobs();
       // An earlier library for images would not fit the new addon.
       const withImages = images || hasImages(folder, mode);
       const seconds = Math.max(60, Math.ceil((CPU_SECONDS + (withImages ? IMAGES_CPU_SECONDS : 0)) / jobs / 10) * 10);
       const note =
         mode === 'source' ? 'compiling all of llama.cpp takes some minutes' : `compiling takes about ${seconds} s`;
-      log.info('building the native addon', { mode, note });
-      await compile({
-        title: 'the native addon',
-        directory: packageRoot,
+      await compileAddon({
+        toolchain: ownToolchain,
+        mode,
+        cuda,
+        images: withImages,
+        folder,
         out: join(packageRoot, 'build', 'cmake'),
-        definitions: {
-          AANA_LLAMA_DIR: sources.llama,
-          AANA_WHISPER_DIR: sources.whisper,
-          AANA_WHISPER_VERSION: WHISPER_VERSION,
-          AANA_NAPI_DIR: packageFolder('node-addon-api'),
-          AANA_PREBUILT_DIR: sources.libraries ?? 'OFF',
-        },
-        target: withImages ? 'aana_with_images' : 'all',
+        cacheDir: options.cacheDir,
         jobs,
         log,
         signal,
+        report,
         env,
+        onFetched: () =>
+          log.info('building the native addon', { mode, note, ...(mode === 'source' && { reason: problem }) }),
       });
-      await write(mode === 'prebuilt' ? ['.', ...(sources.cuda ? [sources.cuda] : [])] : []);
       log.info('native addon built', { mode, seconds: Math.round((performance.now() - started) / 1000) });
       return { addon, mode, rebuilt: true };
     },
@@ -125,7 +128,8 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
 /** Returns whether the addon is built from the current inputs, so that nothing has to be built. */
 export async function isNativeCurrent(mode: BuildMode | 'auto'): Promise<boolean> {
   const chosen = mode === 'auto' ? defaultBuildMode() : mode;
-  const inputs = await hashInputs({ mode: chosen, cuda: chosen === 'prebuilt' && canUseCudaBackend() });
+  const cuda = chosen === 'prebuilt' && canUseCudaBackend();
+  const inputs = await hashInputs({ platform: platformName, mode: chosen, cuda });
   return isCurrent(nativeAddonPath(packageRoot), inputs);
 }
 
@@ -153,5 +157,8 @@ async function isCurrent(addon: string, inputs: string): Promise<boolean> {
   }
 }
 
-export { PREBUILT_PACKAGE, type ReleaseManifest, writePrebuiltPackage } from './prebuilt-package.ts';
-export { buildSqlite, isSqliteBuilt, type SqliteBuildOptions } from './sqlite.ts';
+export { compileAddon } from './compile-addon.ts';
+export { defaultJobs, platformName, type Toolchain } from './platform.ts';
+export { PREBUILT_PACKAGE, prebuiltPackage, type ReleaseManifest, writePrebuiltPackage } from './prebuilt-package.ts';
+export { buildSqlite, compileSqlite, isSqliteBuilt, type SqliteBuildOptions } from './sqlite.ts';
+export { checkRuns } from './tools.ts';

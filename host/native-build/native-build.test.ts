@@ -47,12 +47,13 @@ NativeBuild('explains how to install each missing tool', () => {
 });
 
 NativeBuild('accepts a build as current only with the same sources and mode', async () => {
-  const choice = { mode: 'prebuilt', cuda: false } as const;
+  const choice = { platform: platformName, mode: 'prebuilt', cuda: false } as const;
   const hash = await hashInputs(choice);
   assert.match(hash, /^[0-9a-f]{64}$/);
   assert.is(await hashInputs(choice), hash);
   assert.is.not(await hashInputs({ ...choice, mode: 'source' }), hash);
   assert.is.not(await hashInputs({ ...choice, cuda: true }), hash);
+  assert.is.not(await hashInputs({ ...choice, platform: 'linux-riscv64' }), hash);
 });
 
 if (existsSync(nativeAddonPath(packageRoot))) {

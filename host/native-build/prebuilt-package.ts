@@ -1,17 +1,27 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { Logger } from '../core/log/logger.ts';
 import { packageRoot, packageVersion } from '../core/package-root.ts';
 import type { NativeManifest } from '../../native/lib/index.ts';
-import { addFiles, filesBelow, packageFolder } from './inputs.ts';
-import { platformName } from './platform.ts';
+import { addFiles, filesBelow } from './files.ts';
+import { packageFolder } from './inputs.ts';
+import { type NeededVersions, neededVersions } from './needed-versions.ts';
+import { glibcProblem, glibcVersion, platformName } from './platform.ts';
 
-/** Name of the npm package with the compiled addon and SQLite for this platform: `@aana-host/linux-x64`. */
-export const PREBUILT_PACKAGE = `@aana-host/${platformName}`;
+/** Returns the name of the npm package with the compiled addon and SQLite for a platform: `@aana-host/linux-x64`. */
+export const prebuiltPackage = (platform: string): string => `@aana-host/${platform}`;
+/** Name of the prebuilt package for this platform. */
+export const PREBUILT_PACKAGE = prebuiltPackage(platformName);
 const ADDON_FOLDER = 'addon';
+
+/** What the `package.json` of a prebuilt package has beside npm's own fields. */
+interface PrebuiltManifest {
+  /** On Linux, the oldest C and C++ libraries with which it runs, such as `2.34` and `3.4.30`. */
+  readonly config?: NeededVersions;
+}
 
 /** What `pack:release` adds to `package.json`. */
 export interface ReleaseManifest {
@@ -22,7 +32,7 @@ export interface ReleaseManifest {
 /**
  * Returns the folder with the compiled addon of the installed prebuilt package, or undefined if there is none that fits:
  * it was made from other sources (`inputs`), or its addon cannot be loaded on this machine, for example because the C
- * library is older.
+ * library is older. The log then has the reason.
  */
 export async function findPrebuiltAddon(inputs: string, log: Logger): Promise<string | undefined> {
   const root = await installedPrebuilt(log);
@@ -34,7 +44,7 @@ export async function findPrebuiltAddon(inputs: string, log: Logger): Promise<st
   } catch {
     return undefined; // the package is incomplete
   }
-  return loads(join(folder, 'aana_native.node')) ? folder : undefined;
+  return loads(join(folder, 'aana_native.node'), log) ? folder : undefined;
 }
 
 /** Returns the folder of the prebuilt package with SQLite's module `name` (`sqlite3-<hash>`), or undefined. */
@@ -42,47 +52,44 @@ export async function findPrebuiltSqlite(name: string, log: Logger): Promise<str
   const root = await installedPrebuilt(log);
   if (root === undefined) return undefined;
   const folder = join(root, name);
-  return existsSync(folder) && loads(join(folder, 'node_sqlite3.node')) ? folder : undefined;
+  return existsSync(folder) && loads(join(folder, 'node_sqlite3.node'), log) ? folder : undefined;
 }
 
 /**
  * Writes the folder of the prebuilt package for `npm pack` from a finished build. Returns the digest that the main
  * package names.
  *
+ * @param platform Platform for which it was built, such as `linux-arm64`.
  * @param addonFolder Folder with the addon, its libraries and `aana-native.json`, built without CUDA.
  * @param sqliteFolder Folder `sqlite3-<hash>` of the SQLite module.
  */
-export async function writePrebuiltPackage(into: string, addonFolder: string, sqliteFolder: string): Promise<string> {
+export async function writePrebuiltPackage(
+  into: string,
+  platform: string,
+  addonFolder: string,
+  sqliteFolder: string,
+): Promise<string> {
   await rm(into, { recursive: true, force: true });
   await mkdir(into, { recursive: true });
   await cp(addonFolder, join(into, ADDON_FOLDER), { recursive: true });
-  await cp(sqliteFolder, join(into, sqliteFolder.split('/').at(-1) ?? ''), { recursive: true });
+  await cp(sqliteFolder, join(into, basename(sqliteFolder)), { recursive: true });
   for (const name of ['LICENSE', 'NOTICE']) await cp(join(packageRoot, name), join(into, name));
   const { license } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { license: string };
-  const [os, cpu] = platformName.split('-');
+  const [os, cpu] = platform.split('-');
+  const needed = os === 'linux' ? await neededVersions(into) : undefined;
   const manifest = {
-    name: PREBUILT_PACKAGE,
+    name: prebuiltPackage(platform),
     version: packageVersion(),
-    description: `The compiled addon of aana-host for ${platformName}${await neededGlibc(into)}.`,
+    description: `The compiled addon of aana-host for ${platform}${needed ? libraries(needed) : ''}.`,
     license,
     os: [os],
     cpu: [cpu],
-    libc: ['glibc'],
+    ...(needed && { libc: ['glibc'], config: needed }),
     engines: { node: '>=20.19' },
     publishConfig: { access: 'public' },
   };
   await writeFile(join(into, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   return digestOf(into);
-}
-
-/** Replaces each file of `to` with that of `from`. Running replicas keep the file that they have mapped. */
-export async function replaceFiles(from: string, to: string): Promise<void> {
-  await mkdir(to, { recursive: true });
-  for (const file of await readdir(from)) {
-    const fresh = join(to, `.${file}.new`);
-    await cp(join(from, file), fresh); // overwriting a mapped file would crash the replica
-    await rename(fresh, join(to, file));
-  }
 }
 
 /**
@@ -97,11 +104,12 @@ async function installedPrebuilt(log: Logger): Promise<string | undefined> {
     return undefined;
   }
   const { prebuilt = {} } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as ReleaseManifest;
-  if (prebuilt[PREBUILT_PACKAGE] === (await digestOf(folder))) return folder;
-  log.warn('the prebuilt package is not used', {
-    package: PREBUILT_PACKAGE,
-    reason: 'its files are not those with which this version of aana-host was published',
-  });
+  const isPublished = prebuilt[PREBUILT_PACKAGE] === (await digestOf(folder));
+  const problem = isPublished
+    ? await libraryProblem(folder)
+    : 'its files are not those with which this version of aana-host was published';
+  if (problem === undefined) return folder;
+  warnUnused(log, problem);
   return undefined;
 }
 
@@ -117,16 +125,33 @@ async function digestOf(folder: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Returns `, with glibc 2.36 or later` from the newest symbol that the binaries ask for. */
-async function neededGlibc(folder: string): Promise<string> {
-  const contents = await Promise.all((await filesBelow(folder)).map((file) => readFile(file, 'latin1')));
-  const minors = contents.flatMap((content) =>
-    [...content.matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) => Number(minor)),
-  );
-  return minors.length === 0 ? '' : `, with glibc 2.${Math.max(...minors)} or later`;
+/** Returns why the C library of this machine does not fit a prebuilt package. Undefined if it does. */
+async function libraryProblem(folder: string): Promise<string | undefined> {
+  const { config } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as PrebuiltManifest;
+  return config?.glibc === undefined ? undefined : glibcProblem(config.glibc, glibcVersion());
 }
 
-/** Returns whether a child process can load an addon. A child, because an unfit addon may end the process. */
-function loads(addon: string): boolean {
-  return spawnSync(process.execPath, ['-e', 'require(process.argv[1])', addon], { stdio: 'ignore' }).status === 0;
+/** Returns text such as `, with glibc 2.34 and libstdc++ 3.4.30 or later`. */
+function libraries({ glibc, glibcxx }: NeededVersions): string {
+  const named = [...(glibc ? [`glibc ${glibc}`] : []), ...(glibcxx ? [`libstdc++ with GLIBCXX_${glibcxx}`] : [])];
+  return named.length === 0 ? '' : `, with ${named.join(' and ')} or later`;
+}
+
+/**
+ * Returns whether a child process can load an addon, and otherwise logs why not. A child, because an unfit addon may
+ * end the process.
+ */
+function loads(addon: string, log: Logger): boolean {
+  const load = 'try { require(process.argv[1]) } catch (error) { console.error(error.message); process.exit(1) }';
+  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', load, addon], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    encoding: 'utf8',
+  });
+  if (status === 0) return true;
+  warnUnused(log, stderr.trim() || `the process that loads ${basename(addon)} ends with ${signal ?? status}`);
+  return false;
+}
+
+function warnUnused(log: Logger, reason: string): void {
+  log.warn('the prebuilt package is not used', { package: PREBUILT_PACKAGE, reason });
 }

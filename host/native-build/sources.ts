@@ -14,7 +14,7 @@ import {
   withFileLock,
 } from '../packages/index.ts';
 import { CUDA_BACKENDS, LLAMA_SOURCE, PREBUILT_LIBRARIES, WHISPER_SOURCE } from './pins.ts';
-import { platformName, type BuildMode } from './platform.ts';
+import type { BuildMode } from './platform.ts';
 
 const run = promisify(execFile);
 
@@ -33,6 +33,8 @@ export interface NativeSources {
 
 export interface SourceOptions {
   readonly cacheDir: string;
+  /** Platform of the libraries, such as `linux-arm64`. */
+  readonly platform: string;
   readonly mode: BuildMode;
   readonly cuda: boolean;
   readonly log: Logger;
@@ -95,12 +97,13 @@ async function fetchWhisper(root: string, options: SourceOptions): Promise<strin
 }
 
 async function fetchLibraries(root: string, options: SourceOptions): Promise<string | undefined> {
-  const published = PREBUILT_LIBRARIES[platformName];
+  const { platform } = options;
+  const published = PREBUILT_LIBRARIES[platform];
   if (!published) return undefined;
-  const folder = await once(root, platformName, published, options, (archive, dir) =>
+  const folder = await once(root, platform, published, options, (archive, dir) =>
     extractMembers(archive, /^package\/bins\/[^/]+\/lib[^/]+$|LICENSE$/, dir),
   );
-  return join(folder, 'package', 'bins', platformName);
+  return join(folder, 'package', 'bins', platform);
 }
 
 /** Fetches ggml's CUDA backend alone and returns its folder. Undefined if none is published for this platform. */
@@ -109,12 +112,13 @@ export async function prepareCudaBackend(options: SourceOptions): Promise<string
 }
 
 async function fetchCudaBackend(root: string, options: SourceOptions): Promise<string | undefined> {
-  const backend = CUDA_BACKENDS[platformName];
+  const { platform } = options;
+  const backend = CUDA_BACKENDS[platform];
   if (!backend) return undefined;
-  const folder = await once(root, `${platformName}-cuda`, backend, options, (archive, dir) =>
+  const folder = await once(root, `${platform}-cuda`, backend, options, (archive, dir) =>
     extractMembers(archive, /\/libggml-cuda\.[^/]+$|LICENSE$/, dir),
   );
-  return join(folder, 'package', 'bins', `${platformName}-cuda`);
+  return join(folder, 'package', 'bins', `${platform}-cuda`);
 }
 
 /** Runs `work` with the folder of the sources, one process at a time. */

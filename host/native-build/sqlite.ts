@@ -9,7 +9,7 @@ import { extractMembers, fetchPackage, withFileLock } from '../packages/index.ts
 import { compile } from './compile.ts';
 import { packageFolder } from './inputs.ts';
 import { SQLITE_SOURCE } from './pins.ts';
-import { defaultJobs, platformName } from './platform.ts';
+import { defaultJobs, ownToolchain, platformName, type Toolchain } from './platform.ts';
 import { findPrebuiltSqlite } from './prebuilt-package.ts';
 import { checkTools, missingTool } from './tools.ts';
 
@@ -52,37 +52,12 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
         return entry;
       }
       checkTools(env, ['a C++ compiler', 'cmake']);
-      const uv = uvHeaders();
       log.info('building SQLite', { version: SQLITE_SOURCE.version });
       const started = performance.now();
       const work = join(root, 'sqlite3.partial');
       await rm(work, { recursive: true, force: true });
       try {
-        const made = join(work, 'made');
-        const sources = await packageSources({ cacheDir, log, signal }, join(work, 'package'));
-        const amalgamation = await unpackAmalgamation(sources, join(work, 'sqlite'));
-        const out = join(work, 'cmake');
-        const definitions = {
-          AANA_BINDING_DIR: join(sources, 'src'),
-          AANA_SQLITE_DIR: amalgamation,
-          AANA_NAPI_DIR: packageFolder('node-addon-api'),
-          AANA_UV_DIR: uv,
-        };
-        await compile({
-          title: 'SQLite',
-          directory: cmakeFolder,
-          out,
-          definitions,
-          jobs: defaultJobs(),
-          log,
-          signal,
-          env,
-        });
-        await cp(join(sources, 'lib'), join(made, 'lib'), { recursive: true });
-        await writeFile(join(made, 'lib', 'sqlite3-binding.js'), BINDING);
-        await writeFile(join(made, 'package.json'), '{"type":"commonjs"}\n');
-        await copyFile(join(sources, 'LICENSE'), join(made, 'LICENSE'));
-        await copyFile(join(out, 'Release', 'node_sqlite3.node'), join(made, 'node_sqlite3.node'));
+        const made = await compileSqlite({ toolchain: ownToolchain, work, cacheDir, log, signal, env });
         await rm(folder, { recursive: true, force: true });
         await rename(made, folder); // atomic, so that it is complete or missing
       } finally {
@@ -95,27 +70,58 @@ export async function buildSqlite({ cacheDir, log, signal, env = process.env }: 
   );
 }
 
+/** Fetches the sources and compiles the module. Returns its folder, `<work>/sqlite3-<hash>`. */
+export async function compileSqlite(
+  options: SqliteBuildOptions & { readonly toolchain: Toolchain; readonly work: string },
+): Promise<string> {
+  const { toolchain, work, log, signal, env = process.env } = options;
+  const uv = uvHeaders();
+  const made = join(work, await folderName(toolchain.platform));
+  const sources = await packageSources(options, join(work, 'package'));
+  const out = join(work, 'cmake');
+  await compile({
+    title: 'SQLite',
+    directory: cmakeFolder,
+    out,
+    definitions: {
+      ...toolchain.definitions,
+      AANA_BINDING_DIR: join(sources, 'src'),
+      AANA_SQLITE_DIR: await unpackAmalgamation(sources, join(work, 'sqlite')),
+      AANA_NAPI_DIR: packageFolder('node-addon-api'),
+      AANA_UV_DIR: uv,
+    },
+    jobs: defaultJobs(),
+    log,
+    signal,
+    env,
+  });
+  await cp(join(sources, 'lib'), join(made, 'lib'), { recursive: true });
+  await writeFile(join(made, 'lib', 'sqlite3-binding.js'), BINDING);
+  await writeFile(join(made, 'package.json'), '{"type":"commonjs"}\n');
+  await copyFile(join(sources, 'LICENSE'), join(made, 'LICENSE'));
+  await copyFile(join(out, 'Release', 'node_sqlite3.node'), join(made, 'node_sqlite3.node'));
+  return made;
+}
+
 /** Returns whether the module is already built. */
 export async function isSqliteBuilt(): Promise<boolean> {
   return existsSync((await place()).entry);
 }
 
 async function place(): Promise<{ readonly folder: string; readonly entry: string }> {
-  const folder = join(packageRoot, 'build', `sqlite3-${await inputsHash()}`);
+  const folder = join(packageRoot, 'build', await folderName(platformName));
   return { folder, entry: join(folder, 'lib', 'sqlite3.js') };
 }
 
-async function inputsHash(): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify([SQLITE_SOURCE.integrity, platformName, BINDING]));
+/** Returns the name of the module's folder, which has a hash of all inputs. */
+async function folderName(platform: string): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([SQLITE_SOURCE.integrity, platform, BINDING]));
   for (const file of ['CMakeLists.txt', 'package.json']) hash.update(await readFile(join(cmakeFolder, file)));
-  return hash.digest('hex').slice(0, 12);
+  return `sqlite3-${hash.digest('hex').slice(0, 12)}`;
 }
 
 /** Returns the folder of the package. Fetches it if npm has not installed it, as after a failed install script. */
-async function packageSources(
-  options: { readonly cacheDir: string; readonly log: Logger; readonly signal?: AbortSignal | undefined },
-  into: string,
-): Promise<string> {
+async function packageSources(options: SqliteBuildOptions, into: string): Promise<string> {
   const installed = installedPackage();
   if (installed) return installed;
   await extractMembers(

@@ -39,6 +39,11 @@ export function checkTools(env: NodeJS.ProcessEnv, needed: readonly ToolName[] =
   }
 }
 
+/** Throws `MissingBuildTool` if a command cannot be run. `install` says how to install it. */
+export function checkRuns(command: string, install: string): void {
+  if (!runs(command, process.env)) throw missingTool(`${command} is missing: install it (${install})`);
+}
+
 export function missingTool(message: string): AanaError {
   return fail('MissingBuildTool', message);
 }

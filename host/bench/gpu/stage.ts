@@ -19,6 +19,7 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '../../core/log/logger.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { buildNative } from '../../native-build/index.ts';
+import { platformName } from '../../native-build/platform.ts';
 import { prepareSources } from '../../native-build/sources.ts';
 import { manifestPath, nativeAddonPath } from '../../../native/lib/index.ts';
 import { endOfMetadata } from './gguf-writer.ts';
@@ -56,6 +57,7 @@ async function stage(folder: string): Promise<void> {
   const { addon } = await buildNative({ cacheDir, log });
   const sources = await prepareSources({
     cacheDir,
+    platform: platformName,
     mode: 'prebuilt',
     cuda: !values['without-cuda'],
     log,

@@ -1,7 +1,9 @@
-// Packs a release: npm run pack:release -- <folder>
+// Packs a release: npm run pack:release -- <folder> [<other platform>…]
 import { loadConfig } from '../../config/index.ts';
+import { platformName } from '../../native-build/index.ts';
 import { packRelease } from './pack-release.ts';
 
-const [folder = 'build/release'] = process.argv.slice(2);
-const { main, prebuilt, sbom } = await packRelease(folder, loadConfig().cache_dir);
-process.stdout.write(`${main}\n${prebuilt}\n${sbom}\n`);
+const [folder = 'build/release', ...others] = process.argv.slice(2);
+const platforms = [...new Set([platformName, ...others])];
+const { main, prebuilt, sbom } = await packRelease(folder, loadConfig().cache_dir, platforms);
+process.stdout.write(`${[main, ...prebuilt, sbom].join('\n')}\n`);

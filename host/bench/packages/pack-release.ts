@@ -1,47 +1,49 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { silentLogger } from '../../core/log/logger.ts';
 import { packageRoot, packageVersion } from '../../core/package-root.ts';
-import {
-  buildNative,
-  buildSqlite,
-  PREBUILT_PACKAGE,
-  type ReleaseManifest,
-  writePrebuiltPackage,
-} from '../../native-build/index.ts';
+import { platformName, prebuiltPackage, type ReleaseManifest, writePrebuiltPackage } from '../../native-build/index.ts';
 import { BUILD_TOOLS, type ToolsManifest } from '../../plugins/build/build-tools.ts';
+import { buildBinaries } from './build-binaries.ts';
 import { lockedPackages, NOT_INSTALLED } from './locked-packages.ts';
 import { writeSbom } from './sbom.ts';
 
 const run = promisify(execFile);
 
 export interface Release {
-  /** Tarball of `aana-host`, which names the prebuilt package as an optional dependency. */
+  /** Tarball of `aana-host`, which names the prebuilt packages as optional dependencies. */
   readonly main: string;
-  /** Tarball of the compiled addon and SQLite for this platform. */
-  readonly prebuilt: string;
+  /** Tarballs of the compiled addon and SQLite, one for each platform. */
+  readonly prebuilt: readonly string[];
   /** Bill of materials: CycloneDX in JSON. */
   readonly sbom: string;
 }
 
 /**
- * Packs a release into `folder`: the package, the compiled addon for this platform, and a bill of materials. The checkout's `package.json`
- * does not name the prebuilt package, because a lock file cannot have a package that is published later. It depends on
- * the bundler and the other tools, because a start of a checkout needs them.
+ * Packs a release into `folder`: the package, the compiled addon for each platform, and a bill of materials. Default:
+ * the platform of this machine; others are cross-compiled. The checkout's `package.json` does not name the prebuilt
+ * packages, because a lock file cannot have a package that is published later. It depends on the bundler and the other
+ * tools, because a start of a checkout needs them.
  */
-export async function packRelease(folder: string, cacheDir: string): Promise<Release> {
+export async function packRelease(
+  folder: string,
+  cacheDir: string,
+  platforms: readonly string[] = [platformName],
+): Promise<Release> {
   const into = resolve(folder);
   await mkdir(into, { recursive: true });
   const work = await mkdtemp(join(tmpdir(), 'aana-release-'));
   try {
-    const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off' });
-    const sqlite = await buildSqlite({ cacheDir, log: silentLogger });
-    const binaries = join(work, PREBUILT_PACKAGE);
-    const digest = await writePrebuiltPackage(binaries, dirname(addon), dirname(dirname(sqlite)));
-    const prebuilt = await pack(binaries, into);
+    const prebuilt: string[] = [];
+    const digests: Record<string, string> = {};
+    for (const platform of platforms) {
+      const name = prebuiltPackage(platform);
+      const { addonFolder, sqliteFolder } = await buildBinaries(platform, join(work, platform), cacheDir);
+      digests[name] = await writePrebuiltPackage(join(work, name), platform, addonFolder, sqliteFolder);
+      prebuilt.push(await pack(join(work, name), into));
+    }
 
     const plain = await pack(packageRoot, work);
     await run('tar', ['-xzf', plain, '-C', work]);
@@ -51,7 +53,8 @@ export async function packRelease(folder: string, cacheDir: string): Promise<Rel
       devDependencies: Readonly<Record<string, string>>;
       optionalDependencies: object;
     };
-    const optionalDependencies = { [PREBUILT_PACKAGE]: packageVersion(), ...manifest.optionalDependencies };
+    const versions = Object.fromEntries(Object.keys(digests).map((name) => [name, packageVersion()]));
+    const optionalDependencies = { ...versions, ...manifest.optionalDependencies };
     const dependencies = { ...manifest.dependencies };
     const devDependencies = { ...manifest.devDependencies };
     for (const name of NOT_INSTALLED) {
@@ -59,7 +62,7 @@ export async function packRelease(folder: string, cacheDir: string): Promise<Rel
       delete dependencies[name];
     }
     const release: ReleaseManifest & ToolsManifest = {
-      prebuilt: { [PREBUILT_PACKAGE]: digest },
+      prebuilt: digests,
       buildTools: [...(await lockedPackages(BUILD_TOOLS)).values()],
     };
     const published = { ...manifest, dependencies, devDependencies, optionalDependencies, ...release };

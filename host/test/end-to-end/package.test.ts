@@ -37,7 +37,7 @@ Package.before(async () => {
     '--no-audit',
     '--no-fund',
     main,
-    prebuilt,
+    ...prebuilt,
     `@types/node@${devDependencies['@types/node']}`,
   );
 });
@@ -144,6 +144,24 @@ Package('loads nothing of a prebuilt package whose files were changed', async ()
     const { stderr } = await buildWithoutTools().catch((error: { stderr: string }) => error);
     assert.match(stderr, 'the prebuilt package is not used');
     assert.match(stderr, 'compiler');
+  } finally {
+    await writeFile(file, content);
+  }
+});
+
+Package('says that the C library of the machine is older than that of the prebuilt package', async () => {
+  const file = join(folder, 'node_modules', PREBUILT_PACKAGE, 'package.json');
+  const content = await readFile(file, 'utf8');
+  const manifest = JSON.parse(content) as { config: { glibc: string; glibcxx: string } };
+  assert.match(manifest.config.glibc, /^2\.\d+$/);
+  assert.match(manifest.config.glibcxx, /^3\.4\.\d+$/);
+  try {
+    await writeFile(file, JSON.stringify({ ...manifest, config: { glibc: '2.999' } }));
+    const { stderr } = await buildWithoutTools().catch((error: { stderr: string }) => error);
+    assert.match(
+      stderr,
+      /the prebuilt package is not used.*glibc 2\.999 or later is needed, and this machine has 2\.\d+/,
+    );
   } finally {
     await writeFile(file, content);
   }

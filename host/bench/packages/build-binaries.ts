@@ -1,0 +1,47 @@
+import { dirname, join } from 'node:path';
+import { silentLogger } from '../../core/log/logger.ts';
+import {
+  buildNative,
+  buildSqlite,
+  checkRuns,
+  compileAddon,
+  compileSqlite,
+  defaultJobs,
+  platformName,
+} from '../../native-build/index.ts';
+import { CROSS_PLATFORMS } from './cross-platforms.ts';
+
+/** The folders that a prebuilt package contains. */
+export interface Binaries {
+  readonly addonFolder: string;
+  readonly sqliteFolder: string;
+}
+
+/** Builds the addon and SQLite for a platform, in the new folder `work` if it is not that of this machine. */
+export async function buildBinaries(platform: string, work: string, cacheDir: string): Promise<Binaries> {
+  if (platform !== platformName) return crossCompile(platform, work, cacheDir);
+  const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off' });
+  const sqlite = await buildSqlite({ cacheDir, log: silentLogger });
+  return { addonFolder: dirname(addon), sqliteFolder: dirname(dirname(sqlite)) };
+}
+
+async function crossCompile(platform: string, work: string, cacheDir: string): Promise<Binaries> {
+  const toolchain = CROSS_PLATFORMS.find((one) => one.platform === platform);
+  if (toolchain === undefined) {
+    const known = CROSS_PLATFORMS.map((one) => one.platform).join(', ');
+    throw new Error(`this machine cannot compile for ${platform}, only for ${platformName} and ${known}`);
+  }
+  checkRuns(toolchain.needs.command, toolchain.needs.install);
+  const addonFolder = join(work, 'addon');
+  const options = { toolchain, cacheDir, log: silentLogger, env: process.env };
+  await compileAddon({
+    ...options,
+    mode: 'prebuilt',
+    cuda: false,
+    images: true,
+    folder: addonFolder,
+    out: join(work, 'cmake'),
+    jobs: defaultJobs(),
+  });
+  return { addonFolder, sqliteFolder: await compileSqlite({ ...options, work: join(work, 'sqlite') }) };
+}
