@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AanaError } from '../core/errors.ts';
+import { fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
 import { packageRoot } from '../core/package-root.ts';
 import { manifestPath, nativeAddonPath, type NativeManifest } from '../../native/lib/index.ts';
@@ -63,7 +63,7 @@ export async function buildNative(options: NativeBuildOptions): Promise<NativeBu
   const mode = options.mode === undefined || options.mode === 'auto' ? defaultBuildMode() : options.mode;
   const problem = publishedLibrariesProblem();
   if (mode === 'prebuilt' && problem !== undefined)
-    throw new AanaError('NativeBuildFailed', 'internal', `the mode prebuilt cannot be used: ${problem}`);
+    throw fail('NativeBuildFailed', `the mode prebuilt cannot be used: ${problem}`);
   const { cuda: wished = 'auto' } = options;
   const cuda = mode === 'prebuilt' && (wished === 'auto' ? canUseCudaBackend() : wished === 'on');
   const addon = nativeAddonPath(packageRoot);
