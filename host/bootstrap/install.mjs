@@ -57,18 +57,21 @@ const readStamp = (file) => {
 };
 
 /**
- * Runs `npm ci` if the lock file has changed since the last run. Install scripts of packages do not run; this project
- * builds native parts itself.
+ * Runs `npm ci` if the lock file has changed since the last run, or if the tests need packages that are not there.
+ * Development packages are installed for the tests, and kept where they are. Install scripts of packages do not run;
+ * this project builds native parts itself.
  */
-export async function installDependencies(root) {
+export async function installDependencies(root, { forTests }) {
   const stamp = path.join(root, 'node_modules/.aana-installed');
   const wanted = hashFiles([path.join(root, 'package.json'), path.join(root, 'package-lock.json')]);
-  if (readStamp(stamp) === wanted) return;
+  const hasDevelopment = readStamp(path.join(root, 'node_modules/.package-lock.json')).includes('"dev": true');
+  if (readStamp(stamp) === wanted && (hasDevelopment || !forTests)) return;
+  const all = forTests || hasDevelopment;
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   await step(
-    'installing dependencies (about 130 MB)',
+    `installing dependencies (about ${all ? 120 : 70} MB)`,
     npm,
-    ['ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+    ['ci', all ? '--include=dev' : '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'],
     root,
   );
   fs.writeFileSync(stamp, wanted);

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Entry point of a clone. Installs the dependencies, bundles the sources, then runs the program. Only the tests need the
-// compiler. It runs before anything is installed, so it is plain JavaScript without dependencies. The next run reuses
-// all results, and concurrent runs wait for each other.
+// compiler and other development packages. It runs before anything is installed, so it is plain JavaScript without
+// dependencies. The next run reuses all results, and concurrent runs wait for each other.
 //
 //   node host/bootstrap/start.mjs <arguments of aana-host>
 //   node host/bootstrap/start.mjs --test [files…]     set up for the tests, then run them
@@ -39,7 +39,7 @@ async function main(args) {
   requireNode(process.versions.node);
   const isTest = args[0] === '--test';
   const setUp = async () => {
-    await installDependencies(root);
+    await installDependencies(root, { forTests: isTest });
     await bundleSources(root);
     if (isTest) await compileSources(root);
   };
