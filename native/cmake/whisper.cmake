@@ -12,18 +12,36 @@ function(aana_change_whisper what found replacement)
   set(AANA_WHISPER_TEXT "${text}" PARENT_SCOPE)
 endfunction()
 
+# Leaves out the code from `first` to `next`.
+function(aana_shorten_whisper what first next)
+  aana_change_whisper("${what}" "${first}" "#if 0\n${first}")
+  aana_change_whisper("the code after that follows (${what})" "${next}" "#endif\n${next}")
+  set(AANA_WHISPER_TEXT "${AANA_WHISPER_TEXT}" PARENT_SCOPE)
+endfunction()
+
 # whisper.cpp calls back only between graphs, and the graph of a large encoder takes minutes on one core. ComputeWatch
 # adds a sign of life for each node of a graph.
 aana_change_whisper("backends are set up"
   "auto * fn_set_n_threads = "
   "aana::ComputeWatch::Attach(backend, reg); auto * fn_set_n_threads = ")
 
-# Our own decoder computes the text (native/src/core/whisper/decoder), so a state needs neither whisper.cpp's graph of it nor a cache for it.
+# Our own decoder computes the text (native/src/core/whisper/decoder), so whisper.cpp's is not compiled, and a state needs no cache for it.
+aana_shorten_whisper("the decoder begins" "static struct ggml_cgraph * whisper_build_graph_decoder(" "static std::string to_timestamp(")
+aana_shorten_whisper("a state prepares times of words" "    // [EXPERIMENTAL] Token-level timestamps with DTW\n    if (ctx->" "#ifdef WHISPER_USE_COREML\n    const auto path_coreml")
+aana_shorten_whisper("a state allocates its decoder" "    // decoder allocator\n" "    return state;\n}\n\nint whisper_ctx_init_openvino_encoder_with_state(")
+aana_shorten_whisper("tokens are decoded" "int whisper_decode_with_state(" "int whisper_tokenize(")
+aana_shorten_whisper("the language is detected" "int whisper_lang_auto_detect_with_state(" "int whisper_model_n_vocab(")
+aana_shorten_whisper("segments with a voice are found" "struct whisper_vad_segments * whisper_vad_segments_from_probs(" "void whisper_vad_free(")
+aana_shorten_whisper("transcription begins" "// Grammar - ported from llama.cpp\n" "void whisper_log_set(")
 aana_change_whisper("a state allocates its cache"
   "GGML_PAD(ctx->model.hparams.n_text_ctx, 256))) {\n        WHISPER_LOG_ERROR(\"%s: whisper_kv_cache_init() failed for self-attention cache\\n\", __func__);\n        whisper_free_state(state);\n        return nullptr;"
   "1)) {\n        WHISPER_LOG_ERROR(\"%s: whisper_kv_cache_init() failed for self-attention cache\\n\", __func__);\n        whisper_free_state(state);\n        return nullptr;")
 aana_change_whisper("a state allocates its results" "    state->logits.reserve(ctx->vocab.n_vocab * ctx->model.hparams.n_text_ctx);\n" "")
-aana_change_whisper("a state allocates its decoder" "    // decoder allocator\n    {\n" "    // decoder allocator\n    if (false) {\n")
+
+# std::regex takes a third of the compilation, and is used only here.
+aana_shorten_whisper("a text is split" "        std::string str = text;\n" "    // find the longest tokens that form the words:\n")
+aana_change_whisper("words are found" "    // find the longest tokens that form the words:\n" "    words = aana::Pretokenise(text);\n    }\n")
+aana_change_whisper("regular expressions are included" "#include <regex>\n" "")
 
 # Most of the time of a spectrogram was that of divisions in this transform.
 aana_change_whisper("a transform begins"
@@ -49,7 +67,7 @@ aana_change_whisper("the encoder's attention is computed"
   "if (ggml_tensor * fast = aana::compute::Attention(ctx0, Qcur, Kcur, Vcur, n_head, layer.attn_q_w)) {
                 cur = fast;
             } else if (wctx.params.flash_attn) {\n                ggml_build_forward_expand(gf, ggml_cpy(ctx0, Kcur, ggml_view_1d(ctx0, kv_pad.k, n_ctx*n_state, 0)));")
-string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/audio/short_dft.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/decoder/whisper_access.h\"\n")
+string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/audio/short_dft.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/decoder/whisper_access.h\"\n#include \"core/whisper/words/pretokenise.h\"\n")
 
 # The state of a voice activity model has no interface. With it, one detector analyses parts of several audios in turn. The last functions give our
 # decoder the weights and the encoded audio.

@@ -1,10 +1,11 @@
-// Unit tests of how long audio is read, transformed and cut into windows; they need no model.
+// Unit tests of how long audio is read, transformed and cut into windows, and how a prompt is split; they need no model.
 #include "../sampling/check.h"
 #include "tests.h"
 
 int main() {
   aana::test::TestAudioFiles();
   aana::test::TestClipWindows();
+  aana::test::TestPretokenise();
   aana::test::TestShortDft();
   aana::test::TestSpeechWindows();
   return aana::test::ExitStatus();

@@ -10,6 +10,7 @@ constexpr int64_t kSecond = kSampleRate;
 
 void TestAudioFiles();
 void TestClipWindows();
+void TestPretokenise();
 void TestShortDft();
 void TestSpeechWindows();
 
