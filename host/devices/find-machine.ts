@@ -1,7 +1,8 @@
 import type { Logger } from '../core/log/logger.ts';
+import { totalMainBytes } from '../core/machine/total-memory.ts';
 import { type AddonGpus, listAddonGpus } from './addon-devices.ts';
 import type { Gpu, Machine } from './machine.ts';
-import { freeMainBytes, totalMainBytes, usableCpus } from './main-memory.ts';
+import { freeMainBytes, usableCpus } from './main-memory.ts';
 import { freeNvidiaBytes, listNvidiaGpus } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
 

@@ -1,6 +1,6 @@
 export { type DeclaredDevices, findMachine, type FindMachineOptions } from './find-machine.ts';
 export type { Gpu, Machine, MemoryProbe } from './machine.ts';
-export { freeMainBytes, totalMainBytes } from './main-memory.ts';
+export { freeMainBytes } from './main-memory.ts';
 export { deviceName, placementEnvironment, placementText } from './placement-environment.ts';
 export {
   type Demand,

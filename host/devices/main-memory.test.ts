@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { freeMainBytes, totalMainBytes, usableCpus } from './main-memory.ts';
+import { totalMainBytes } from '../core/machine/total-memory.ts';
+import { freeMainBytes, usableCpus } from './main-memory.ts';
 
 const Memory = suite('the main memory and the processors');
 

@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-
-/** Returns the machine's memory in bytes, or the container's limit where that is less. */
-export function totalMainBytes(): number {
-  const limit = process.constrainedMemory(); // 0, or more than the machine has, when there is no limit
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
-}
 
 /**
  * Returns the bytes of main memory that can be allocated without swapping: the memory that Linux calls available, or

@@ -8,7 +8,7 @@ import { compile } from './compile.ts';
 import { replaceFiles } from './files.ts';
 import { hashInputs, packageFolder } from './inputs.ts';
 import { WHISPER_VERSION } from './pins.ts';
-import type { BuildMode, Toolchain } from './platform.ts';
+import { type BuildMode, canCompileWithLargeHeaps, type Toolchain } from './platform.ts';
 import { prepareSources } from './sources.ts';
 
 export interface AddonToCompile {
@@ -57,6 +57,7 @@ export async function compileAddon(options: AddonToCompile): Promise<void> {
       AANA_WHISPER_VERSION: WHISPER_VERSION,
       AANA_NAPI_DIR: packageFolder('node-addon-api'),
       AANA_PREBUILT_DIR: sources.libraries ?? 'OFF',
+      AANA_LARGE_HEAPS: canCompileWithLargeHeaps() ? 'ON' : 'OFF',
     },
     target: options.images ? 'aana_with_images' : 'all',
     jobs: options.jobs,

@@ -50,8 +50,8 @@ export interface NativeBuildResult {
   readonly rebuilt: boolean;
 }
 
-/** CPU seconds of a compilation on a server of 2026, without and for the library for images. One unit takes 55. */
-const CPU_SECONDS = 175;
+/** CPU seconds of a compilation on a server of 2026, without and for the library for images. One unit takes 45. */
+const CPU_SECONDS = 150;
 const IMAGES_CPU_SECONDS = 35;
 
 /**

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism } from 'node:os';
+import { totalMainBytes } from '../core/machine/total-memory.ts';
 import { compareVersions } from './needed-versions.ts';
 import { CUDA_BACKENDS, PREBUILT_LIBRARIES } from './pins.ts';
 
@@ -60,5 +61,10 @@ export function canUseCudaBackend(): boolean {
 
 /** Returns the number of parallel compilers: one per core, with 1.5 GB of memory each. */
 export function defaultJobs(): number {
-  return Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / 1.5e9)));
+  return Math.max(1, Math.min(availableParallelism(), Math.floor(totalMainBytes() / 1.5e9)));
+}
+
+/** Returns whether there is memory enough for compilers that look for unused memory late. They take 2.1 GB together. */
+export function canCompileWithLargeHeaps(): boolean {
+  return totalMainBytes() >= 6e9;
 }

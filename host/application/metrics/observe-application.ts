@@ -1,5 +1,6 @@
 import type { InstrumentOptions } from '../../core/telemetry.ts';
-import { freeMainBytes, totalMainBytes } from '../../devices/index.ts';
+import { totalMainBytes } from '../../core/machine/total-memory.ts';
+import { freeMainBytes } from '../../devices/index.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
 import { droppedLogLines } from '../ports/standard-error-log.ts';
 import type { ReplicaSetStatus } from '../../replicas/index.ts';
