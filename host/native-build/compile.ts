@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../core/errors.ts';
 import type { Logger } from '../core/log/logger.ts';
@@ -28,6 +29,7 @@ const PROGRESS_INTERVAL_MS = 5000;
 /** Configures and builds with cmake-js. Headers come from an npm package, so nothing is downloaded. */
 export async function compile(options: CompileOptions): Promise<void> {
   const { title, directory, out, signal } = options;
+  await rm(join(out, 'CMakeCache.txt'), { force: true }); // cmake-js configures only without one, and `definitions` may have changed
   const args = [
     join(packageFolder('cmake-js'), 'bin', 'cmake-js'),
     'build',
