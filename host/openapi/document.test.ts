@@ -5,7 +5,7 @@ import { type ServedEndpoint, pluginEndpoints } from '../endpoints/index.ts';
 import { answerBy, AsrOutput, textAnswer, VideoInput } from '../schemas/index.ts';
 import { startServer } from '../http/fixtures/test-server.ts';
 import { valueAt } from '../core/json/json-pointer.ts';
-import { buildOpenApi } from './index.ts';
+import { buildOpenApi, SYSTEM_ROUTES, TASK_ROUTES } from './index.ts';
 
 const OpenApi = suite('the OpenAPI document');
 
@@ -40,10 +40,10 @@ const endpoints: ServedEndpoint[] = pluginEndpoints({
   ],
   run: async () => '{}',
 });
+const routes = Object.values(SYSTEM_ROUTES);
+const options = { title: 't', version: '1', baseUrl: 'http://h:1', routes, hasKeys: false };
 // The document is read as any client reads it.
-const document = JSON.parse(
-  JSON.stringify(buildOpenApi(endpoints, { title: 't', version: '1', baseUrl: 'http://h:1' })),
-);
+const document = JSON.parse(JSON.stringify(buildOpenApi(endpoints, options)));
 
 function references(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
@@ -125,7 +125,7 @@ OpenApi('has code samples whose input fits the endpoint', () => {
 });
 
 OpenApi('has code samples with an API key where one is needed', () => {
-  const { paths } = buildOpenApi(endpoints, { title: 't', version: '1', baseUrl: 'http://h', hasKeys: true });
+  const { paths } = buildOpenApi(endpoints, { ...options, hasKeys: true });
   const [curl, typescript, python] = paths!['/tell']!.post!['x-codeSamples'] as { source: string }[];
   assert.match(curl!.source, '-H "x-api-key: $AANA_API_KEY"');
   assert.match(typescript!.source, "headers: { 'x-api-key': env.AANA_API_KEY ?? '' }");
@@ -149,7 +149,7 @@ OpenApi('shows no example of an input for which none can be made', () => {
     ],
     run: async () => '{}',
   });
-  const { post } = buildOpenApi([endpoint!], { title: 't', version: '1', baseUrl: 'http://h' }).paths!['/odd']!;
+  const { post } = buildOpenApi([endpoint!], options).paths!['/odd']!;
   assert.is(post?.['x-codeSamples'], undefined);
   assert.is(
     (post!.requestBody as { content: Record<string, { example?: unknown }> }).content['application/json']?.example,
@@ -211,8 +211,9 @@ OpenApi('has a component for each case of an answer, and the media types of text
     ],
     run: async () => '{}',
   });
-  const options = { title: 't', version: '1', baseUrl: 'http://h:1' };
-  const { paths, components } = JSON.parse(JSON.stringify(buildOpenApi(told, { ...options, hasTasks: true })));
+  const { paths, components } = JSON.parse(
+    JSON.stringify(buildOpenApi(told, { ...options, routes: Object.values(TASK_ROUTES) })),
+  );
   const [plain, vtt] = ['TellResponse', 'TellXVttResponse'].map((name) => ({ $ref: `#/components/schemas/${name}` }));
   const tell = paths['/tell'].post;
   assert.equal(tell.responses['200'].content, {

@@ -11,20 +11,8 @@ import {
 } from './failures.ts';
 import { componentsOf } from './json-schema-of.ts';
 import { pathsOf } from './route-operation.ts';
-import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from './routes/admin-routes.ts';
-import { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
-import { KEY_ROUTES } from './routes/key-routes.ts';
-import { MCP_ROUTE } from './routes/mcp-routes.ts';
-import { LIVE_ROUTE, REALTIME_ROUTE } from './routes/live-routes.ts';
-import { CHANGE_ROUTES } from './routes/change-routes.ts';
-import { MODEL_ROUTES } from './routes/model-routes.ts';
-import { OPENAI_ROUTES } from './routes/openai-routes.ts';
-import { OPERATION_ROUTES } from './routes/operation-routes.ts';
 import type { RouteDefinition } from './routes/route-definition.ts';
-import { SYSTEM_ROUTES } from './routes/system-routes.ts';
-import { Task, TASK_ROUTES, TaskId } from './routes/task-routes.ts';
-import { TRACE_ROUTES } from './routes/trace-routes.ts';
-import { WEBHOOK_ROUTES } from './routes/webhook-routes.ts';
+import { Task, TaskId } from './routes/task-routes.ts';
 import { SchemaComponents } from './schema-components.ts';
 import { WEBHOOK_MESSAGES } from './webhook-messages.ts';
 
@@ -37,22 +25,10 @@ export interface OpenApiOptions {
   readonly mountPath?: string;
   /** Members of `info` and of the document that the application sets. */
   readonly params?: OpenApiParams | undefined;
-  /** Whether requests can be deferred. */
-  readonly hasTasks?: boolean;
-  /** Whether there are webhooks. */
-  readonly hasWebhooks?: boolean;
+  /** The routes of the host, in their order in the document. */
+  readonly routes: readonly RouteDefinition[];
   /** Whether callers need an API key. */
-  readonly hasKeys?: boolean;
-  /** Whether admins see and change the running application. */
-  readonly hasOperations?: boolean;
-  /** Whether WebSockets are served. */
-  readonly hasSockets?: boolean;
-  /** Whether the routes of OpenAI's and Anthropic's APIs are served. */
-  readonly hasOpenAi?: boolean;
-  /** Whether the endpoints are served as tools of the Model Context Protocol. */
-  readonly hasMcp?: boolean;
-  /** Whether failed and slow requests are kept. */
-  readonly hasTraces?: boolean;
+  readonly hasKeys: boolean;
 }
 
 /**
@@ -63,39 +39,44 @@ export type OpenApiParams = Readonly<
   Partial<oas31.InfoObject> & Pick<oas31.OpenAPIObject, 'servers' | 'tags' | 'externalDocs' | 'security'>
 >;
 
-/** Returns the OpenAPI 3.1 document of the registered endpoints and the routes of the host. */
+/**
+ * Returns the OpenAPI 3.1 document of the registered endpoints and the routes of the host. Where it has routes for
+ * tasks, endpoints can be deferred. Where it has routes for webhooks, their messages are described.
+ */
 export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: OpenApiOptions): oas31.OpenAPIObject {
   const { servers, tags, externalDocs, security, ...info } = options.params ?? {};
   const mount = options.mountPath ?? '';
-  const hasTasks = options.hasTasks ?? false;
+  const tagsOfRoutes = new Set(options.routes.map(({ tag }) => tag));
+  const hasTasks = tagsOfRoutes.has('tasks');
+  const hasModelApis = tagsOfRoutes.has('openai') || tagsOfRoutes.has('anthropic');
+  const hasMcp = tagsOfRoutes.has('mcp');
   const builder = oas31.OpenApiBuilder.create()
     .addOpenApiVersion('3.1.0')
     .addInfo({ title: options.title, version: options.version, ...info });
   const schemas = new SchemaComponents((name, schema) => builder.addSchema(name, schema));
-  const { hasOpenAi = false, hasMcp = false } = options;
   const named = [
     ...FAILURE_SCHEMAS,
     ...(hasTasks ? [TaskId, Task] : []),
-    ...(hasOpenAi ? MODEL_API_FAILURE_SCHEMAS : []),
+    ...(hasModelApis ? MODEL_API_FAILURE_SCHEMAS : []),
     ...(hasMcp ? MCP_FAILURE_SCHEMAS : []),
   ];
   for (const [name, schema] of componentsOf(named)) schemas.put(name, schema);
-  const foreign = [...(hasOpenAi ? MODEL_API_ERRORS : []), ...(hasMcp ? MCP_ERRORS : [])];
+  const foreign = [...(hasModelApis ? MODEL_API_ERRORS : []), ...(hasMcp ? MCP_ERRORS : [])];
   for (const [name, response] of [...errorResponses(), ...foreign]) builder.addResponse(name, response);
   for (const endpoint of endpoints) {
     builder.addPath(endpoint.path, {
       post: endpointOperation(endpoint, schemas, {
         baseUrl: `${options.baseUrl}${mount}`,
         hasTasks,
-        hasKeys: options.hasKeys ?? false,
+        hasKeys: options.hasKeys,
       }),
     });
   }
-  for (const [path, item] of Object.entries(pathsOf(routesOf(options)))) builder.addPath(path, item);
+  for (const [path, item] of Object.entries(pathsOf(options.routes))) builder.addPath(path, item);
   const { components, ...document } = builder.getSpec();
   return {
     ...document,
-    ...(options.hasWebhooks && { webhooks: WEBHOOK_MESSAGES }),
+    ...(tagsOfRoutes.has('webhooks') && { webhooks: WEBHOOK_MESSAGES }),
     components: Object.fromEntries(
       Object.entries(components ?? {}).filter(([, members]) => Object.keys(members as object).length > 0),
     ),
@@ -104,35 +85,6 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
     ...(externalDocs && { externalDocs }),
     security: security ?? [],
   };
-}
-
-/** Returns the routes of a host that has these parts. */
-function routesOf({
-  hasTasks,
-  hasWebhooks,
-  hasKeys,
-  hasSockets,
-  hasOpenAi,
-  hasMcp,
-  hasOperations,
-  hasTraces,
-}: OpenApiOptions): RouteDefinition[] {
-  return [
-    ...(hasOpenAi ? [...Object.values(OPENAI_ROUTES), ...Object.values(ANTHROPIC_ROUTES)] : []),
-    ...(hasSockets ? [LIVE_ROUTE] : []),
-    ...(hasMcp ? [MCP_ROUTE] : []),
-    ...(hasSockets && hasOpenAi ? [REALTIME_ROUTE] : []),
-    ...(hasTasks ? Object.values(TASK_ROUTES) : []),
-    ...(hasWebhooks ? Object.values(WEBHOOK_ROUTES) : []),
-    ...Object.values(SYSTEM_ROUTES),
-    ...(hasOperations
-      ? [OPERATION_ROUTES, CHANGE_ROUTES, MODEL_ROUTES].flatMap((routes): RouteDefinition[] => Object.values(routes))
-      : []),
-    ...(hasTraces ? Object.values(TRACE_ROUTES) : []),
-    ...(hasKeys && hasTasks ? Object.values(ADMIN_TASK_ROUTES) : []),
-    ...(hasKeys && hasWebhooks ? Object.values(ADMIN_WEBHOOK_ROUTES) : []),
-    ...(hasKeys ? Object.values(KEY_ROUTES) : []),
-  ];
 }
 
 const OWN_TAGS: readonly oas31.TagObject[] = [

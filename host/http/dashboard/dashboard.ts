@@ -1,10 +1,10 @@
-import { Router } from '@koa/router';
 import type { KeyLookUps } from '../../access/index.ts';
 import { CLOSED, cors } from '../guards/cors.ts';
 import type { Guard } from '../guards/guards.ts';
 import { hostGuard } from '../guards/host-guard.ts';
 import { securityHeaders } from '../guards/security-headers.ts';
 import type { HttpAppOptions } from '../options.ts';
+import { HostRouter } from '../routes/serve-route.ts';
 import { routesForAdmins } from '../routes/system-routes.ts';
 import { traceRoutes } from '../routes/trace-routes.ts';
 import { dashboardFiles, isDashboardFile } from './dashboard-files.ts';
@@ -28,9 +28,9 @@ const notStored: Guard = (ctx, next) => {
 export function dashboardOf(
   options: HttpAppOptions,
   { listensAt, token, guesses }: DashboardOptions,
-): { readonly guards: readonly Guard[]; readonly router: Router } {
+): { readonly guards: readonly Guard[]; readonly router: HostRouter } {
   const { allowedHosts = [], apiKeys, registry, routers, title, traces, log } = options;
-  const router = new Router({ sensitive: true });
+  const router = new HostRouter();
   dashboardFiles(router, title);
   routesForAdmins(router, options);
   if (traces) traceRoutes(router, traces);

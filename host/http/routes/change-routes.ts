@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { GivenConfiguration } from '../../control/index.ts';
 import { CHANGE_ROUTES } from '../../openapi/index.ts';
@@ -8,11 +7,11 @@ import { inputReader } from '../request/input-reader.ts';
 import { abortOnClose } from '../request/request-context.ts';
 import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
 import type { Operations } from './operation-routes.ts';
-import { serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from './serve-route.ts';
 
 /** Adds the routes with which admins apply a configuration. A guard must refuse other callers. */
 export function changeRoutes(
-  router: Router,
+  router: HostRouter,
   { application }: Operations,
   options: Pick<HttpAppOptions, 'limits' | 'tempDir' | 'log'>,
 ): void {

@@ -1,10 +1,9 @@
-import type { Router } from '@koa/router';
 import { type ModelReport, MODEL_ROUTES, type PullEvent } from '../../openapi/index.ts';
 import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { abortOnClose } from '../request/request-context.ts';
 import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
-import { serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from './serve-route.ts';
 
 /** The models of this machine, as admins see and change them. Ids are those of the list, or other names of the same. */
 export interface ModelOperations {
@@ -22,7 +21,7 @@ export interface ModelOperations {
 
 /** Adds the routes with which admins see, pull and remove models. A guard must refuse other callers. */
 export function modelRoutes(
-  router: Router,
+  router: HostRouter,
   models: ModelOperations,
   { log, limits }: Pick<HttpAppOptions, 'log' | 'limits'>,
 ): void {

@@ -1,6 +1,5 @@
 import { fail } from '../../core/errors.ts';
 import { Readable } from 'node:stream';
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { ControlledApplication } from '../../control/index.ts';
 import type { LogRecord } from '../../core/log/logger.ts';
@@ -13,7 +12,7 @@ import { abortOnClose } from '../request/request-context.ts';
 import { numberedTexts, sendEvents } from '../response/server-sent-events.ts';
 import { LiveStates } from './admin/live-states.ts';
 import type { ModelOperations } from './model-routes.ts';
-import { serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from './serve-route.ts';
 
 /** The running application, as admins see and change it. */
 export interface Operations {
@@ -48,7 +47,7 @@ const WATCH_INTERVAL_MS = 2000;
 
 /** Adds the routes with which admins see and change the running application. A guard must refuse other callers. */
 export function operationRoutes(
-  router: Router,
+  router: HostRouter,
   { application, configuration, load, revisions }: Operations,
   options: Pick<
     HttpAppOptions,

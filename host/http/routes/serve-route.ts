@@ -1,4 +1,4 @@
-import type { Router } from '@koa/router';
+import { Router } from '@koa/router';
 import type { Context } from 'koa';
 import * as z from 'zod';
 import { type AnswerOf, PATH_PARAMETERS, type RouteDefinition } from '../../openapi/index.ts';
@@ -24,6 +24,15 @@ type Answered<Route extends RouteDefinition> =
             : undefined)
       : never;
 
+/** A router of the host. It knows the definitions of its routes, which the OpenAPI document shows. */
+export class HostRouter extends Router {
+  readonly definitions: RouteDefinition[] = [];
+
+  constructor() {
+    super({ sensitive: true });
+  }
+}
+
 /** A request of one of the host's routes. Parameters and query have been checked against the route's schemas. */
 export interface RouteRequest<Route extends RouteDefinition> {
   readonly ctx: Context;
@@ -32,18 +41,20 @@ export interface RouteRequest<Route extends RouteDefinition> {
 }
 
 /**
- * Serves a route as its definition says. The handler returns the body of the answer. It sets the status if it is not
+ * Serves a route as its definition says, and records the definition in the router. The handler returns the body of the answer. It sets the status if it is not
  * the first one of the definition.
  */
 export function serveRoute<Route extends RouteDefinition>(
-  router: Router,
+  router: HostRouter,
   route: Route,
   handle: (request: RouteRequest<Route>) => Answered<Route> | Promise<Answered<Route>>,
 ): void {
+  router.definitions.push(route);
   const readQuery = queryReader(route.query ?? z.object({}));
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Parameter);
   const status = Number(Object.keys(route.answers)[0]);
-  router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+  const paths = [route.path, ...(route.alsoAt ?? [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
+  router[route.method](paths, async (ctx) => {
     const params = Object.fromEntries(names.map((name) => [name, parameterOf(name, ctx.params[name] ?? '')]));
     const query = readQuery(ctx);
     if (status !== 200) ctx.status = status;

@@ -1,12 +1,17 @@
-import type { Router } from '@koa/router';
+import type { HostRouter } from './serve-route.ts';
 import { LIVE_ROUTE, REALTIME_ROUTE } from '../../openapi/index.ts';
 import { HttpError } from '../response/error-body.ts';
 
-/** Adds answers to requests for the paths of WebSockets that open none. */
-export function socketRoutes(router: Router, { hasOpenAi }: { readonly hasOpenAi: boolean }): void {
-  router.get([LIVE_ROUTE.path, ...(hasOpenAi ? [REALTIME_ROUTE.path] : [])], (ctx) => {
-    throw new HttpError('UpgradeRequired', `${ctx.path} is a WebSocket: connect with ws:// or wss://`, {
-      headers: { upgrade: 'websocket' },
-    });
-  });
+/** Records the routes of WebSockets, and adds answers to requests for their paths that open none. */
+export function socketRoutes(router: HostRouter, { hasOpenAi }: { readonly hasOpenAi: boolean }): void {
+  const routes = [LIVE_ROUTE, ...(hasOpenAi ? [REALTIME_ROUTE] : [])];
+  router.definitions.push(...routes);
+  router.get(
+    routes.map(({ path }) => path),
+    (ctx) => {
+      throw new HttpError('UpgradeRequired', `${ctx.path} is a WebSocket: connect with ws:// or wss://`, {
+        headers: { upgrade: 'websocket' },
+      });
+    },
+  );
 }

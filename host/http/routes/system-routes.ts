@@ -1,4 +1,3 @@
-import { Router } from '@koa/router';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { apiKeyRoutes } from './api-key-routes.ts';
 import { changeRoutes } from './change-routes.ts';
@@ -18,7 +17,7 @@ import { operationRoutes } from './operation-routes.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
-import { serveRoute } from './serve-route.ts';
+import { HostRouter, serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
 import { socketRoutes } from './socket-routes.ts';
 import { taskRoutes } from './task-routes.ts';
@@ -26,10 +25,10 @@ import { traceRoutes } from './trace-routes.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 
 /** Returns the router with the host's own routes. */
-export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefined): Router {
+export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefined): HostRouter {
   const { registry, status, readiness, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
     options;
-  const router = new Router({ sensitive: true });
+  const router = new HostRouter();
   const links = {
     docs: '/docs',
     ...(redocBundle && { redoc: '/redoc' }),
@@ -67,14 +66,8 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
         const document = buildOpenApi(registry.list(), {
           ...{ title, version, params, baseUrl },
           mountPath: mountedAt,
-          hasTasks: tasks !== undefined,
-          hasWebhooks: webhooks !== undefined,
+          routes: router.definitions,
           hasKeys: apiKeys !== undefined,
-          hasOperations: apiKeys !== undefined && options.operations !== undefined,
-          hasSockets: options.sockets !== undefined,
-          hasOpenAi: options.openai?.enabled === true,
-          hasMcp: mcp !== undefined,
-          hasTraces: options.traces !== undefined,
         });
         return withGuards(document, {
           isOpen: isOpenPath,
@@ -112,7 +105,7 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
  * Adds the routes with which admins see and change the application, its keys, and the work of all users. A guard must
  * refuse other callers.
  */
-export function routesForAdmins(router: Router, options: HttpAppOptions): void {
+export function routesForAdmins(router: HostRouter, options: HttpAppOptions): void {
   const { apiKeys, operations } = options;
   if (operations) {
     operationRoutes(router, operations, options);

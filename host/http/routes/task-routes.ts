@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
 import { type Task, TASK_ROUTES } from '../../openapi/index.ts';
@@ -10,7 +9,7 @@ import { abortOnClose, traceparentOf } from '../request/request-context.ts';
 import { HttpError } from '../response/error-body.ts';
 import { sendEvents } from '../response/server-sent-events.ts';
 import { withDetail } from './refusals.ts';
-import { serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from './serve-route.ts';
 import { attemptInfo, taskCounts, taskInfo } from './task-answers.ts';
 
 export interface TaskRoutesOptions {
@@ -23,7 +22,7 @@ export interface TaskRoutesOptions {
 const KEEP_ALIVE_MS = 15_000;
 
 /** Adds the routes of the original for tasks, and `cancel` and `events`. */
-export function taskRoutes(router: Router, { tasks, registry, includeStacktrace }: TaskRoutesOptions): void {
+export function taskRoutes(router: HostRouter, { tasks, registry, includeStacktrace }: TaskRoutesOptions): void {
   const show = (ctx: Context, task: TaskRecord | ListedTask): Task =>
     taskInfo(task, showsInside(ctx, includeStacktrace));
 

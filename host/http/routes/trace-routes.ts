@@ -1,10 +1,9 @@
-import type { Router } from '@koa/router';
 import { TRACE_ROUTES } from '../../openapi/index.ts';
 import { type KeptTraces, traceReport, traceSummary } from '../../telemetry/index.ts';
-import { serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from './serve-route.ts';
 
 /** Adds the routes with which admins read the last failed and slow requests. The guard refuses other callers. */
-export function traceRoutes(router: Router, kept: KeptTraces): void {
+export function traceRoutes(router: HostRouter, kept: KeptTraces): void {
   serveRoute(router, TRACE_ROUTES.list, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
     return { traces: kept.list().map(traceSummary) };

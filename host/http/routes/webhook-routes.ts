@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type * as z from 'zod';
 import { parseInput } from '../../endpoints/index.ts';
@@ -12,14 +11,14 @@ import { readBody } from '../request/request-body.ts';
 import { HttpError } from '../response/error-body.ts';
 import { isoTime, isoTimeOrNull } from './iso-time.ts';
 import { withDetail } from './refusals.ts';
-import { serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from './serve-route.ts';
 
 export interface WebhookRoutesOptions extends Pick<HttpAppOptions, 'limits' | 'tempDir'> {
   readonly webhooks: Webhooks;
 }
 
 /** Adds the routes of the original for webhooks, and the log of deliveries. */
-export function webhookRoutes(router: Router, { webhooks, limits, tempDir }: WebhookRoutesOptions): void {
+export function webhookRoutes(router: HostRouter, { webhooks, limits, tempDir }: WebhookRoutesOptions): void {
   const inputOf = async <T extends z.ZodType>(ctx: Context, schema: T): Promise<z.output<T>> => {
     if (ctx.is('application/json', '+json') === false)
       throw new HttpError('UnsupportedMediaType', 'send a JSON object with the content type application/json');

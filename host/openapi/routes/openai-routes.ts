@@ -213,6 +213,7 @@ export const OPENAI_ROUTES = {
     id: 'rerank',
     method: 'post',
     path: '/v1/rerank',
+    alsoAt: ['/v1/reranking'],
     summary: 'Orders documents by how well they answer a query, as in the APIs of Jina and Cohere',
     tag: 'openai',
     body: RerankRequest,

@@ -24,6 +24,8 @@ export interface RouteDefinition {
   readonly method: 'get' | 'put' | 'post' | 'delete';
   /** Parameters are in braces: `/tasks/{task_id}`. */
   readonly path: string;
+  /** Other paths of the same route, which the document leaves out. */
+  readonly alsoAt?: readonly string[];
   readonly summary: string;
   readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system' | 'openai' | 'anthropic' | 'live' | 'mcp' | 'app';
   /** Every parameter may be left out. */

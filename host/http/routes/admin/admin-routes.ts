@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { LogFields, Logger } from '../../../core/log/logger.ts';
 import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from '../../../openapi/index.ts';
@@ -7,7 +6,7 @@ import type { Webhooks } from '../../../webhooks/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { traceparentOf } from '../../request/request-context.ts';
 import { withDetail } from '../refusals.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendTaskEvents } from '../task-routes.ts';
 import { AnyTasks } from './any-tasks.ts';
 import { AnyWebhooks } from './any-webhooks.ts';
@@ -22,12 +21,12 @@ export interface AdminRoutesOptions {
 }
 
 /** Adds the routes with which admins see, end and repeat the work of all users. The guard refuses other callers. */
-export function adminRoutes(router: Router, { tasks, webhooks, ...options }: AdminRoutesOptions): void {
+export function adminRoutes(router: HostRouter, { tasks, webhooks, ...options }: AdminRoutesOptions): void {
   if (tasks) taskRoutesForAdmins(router, new AnyTasks({ ...options, tasks }));
   if (webhooks) webhookRoutesForAdmins(router, new AnyWebhooks({ ...options, webhooks }));
 }
 
-function taskRoutesForAdmins(router: Router, tasks: AnyTasks): void {
+function taskRoutesForAdmins(router: HostRouter, tasks: AnyTasks): void {
   serveRoute(router, ADMIN_TASK_ROUTES.list, async ({ ctx, query }) => ({
     tasks: await tasks.list(query, traceparentOf(ctx)),
   }));
@@ -52,7 +51,7 @@ function taskRoutesForAdmins(router: Router, tasks: AnyTasks): void {
   );
 }
 
-function webhookRoutesForAdmins(router: Router, webhooks: AnyWebhooks): void {
+function webhookRoutesForAdmins(router: HostRouter, webhooks: AnyWebhooks): void {
   serveRoute(router, ADMIN_WEBHOOK_ROUTES.list, async ({ ctx, query }) => ({
     webhooks: await webhooks.list(query, traceparentOf(ctx)),
   }));

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { allowedDeployments } from '../../../access/index.ts';
 import { checkRequests, MESSAGE_BATCH_FIELDS, messageBatch, page, requireEnd } from '../../../anthropic/index.ts';
@@ -12,10 +11,10 @@ import { refusalToRun } from '../../guards/run-rights.ts';
 import { traceparentOf } from '../../request/request-context.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai/openai-request.ts';
 import { mountPath } from '../routers.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Adds the routes of the batches of messages of the caller. */
-export function messageBatchRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
   const batchesOf = (ctx: Context): UserBatches =>
     openai.batchesOf(callerOf(ctx).userId, 'anthropic', traceparentOf(ctx));

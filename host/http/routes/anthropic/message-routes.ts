@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import {
   anthropicError,
   answerMessage,
@@ -19,7 +18,7 @@ import { readFiles } from '../openai/files/file-input.ts';
 import { imageOpener } from '../openai/images/image-input.ts';
 import { largeImages } from '../openai/large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../openai/openai-request.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** The events of Anthropic's API, whose names are their types. */
 const MESSAGE_EVENTS: EventFormat = {
@@ -30,7 +29,7 @@ const MESSAGE_EVENTS: EventFormat = {
 };
 
 /** Adds `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
-export function messageRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
   const openImages = imageOpener(options);
   serveRoute(router, ANTHROPIC_ROUTES.messages, async ({ ctx }) => {

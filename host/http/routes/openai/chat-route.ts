@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import { drained } from '../../../core/async/async-values.ts';
 import {
   answerChat,
@@ -11,7 +10,7 @@ import {
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { hear } from './audio/audio-input.ts';
 import { sendEvents } from './event-stream.ts';
 import { readFiles } from './files/file-input.ts';
@@ -20,7 +19,7 @@ import { largeMedia } from './large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/chat/completions`. */
-export function chatRoute(router: Router, options: OpenAiHttpOptions): void {
+export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
   const openImages = imageOpener(options);
   serveRoute(router, OPENAI_ROUTES.chat, async ({ ctx }) => {

@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import {
   CLIENT_SECRET_FIELDS,
   firstSettings,
@@ -14,11 +13,11 @@ import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { CLIENT_SECRET_PATH } from '../../guards/client-secret-guard.ts';
 import { refusalToRun } from '../../guards/run-rights.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from './openai-request.ts';
 
 /** Adds `POST /v1/realtime/client_secrets`. */
-export function clientSecretsRoute(router: Router, options: OpenAiHttpOptions): void {
+export function clientSecretsRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { clientSecrets, models, strict } = options.openai;
   serveRoute(router, OPENAI_ROUTES.createClientSecret, async ({ ctx }) => {
     const request = await readJsonRequest(ctx, CLIENT_SECRET_FIELDS, options);

@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import { flatMapped } from '../../../core/async/async-values.ts';
 import { merged } from '../../../core/async/merged.ts';
 import {
@@ -13,12 +12,12 @@ import {
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { GenerationDetails } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
 import { addIgnored, type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/completions`. */
-export function completionsRoute(router: Router, options: OpenAiHttpOptions): void {
+export function completionsRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
   serveRoute(router, OPENAI_ROUTES.completions, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);

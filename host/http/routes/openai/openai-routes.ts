@@ -1,4 +1,4 @@
-import type { Router } from '@koa/router';
+import type { HostRouter } from '../serve-route.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { HttpError } from '../../response/error-body.ts';
 import { messageBatchRoutes } from '../anthropic/batch-routes.ts';
@@ -19,7 +19,10 @@ import { uploadsRoutes } from './files/uploads-routes.ts';
 import { vectorRoutes } from './vector-routes.ts';
 
 /** Adds the routes below `/v1`, of OpenAI's API and of Anthropic's, or routes that say that they are off. */
-export function openAiRoutes(router: Router, options: HttpAppOptions & { readonly openai: OpenAiRoutesOptions }): void {
+export function openAiRoutes(
+  router: HostRouter,
+  options: HttpAppOptions & { readonly openai: OpenAiRoutesOptions },
+): void {
   if (!options.openai.enabled) {
     const message = 'The OpenAI-compatible endpoint is not enabled.';
     router.all('/v1/{*path}', () => {

@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import { drained } from '../../../core/async/async-values.ts';
 import { parseInput } from '../../../endpoints/index.ts';
 import { findModel, newHead, OriginalChatRequest, originalChatArguments } from '../../../openai/index.ts';
@@ -6,7 +5,7 @@ import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import type { ChatOutputWithDetails, TextChunk } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { readBody } from '../../request/request-body.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendEvents } from './event-stream.ts';
 import { type OpenAiHttpOptions, withinTime } from './openai-request.ts';
 
@@ -14,7 +13,7 @@ import { type OpenAiHttpOptions, withinTime } from './openai-request.ts';
 const STREAM_TYPE = 'application/json-seq';
 
 /** Adds `POST /chat/completions` with the contract of the original system. */
-export function originalChatRoute(router: Router, options: OpenAiHttpOptions): void {
+export function originalChatRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, tempDir, log } = options;
   serveRoute(router, OPENAI_ROUTES.originalChat, async ({ ctx }) => {
     const models = allowedModels(ctx, openai.models);

@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { allowedDeployments } from '../../../access/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
@@ -25,7 +24,7 @@ import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { traceparentOf } from '../../request/request-context.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { hear } from './audio/audio-input.ts';
@@ -36,7 +35,7 @@ import { largeMedia } from './large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */
-export function responsesRoute(router: Router, options: OpenAiHttpOptions): void {
+export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
   const openImages = imageOpener(options);
   const dialogsOf = (ctx: Context): Dialogs => ({

@@ -1,15 +1,14 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { invalidValue, itemPage, requireResponse, type ResponseStore } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { traceparentOf } from '../../request/request-context.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
 
 /** Adds the routes that read, end and remove a stored response of the caller. */
-export function storedResponsesRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
   const storeOf = (ctx: Context): ResponseStore => openai.responsesOf(callerOf(ctx).userId, traceparentOf(ctx));
 

@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import {
   answerOf,
   DETOKENIZE_FIELDS,
@@ -10,11 +9,11 @@ import {
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/tokenize` and `POST /v1/detokenize`. */
-export function tokenRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function tokenRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   serveRoute(router, OPENAI_ROUTES.tokenize, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, TOKENIZE_FIELDS, options);

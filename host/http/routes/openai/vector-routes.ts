@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import {
   answerEmbeddings,
   blaming,
@@ -13,28 +12,27 @@ import {
 } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
-import { serveRoute } from '../serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
-/** Adds `POST /v1/embeddings`, and `POST /v1/rerank` with the other paths that servers have for it. */
-export function vectorRoutes(router: Router, options: OpenAiHttpOptions): void {
+/** Adds `POST /v1/embeddings`, and `POST /v1/rerank` with the other path that servers have for it. */
+export function vectorRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   serveRoute(router, OPENAI_ROUTES.embeddings, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);
     const request = await readJsonRequest(ctx, EMBEDDING_FIELDS, options);
     return withinTime(ctx, options, (context) => answerEmbeddings(models, request, context));
   });
-  for (const path of ['/v1/rerank', '/v1/reranking'] as const)
-    serveRoute(router, { ...OPENAI_ROUTES.rerank, path }, async ({ ctx }) => {
-      const models = allowedModels(ctx, options.openai.models);
-      const request = await readJsonRequest(ctx, RERANK_FIELDS, options);
-      const resolved = resolveModel(models, request.model, 'rerank');
-      const documents = documentsOf(request);
-      const args = rerankArguments(request, documents, resolved);
-      return withinTime(ctx, options, (context) =>
-        blaming(RERANK_BLAME, async () => {
-          const ranked = await models.call(resolved.model.name, 'rerank', args, context);
-          return rankingOf(request, documents, ranked as RankedDocuments);
-        }),
-      );
-    });
+  serveRoute(router, OPENAI_ROUTES.rerank, async ({ ctx }) => {
+    const models = allowedModels(ctx, options.openai.models);
+    const request = await readJsonRequest(ctx, RERANK_FIELDS, options);
+    const resolved = resolveModel(models, request.model, 'rerank');
+    const documents = documentsOf(request);
+    const args = rerankArguments(request, documents, resolved);
+    return withinTime(ctx, options, (context) =>
+      blaming(RERANK_BLAME, async () => {
+        const ranked = await models.call(resolved.model.name, 'rerank', args, context);
+        return rankingOf(request, documents, ranked as RankedDocuments);
+      }),
+    );
+  });
 }

@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { drained } from '../../../../core/async/async-values.ts';
 import {
@@ -22,7 +21,7 @@ import {
 import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
 import type { AsrOutput, SpeakerDiarizationOutput } from '../../../../schemas/index.ts';
 import { allowedModels } from '../../../guards/allowed-models.ts';
-import { serveRoute } from '../../serve-route.ts';
+import { type HostRouter, serveRoute } from '../../serve-route.ts';
 import { sendEvents } from '../event-stream.ts';
 import { type FormRequest, formRequests } from '../form-request.ts';
 import { type OpenedReferences, openReferences } from './open-references.ts';
@@ -31,12 +30,12 @@ import type { OpenedSound } from '../openai-options.ts';
 import { type OpenAiHttpOptions, withinTime } from '../openai-request.ts';
 
 /** Adds `POST /v1/audio/transcriptions` and `POST /v1/audio/translations`. */
-export function audioRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function audioRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   transcriptionsRoute(router, options);
   translationsRoute(router, options);
 }
 
-function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
+function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
   const read = formRequests(TRANSCRIPTION_FIELDS, options);
   serveRoute(router, OPENAI_ROUTES.transcriptions, async ({ ctx }) => {
@@ -85,7 +84,7 @@ function transcriptionsRoute(router: Router, options: OpenAiHttpOptions): void {
   });
 }
 
-function translationsRoute(router: Router, options: OpenAiHttpOptions): void {
+function translationsRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const read = formRequests(TRANSLATION_FIELDS, options);
   serveRoute(router, OPENAI_ROUTES.translations, async ({ ctx }) => {
     const models = allowedModels(ctx, options.openai.models);

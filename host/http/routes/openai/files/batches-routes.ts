@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { allowedDeployments } from '../../../../access/index.ts';
 import type { UserBatches } from '../../../../batches/index.ts';
@@ -15,11 +14,11 @@ import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { refusalToRun } from '../../../guards/run-rights.ts';
 import { traceparentOf } from '../../../request/request-context.ts';
-import { serveRoute } from '../../serve-route.ts';
+import { type HostRouter, serveRoute } from '../../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 
 /** Adds the routes of the batches of the caller. */
-export function batchesRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
   const batchesOf = (ctx: Context): UserBatches => openai.batchesOf(callerOf(ctx).userId, 'openai', traceparentOf(ctx));
 

@@ -1,16 +1,15 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { UserFiles } from '../../../../files/index.ts';
 import { checkCursor, FILE_FIELDS, fileName, fileObject, listPage, requireFile } from '../../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { traceparentOf } from '../../../request/request-context.ts';
-import { serveRoute } from '../../serve-route.ts';
+import { type HostRouter, serveRoute } from '../../serve-route.ts';
 import { formRequests } from '../form-request.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
 /** Adds the routes of the stored files of the caller. */
-export function filesRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const filesOf = (ctx: Context): UserFiles => options.openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
   const read = formRequests(FILE_FIELDS, options);
 

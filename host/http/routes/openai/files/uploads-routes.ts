@@ -1,4 +1,3 @@
-import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import type { UserUploads } from '../../../../files/index.ts';
 import {
@@ -13,12 +12,12 @@ import {
 import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { traceparentOf } from '../../../request/request-context.ts';
-import { serveRoute } from '../../serve-route.ts';
+import { type HostRouter, serveRoute } from '../../serve-route.ts';
 import { formRequests } from '../form-request.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 
 /** Adds the routes of files of the caller that come in parts. */
-export function uploadsRoutes(router: Router, options: OpenAiHttpOptions): void {
+export function uploadsRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const uploadsOf = (ctx: Context): UserUploads => options.openai.uploadsOf(callerOf(ctx).userId, traceparentOf(ctx));
   const readPart = formRequests(PART_FIELDS, options, 'data');
 
