@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lockedPackages, NOT_INSTALLED } from '../dist/host/bench/packages/locked-packages.js';
+import { lockedPackages, NOT_INSTALLED } from '../dist/tools/release/locked-packages.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const budgets = JSON.parse(readFileSync(join(root, 'tools/budgets.json'), 'utf8'));

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { cpuSeconds, descendants } from '../test/helpers/server.ts';
-import { installForBench } from './packages/install-npm.ts';
+import { installForBench } from './install-npm.ts';
 import { machineLoad, reportHead, round } from './report.ts';
 import { type ClaimTimes, measureClaims } from './tasks/claims.ts';
 import { type FromQueue, type QueueArguments, type QueueJob, type QueueResult, WORKERS } from './tasks/protocol.ts';

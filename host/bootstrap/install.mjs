@@ -77,7 +77,7 @@ export async function installDependencies(root, { forTests }) {
   fs.writeFileSync(stamp, wanted);
 }
 
-const SOURCE_FOLDERS = ['host', 'native', 'plugins', 'wit'];
+const SOURCE_FOLDERS = ['host', 'native', 'plugins', 'tools', 'wit'];
 const SOURCE_FILE = /\.(tsx?|json|wit|mjs)$/;
 
 function newestSource(folder) {

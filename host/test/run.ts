@@ -14,7 +14,7 @@ const FILE_TIMEOUT_MS = 600_000;
 /** With more jobs at once, the timings of tests would differ from those of a machine with two cores. */
 const MAX_JOBS = 2;
 const CPU_SECONDS = new URL('cpu-seconds.js', import.meta.url).href;
-const TEST_FOLDERS = ['host', 'native', 'plugins', 'examples'];
+const TEST_FOLDERS = ['host', 'native', 'plugins', 'tools', 'examples'];
 
 interface FileResult {
   readonly passed: number;

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from dockerfile_parse import DockerfileParser
 
-REPOSITORY = Path(__file__).resolve().parents[3]
+REPOSITORY = Path(__file__).resolve().parents[2]
 CONTAINERFILE = REPOSITORY / 'examples/operating/Containerfile'
 KNOWN = {'ARG', 'FROM', 'SHELL', 'RUN', 'WORKDIR', 'COPY', 'ENV', 'USER', 'VOLUME', 'EXPOSE', 'HEALTHCHECK', 'ENTRYPOINT', 'CMD'}
 PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { installForBench } from '../packages/install-npm.ts';
+import { installForBench } from '../../host/bench/install-npm.ts';
 
 const PACKAGES = ['vega@6.4.0', 'vega-lite@6.5.0'];
 

@@ -4,13 +4,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { delay } from '../../core/abort.ts';
-import { loadConfig } from '../../config/index.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { ModelStore } from '../../models/index.ts';
-import { findChromium, startBrowser } from '../../test/helpers/browser.ts';
-import { freePort } from '../../test/helpers/server.ts';
+import { delay } from '../../host/core/abort.ts';
+import { loadConfig } from '../../host/config/index.ts';
+import { silentLogger } from '../../host/core/log/logger.ts';
+import { packageRoot } from '../../host/core/package-root.ts';
+import { ModelStore } from '../../host/models/index.ts';
+import { findChromium, startBrowser } from '../../host/test/helpers/browser.ts';
+import { freePort } from '../../host/test/helpers/server.ts';
 
 const LOAD_MS = 60_000;
 /** Widths in CSS pixels. */

@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { NOT_INSTALLED } from '../../bench/packages/locked-packages.ts';
-import { packRelease } from '../../bench/packages/pack-release.ts';
-import { loadConfig } from '../../config/index.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { PREBUILT_PACKAGE } from '../../native-build/index.ts';
-import { startExample } from '../helpers/embed-example.ts';
-import { freePort, post, until } from '../helpers/server.ts';
+import { NOT_INSTALLED } from './locked-packages.ts';
+import { packRelease } from './pack-release.ts';
+import { loadConfig } from '../../host/config/index.ts';
+import { packageRoot } from '../../host/core/package-root.ts';
+import { PREBUILT_PACKAGE } from '../../host/native-build/index.ts';
+import { startExample } from '../../host/test/helpers/embed-example.ts';
+import { freePort, post, until } from '../../host/test/helpers/server.ts';
 
 const exec = promisify(execFile);
 const Package = suite('the package outside of the repository');
@@ -63,7 +63,7 @@ Package('has the files for run time and no tests', async () => {
     assert.ok(existsSync(installed(file)), file);
   const files = await readdir(installed('.'), { recursive: true });
   assert.equal(
-    files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|host\/(test|bench))/.test(file)),
+    files.filter((file) => /\.test\.|fixtures|\.tsbuildinfo|^dist\/(plugins|tools|host\/(test|bench))/.test(file)),
     [],
   );
 });

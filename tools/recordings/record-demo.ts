@@ -5,8 +5,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../core/package-root.ts';
-import { type Piece, terminalSvg } from './demo/terminal-svg.ts';
+import { packageRoot } from '../../host/core/package-root.ts';
+import { type Piece, terminalSvg } from './terminal-svg.ts';
 
 const LONGEST_PAUSE_MS = 2000;
 

@@ -1,8 +1,8 @@
 // Draws docs/figures/*.svg from the reports beside them, which are what the benchmarks printed. `npm run plot:benchmarks`.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadConfig } from '../../config/index.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { loadConfig } from '../../host/config/index.ts';
+import { packageRoot } from '../../host/core/package-root.ts';
 import { loadDrawing } from './draw.ts';
 import { PLOTS, type Report, specificationOf } from './plots.ts';
 

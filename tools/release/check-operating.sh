@@ -2,7 +2,7 @@
 # Checks examples/operating with the tools of each format: npm run check:operating. Debian has promtool (prometheus) and
 # systemd-analyze (systemd). The other tools come from PyPI and npm. A missing tool is an error.
 set -euo pipefail
-cd "$(dirname "$0")/../../../examples/operating"
+cd "$(dirname "$0")/../../examples/operating"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
