@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { delay, raceAbort } from './abort.ts';
+import { delay, raceAbort, withDeadline } from './abort.ts';
 
 const Abort = suite('abort helpers');
 
@@ -24,6 +24,33 @@ Abort('delay ends early with the reason and leaves no listener behind', async ()
   assert.is(await waiting, reason);
   await delay(1, new AbortController().signal);
   assert.is(getEventListeners(controller.signal, 'abort').length, 0);
+});
+
+const timedOut = (): Error => new Error('the time is up');
+/** Rejects with the reason of the signal. */
+const untilAborted = ({ signal }: { readonly signal: AbortSignal }): Promise<never> =>
+  raceAbort(new Promise<never>(() => {}), signal);
+
+Abort('withDeadline aborts the work when the time is up, and leaves no listener behind', async () => {
+  const { signal } = new AbortController();
+  const ended = await withDeadline({ signal, timeoutMs: 1, timedOut }, untilAborted).catch((error: unknown) => error);
+  assert.is((ended as Error).message, 'the time is up');
+  const before = performance.now();
+  const deadlineAt = await withDeadline({ signal, timeoutMs: 60_000, timedOut }, async (ending) => ending.deadlineAt);
+  assert.ok(deadlineAt >= before + 60_000 && deadlineAt <= performance.now() + 60_000);
+  assert.is(getEventListeners(signal, 'abort').length, 0);
+});
+
+Abort('withDeadline aborts the work with the reason of the signal, and does not start it afterwards', async () => {
+  const controller = new AbortController();
+  const options = { signal: controller.signal, timeoutMs: 60_000, timedOut };
+  const running = withDeadline(options, untilAborted).catch((error: unknown) => error);
+  const reason = new Error('client went away');
+  controller.abort(reason);
+  assert.is(await running, reason);
+  let starts = 0;
+  const late = withDeadline(options, async () => (starts += 1)).catch((error: unknown) => error);
+  assert.equal([await late, starts], [reason, 0]);
 });
 
 Abort.run();

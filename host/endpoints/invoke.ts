@@ -1,3 +1,4 @@
+import { withDeadline } from '../core/abort.ts';
 import { fail } from '../core/errors.ts';
 import { type RequestContext, requestContextOf } from '../core/request-context.ts';
 import type { ValidationEntry } from '../schemas/index.ts';
@@ -30,32 +31,23 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
   const { write } = options;
   if (endpoint.streaming && !write)
     throw new TypeError(`endpoint ${endpoint.name} streams, but no function takes its output`);
-  options.signal.throwIfAborted();
-
-  // AbortSignal.any costs a few per cent of a small request.
-  const ending = new AbortController();
-  const onAbort = (): void => ending.abort(options.signal.reason);
-  options.signal.addEventListener('abort', onAbort, { once: true });
-  const timer = setTimeout(() => {
-    ending.abort(fail('TimeoutError', `endpoint ${endpoint.name} was ended after ${options.timeoutMs / 1000} seconds`));
-  }, options.timeoutMs);
-  try {
-    return await endpoint.run({
+  const { signal, timeoutMs } = options;
+  const timedOut = (): Error =>
+    fail('TimeoutError', `endpoint ${endpoint.name} was ended after ${timeoutMs / 1000} seconds`);
+  return withDeadline({ signal, timeoutMs, timedOut }, (ending) =>
+    endpoint.run({
       ...requestContextOf(options),
       input: accepted,
       requestId: options.requestId,
       userId: options.userId ?? null,
-      deadlineAt: Math.min(options.deadlineAt ?? Infinity, performance.now() + options.timeoutMs),
-      timeoutMs: options.timeoutMs,
+      deadlineAt: Math.min(options.deadlineAt ?? Infinity, ending.deadlineAt),
+      timeoutMs,
       signal: ending.signal,
       files,
       ...(options.onProgress && { onProgress: options.onProgress }),
       write: write ?? (() => Promise.reject(new TypeError(`endpoint ${endpoint.name} does not stream`))),
-    });
-  } finally {
-    clearTimeout(timer);
-    options.signal.removeEventListener('abort', onAbort);
-  }
+    }),
+  );
 }
 
 /** Returns the input for a run. Throws `ValidationError` or `UploadedFileNotFound`. */

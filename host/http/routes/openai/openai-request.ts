@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { networkOf } from '../../../access/index.ts';
+import { withDeadline } from '../../../core/abort.ts';
 import { fail } from '../../../core/errors.ts';
 import {
   headerName,
@@ -77,30 +78,19 @@ export async function withinTime<T>(
   { limits: { invocation_timeout_s: timeoutS }, openai: { strict } }: OpenAiHttpOptions,
   work: (context: RunContext) => Promise<T>,
 ): Promise<T> {
-  const ending = new AbortController();
-  const gone = abortOnClose(ctx);
-  const onGone = (): void => ending.abort(gone.reason);
-  gone.addEventListener('abort', onGone, { once: true });
-  const timer = setTimeout(
-    () => ending.abort(fail('TimeoutError', `the request was ended after ${timeoutS} seconds`)),
-    timeoutS * 1000,
-  );
-  try {
-    return await work({
+  const timedOut = (): Error => fail('TimeoutError', `the request was ended after ${timeoutS} seconds`);
+  return withDeadline({ signal: abortOnClose(ctx), timeoutMs: timeoutS * 1000, timedOut }, (ending) =>
+    work({
+      ...ending,
       requestId: String(ctx.state['requestId']),
       userId: callerOf(ctx).userId,
       client: networkOf(ctx.ip),
       traceparent: traceparentOf(ctx),
       meter: meterOf(ctx),
-      deadlineAt: performance.now() + timeoutS * 1000,
-      signal: ending.signal,
       ignore: (param) => {
         if (strict) throw unsupported(param, 'no grammar can express it');
         addIgnored(ctx, param);
       },
-    });
-  } finally {
-    clearTimeout(timer);
-    gone.removeEventListener('abort', onGone);
-  }
+    }),
+  );
 }
