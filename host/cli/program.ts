@@ -84,7 +84,6 @@ const GROUPS: readonly Group[] = [
       'build-native': 'build the native addon and SQLite',
       demo: 'start a server, make a short video, and transcribe and summarize it',
       client: 'generate a client for a server: one TypeScript file without dependencies',
-      docs: 'print generated documentation pages',
       version: 'print the version of this package',
     },
   },

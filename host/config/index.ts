@@ -4,6 +4,5 @@ export { type ServiceManagerAddress, takeServiceManager } from './service-manage
 export { type Exposure, exposureOf } from './exposure.ts';
 export { setLoadDefaults } from './process-defaults.ts';
 export { redactorOf } from './redactor.ts';
-export { renderConfigurationDocs } from './render-docs.ts';
 export { type Config, type ConfigInput, ConfigSchema, DEFAULT_DEPLOYMENTS } from './schema.ts';
 export { flagName, type Setting, SETTINGS } from './settings.ts';

@@ -120,7 +120,7 @@ Architecture('has no cycle between folders', () => {
 
 Architecture('names files that exist', () => {
   const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
-  const named = [...text.matchAll(/`((?:host|native|wit|plugins|docs|examples)\/[\w./-]+)`/g)].map(
+  const named = [...text.matchAll(/`((?:host|native|wit|plugins|docs|examples|tools)\/[\w./-]+)`/g)].map(
     ([, path = '']) => path,
   );
   assert.ok(named.length > 30, 'the files were not found');

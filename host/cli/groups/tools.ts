@@ -73,37 +73,6 @@ export function addToolCommands(root: Command, command: MakeCommand): void {
       await client(options, process.stdout);
     });
 
-  const docs = command(root, 'docs');
-
-  command(docs, 'config', 'print the page of all configuration keys, variables and flags').action(async () => {
-    const [z, { renderConfigurationDocs }, { DeploymentOptions }] = await Promise.all([
-      import('zod'),
-      import('../../config/render-docs.ts'),
-      import('../../deployments/index.ts'),
-    ]);
-    process.stdout.write(renderConfigurationDocs(z.toJSONSchema(DeploymentOptions, { io: 'input' })));
-  });
-
-  command(docs, 'openai', 'print the page of the parameters of OpenAI’s API').action(async () => {
-    const { renderOpenAiDocs } = await import('../../openai/render-docs.ts');
-    process.stdout.write(renderOpenAiDocs());
-  });
-
-  command(docs, 'anthropic', 'print the page of the parameters of Anthropic’s API').action(async () => {
-    const { renderAnthropicDocs } = await import('../../anthropic/render-docs.ts');
-    process.stdout.write(renderAnthropicDocs());
-  });
-
-  command(docs, 'errors', 'print the page of all errors').action(async () => {
-    const { renderErrorDocs } = await import('../../http/index.ts');
-    process.stdout.write(renderErrorDocs());
-  });
-
-  command(docs, 'metrics', 'print the page of all metrics').action(async () => {
-    const { renderMetricsDocs } = await import('../../application/metrics/render-docs.ts');
-    process.stdout.write(renderMetricsDocs());
-  });
-
   command(root, 'version').action(() => {
     process.stdout.write(`${packageVersion()}\n`);
   });

@@ -14,7 +14,7 @@ import {
   WhisperDeployment,
 } from '../../../index.ts';
 import { ModelStore } from '../../../models/index.ts';
-import { DOCUMENTED_ROUTES, type DocumentedRoute } from '../../../openai/render-docs.ts';
+import { DOCUMENTED_ROUTES, type DocumentedRoute } from '../../../openai/documented-routes.ts';
 import { QUERIES } from '../../../openai/queries.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';

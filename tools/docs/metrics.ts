@@ -1,5 +1,5 @@
-import { sampleName } from '../../telemetry/index.ts';
-import { describedMetrics } from './described-metrics.ts';
+import { sampleName } from '../../host/telemetry/index.ts';
+import { describedMetrics } from '../../host/application/metrics/described-metrics.ts';
 
 /** Returns `docs/metrics.md`, made from the descriptions in the code. */
 export function renderMetricsDocs(): string {
@@ -15,7 +15,7 @@ export function renderMetricsDocs(): string {
 
 const HEAD = `# Metrics
 
-<!-- Made by \`aana-host docs metrics > docs/metrics.md\` from the code that reports them; do not edit. -->
+<!-- Made by \`npm run docs\` from the code that reports them; do not edit. -->
 
 Every server answers \`GET /metrics\` with its counters, gauges and histograms as text for [Prometheus](https://prometheus.io), also as OpenMetrics for scrapers that prefer it. \`telemetry.metrics: false\` (\`AANA_METRICS=false\`) turns this off.
 

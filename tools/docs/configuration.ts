@@ -1,6 +1,8 @@
-import { configKeys, type JsonSchema } from './config-keys.ts';
-import { DEFAULT_DEPLOYMENTS } from './schema.ts';
-import { flagName, SETTINGS } from './settings.ts';
+import * as z from 'zod';
+import { configKeys, type JsonSchema } from '../../host/config/config-keys.ts';
+import { DEFAULT_DEPLOYMENTS } from '../../host/config/schema.ts';
+import { flagName, SETTINGS } from '../../host/config/settings.ts';
+import { DeploymentOptions } from '../../host/deployments/class/deployment-options.ts';
 
 function typeOf(schema: JsonSchema): string {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');
@@ -17,11 +19,9 @@ function defaultOf(key: string, schema: JsonSchema): string {
   return `\`${JSON.stringify(schema.default)}\``;
 }
 
-/**
- * Returns `docs/configuration.md`, generated from the schema and the table of settings. `deployment` is the JSON schema
- * of one deployment's options.
- */
-export function renderConfigurationDocs(deployment: unknown): string {
+/** Returns `docs/configuration.md`, generated from the schemas of the configuration and the table of settings. */
+export function renderConfigurationDocs(): string {
+  const deployment = z.toJSONSchema(DeploymentOptions, { io: 'input' });
   const rows = configKeys().map(([key, value]) => {
     const setting = SETTINGS.find((candidate) => candidate.key === key);
     const flag = setting && flagName(setting);
@@ -46,7 +46,7 @@ export function renderConfigurationDocs(deployment: unknown): string {
   });
   return `# Configuration
 
-<!-- Generated from host/config/ by \`aana-host docs config > docs/configuration.md\`; do not edit. -->
+<!-- Made by \`npm run docs\` from host/config/; do not edit. -->
 
 The configuration comes from five sources. Each one takes precedence over those before it, key by key:
 

@@ -1,9 +1,10 @@
-import { type DocumentedRoute, parameterTables } from '../openai/render-docs.ts';
-import { MESSAGE_BATCH_FIELDS } from './batches.ts';
-import { COUNT_TOKENS_FIELDS, MESSAGES_FIELDS } from './message-fields.ts';
+import { MESSAGE_BATCH_FIELDS } from '../../host/anthropic/batches.ts';
+import { COUNT_TOKENS_FIELDS, MESSAGES_FIELDS } from '../../host/anthropic/message-fields.ts';
+import type { DocumentedRoute } from '../../host/openai/documented-routes.ts';
+import { parameterTables } from './openai.ts';
 
 /** The routes with parameters, for the documentation. */
-export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
+export const ANTHROPIC_DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
   { route: 'POST /v1/messages', fields: MESSAGES_FIELDS },
   { route: 'POST /v1/messages/count_tokens', fields: COUNT_TOKENS_FIELDS },
   { route: 'POST /v1/messages/batches', fields: MESSAGE_BATCH_FIELDS },
@@ -13,7 +14,7 @@ export const DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
 export function renderAnthropicDocs(): string {
   return `# Anthropic's API
 
-<!-- Made by \`aana-host docs anthropic > docs/anthropic-compatibility.md\` from host/anthropic/; do not edit. -->
+<!-- Made by \`npm run docs\` from host/anthropic/; do not edit. -->
 
 Every server answers Anthropic's Messages API at \`/v1/messages\`, over its deployments of text models. Clients need another base URL and the name of a deployment. In TypeScript (\`npm install @anthropic-ai/sdk\`):
 
@@ -99,5 +100,5 @@ An error in a stream is an event \`error\`, and no \`message_stop\` follows.
 
 A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused. Parameters that a request of this API does not know are without effect, too; \`accepted\` ones change no answer anywhere and are not named.
 
-${parameterTables(DOCUMENTED_ROUTES)}`;
+${parameterTables(ANTHROPIC_DOCUMENTED_ROUTES)}`;
 }
