@@ -8,4 +8,4 @@ export type { AppStatus } from '../openapi/index.ts';
 export { type RouterLike, RouterSet } from './routes/routers.ts';
 export { AnyTasks } from './routes/admin/any-tasks.ts';
 export { AnyWebhooks } from './routes/admin/any-webhooks.ts';
-export type { Operations } from './routes/operation-routes.ts';
+export type { Operations } from './routes/admin/operation-routes.ts';

@@ -12,7 +12,7 @@ import type { AppStatus, OpenApiOptions } from '../openapi/index.ts';
 import type { BodyLimits } from './request/request-body.ts';
 import type { McpOptions } from './routes/mcp/mcp-options.ts';
 import type { OpenAiRoutesOptions } from './routes/openai/openai-options.ts';
-import type { Operations } from './routes/operation-routes.ts';
+import type { Operations } from './routes/admin/operation-routes.ts';
 import type { RouterSet } from './routes/routers.ts';
 import type { SocketsOptions } from './sockets/sockets-options.ts';
 

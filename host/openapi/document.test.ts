@@ -5,7 +5,8 @@ import { type ServedEndpoint, pluginEndpoints } from '../endpoints/index.ts';
 import { answerBy, AsrOutput, textAnswer, VideoInput } from '../schemas/index.ts';
 import { startServer } from '../http/fixtures/test-server.ts';
 import { valueAt } from '../core/json/json-pointer.ts';
-import { buildOpenApi, SYSTEM_ROUTES, TASK_ROUTES } from './index.ts';
+import { buildOpenApi, SYSTEM_ROUTES } from './index.ts';
+import { TASK_ROUTES } from '../http/routes/tasks/task-definitions.ts';
 
 const OpenApi = suite('the OpenAPI document');
 

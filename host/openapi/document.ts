@@ -11,8 +11,8 @@ import {
 } from './failures.ts';
 import { componentsOf } from './json-schema-of.ts';
 import { pathsOf } from './route-operation.ts';
-import type { RouteDefinition } from './routes/route-definition.ts';
-import { Task, TaskId } from './routes/task-routes.ts';
+import type { RouteDefinition } from './route-definition.ts';
+import { Task, TaskId } from './deferral.ts';
 import { SchemaComponents } from './schema-components.ts';
 import { WEBHOOK_MESSAGES } from './webhook-messages.ts';
 

@@ -6,7 +6,7 @@ import { type EndpointAnswers, endpointAnswers } from './endpoint-answers.ts';
 import { type CodeSample, codeSamples } from './code-samples.ts';
 import { ENDPOINT_FAILURES, failures } from './failures.ts';
 import { parametersOf } from './route-operation.ts';
-import { DeferQuery, IdempotencyKey, TaskQuery } from './routes/deferral.ts';
+import { DeferQuery, IdempotencyKey, TaskQuery } from './deferral.ts';
 import { pascalCase, type SchemaComponents } from './schema-components.ts';
 import { schemaExample } from './schema-example.ts';
 

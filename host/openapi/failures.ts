@@ -1,7 +1,7 @@
 import type { oas31 } from 'openapi3-ts';
 import * as z from 'zod';
 import { NAMED_SCHEMAS } from './named-schemas.ts';
-import type { AnswerOf } from './routes/values.ts';
+import type { AnswerOf } from './values.ts';
 
 const stacktrace = z.string().nullable().describe('Null unless the operator has turned stack traces on.');
 

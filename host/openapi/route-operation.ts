@@ -2,8 +2,8 @@ import type { oas31 } from 'openapi3-ts';
 import type * as z from 'zod';
 import { BODY_FAILURES, failuresOf } from './failures.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
-import type { RouteAnswer, RouteDefinition } from './routes/route-definition.ts';
-import { PATH_PARAMETERS } from './routes/values.ts';
+import type { RouteAnswer, RouteDefinition } from './route-definition.ts';
+import { PATH_PARAMETERS } from './values.ts';
 
 /** Returns the paths of routes with their operations, in the order of the routes. */
 export function pathsOf(routes: readonly RouteDefinition[]): oas31.PathsObject {

@@ -4,7 +4,7 @@ import { AlertReport } from '../alerts/index.ts';
 import { TASK_STATUSES } from '../tasks/index.ts';
 import { ALERT_EVENTS, TASK_EVENTS } from '../webhooks/index.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
-import { Id } from './routes/values.ts';
+import { Id } from './values.ts';
 
 const TaskMessage = z.strictObject({
   event: z.enum(TASK_EVENTS),

@@ -1,8 +1,8 @@
 // What is sent: the generated inputs that cost most for each route, event of a socket and line of a batch.
 import { loadConfig } from '../../config/index.ts';
-import { requestSchemas } from '../../openapi/fixtures/request-schemas.ts';
-import { LargeValues, schemaAttacks } from '../../openapi/fixtures/schema-attacks.ts';
-import * as api from '../../openapi/index.ts';
+import { allRoutes } from '../../http/fixtures/all-routes.ts';
+import { requestSchemas } from '../../http/fixtures/request-schemas.ts';
+import { LargeValues, schemaAttacks } from '../../http/fixtures/schema-attacks.ts';
 import { checkedValue } from '../../schemas/index.ts';
 
 export interface LargeRequest {
@@ -20,11 +20,7 @@ const { limits } = loadConfig({ cwd: '/', env: {} });
 const large = new LargeValues(limits);
 
 /** The routes with a body, by the names that their schemas have in `requestSchemas`. */
-const routes = new Map<string, api.RouteDefinition>([['routes.MCP_ROUTE.body', api.MCP_ROUTE]]);
-for (const [group, member] of Object.entries(api))
-  if (group.endsWith('_ROUTES'))
-    for (const [name, route] of Object.entries(member))
-      routes.set(`routes.${group}.${name}.body`, route as api.RouteDefinition);
+const routes = new Map(allRoutes.map((route) => [`${route.id}.body`, route]));
 
 /** Yields for each route the inputs whose check takes longest. Some routes share schemas, which are attacked once. */
 export function* httpAttacks(): Generator<LargeRequest> {

@@ -6,7 +6,7 @@ import { securityHeaders } from '../guards/security-headers.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { HostRouter } from '../routes/serve-route.ts';
 import { routesForAdmins } from '../routes/system-routes.ts';
-import { traceRoutes } from '../routes/trace-routes.ts';
+import { traceRoutes } from '../routes/admin/trace-routes.ts';
 import { dashboardFiles, isDashboardFile } from './dashboard-files.ts';
 import { dashboardGuard } from './dashboard-guard.ts';
 

@@ -11,7 +11,7 @@ import { meterOf } from '../request/request-meter.ts';
 import { abortOnClose, noteStreamFailure, traceparentOf } from '../request/request-context.ts';
 import { JsonStream } from '../response/stream.ts';
 import { sendOutput } from '../response/whole-answer.ts';
-import { admitDeferred, deferRequest, isDeferred } from './deferral.ts';
+import { admitDeferred, deferRequest, isDeferred } from './tasks/deferral.ts';
 
 /** Runs an endpoint for a request, or stores the request as a task. */
 export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {

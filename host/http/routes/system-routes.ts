@@ -1,6 +1,6 @@
 import { adminRoutes } from './admin/admin-routes.ts';
-import { apiKeyRoutes } from './api-key-routes.ts';
-import { changeRoutes } from './change-routes.ts';
+import { apiKeyRoutes } from './admin/api-key-routes.ts';
+import { changeRoutes } from './admin/change-routes.ts';
 import { chatPageRoutes } from '../pages/chat-page.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
@@ -11,18 +11,18 @@ import { mcpRoute } from './mcp/mcp-route.ts';
 import type { McpService } from './mcp/mcp-service.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
-import { modelRoutes } from './model-routes.ts';
+import { modelRoutes } from './admin/model-routes.ts';
 import type { HttpAppOptions } from '../options.ts';
-import { operationRoutes } from './operation-routes.ts';
+import { operationRoutes } from './admin/operation-routes.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
 import { HostRouter, serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
 import { socketRoutes } from './socket-routes.ts';
-import { taskRoutes } from './task-routes.ts';
-import { traceRoutes } from './trace-routes.ts';
-import { webhookRoutes } from './webhook-routes.ts';
+import { taskRoutes } from './tasks/task-routes.ts';
+import { traceRoutes } from './admin/trace-routes.ts';
+import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
 /** Returns the router with the host's own routes. */
 export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefined): HostRouter {

@@ -12,7 +12,7 @@ import {
   TokenCount,
 } from '../../anthropic/index.ts';
 import { STORED_FAILURES } from './openai-routes.ts';
-import { answers, type RouteDefinition } from './route-definition.ts';
+import { answers, type RouteDefinition } from '../route-definition.ts';
 
 const RUN_FAILURES = [401, 403, 404, 429, 500, 503, 504] as const;
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RealtimeQuery, RealtimeServerEvent } from '../../openai/index.ts';
 import { LiveResult } from '../../schemas/index.ts';
-import type { RouteDefinition } from './route-definition.ts';
+import type { RouteDefinition } from '../route-definition.ts';
 
 const End = z.object({ type: z.literal('end') }).describe('All audio was transcribed. The socket closes.');
 

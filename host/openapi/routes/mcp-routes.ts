@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { MAX_NAME } from '../../schemas/index.ts';
-import type { RouteDefinition } from './route-definition.ts';
+import type { RouteDefinition } from '../route-definition.ts';
 
 const Message = z
   .looseObject({

@@ -52,7 +52,7 @@ import {
   UploadObject,
   UploadRequest,
 } from '../../openai/index.ts';
-import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
+import { answers, DATABASE_FAILURES, type RouteDefinition } from '../route-definition.ts';
 
 const RUN_FAILURES = [401, 403, 404, 429, 500, 503, 504] as const;
 

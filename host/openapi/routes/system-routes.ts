@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { MAX_NAME } from '../../schemas/index.ts';
-import { answers, type RouteDefinition } from './route-definition.ts';
-import type { AnswerOf } from './values.ts';
+import { answers, type RouteDefinition } from '../route-definition.ts';
+import type { AnswerOf } from '../values.ts';
 
 const AppStatus = z.object({
   status: z.enum(['RUNNING', 'DEPLOYING', 'UNHEALTHY']),

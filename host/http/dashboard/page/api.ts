@@ -1,11 +1,11 @@
 import type * as z from 'zod';
-import type { ADMIN_TASK_ROUTES, AnyAttempt, AnyTask, AnyWebhook } from '../../../openapi/routes/admin-routes.ts';
-import type { CHANGE_ROUTES } from '../../../openapi/routes/change-routes.ts';
-import type { KEY_ROUTES } from '../../../openapi/routes/key-routes.ts';
-import type { ModelReport, PullEvent } from '../../../openapi/routes/model-routes.ts';
-import type { ApplicationState, OPERATION_ROUTES } from '../../../openapi/routes/operation-routes.ts';
-import type { TRACE_ROUTES } from '../../../openapi/routes/trace-routes.ts';
-import type { Delivery } from '../../../openapi/routes/webhook-routes.ts';
+import type { ADMIN_TASK_ROUTES, AnyAttempt, AnyTask, AnyWebhook } from '../../routes/admin/admin-definitions.ts';
+import type { CHANGE_ROUTES } from '../../routes/admin/change-definitions.ts';
+import type { KEY_ROUTES } from '../../routes/admin/api-key-definitions.ts';
+import type { ModelReport, PullEvent } from '../../routes/admin/model-definitions.ts';
+import type { ApplicationState, OPERATION_ROUTES } from '../../routes/admin/operation-definitions.ts';
+import type { TRACE_ROUTES } from '../../routes/admin/trace-definitions.ts';
+import type { Delivery } from '../../routes/webhooks/webhook-definitions.ts';
 import { eventsOf, type SentEvent, sentEventsOf } from './events.ts';
 
 type Body<Route extends { readonly answers: { readonly 200: { readonly schema: z.ZodType } } }> = z.output<

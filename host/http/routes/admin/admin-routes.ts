@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
 import type { LogFields, Logger } from '../../../core/log/logger.ts';
-import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from '../../../openapi/index.ts';
+import { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from './admin-definitions.ts';
 import type { TaskQueue } from '../../../tasks/index.ts';
 import type { Webhooks } from '../../../webhooks/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { traceparentOf } from '../../request/request-context.ts';
 import { withDetail } from '../refusals.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
-import { sendTaskEvents } from '../task-routes.ts';
+import { sendTaskEvents } from '../tasks/task-routes.ts';
 import { AnyTasks } from './any-tasks.ts';
 import { AnyWebhooks } from './any-webhooks.ts';
 

@@ -1,5 +1,7 @@
 import type { LogFields, Logger } from '../../../core/log/logger.ts';
-import type { AnyAttempt, AnyTask, Task, TaskCounts } from '../../../openapi/index.ts';
+import type { AnyAttempt, AnyTask } from './admin-definitions.ts';
+import type { Task } from '../../../openapi/index.ts';
+import type { TaskCounts } from '../tasks/task-definitions.ts';
 import type {
   AttemptRecord,
   ListedTask,
@@ -8,7 +10,7 @@ import type {
   TaskRecord,
   WatchOptions,
 } from '../../../tasks/index.ts';
-import { attemptInfo, taskCounts, taskInfo } from '../task-answers.ts';
+import { attemptInfo, taskCounts, taskInfo } from '../tasks/task-answers.ts';
 
 export interface AnyTasksOptions {
   readonly tasks: TaskQueue;

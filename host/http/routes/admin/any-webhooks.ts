@@ -1,7 +1,8 @@
 import type { LogFields, Logger } from '../../../core/log/logger.ts';
-import type { AnyWebhook, Delivery } from '../../../openapi/index.ts';
+import type { AnyWebhook } from './admin-definitions.ts';
+import type { Delivery } from '../webhooks/webhook-definitions.ts';
 import type { DeliveryStatus, WebhookRecord, Webhooks } from '../../../webhooks/index.ts';
-import { deliveryInfo, webhookInfo } from '../webhook-routes.ts';
+import { deliveryInfo, webhookInfo } from '../webhooks/webhook-routes.ts';
 
 export interface AnyWebhooksOptions {
   readonly webhooks: Webhooks;

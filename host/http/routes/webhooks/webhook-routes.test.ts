@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../../application/app.ts';
-import { loadConfig } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { isSigned, Receiver } from '../../webhooks/fixtures/receiver.ts';
-import { ask, guardedApp } from '../fixtures/guarded-app.ts';
+import { AanaApp } from '../../../application/app.ts';
+import { loadConfig } from '../../../config/index.ts';
+import { AanaError } from '../../../core/errors.ts';
+import { silentLogger } from '../../../core/log/logger.ts';
+import { isSigned, Receiver } from '../../../webhooks/fixtures/receiver.ts';
+import { ask, guardedApp } from '../../fixtures/guarded-app.ts';
 
 const MISSING = '00000000-0000-4000-8000-000000000000';
 

@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import { MAX_NAME } from '../../schemas/index.ts';
-import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
-import { Attempt, Task, TASK_FILTER, TaskCounts, TaskEvent, WATCH_QUERY } from './task-routes.ts';
-import { type AnswerOf, PAGE } from './values.ts';
-import { Delivery, DELIVERY_FILTER, Webhook } from './webhook-routes.ts';
+import { MAX_NAME } from '../../../schemas/index.ts';
+import { answers, DATABASE_FAILURES, type RouteDefinition } from '../../../openapi/route-definition.ts';
+import { Task } from '../../../openapi/deferral.ts';
+import { Attempt, TASK_FILTER, TaskCounts, TaskEvent, WATCH_QUERY } from '../tasks/task-definitions.ts';
+import { type AnswerOf, PAGE } from '../../../openapi/values.ts';
+import { Delivery, DELIVERY_FILTER, Webhook } from '../webhooks/webhook-definitions.ts';
 
 const UserId = z.string().nullable().describe('The owner; null for work without an API key.');
 const HIDDEN = 'Present if `api_service.admins_see_contents` is set.';

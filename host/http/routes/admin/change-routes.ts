@@ -1,13 +1,13 @@
 import type { Context } from 'koa';
-import type { GivenConfiguration } from '../../control/index.ts';
-import { CHANGE_ROUTES } from '../../openapi/index.ts';
-import { callerOf } from '../guards/caller.ts';
-import type { HttpAppOptions } from '../options.ts';
-import { inputReader } from '../request/input-reader.ts';
-import { abortOnClose } from '../request/request-context.ts';
-import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
+import type { GivenConfiguration } from '../../../control/index.ts';
+import { CHANGE_ROUTES } from './change-definitions.ts';
+import { callerOf } from '../../guards/caller.ts';
+import type { HttpAppOptions } from '../../options.ts';
+import { inputReader } from '../../request/input-reader.ts';
+import { abortOnClose } from '../../request/request-context.ts';
+import { numberedEvents, sendEvents } from '../../response/server-sent-events.ts';
 import type { Operations } from './operation-routes.ts';
-import { type HostRouter, serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Adds the routes with which admins apply a configuration. A guard must refuse other callers. */
 export function changeRoutes(

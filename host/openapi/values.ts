@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { canonicalUuid, UUID } from '../../core/ids.ts';
+import { canonicalUuid, UUID } from '../core/ids.ts';
 
 /** The id of a task, a webhook or a delivery. */
 export const Id: z.ZodString = z.string().meta({ format: 'uuid' });

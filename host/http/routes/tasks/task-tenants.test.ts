@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AanaApp } from '../../application/app.ts';
-import { deferred } from '../../core/deferred.ts';
-import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../fixtures/guarded-app.ts';
+import type { AanaApp } from '../../../application/app.ts';
+import { deferred } from '../../../core/deferred.ts';
+import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../../fixtures/guarded-app.ts';
 
 const Tenants = suite('users of one task queue');
 let folder = '';

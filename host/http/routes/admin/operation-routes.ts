@@ -1,18 +1,19 @@
-import { fail } from '../../core/errors.ts';
+import { fail } from '../../../core/errors.ts';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import type { ControlledApplication } from '../../control/index.ts';
-import type { LogRecord } from '../../core/log/logger.ts';
-import { type AnswerOf, type ApplicationState, OPERATION_ROUTES } from '../../openapi/index.ts';
-import { type LoadHistory } from '../../telemetry/index.ts';
-import { callerOf } from '../guards/caller.ts';
-import type { HttpAppOptions } from '../options.ts';
-import { inputReader } from '../request/input-reader.ts';
-import { abortOnClose } from '../request/request-context.ts';
-import { numberedTexts, sendEvents } from '../response/server-sent-events.ts';
-import { LiveStates } from './admin/live-states.ts';
+import type { ControlledApplication } from '../../../control/index.ts';
+import type { LogRecord } from '../../../core/log/logger.ts';
+import type { AnswerOf } from '../../../openapi/index.ts';
+import { type ApplicationState, OPERATION_ROUTES } from './operation-definitions.ts';
+import { type LoadHistory } from '../../../telemetry/index.ts';
+import { callerOf } from '../../guards/caller.ts';
+import type { HttpAppOptions } from '../../options.ts';
+import { inputReader } from '../../request/input-reader.ts';
+import { abortOnClose } from '../../request/request-context.ts';
+import { numberedTexts, sendEvents } from '../../response/server-sent-events.ts';
+import { LiveStates } from './live-states.ts';
 import type { ModelOperations } from './model-routes.ts';
-import { type HostRouter, serveRoute } from './serve-route.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** The running application, as admins see and change it. */
 export interface Operations {

@@ -1,15 +1,16 @@
 import type { Context } from 'koa';
-import type { EndpointRegistry } from '../../endpoints/index.ts';
-import { type Task, TASK_ROUTES } from '../../openapi/index.ts';
-import type { ListedTask, TaskEvent, TaskQueue, TaskRecord, WatchOptions } from '../../tasks/index.ts';
-import { callerOf, isOperator, showsInside } from '../guards/caller.ts';
-import { refuseForeignGet } from '../guards/foreign-page.ts';
-import { refusalToRun } from '../guards/run-rights.ts';
-import { abortOnClose, traceparentOf } from '../request/request-context.ts';
-import { HttpError } from '../response/error-body.ts';
-import { sendEvents } from '../response/server-sent-events.ts';
-import { withDetail } from './refusals.ts';
-import { type HostRouter, serveRoute } from './serve-route.ts';
+import type { EndpointRegistry } from '../../../endpoints/index.ts';
+import type { Task } from '../../../openapi/index.ts';
+import { TASK_ROUTES } from './task-definitions.ts';
+import type { ListedTask, TaskEvent, TaskQueue, TaskRecord, WatchOptions } from '../../../tasks/index.ts';
+import { callerOf, isOperator, showsInside } from '../../guards/caller.ts';
+import { refuseForeignGet } from '../../guards/foreign-page.ts';
+import { refusalToRun } from '../../guards/run-rights.ts';
+import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
+import { HttpError } from '../../response/error-body.ts';
+import { sendEvents } from '../../response/server-sent-events.ts';
+import { withDetail } from '../refusals.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { attemptInfo, taskCounts, taskInfo } from './task-answers.ts';
 
 export interface TaskRoutesOptions {

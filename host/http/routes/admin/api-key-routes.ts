@@ -1,11 +1,11 @@
 import type { Context } from 'koa';
-import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys } from '../../access/index.ts';
-import { KEY_ROUTES } from '../../openapi/index.ts';
-import { HttpError } from '../response/error-body.ts';
-import type { HttpAppOptions } from '../options.ts';
-import { inputReader } from '../request/input-reader.ts';
-import { traceparentOf } from '../request/request-context.ts';
-import { type HostRouter, serveRoute } from './serve-route.ts';
+import { API_KEY_PREFIX, apiKeyInfo, type ApiKeys } from '../../../access/index.ts';
+import { KEY_ROUTES } from './api-key-definitions.ts';
+import { HttpError } from '../../response/error-body.ts';
+import type { HttpAppOptions } from '../../options.ts';
+import { inputReader } from '../../request/input-reader.ts';
+import { traceparentOf } from '../../request/request-context.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Adds the routes with which admins make, see and revoke keys. The guard refuses other callers. */
 export function apiKeyRoutes(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { TraceReport, TraceSummary } from '../../telemetry/index.ts';
-import { answers, type RouteDefinition } from './route-definition.ts';
+import { TraceReport, TraceSummary } from '../../../telemetry/index.ts';
+import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
 
 /** The routes over the last failed and slow requests of this host. */
 export const TRACE_ROUTES = {

@@ -1,6 +1,7 @@
-import type { Attempt, Task, TaskCounts } from '../../openapi/index.ts';
-import type { AttemptRecord, ListedTask, TaskRecord, TaskStatus } from '../../tasks/index.ts';
-import { isoTime, isoTimeOrNull } from './iso-time.ts';
+import type { Attempt, TaskCounts } from './task-definitions.ts';
+import type { Task } from '../../../openapi/index.ts';
+import type { AttemptRecord, ListedTask, TaskRecord, TaskStatus } from '../../../tasks/index.ts';
+import { isoTime, isoTimeOrNull } from '../iso-time.ts';
 
 /** Returns a task for clients: the keys of the original, and ours. */
 export function taskInfo(task: TaskRecord | ListedTask, includeStacktrace: boolean): Task {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AlertReport, AlertsReport } from '../../alerts/index.ts';
+import { AlertReport, AlertsReport } from '../../../alerts/index.ts';
 import {
   ApplicationReport,
   EndpointReport,
@@ -9,10 +9,10 @@ import {
   LogLevels,
   LogRecord,
   PluginStatus,
-} from '../../control/index.ts';
-import { MAX_PROFILE_S } from '../../telemetry/index.ts';
-import { answers, type RouteDefinition } from './route-definition.ts';
-import { Time } from './values.ts';
+} from '../../../control/index.ts';
+import { MAX_PROFILE_S } from '../../../telemetry/index.ts';
+import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
+import { Time } from '../../../openapi/values.ts';
 
 const LoadSample = z
   .object({

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AanaApp } from '../../application/app.ts';
-import { ask, assertRefused, guardedApp } from '../fixtures/guarded-app.ts';
+import type { AanaApp } from '../../../application/app.ts';
+import { ask, assertRefused, guardedApp } from '../../fixtures/guarded-app.ts';
 
 const Profiles = suite('the routes of profiles');
 let folder = '';

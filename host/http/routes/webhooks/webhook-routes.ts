@@ -1,17 +1,18 @@
 import type { Context } from 'koa';
 import type * as z from 'zod';
-import { parseInput } from '../../endpoints/index.ts';
-import { type Delivery, OPERATION_ROUTES, type Webhook, WEBHOOK_ROUTES } from '../../openapi/index.ts';
-import { type DeliveryRecord, isAlertEvent, type WebhookRecord, type Webhooks } from '../../webhooks/index.ts';
-import { allowsPath } from '../../access/index.ts';
-import { callerOf, isOperator } from '../guards/caller.ts';
-import type { HttpAppOptions } from '../options.ts';
-import { traceparentOf } from '../request/request-context.ts';
-import { readBody } from '../request/request-body.ts';
-import { HttpError } from '../response/error-body.ts';
-import { isoTime, isoTimeOrNull } from './iso-time.ts';
-import { withDetail } from './refusals.ts';
-import { type HostRouter, serveRoute } from './serve-route.ts';
+import { parseInput } from '../../../endpoints/index.ts';
+import { type Delivery, type Webhook, WEBHOOK_ROUTES } from './webhook-definitions.ts';
+import { OPERATION_ROUTES } from '../admin/operation-definitions.ts';
+import { type DeliveryRecord, isAlertEvent, type WebhookRecord, type Webhooks } from '../../../webhooks/index.ts';
+import { allowsPath } from '../../../access/index.ts';
+import { callerOf, isOperator } from '../../guards/caller.ts';
+import type { HttpAppOptions } from '../../options.ts';
+import { traceparentOf } from '../../request/request-context.ts';
+import { readBody } from '../../request/request-body.ts';
+import { HttpError } from '../../response/error-body.ts';
+import { isoTime, isoTimeOrNull } from '../iso-time.ts';
+import { withDetail } from '../refusals.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 export interface WebhookRoutesOptions extends Pick<HttpAppOptions, 'limits' | 'tempDir'> {
   readonly webhooks: Webhooks;

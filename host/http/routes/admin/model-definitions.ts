@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { answers, type RouteDefinition } from './route-definition.ts';
-import type { AnswerOf } from './values.ts';
+import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
+import type { AnswerOf } from '../../../openapi/values.ts';
 
 const PullEvent = z
   .object({

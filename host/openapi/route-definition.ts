@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { ErrorStatus } from '../failures.ts';
+import type { ErrorStatus } from './failures.ts';
 
 /** One answer of a route. */
 export interface RouteAnswer {

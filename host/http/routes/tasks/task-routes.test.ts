@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../../application/app.ts';
-import { loadConfig } from '../../config/index.ts';
-import { deferred } from '../../core/deferred.ts';
-import { AanaError } from '../../core/errors.ts';
-import { silentLogger } from '../../core/log/logger.ts';
+import { AanaApp } from '../../../application/app.ts';
+import { loadConfig } from '../../../config/index.ts';
+import { deferred } from '../../../core/deferred.ts';
+import { AanaError } from '../../../core/errors.ts';
+import { silentLogger } from '../../../core/log/logger.ts';
 
 const Input = z.strictObject({
   n: z.number().default(0),

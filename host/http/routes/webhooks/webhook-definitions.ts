@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { DELIVERY_STATUSES, WEBHOOK_EVENTS } from '../../webhooks/index.ts';
-import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
-import { type AnswerOf, choice, Id, PAGE, Time, TimeOrNull } from './values.ts';
+import { DELIVERY_STATUSES, WEBHOOK_EVENTS } from '../../../webhooks/index.ts';
+import { answers, DATABASE_FAILURES, type RouteDefinition } from '../../../openapi/route-definition.ts';
+import { type AnswerOf, choice, Id, PAGE, Time, TimeOrNull } from '../../../openapi/values.ts';
 
 const Url = z
   .string()

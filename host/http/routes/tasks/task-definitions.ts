@@ -1,34 +1,8 @@
 import * as z from 'zod';
-import { TASK_STATUSES } from '../../tasks/index.ts';
-import { NAMED_SCHEMAS } from '../named-schemas.ts';
-import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
-import { type AnswerOf, choice, Id, PAGE, searchText, Time, TimeOrNull } from './values.ts';
-
-export const TaskId = z.strictObject({ task_id: Id }).register(NAMED_SCHEMAS, { id: 'TaskId' });
-export type TaskId = AnswerOf<typeof TaskId>;
-
-export const Task = z
-  .object({
-    id: Id,
-    endpoint: z.string().describe('Path of the endpoint.'),
-    data: z.unknown().describe('The input.'),
-    status: z.enum(TASK_STATUSES),
-    result: z
-      .unknown()
-      .describe('The output, a list of outputs for a streaming endpoint, or the error of a failed task.'),
-    progress: z.number().min(0).max(100).describe('Per cent.'),
-    num_retries: z.int().describe('Attempts so far.'),
-    priority: z.int(),
-    created_at: Time,
-    assigned_at: TimeOrNull,
-    completed_at: TimeOrNull,
-    omitted: z
-      .array(z.enum(['data', 'result']))
-      .optional()
-      .describe('In a list: values that are too large for the list, and null there. Get the task to read them.'),
-  })
-  .register(NAMED_SCHEMAS, { id: 'Task' });
-export type Task = AnswerOf<typeof Task>;
+import { TASK_STATUSES } from '../../../tasks/index.ts';
+import { Task, TaskId } from '../../../openapi/deferral.ts';
+import { answers, DATABASE_FAILURES, type RouteDefinition } from '../../../openapi/route-definition.ts';
+import { type AnswerOf, choice, Id, PAGE, searchText, Time, TimeOrNull } from '../../../openapi/values.ts';
 
 export const Attempt = z.object({
   attempt: z.int().min(1),

@@ -1,9 +1,9 @@
-import { type ModelReport, MODEL_ROUTES, type PullEvent } from '../../openapi/index.ts';
-import { callerOf } from '../guards/caller.ts';
-import type { HttpAppOptions } from '../options.ts';
-import { abortOnClose } from '../request/request-context.ts';
-import { numberedEvents, sendEvents } from '../response/server-sent-events.ts';
-import { type HostRouter, serveRoute } from './serve-route.ts';
+import { type ModelReport, MODEL_ROUTES, type PullEvent } from './model-definitions.ts';
+import { callerOf } from '../../guards/caller.ts';
+import type { HttpAppOptions } from '../../options.ts';
+import { abortOnClose } from '../../request/request-context.ts';
+import { numberedEvents, sendEvents } from '../../response/server-sent-events.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** The models of this machine, as admins see and change them. Ids are those of the list, or other names of the same. */
 export interface ModelOperations {

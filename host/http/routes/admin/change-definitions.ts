@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { anyObject } from '../../schemas/index.ts';
-import { ApplyEvent, ChangePlan } from '../../control/index.ts';
-import { answers, type RouteDefinition } from './route-definition.ts';
+import { anyObject } from '../../../schemas/index.ts';
+import { ApplyEvent, ChangePlan } from '../../../control/index.ts';
+import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
 
 const Configuration = z
   .nonoptional(anyObject)

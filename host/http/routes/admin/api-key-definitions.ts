@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { MAX_NAME } from '../../schemas/index.ts';
-import { KeyChanges, NewKey } from '../../access/index.ts';
-import { answers, DATABASE_FAILURES, type RouteDefinition } from './route-definition.ts';
-import { PAGE, Time, TimeOrNull } from './values.ts';
+import { MAX_NAME } from '../../../schemas/index.ts';
+import { KeyChanges, NewKey } from '../../../access/index.ts';
+import { answers, DATABASE_FAILURES, type RouteDefinition } from '../../../openapi/route-definition.ts';
+import { PAGE, Time, TimeOrNull } from '../../../openapi/values.ts';
 
 const ApiKey = z.object({
   key_id: z.string().describe('Names the key.'),

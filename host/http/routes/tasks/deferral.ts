@@ -1,12 +1,12 @@
 import type { Context } from 'koa';
 import * as z from 'zod';
-import type { AanaError } from '../../core/errors.ts';
-import { parseInput, type ServedEndpoint, type UploadedFile } from '../../endpoints/index.ts';
-import { DeferQuery, IdempotencyKey, type TaskId, TaskQuery } from '../../openapi/index.ts';
-import type { TaskQueue } from '../../tasks/index.ts';
-import { callerOf } from '../guards/caller.ts';
-import { badQuery, queryReader, queryValue } from '../request/query.ts';
-import { traceparentOf } from '../request/request-context.ts';
+import type { AanaError } from '../../../core/errors.ts';
+import { parseInput, type ServedEndpoint, type UploadedFile } from '../../../endpoints/index.ts';
+import { DeferQuery, IdempotencyKey, type TaskId, TaskQuery } from '../../../openapi/index.ts';
+import type { TaskQueue } from '../../../tasks/index.ts';
+import { callerOf } from '../../guards/caller.ts';
+import { badQuery, queryReader, queryValue } from '../../request/query.ts';
+import { traceparentOf } from '../../request/request-context.ts';
 
 const deferOf = queryReader(DeferQuery);
 const taskOptionsOf = queryReader(TaskQuery);

@@ -1,9 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { oas31 } from 'openapi3-ts';
 import type * as z from 'zod';
-import * as openai from '../openai/index.ts';
-import * as schemas from '../schemas/index.ts';
-import { requestSchemas, type Schema, schemasIn } from './fixtures/request-schemas.ts';
+import * as openai from '../../openai/index.ts';
+import * as schemas from '../../schemas/index.ts';
+import { startVariedApp } from '../../test/helpers/varied-app.ts';
+import { allRoutes } from '../fixtures/all-routes.ts';
+import { requestSchemas, type Schema, schemasIn } from '../fixtures/request-schemas.ts';
 
 /** Yields the places of lists, records and texts without a limit. */
 function* unlimited(schema: Schema, path: string, seen: Set<Schema>): Generator<string> {
@@ -34,6 +37,18 @@ function* unlimited(schema: Schema, path: string, seen: Set<Schema>): Generator<
 }
 
 const Bounded = suite('schemas of requests');
+
+Bounded('are those of all routes that a server with all parts documents', async () => {
+  await using app = await startVariedApp({ config: { api_service: { enabled: true }, mcp: { enabled: true } } });
+  const { paths = {} } = (await (await fetch(`${app.url}/openapi.json`)).json()) as oas31.OpenAPIObject;
+  const operations = Object.values(paths).flatMap((item) => [item.get, item.put, item.post, item.delete]);
+  assert.equal(
+    operations
+      .flatMap((operation) => (operation && !operation['x-aana-endpoint'] ? [operation.operationId] : []))
+      .sort(),
+    allRoutes.map(({ id }) => id).sort(),
+  );
+});
 
 Bounded('have a limit at each list, record and text', () => {
   assert.ok(requestSchemas.length > 100, `${requestSchemas.length} schemas`);

@@ -1,10 +1,10 @@
 // Attacks on the schemas of everything that callers send: how much a check visits and tells.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { LimitsConfig } from '../config/sections/limits.ts';
-import { checkedValue, MOST_ENTRIES, validationEntries } from '../schemas/index.ts';
-import { requestSchemas, type Schema } from './fixtures/request-schemas.ts';
-import { LargeValues, partsOf, schemaAttacks } from './fixtures/schema-attacks.ts';
+import { LimitsConfig } from '../../config/sections/limits.ts';
+import { checkedValue, MOST_ENTRIES, validationEntries } from '../../schemas/index.ts';
+import { requestSchemas, type Schema } from '../fixtures/request-schemas.ts';
+import { LargeValues, partsOf, schemaAttacks } from '../fixtures/schema-attacks.ts';
 
 /** Lower than the defaults: visits are counted, and their number for each value does not depend on the size. */
 const limits = { ...LimitsConfig.parse({}), max_json_bytes: 256 * 1024, max_json_elements: 20_000 };

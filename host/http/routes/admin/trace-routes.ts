@@ -1,6 +1,6 @@
-import { TRACE_ROUTES } from '../../openapi/index.ts';
-import { type KeptTraces, traceReport, traceSummary } from '../../telemetry/index.ts';
-import { type HostRouter, serveRoute } from './serve-route.ts';
+import { TRACE_ROUTES } from './trace-definitions.ts';
+import { type KeptTraces, traceReport, traceSummary } from '../../../telemetry/index.ts';
+import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Adds the routes with which admins read the last failed and slow requests. The guard refuses other callers. */
 export function traceRoutes(router: HostRouter, kept: KeptTraces): void {

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AanaApp } from '../../application/app.ts';
-import { Receiver } from '../../webhooks/fixtures/receiver.ts';
-import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../fixtures/guarded-app.ts';
+import type { AanaApp } from '../../../application/app.ts';
+import { Receiver } from '../../../webhooks/fixtures/receiver.ts';
+import { type Answer, ask as askAt, assertRefused, guardedApp, Input } from '../../fixtures/guarded-app.ts';
 
 const Scoped = suite('keys for some endpoints');
 let folder = '';
