@@ -4,7 +4,7 @@ export { HttpServer, type HttpServerLimits, type ListeningAt } from './server/ht
 export { socketPath } from './server/listening.ts';
 export { anthropicStatusOf, openAiStatusOf } from './response/status.ts';
 export type { HttpAppOptions } from './options.ts';
-export type { AppStatus } from '../openapi/index.ts';
+export type { AppStatus } from './routes/system-routes.ts';
 export { type RouterLike, RouterSet } from './routes/routers.ts';
 export { AnyTasks } from './routes/admin/any-tasks.ts';
 export { AnyWebhooks } from './routes/admin/any-webhooks.ts';

@@ -5,8 +5,8 @@ import { type ServedEndpoint, pluginEndpoints } from '../endpoints/index.ts';
 import { answerBy, AsrOutput, textAnswer, VideoInput } from '../schemas/index.ts';
 import { startServer } from '../http/fixtures/test-server.ts';
 import { valueAt } from '../core/json/json-pointer.ts';
-import { buildOpenApi, SYSTEM_ROUTES } from './index.ts';
-import { TASK_ROUTES } from '../http/routes/tasks/task-definitions.ts';
+import { allRoutes } from '../http/fixtures/all-routes.ts';
+import { buildOpenApi } from './index.ts';
 
 const OpenApi = suite('the OpenAPI document');
 
@@ -41,7 +41,7 @@ const endpoints: ServedEndpoint[] = pluginEndpoints({
   ],
   run: async () => '{}',
 });
-const routes = Object.values(SYSTEM_ROUTES);
+const routes = allRoutes.filter(({ tag }) => tag === 'system');
 const options = { title: 't', version: '1', baseUrl: 'http://h:1', routes, hasKeys: false };
 // The document is read as any client reads it.
 const document = JSON.parse(JSON.stringify(buildOpenApi(endpoints, options)));
@@ -213,7 +213,7 @@ OpenApi('has a component for each case of an answer, and the media types of text
     run: async () => '{}',
   });
   const { paths, components } = JSON.parse(
-    JSON.stringify(buildOpenApi(told, { ...options, routes: Object.values(TASK_ROUTES) })),
+    JSON.stringify(buildOpenApi(told, { ...options, routes: allRoutes.filter(({ tag }) => tag === 'tasks') })),
   );
   const [plain, vtt] = ['TellResponse', 'TellXVttResponse'].map((name) => ({ $ref: `#/components/schemas/${name}` }));
   const tell = paths['/tell'].post;

@@ -2,11 +2,6 @@ export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from './documen
 export { exampleFiles } from './endpoint-operation.ts';
 export type { ErrorBody } from './failures.ts';
 export { DeferQuery, IdempotencyKey, type Task, type TaskId, TaskQuery } from './deferral.ts';
-export { MCP_ROUTE } from './routes/mcp-routes.ts';
-export { LIVE_ROUTE, REALTIME_ROUTE } from './routes/live-routes.ts';
-export type { RouteDefinition } from './route-definition.ts';
-export { ANTHROPIC_ROUTES } from './routes/anthropic-routes.ts';
-export { OPENAI_ROUTES } from './routes/openai-routes.ts';
-export { type AppStatus, SYSTEM_ROUTES } from './routes/system-routes.ts';
+export { answers, DATABASE_FAILURES, type RouteDefinition, RUN_FAILURES, STORED_FAILURES } from './route-definition.ts';
 export { type AnswerOf, PATH_PARAMETERS } from './values.ts';
 export { schemaExample } from './schema-example.ts';

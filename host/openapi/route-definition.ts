@@ -43,6 +43,12 @@ export interface RouteDefinition {
 /** The failures of routes that need the database. */
 export const DATABASE_FAILURES = [500, 503] as const satisfies readonly ErrorStatus[];
 
+/** The failures of routes that only read or change what is stored. */
+export const STORED_FAILURES = [401, 403, ...DATABASE_FAILURES] as const satisfies readonly ErrorStatus[];
+
+/** The failures of routes that run a model. */
+export const RUN_FAILURES = [401, 403, 404, 429, 500, 503, 504] as const satisfies readonly ErrorStatus[];
+
 /** Returns the answers of a route that has only one, with status 200. */
 export function answers<S extends z.ZodType>(
   description: string,

@@ -1,5 +1,6 @@
 import type { HostRouter } from './serve-route.ts';
-import { LIVE_ROUTE, REALTIME_ROUTE } from '../../openapi/index.ts';
+import { LIVE_ROUTE } from '../sockets/live/live-route.ts';
+import { REALTIME_ROUTE } from '../sockets/realtime/realtime-route.ts';
 import { HttpError } from '../response/error-body.ts';
 
 /** Records the routes of WebSockets, and adds answers to requests for their paths that open none. */

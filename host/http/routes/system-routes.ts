@@ -1,10 +1,11 @@
+import * as z from 'zod';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { apiKeyRoutes } from './admin/api-key-routes.ts';
 import { changeRoutes } from './admin/change-routes.ts';
 import { chatPageRoutes } from '../pages/chat-page.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
-import { buildOpenApi, SYSTEM_ROUTES } from '../../openapi/index.ts';
+import { type AnswerOf, answers, buildOpenApi, type RouteDefinition } from '../../openapi/index.ts';
 import { withGuards } from '../../openapi/security.ts';
 import { isOpenPath } from '../guards/open-paths.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
@@ -17,12 +18,67 @@ import { operationRoutes } from './admin/operation-routes.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
+import { MAX_NAME } from '../../schemas/index.ts';
 import { HostRouter, serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
 import { socketRoutes } from './socket-routes.ts';
 import { taskRoutes } from './tasks/task-routes.ts';
 import { traceRoutes } from './admin/trace-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
+
+const AppStatus = z.object({
+  status: z.enum(['RUNNING', 'DEPLOYING', 'UNHEALTHY']),
+  message: z.string(),
+  deployments: z.record(
+    z.string(),
+    z.object({
+      status: z.enum(['NOT_STARTED', 'DEPLOYING', 'DEPLOY_FAILED', 'RUNNING', 'UNHEALTHY', 'DELETING', 'UNLOADED']),
+      message: z.string(),
+    }),
+  ),
+});
+/** The state of an application and its deployments. */
+export type AppStatus = AnswerOf<typeof AppStatus>;
+
+const AWAY = z
+  .array(z.string())
+  .optional()
+  .describe('Started deployments that do not serve at the moment. Absent when all serve.');
+const READINESS = {
+  200: { description: 'Ready.', schema: z.object({ ready: z.boolean(), away: AWAY }) },
+  503: {
+    description: 'Starting or stopping, or no deployment serves.',
+    schema: z.object({ ready: z.boolean(), away: AWAY }),
+  },
+} as const;
+const READINESS_QUERY = z.object({
+  deployment: z
+    .string()
+    .max(MAX_NAME)
+    .optional()
+    .describe('Only this deployment. Default: any deployment that serves is enough.'),
+});
+
+const READY = {
+  method: 'get',
+  tag: 'system',
+  query: READINESS_QUERY,
+  answers: READINESS,
+  fails: [404],
+} as const;
+
+/** The routes for load balancers and supervisors, under the names that they have elsewhere. */
+const READY_ROUTES = [
+  { ...READY, id: 'is_ready', path: '/api/ready', summary: 'Whether requests can be served' },
+  { ...READY, id: 'readyz', path: '/readyz', summary: 'The same as /api/ready, under the usual name of such a route' },
+  {
+    ...READY,
+    id: 'health',
+    path: '/health',
+    summary: 'The same as /api/ready, under its name in vLLM, TGI and llama-server',
+  },
+  { ...READY, id: 'ping', path: '/ping', summary: 'The same as /api/ready, under its name in SageMaker' },
+] as const satisfies readonly RouteDefinition[];
 
 /** Returns the router with the host's own routes. */
 export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefined): HostRouter {
@@ -34,30 +90,80 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
     ...(redocBundle && { redoc: '/redoc' }),
     openapi: '/openapi.json',
     ...(options.openai?.enabled && { chat: '/chat' }),
-    health: SYSTEM_ROUTES.health.path,
+    health: '/health',
   };
-  serveRoute(router, SYSTEM_ROUTES.root, ({ ctx }) => ({
-    name: title,
-    version: options.version,
-    links: Object.fromEntries(Object.entries(links).map(([name, path]) => [name, mountPath(ctx) + path])),
-  }));
-  serveRoute(router, SYSTEM_ROUTES.version, () => ({ version: options.version }));
-  const { isReady, readyz, health, ping } = SYSTEM_ROUTES;
-  for (const route of [isReady, readyz, health, ping])
+  serveRoute(
+    router,
+    {
+      id: 'get_links',
+      method: 'get',
+      path: '/',
+      summary: 'What is served here, and where its documentation is',
+      tag: 'system',
+      answers: answers(
+        'The name of the application, the version of the server, and paths.',
+        z.object({ name: z.string(), version: z.string(), links: z.record(z.string(), z.string()) }),
+      ),
+      fails: [],
+    },
+    ({ ctx }) => ({
+      name: title,
+      version: options.version,
+      links: Object.fromEntries(Object.entries(links).map(([name, path]) => [name, mountPath(ctx) + path])),
+    }),
+  );
+  serveRoute(
+    router,
+    {
+      id: 'get_version',
+      method: 'get',
+      path: '/version',
+      summary: 'The version of the server',
+      tag: 'system',
+      answers: answers('The version.', z.object({ version: z.string() })),
+      fails: [],
+    },
+    () => ({ version: options.version }),
+  );
+  for (const route of READY_ROUTES)
     serveRoute(router, route, ({ ctx, query: { deployment } }) => {
       ctx.set('cache-control', 'no-store');
       const { ready, away } = readiness(deployment);
       if (!ready) ctx.status = 503;
       return { ready, ...(away.length > 0 && { away }) };
     });
-  serveRoute(router, SYSTEM_ROUTES.livez, ({ ctx }) => {
-    ctx.set('cache-control', 'no-store');
-    return { alive: true } as const;
-  });
-  serveRoute(router, SYSTEM_ROUTES.status, ({ ctx }) => {
-    ctx.set('cache-control', 'no-store');
-    return status();
-  });
+  serveRoute(
+    router,
+    {
+      id: 'livez',
+      method: 'get',
+      path: '/livez',
+      summary: 'Whether the process answers',
+      tag: 'system',
+      answers: answers('It answers.', z.object({ alive: z.literal(true) })),
+      fails: [],
+    },
+    ({ ctx }) => {
+      ctx.set('cache-control', 'no-store');
+      return { alive: true } as const;
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'get_status',
+      method: 'get',
+      path: '/api/status',
+      summary: 'The state of the application and its deployments',
+      tag: 'system',
+      answers: answers('The state.', AppStatus),
+      fails: [500],
+    },
+    ({ ctx }) => {
+      ctx.set('cache-control', 'no-store');
+      return status();
+    },
+  );
   const openapi = (checksHost: boolean): OpenApiText =>
     new OpenApiText({
       version: () => registry.version,

@@ -1,11 +1,23 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
+import { answers, STORED_FAILURES } from '../../../openapi/index.ts';
 import { allowedDeployments } from '../../../access/index.ts';
-import { checkRequests, MESSAGE_BATCH_FIELDS, messageBatch, page, requireEnd } from '../../../anthropic/index.ts';
+import {
+  checkRequests,
+  DeletedMessageBatch,
+  MESSAGE_BATCH_FIELDS,
+  messageBatch,
+  MessageBatch,
+  MessageBatchesQuery,
+  MessageBatchPage,
+  MessageBatchRequest,
+  MessageBatchResult,
+  page,
+  requireEnd,
+} from '../../../anthropic/index.ts';
 import { messageLines, MESSAGES_PATH, unansweredResults, type UserBatches } from '../../../batches/index.ts';
 import type { UserFiles } from '../../../files/index.ts';
 import { requireBatch, requireFile } from '../../../openai/index.ts';
-import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { refusalToRun } from '../../guards/run-rights.ts';
 import { traceparentOf } from '../../request/request-context.ts';
@@ -20,63 +32,137 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
     openai.batchesOf(callerOf(ctx).userId, 'anthropic', traceparentOf(ctx));
   const filesOf = (ctx: Context): UserFiles => openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
 
-  serveRoute(router, ANTHROPIC_ROUTES.createBatch, async ({ ctx }) => {
-    const request = await readJsonRequest(ctx, MESSAGE_BATCH_FIELDS, options);
-    checkRequests(request, openai.maxBatchRequests);
-    const caller = callerOf(ctx);
-    const refusal = refusalToRun(caller, MESSAGES_PATH, undefined);
-    if (refusal) throw refusal;
-    const files = filesOf(ctx);
-    const input = await files.create(messageLines(request), { filename: 'message_batch.jsonl', purpose: 'batch' });
-    try {
-      const batch = await batchesOf(ctx).create({
-        endpoint: MESSAGES_PATH,
-        input,
-        total: request.requests.length,
-        metadata: null,
-        outputExpiresAfterS: undefined,
-        deployments: allowedDeployments(caller.scopes, MESSAGES_PATH),
-        traceparent: traceparentOf(ctx),
-      });
-      return shown(ctx, batch);
-    } catch (error) {
-      await files.delete(input.id).catch(() => {}); // a batch that may be stored keeps its input
-      throw error;
-    }
-  });
-  serveRoute(router, ANTHROPIC_ROUTES.listBatches, async ({ ctx, query }) => {
-    const { limit, after_id: after, before_id: before } = query;
-    const found = await batchesOf(ctx).list({ after, before, limit: limit + 1 });
-    return page(
-      found.map((batch) => shown(ctx, batch)),
-      query,
-    );
-  });
-  serveRoute(router, ANTHROPIC_ROUTES.getBatch, async ({ ctx, params: { batch_id: id } }) =>
-    shown(ctx, requireBatch(id, await batchesOf(ctx).find(id))),
+  serveRoute(
+    router,
+    {
+      id: 'create_message_batch',
+      method: 'post',
+      path: '/v1/messages/batches',
+      summary: 'Answers dialogs in the background, within a day, as in Anthropic’s API',
+      tag: 'anthropic',
+      body: MessageBatchRequest,
+      answers: answers('The batch.', MessageBatch),
+      fails: [404, ...STORED_FAILURES],
+    },
+    async ({ ctx }) => {
+      const request = await readJsonRequest(ctx, MESSAGE_BATCH_FIELDS, options);
+      checkRequests(request, openai.maxBatchRequests);
+      const caller = callerOf(ctx);
+      const refusal = refusalToRun(caller, MESSAGES_PATH, undefined);
+      if (refusal) throw refusal;
+      const files = filesOf(ctx);
+      const input = await files.create(messageLines(request), { filename: 'message_batch.jsonl', purpose: 'batch' });
+      try {
+        const batch = await batchesOf(ctx).create({
+          endpoint: MESSAGES_PATH,
+          input,
+          total: request.requests.length,
+          metadata: null,
+          outputExpiresAfterS: undefined,
+          deployments: allowedDeployments(caller.scopes, MESSAGES_PATH),
+          traceparent: traceparentOf(ctx),
+        });
+        return shown(ctx, batch);
+      } catch (error) {
+        await files.delete(input.id).catch(() => {}); // a batch that may be stored keeps its input
+        throw error;
+      }
+    },
   );
-  serveRoute(router, ANTHROPIC_ROUTES.cancelBatch, async ({ ctx, params: { batch_id: id } }) =>
-    shown(ctx, requireBatch(id, await batchesOf(ctx).cancel(id))),
+  serveRoute(
+    router,
+    {
+      id: 'list_message_batches',
+      method: 'get',
+      path: '/v1/messages/batches',
+      summary: 'The batches of messages, the newest first',
+      tag: 'anthropic',
+      query: MessageBatchesQuery,
+      answers: answers('A page of batches.', MessageBatchPage),
+      fails: [400, ...STORED_FAILURES],
+    },
+    async ({ ctx, query }) => {
+      const { limit, after_id: after, before_id: before } = query;
+      const found = await batchesOf(ctx).list({ after, before, limit: limit + 1 });
+      return page(
+        found.map((batch) => shown(ctx, batch)),
+        query,
+      );
+    },
   );
-  serveRoute(router, ANTHROPIC_ROUTES.deleteBatch, async ({ ctx, params: { batch_id: id } }) => {
-    const batch = requireBatch(id, await batchesOf(ctx).find(id));
-    requireEnd(batch);
-    const files = filesOf(ctx);
-    for (const file of [batch.input_file_id, batch.output_file_id]) if (file !== null) await files.delete(file);
-    await batchesOf(ctx).delete(id);
-    return { id, type: 'message_batch_deleted' as const };
-  });
-  serveRoute(router, ANTHROPIC_ROUTES.batchResults, async ({ ctx, params: { batch_id: id } }) => {
-    const batch = requireBatch(id, await batchesOf(ctx).find(id));
-    requireEnd(batch);
-    const { isAbandoned, input_file_id: inputId, output_file_id: outputId } = batch;
-    const files = filesOf(ctx);
-    const name = outputId ?? inputId;
-    const content = await files.open(requireFile(name, await files.find(name)));
-    ctx.type = 'application/x-jsonl';
-    ctx.body =
-      outputId === null ? Readable.from(unansweredResults(content, isAbandoned ? 'abandoned' : 'cancelled')) : content;
-  });
+  serveRoute(
+    router,
+    {
+      id: 'retrieve_message_batch',
+      method: 'get',
+      path: '/v1/messages/batches/{batch_id}',
+      summary: 'A batch of messages',
+      tag: 'anthropic',
+      answers: answers('The batch.', MessageBatch),
+      fails: [404, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { batch_id: id } }) => shown(ctx, requireBatch(id, await batchesOf(ctx).find(id))),
+  );
+  serveRoute(
+    router,
+    {
+      id: 'cancel_message_batch',
+      method: 'post',
+      path: '/v1/messages/batches/{batch_id}/cancel',
+      summary: 'Ends a batch of messages; requests that have an answer keep it',
+      tag: 'anthropic',
+      answers: answers('The batch, whose requests end now.', MessageBatch),
+      fails: [404, 409, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { batch_id: id } }) => shown(ctx, requireBatch(id, await batchesOf(ctx).cancel(id))),
+  );
+  serveRoute(
+    router,
+    {
+      id: 'delete_message_batch',
+      method: 'delete',
+      path: '/v1/messages/batches/{batch_id}',
+      summary: 'Removes a batch of messages that has ended, with its results',
+      tag: 'anthropic',
+      answers: answers('What is removed.', DeletedMessageBatch),
+      fails: [404, 409, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { batch_id: id } }) => {
+      const batch = requireBatch(id, await batchesOf(ctx).find(id));
+      requireEnd(batch);
+      const files = filesOf(ctx);
+      for (const file of [batch.input_file_id, batch.output_file_id]) if (file !== null) await files.delete(file);
+      await batchesOf(ctx).delete(id);
+      return { id, type: 'message_batch_deleted' as const };
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'message_batch_results',
+      method: 'get',
+      path: '/v1/messages/batches/{batch_id}/results',
+      summary: 'The results of a batch of messages that has ended',
+      tag: 'anthropic',
+      answers: {
+        200: { description: 'A result in each line.', schema: MessageBatchResult, type: 'application/x-jsonl' },
+      },
+      fails: [404, 409, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { batch_id: id } }) => {
+      const batch = requireBatch(id, await batchesOf(ctx).find(id));
+      requireEnd(batch);
+      const { isAbandoned, input_file_id: inputId, output_file_id: outputId } = batch;
+      const files = filesOf(ctx);
+      const name = outputId ?? inputId;
+      const content = await files.open(requireFile(name, await files.find(name)));
+      ctx.type = 'application/x-jsonl';
+      ctx.body =
+        outputId === null
+          ? Readable.from(unansweredResults(content, isAbandoned ? 'abandoned' : 'cancelled'))
+          : content;
+    },
+  );
 }
 
 function shown(ctx: Context, batch: Parameters<typeof messageBatch>[0]): ReturnType<typeof messageBatch> {

@@ -1,16 +1,21 @@
+import { answers, RUN_FAILURES } from '../../../openapi/index.ts';
 import {
-  anthropicError,
   answerMessage,
+  anthropicError,
   COUNT_TOKENS_FIELDS,
   countCall,
+  CountTokensRequest,
+  Message,
+  MessageEvent,
   MessageEvents,
-  MESSAGES_FIELDS,
   messageRun,
+  MESSAGES_FIELDS,
+  MessagesRequest,
   promptRequest,
+  TokenCount,
 } from '../../../anthropic/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
 import { answerOf, chatCall, ImageParts, piecesOf, resolveModel, unsupported } from '../../../openai/index.ts';
-import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
 import { anthropicStatusOf } from '../../response/status.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
@@ -32,38 +37,64 @@ const MESSAGE_EVENTS: EventFormat = {
 export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
   const openImages = imageOpener(options);
-  serveRoute(router, ANTHROPIC_ROUTES.messages, async ({ ctx }) => {
-    const models = allowedModels(ctx, openai.models);
-    const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, largeImages(models, options));
-    const run = await messageRun(models, request, (files) => readFiles(ctx, files, options));
-    return withinTime(ctx, options, async (context) => {
-      if (request.stream !== true) return answerMessage(models, run, context, openImages);
-      const { streamCall, images, answer } = run;
-      const events = new MessageEvents(answer);
-      const keepAliveMs = limits.stream_keep_alive_s * 1000;
-      await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
-        await using _opened = await openImages(images, context);
-        const values = piecesOf(models, streamCall, 'chat_stream', context);
-        const details = await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
-        await send(events.end(details));
+  serveRoute(
+    router,
+    {
+      id: 'create_message',
+      method: 'post',
+      path: '/v1/messages',
+      summary: 'Answers a dialog, as in Anthropic’s API',
+      tag: 'anthropic',
+      body: MessagesRequest,
+      answers: { 200: { description: 'The answer.', schema: Message, events: MessageEvent } },
+      fails: RUN_FAILURES,
+    },
+    async ({ ctx }) => {
+      const models = allowedModels(ctx, openai.models);
+      const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, largeImages(models, options));
+      const run = await messageRun(models, request, (files) => readFiles(ctx, files, options));
+      return withinTime(ctx, options, async (context) => {
+        if (request.stream !== true) return answerMessage(models, run, context, openImages);
+        const { streamCall, images, answer } = run;
+        const events = new MessageEvents(answer);
+        const keepAliveMs = limits.stream_keep_alive_s * 1000;
+        await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
+          await using _opened = await openImages(images, context);
+          const values = piecesOf(models, streamCall, 'chat_stream', context);
+          const details = await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
+          await send(events.end(details));
+        });
+        return undefined;
       });
-      return undefined;
-    });
-  });
-  serveRoute(router, ANTHROPIC_ROUTES.countTokens, async ({ ctx }) => {
-    const models = allowedModels(ctx, openai.models);
-    const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options, largeImages(models, options));
-    const resolved = resolveModel(models, request.model, 'chat');
-    const { name, methods } = resolved.model;
-    if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
-    const images = new ImageParts(resolved.model);
-    const { request: chat, files } = promptRequest(request);
-    await readFiles(ctx, files, options);
-    const call = countCall(chatCall(chat, resolved, images));
-    const output = await withinTime(ctx, options, async (context) => {
-      await using _opened = await openImages(images.parts, context);
-      return await answerOf(models, call, 'count_tokens', context);
-    });
-    return { input_tokens: (output as { readonly tokens: number }).tokens };
-  });
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'count_message_tokens',
+      method: 'post',
+      path: '/v1/messages/count_tokens',
+      summary: 'Counts the tokens of the prompt of a dialog, as in Anthropic’s API',
+      tag: 'anthropic',
+      body: CountTokensRequest,
+      answers: answers('The count.', TokenCount),
+      fails: RUN_FAILURES,
+    },
+    async ({ ctx }) => {
+      const models = allowedModels(ctx, openai.models);
+      const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options, largeImages(models, options));
+      const resolved = resolveModel(models, request.model, 'chat');
+      const { name, methods } = resolved.model;
+      if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
+      const images = new ImageParts(resolved.model);
+      const { request: chat, files } = promptRequest(request);
+      await readFiles(ctx, files, options);
+      const call = countCall(chatCall(chat, resolved, images));
+      const output = await withinTime(ctx, options, async (context) => {
+        await using _opened = await openImages(images.parts, context);
+        return await answerOf(models, call, 'count_tokens', context);
+      });
+      return { input_tokens: (output as { readonly tokens: number }).tokens };
+    },
+  );
 }

@@ -1,5 +1,8 @@
+import { answers } from '../../../openapi/index.ts';
 import {
   CLIENT_SECRET_FIELDS,
+  ClientSecretAnswer,
+  ClientSecretRequest,
   firstSettings,
   invalidValue,
   prefixedId,
@@ -8,7 +11,6 @@ import {
   sessionObject,
   updatedSettings,
 } from '../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { CLIENT_SECRET_PATH } from '../../guards/client-secret-guard.ts';
@@ -19,21 +21,34 @@ import { type OpenAiHttpOptions, readJsonRequest } from './openai-request.ts';
 /** Adds `POST /v1/realtime/client_secrets`. */
 export function clientSecretsRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { clientSecrets, models, strict } = options.openai;
-  serveRoute(router, OPENAI_ROUTES.createClientSecret, async ({ ctx }) => {
-    const request = await readJsonRequest(ctx, CLIENT_SECRET_FIELDS, options);
-    const caller = callerOf(ctx);
-    const refusal = refusalToRun(caller, CLIENT_SECRET_PATH, undefined);
-    if (refusal) throw refusal;
-    const first = firstSettings(undefined);
-    const settings = request.session ? updatedSettings(first, request.session, { strict }) : first;
-    const { model } = settings.transcription;
-    if (model !== null) resolveModel(allowedModels(ctx, models, CLIENT_SECRET_PATH), model, 'realtime');
-    const expiresAt = Math.floor(Date.now() / 1000) + secretSeconds(request);
-    const { keyId, userId } = caller;
-    const key = keyId === null || userId === null ? null : { id: keyId, userId };
-    const value = await clientSecrets.seal({ key, session: settings, expiresAt });
-    if (value === undefined)
-      throw invalidValue('session', 'it is too long for a secret, which clients send in a header');
-    return { value, expires_at: expiresAt, session: sessionObject({ id: prefixedId('sess_'), expiresAt }, settings) };
-  });
+  serveRoute(
+    router,
+    {
+      id: 'create_client_secret',
+      method: 'post',
+      path: '/v1/realtime/client_secrets',
+      summary: 'Makes a short-lived secret with which a page opens realtime sessions',
+      tag: 'openai',
+      body: ClientSecretRequest,
+      answers: answers('The secret.', ClientSecretAnswer),
+      fails: [401, 403, 404, 429, 500, 503],
+    },
+    async ({ ctx }) => {
+      const request = await readJsonRequest(ctx, CLIENT_SECRET_FIELDS, options);
+      const caller = callerOf(ctx);
+      const refusal = refusalToRun(caller, CLIENT_SECRET_PATH, undefined);
+      if (refusal) throw refusal;
+      const first = firstSettings(undefined);
+      const settings = request.session ? updatedSettings(first, request.session, { strict }) : first;
+      const { model } = settings.transcription;
+      if (model !== null) resolveModel(allowedModels(ctx, models, CLIENT_SECRET_PATH), model, 'realtime');
+      const expiresAt = Math.floor(Date.now() / 1000) + secretSeconds(request);
+      const { keyId, userId } = caller;
+      const key = keyId === null || userId === null ? null : { id: keyId, userId };
+      const value = await clientSecrets.seal({ key, session: settings, expiresAt });
+      if (value === undefined)
+        throw invalidValue('session', 'it is too long for a secret, which clients send in a header');
+      return { value, expires_at: expiresAt, session: sessionObject({ id: prefixedId('sess_'), expiresAt }, settings) };
+    },
+  );
 }

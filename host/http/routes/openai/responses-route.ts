@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { answers, RUN_FAILURES } from '../../../openapi/index.ts';
 import { allowedDeployments } from '../../../access/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
 import {
@@ -8,19 +9,21 @@ import {
   type Dialogs,
   filesOfInput,
   INPUT_TOKENS_FIELDS,
+  InputTokens,
   inputTokensCall,
-  type ModelResponse,
+  InputTokensRequest,
+  ModelResponse,
   piecesOf,
   readItems,
   resolveModel,
   RESPONSE_FIELDS,
-  type ResponseRequest,
+  ResponseEvent,
+  ResponseRequest,
   responseRun,
   type ResponseRun,
   ResponseWriter,
   type TokenizeOutput,
 } from '../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { traceparentOf } from '../../request/request-context.ts';
@@ -34,6 +37,8 @@ import { imageOpener } from './images/image-input.ts';
 import { largeMedia } from './large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
+const PATH = '/v1/responses';
+
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */
 export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
@@ -43,56 +48,82 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
     maxBytes: limits.max_json_bytes,
   });
 
-  serveRoute(router, OPENAI_ROUTES.createResponse, async ({ ctx }) => {
-    const models = allowedModels(ctx, options.openai.models);
-    const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, largeMedia(models, options));
-    const { dialog: withoutFiles, files } = filesOfInput(given.input);
-    const { dialog, audio } = audioOfInput(withoutFiles);
-    const request = { ...given, input: dialog };
-    await readFiles(ctx, files, options);
-    const dialogs = dialogsOf(ctx);
-    return withinTime(ctx, options, async (context) => {
-      const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs);
-      const listen = (): Promise<void> => hear(ctx, { audio, check: run }, options, context);
-      if (request.background === true) {
-        await listen();
-        return makeInBackground(ctx, request, await run(), options);
-      }
-      if (request.stream !== true) {
-        await listen();
-        return answerResponse(models, request, dialogs, context, openImages);
-      }
-      const unheard = await run();
-      const writer = new ResponseWriter(unheard.begun);
-      const keepAliveMs = limits.stream_keep_alive_s * 1000;
-      const format = eventsOf(writer);
-      const opening = { afterMs: openai.createdAfterS * 1000, events: () => writer.begin() };
-      await sendEvents(ctx, { signal: context.signal, keepAliveMs, opening, log, format }, async (send) => {
-        await listen();
-        const { call, images, input } = audio.length === 0 ? unheard : await run();
-        await using _opened = await openImages(images, context);
-        const values = piecesOf(models, call, 'chat_stream', context);
-        const details = await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
-        await send(writer.close(details));
-        context.signal.throwIfAborted();
-        if (writer.response.store) await dialogs.store.save(writer.response, input); // before the client can continue it
-        await send(writer.end());
+  serveRoute(
+    router,
+    {
+      id: 'create_response',
+      method: 'post',
+      path: PATH,
+      summary: 'Answers a dialog whose earlier turns may be stored, as in OpenAI’s API',
+      tag: 'openai',
+      body: ResponseRequest,
+      answers: { 200: { description: 'The response.', schema: ModelResponse, events: ResponseEvent } },
+      fails: RUN_FAILURES,
+    },
+    async ({ ctx }) => {
+      const models = allowedModels(ctx, options.openai.models);
+      const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, largeMedia(models, options));
+      const { dialog: withoutFiles, files } = filesOfInput(given.input);
+      const { dialog, audio } = audioOfInput(withoutFiles);
+      const request = { ...given, input: dialog };
+      await readFiles(ctx, files, options);
+      const dialogs = dialogsOf(ctx);
+      return withinTime(ctx, options, async (context) => {
+        const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs);
+        const listen = (): Promise<void> => hear(ctx, { audio, check: run }, options, context);
+        if (request.background === true) {
+          await listen();
+          return makeInBackground(ctx, request, await run(), options);
+        }
+        if (request.stream !== true) {
+          await listen();
+          return answerResponse(models, request, dialogs, context, openImages);
+        }
+        const unheard = await run();
+        const writer = new ResponseWriter(unheard.begun);
+        const keepAliveMs = limits.stream_keep_alive_s * 1000;
+        const format = eventsOf(writer);
+        const opening = { afterMs: openai.createdAfterS * 1000, events: () => writer.begin() };
+        await sendEvents(ctx, { signal: context.signal, keepAliveMs, opening, log, format }, async (send) => {
+          await listen();
+          const { call, images, input } = audio.length === 0 ? unheard : await run();
+          await using _opened = await openImages(images, context);
+          const values = piecesOf(models, call, 'chat_stream', context);
+          const details = await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
+          await send(writer.close(details));
+          context.signal.throwIfAborted();
+          if (writer.response.store) await dialogs.store.save(writer.response, input); // before the client can continue it
+          await send(writer.end());
+        });
+        return undefined;
       });
-      return undefined;
-    });
-  });
+    },
+  );
 
-  serveRoute(router, OPENAI_ROUTES.inputTokens, async ({ ctx }) => {
-    const models = allowedModels(ctx, options.openai.models);
-    const given = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options);
-    const { dialog, files } = filesOfInput(given.input);
-    const request = { ...given, input: dialog };
-    await readFiles(ctx, files, options);
-    const resolved = resolveModel(models, request.model, 'tokenize');
-    const call = inputTokensCall(request, await readItems(request, dialogsOf(ctx)), resolved);
-    const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
-    return { object: 'response.input_tokens' as const, input_tokens: (output as TokenizeOutput).tokens.length };
-  });
+  serveRoute(
+    router,
+    {
+      id: 'count_input_tokens',
+      method: 'post',
+      path: '/v1/responses/input_tokens',
+      summary: 'The number of tokens of the dialog of a response',
+      tag: 'openai',
+      body: InputTokensRequest,
+      answers: answers('The number.', InputTokens),
+      fails: RUN_FAILURES,
+    },
+    async ({ ctx }) => {
+      const models = allowedModels(ctx, options.openai.models);
+      const given = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options);
+      const { dialog, files } = filesOfInput(given.input);
+      const request = { ...given, input: dialog };
+      await readFiles(ctx, files, options);
+      const resolved = resolveModel(models, request.model, 'tokenize');
+      const call = inputTokensCall(request, await readItems(request, dialogsOf(ctx)), resolved);
+      const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
+      return { object: 'response.input_tokens' as const, input_tokens: (output as TokenizeOutput).tokens.length };
+    },
+  );
 }
 
 /** Events of responses have names, an error is an event of the response, and nothing follows the last event. */
@@ -116,7 +147,7 @@ async function makeInBackground(
   const isStreamed = request.stream === true;
   await options.openai.backgroundOf(userId, traceparentOf(ctx)).create({
     ...{ response, input, request, isStreamed },
-    deployments: allowedDeployments(scopes, OPENAI_ROUTES.createResponse.path),
+    deployments: allowedDeployments(scopes, PATH),
     traceparent: traceparentOf(ctx),
   });
   if (!isStreamed) return response;

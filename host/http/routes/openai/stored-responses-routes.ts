@@ -1,6 +1,17 @@
 import type { Context } from 'koa';
-import { invalidValue, itemPage, requireResponse, type ResponseStore } from '../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../openapi/index.ts';
+import { answers, DATABASE_FAILURES } from '../../../openapi/index.ts';
+import {
+  DeletedResponse,
+  InputItemsQuery,
+  invalidValue,
+  ItemList,
+  itemPage,
+  ModelResponse,
+  requireResponse,
+  ResponseEvent,
+  ResponseQuery,
+  type ResponseStore,
+} from '../../../openai/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { traceparentOf } from '../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
@@ -12,25 +23,74 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
   const { openai } = options;
   const storeOf = (ctx: Context): ResponseStore => openai.responsesOf(callerOf(ctx).userId, traceparentOf(ctx));
 
-  serveRoute(router, OPENAI_ROUTES.getResponse, async ({ ctx, params, query }) => {
-    const { stream = false, starting_after: after } = query;
-    if (!stream && after !== undefined) throw invalidValue('starting_after', 'it needs stream');
-    const response = await requireResponse(params.response_id, (id) => storeOf(ctx).find(id));
-    if (!stream) return response;
-    await sendStoredEvents(ctx, response.id, after, options);
-    return undefined;
-  });
-  serveRoute(router, OPENAI_ROUTES.cancelResponse, ({ ctx, params }) =>
-    requireResponse(params.response_id, (id) =>
-      openai.backgroundOf(callerOf(ctx).userId, traceparentOf(ctx)).cancel(id),
-    ),
+  serveRoute(
+    router,
+    {
+      id: 'retrieve_response',
+      method: 'get',
+      path: '/v1/responses/{response_id}',
+      summary: 'A stored response',
+      tag: 'openai',
+      query: ResponseQuery,
+      answers: { 200: { description: 'The response.', schema: ModelResponse, events: ResponseEvent } },
+      fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
+    },
+    async ({ ctx, params, query }) => {
+      const { stream = false, starting_after: after } = query;
+      if (!stream && after !== undefined) throw invalidValue('starting_after', 'it needs stream');
+      const response = await requireResponse(params.response_id, (id) => storeOf(ctx).find(id));
+      if (!stream) return response;
+      await sendStoredEvents(ctx, response.id, after, options);
+      return undefined;
+    },
   );
-  serveRoute(router, OPENAI_ROUTES.deleteResponse, async ({ ctx, params: { response_id: id } }) => {
-    await requireResponse(id, () => storeOf(ctx).delete(id));
-    return { id, object: 'response' as const, deleted: true as const };
-  });
-  serveRoute(router, OPENAI_ROUTES.inputItems, async ({ ctx, params, query: { after, limit, order = 'desc' } }) => {
-    const items = await requireResponse(params.response_id, (id) => storeOf(ctx).findInput(id));
-    return itemPage(items, { after, limit, order });
-  });
+  serveRoute(
+    router,
+    {
+      id: 'cancel_response',
+      method: 'post',
+      path: '/v1/responses/{response_id}/cancel',
+      summary: 'Ends a response that is made in the background',
+      tag: 'openai',
+      answers: answers('The response, which has ended.', ModelResponse),
+      fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
+    },
+    ({ ctx, params }) =>
+      requireResponse(params.response_id, (id) =>
+        openai.backgroundOf(callerOf(ctx).userId, traceparentOf(ctx)).cancel(id),
+      ),
+  );
+  serveRoute(
+    router,
+    {
+      id: 'delete_response',
+      method: 'delete',
+      path: '/v1/responses/{response_id}',
+      summary: 'Removes a stored response with its items',
+      tag: 'openai',
+      answers: answers('The response is removed.', DeletedResponse),
+      fails: [401, 403, 404, ...DATABASE_FAILURES],
+    },
+    async ({ ctx, params: { response_id: id } }) => {
+      await requireResponse(id, () => storeOf(ctx).delete(id));
+      return { id, object: 'response' as const, deleted: true as const };
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'list_input_items',
+      method: 'get',
+      path: '/v1/responses/{response_id}/input_items',
+      summary: 'The items that a stored response was given',
+      tag: 'openai',
+      query: InputItemsQuery,
+      answers: answers('A page of items.', ItemList),
+      fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
+    },
+    async ({ ctx, params, query: { after, limit, order = 'desc' } }) => {
+      const items = await requireResponse(params.response_id, (id) => storeOf(ctx).findInput(id));
+      return itemPage(items, { after, limit, order });
+    },
+  );
 }

@@ -1,34 +1,64 @@
+import { answers, RUN_FAILURES } from '../../../openapi/index.ts';
 import {
   answerOf,
   DETOKENIZE_FIELDS,
+  Detokenized,
+  DetokenizeRequest,
   resolveModel,
   TOKENIZE_FIELDS,
   tokenizeCall,
   tokenized,
+  Tokenized,
   type TokenizeOutput,
+  TokenizeRequest,
 } from '../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from './openai-request.ts';
 
 /** Adds `POST /v1/tokenize` and `POST /v1/detokenize`. */
 export function tokenRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
-  serveRoute(router, OPENAI_ROUTES.tokenize, async ({ ctx }) => {
-    const models = allowedModels(ctx, options.openai.models);
-    const request = await readJsonRequest(ctx, TOKENIZE_FIELDS, options);
-    const call = tokenizeCall(request, resolveModel(models, request.model, 'tokenize'));
-    const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
-    return tokenized(output as TokenizeOutput, request);
-  });
-  serveRoute(router, OPENAI_ROUTES.detokenize, async ({ ctx }) => {
-    const models = allowedModels(ctx, options.openai.models);
-    const { model: named, tokens } = await readJsonRequest(ctx, DETOKENIZE_FIELDS, options);
-    const { model } = resolveModel(models, named, 'tokenize');
-    const output = await withinTime(ctx, options, (context) =>
-      models.call(model.name, 'detokenize', { tokens }, context),
-    );
-    const { text } = output as { readonly text: string };
-    return { prompt: text, content: text };
-  });
+  serveRoute(
+    router,
+    {
+      id: 'tokenize',
+      method: 'post',
+      path: '/v1/tokenize',
+      summary: 'The tokens of a text or a dialog, as in vLLM and llama-server; also at /tokenize, as there',
+      tag: 'openai',
+      body: TokenizeRequest,
+      answers: answers('The tokens.', Tokenized),
+      fails: RUN_FAILURES,
+    },
+    async ({ ctx }) => {
+      const models = allowedModels(ctx, options.openai.models);
+      const request = await readJsonRequest(ctx, TOKENIZE_FIELDS, options);
+      const call = tokenizeCall(request, resolveModel(models, request.model, 'tokenize'));
+      const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
+      return tokenized(output as TokenizeOutput, request);
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'detokenize',
+      method: 'post',
+      path: '/v1/detokenize',
+      summary: 'The text of tokens, as in vLLM and llama-server; also at /detokenize, as there',
+      tag: 'openai',
+      body: DetokenizeRequest,
+      answers: answers('The text.', Detokenized),
+      fails: RUN_FAILURES,
+    },
+    async ({ ctx }) => {
+      const models = allowedModels(ctx, options.openai.models);
+      const { model: named, tokens } = await readJsonRequest(ctx, DETOKENIZE_FIELDS, options);
+      const { model } = resolveModel(models, named, 'tokenize');
+      const output = await withinTime(ctx, options, (context) =>
+        models.call(model.name, 'detokenize', { tokens }, context),
+      );
+      const { text } = output as { readonly text: string };
+      return { prompt: text, content: text };
+    },
+  );
 }

@@ -1,7 +1,20 @@
+import * as z from 'zod';
 import type { Context } from 'koa';
+import { answers, STORED_FAILURES } from '../../../../openapi/index.ts';
 import type { UserFiles } from '../../../../files/index.ts';
-import { checkCursor, FILE_FIELDS, fileName, fileObject, listPage, requireFile } from '../../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
+import {
+  checkCursor,
+  DeletedFile,
+  FILE_FIELDS,
+  FileList,
+  fileName,
+  fileObject,
+  FileObject,
+  FileRequest,
+  FilesQuery,
+  listPage,
+  requireFile,
+} from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { traceparentOf } from '../../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../../serve-route.ts';
@@ -13,29 +26,95 @@ export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
   const filesOf = (ctx: Context): UserFiles => options.openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
   const read = formRequests(FILE_FIELDS, options);
 
-  serveRoute(router, OPENAI_ROUTES.createFile, async ({ ctx }) => {
-    await using form = await read(ctx);
-    const { purpose, expires_after: expiry } = form.request;
-    const filename = fileName(form.file.filename);
-    return fileObject(await filesOf(ctx).add(form.file, { filename, purpose, expiresAfterS: expiry?.seconds }));
-  });
-  serveRoute(router, OPENAI_ROUTES.listFiles, async ({ ctx, query: { after, limit, purpose, order = 'desc' } }) => {
-    checkCursor(after, 'file-');
-    const found = await filesOf(ctx).list({ after, purpose, order, limit: limit + 1 });
-    return listPage(found.map(fileObject), limit);
-  });
-  serveRoute(router, OPENAI_ROUTES.getFile, async ({ ctx, params: { file_id: id } }) =>
-    fileObject(requireFile(id, await filesOf(ctx).find(id))),
+  serveRoute(
+    router,
+    {
+      id: 'create_file',
+      method: 'post',
+      path: '/v1/files',
+      summary: 'Stores a file, such as the requests of a batch',
+      tag: 'openai',
+      form: FileRequest,
+      answers: answers('The file.', FileObject),
+      fails: STORED_FAILURES,
+    },
+    async ({ ctx }) => {
+      await using form = await read(ctx);
+      const { purpose, expires_after: expiry } = form.request;
+      const filename = fileName(form.file.filename);
+      return fileObject(await filesOf(ctx).add(form.file, { filename, purpose, expiresAfterS: expiry?.seconds }));
+    },
   );
-  serveRoute(router, OPENAI_ROUTES.fileContent, async ({ ctx, params: { file_id: id } }) => {
-    const file = requireFile(id, await filesOf(ctx).find(id));
-    ctx.attachment(file.filename);
-    ctx.type = 'application/octet-stream'; // a browser must not show a file of a user as a page of this server
-    ctx.length = file.bytes;
-    ctx.body = await filesOf(ctx).open(file);
-  });
-  serveRoute(router, OPENAI_ROUTES.deleteFile, async ({ ctx, params: { file_id: id } }) => {
-    requireFile(id, await filesOf(ctx).delete(id));
-    return { id, object: 'file' as const, deleted: true as const };
-  });
+  serveRoute(
+    router,
+    {
+      id: 'list_files',
+      method: 'get',
+      path: '/v1/files',
+      summary: 'The stored files',
+      tag: 'openai',
+      query: FilesQuery,
+      answers: answers('A page of files.', FileList),
+      fails: [400, ...STORED_FAILURES],
+    },
+    async ({ ctx, query: { after, limit, purpose, order = 'desc' } }) => {
+      checkCursor(after, 'file-');
+      const found = await filesOf(ctx).list({ after, purpose, order, limit: limit + 1 });
+      return listPage(found.map(fileObject), limit);
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'retrieve_file',
+      method: 'get',
+      path: '/v1/files/{file_id}',
+      summary: 'A stored file, without its content',
+      tag: 'openai',
+      answers: answers('The file.', FileObject),
+      fails: [404, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { file_id: id } }) => fileObject(requireFile(id, await filesOf(ctx).find(id))),
+  );
+  serveRoute(
+    router,
+    {
+      id: 'download_file',
+      method: 'get',
+      path: '/v1/files/{file_id}/content',
+      summary: 'The content of a stored file',
+      tag: 'openai',
+      answers: {
+        200: {
+          description: 'The bytes as they were uploaded.',
+          schema: z.string().meta({ format: 'binary' }),
+          type: 'application/octet-stream',
+        },
+      },
+      fails: [404, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { file_id: id } }) => {
+      const file = requireFile(id, await filesOf(ctx).find(id));
+      ctx.attachment(file.filename);
+      ctx.type = 'application/octet-stream'; // a browser must not show a file of a user as a page of this server
+      ctx.length = file.bytes;
+      ctx.body = await filesOf(ctx).open(file);
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'delete_file',
+      method: 'delete',
+      path: '/v1/files/{file_id}',
+      summary: 'Removes a stored file',
+      tag: 'openai',
+      answers: answers('The file is removed.', DeletedFile),
+      fails: [404, 409, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { file_id: id } }) => {
+      requireFile(id, await filesOf(ctx).delete(id));
+      return { id, object: 'file' as const, deleted: true as const };
+    },
+  );
 }

@@ -1,15 +1,20 @@
 import type { Context } from 'koa';
+import { answers, STORED_FAILURES } from '../../../../openapi/index.ts';
 import type { UserUploads } from '../../../../files/index.ts';
 import {
   COMPLETE_FIELDS,
+  CompletionOfUpload,
   fileName,
   PART_FIELDS,
   partObject,
+  PartObject,
+  PartRequest,
   requireUpload,
   UPLOAD_FIELDS,
   uploadObject,
+  UploadObject,
+  UploadRequest,
 } from '../../../../openai/index.ts';
-import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { traceparentOf } from '../../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../../serve-route.ts';
@@ -21,21 +26,70 @@ export function uploadsRoutes(router: HostRouter, options: OpenAiHttpOptions): v
   const uploadsOf = (ctx: Context): UserUploads => options.openai.uploadsOf(callerOf(ctx).userId, traceparentOf(ctx));
   const readPart = formRequests(PART_FIELDS, options, 'data');
 
-  serveRoute(router, OPENAI_ROUTES.createUpload, async ({ ctx }) => {
-    const { bytes, purpose, expires_after: expiry, ...given } = await readJsonRequest(ctx, UPLOAD_FIELDS, options);
-    const filename = fileName(given.filename, 'filename');
-    return uploadObject(await uploadsOf(ctx).create({ filename, purpose, bytes, expiresAfterS: expiry?.seconds }));
-  });
-  serveRoute(router, OPENAI_ROUTES.addUploadPart, async ({ ctx, params: { upload_id: id } }) => {
-    await using form = await readPart(ctx);
-    const part = requireUpload(id, await uploadsOf(ctx).addPart(id, form.file));
-    return partObject(part.id, id, part.createdAt);
-  });
-  serveRoute(router, OPENAI_ROUTES.completeUpload, async ({ ctx, params: { upload_id: id } }) => {
-    const { part_ids: parts, md5 } = await readJsonRequest(ctx, COMPLETE_FIELDS, options);
-    return uploadObject(requireUpload(id, await uploadsOf(ctx).complete(id, parts, md5 ?? undefined)));
-  });
-  serveRoute(router, OPENAI_ROUTES.cancelUpload, async ({ ctx, params: { upload_id: id } }) =>
-    uploadObject(requireUpload(id, await uploadsOf(ctx).cancel(id))),
+  serveRoute(
+    router,
+    {
+      id: 'create_upload',
+      method: 'post',
+      path: '/v1/uploads',
+      summary: 'Begins a file that comes in parts',
+      tag: 'openai',
+      body: UploadRequest,
+      answers: answers('The upload.', UploadObject),
+      fails: STORED_FAILURES,
+    },
+    async ({ ctx }) => {
+      const { bytes, purpose, expires_after: expiry, ...given } = await readJsonRequest(ctx, UPLOAD_FIELDS, options);
+      const filename = fileName(given.filename, 'filename');
+      return uploadObject(await uploadsOf(ctx).create({ filename, purpose, bytes, expiresAfterS: expiry?.seconds }));
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'add_upload_part',
+      method: 'post',
+      path: '/v1/uploads/{upload_id}/parts',
+      summary: 'Adds a part to an upload',
+      tag: 'openai',
+      form: PartRequest,
+      answers: answers('The part.', PartObject),
+      fails: [404, 409, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { upload_id: id } }) => {
+      await using form = await readPart(ctx);
+      const part = requireUpload(id, await uploadsOf(ctx).addPart(id, form.file));
+      return partObject(part.id, id, part.createdAt);
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'complete_upload',
+      method: 'post',
+      path: '/v1/uploads/{upload_id}/complete',
+      summary: 'Makes a file of parts',
+      tag: 'openai',
+      body: CompletionOfUpload,
+      answers: answers('The upload with its file.', UploadObject),
+      fails: [404, 409, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { upload_id: id } }) => {
+      const { part_ids: parts, md5 } = await readJsonRequest(ctx, COMPLETE_FIELDS, options);
+      return uploadObject(requireUpload(id, await uploadsOf(ctx).complete(id, parts, md5 ?? undefined)));
+    },
+  );
+  serveRoute(
+    router,
+    {
+      id: 'cancel_upload',
+      method: 'post',
+      path: '/v1/uploads/{upload_id}/cancel',
+      summary: 'Ends an upload and removes its parts',
+      tag: 'openai',
+      answers: answers('The upload.', UploadObject),
+      fails: [404, 409, ...STORED_FAILURES],
+    },
+    async ({ ctx, params: { upload_id: id } }) => uploadObject(requireUpload(id, await uploadsOf(ctx).cancel(id))),
   );
 }
