@@ -52,7 +52,7 @@ export interface HttpFace {
 export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
 
 /** Paths of vLLM and llama-server, with ours. Their guards, limits and errors are those of our paths. */
-const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ['/tokenize', '/v1/tokenize'],
   ['/detokenize', '/v1/detokenize'],
 ]);

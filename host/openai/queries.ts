@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { IdleField, RequestFields } from './fields.ts';
 
 const order = (item: string) =>
   z
@@ -62,23 +61,3 @@ export const RealtimeQuery = z.strictObject({
     .optional()
     .describe('A deployment of speech to text, an alias, or the id of a model. Default: that of `session.update`.'),
 });
-
-const INCLUDE: IdleField = { why: 'items are told with all their parts', isHarmless: true };
-
-/** The queries of the routes, for the documentation. */
-export const QUERIES: readonly { readonly route: string; readonly fields: RequestFields }[] = [
-  {
-    route: 'GET /v1/responses/{response_id}',
-    fields: {
-      schema: ResponseQuery,
-      idle: { include: INCLUDE, include_obfuscation: { why: 'events have no padding', isHarmless: true } },
-    },
-  },
-  {
-    route: 'GET /v1/responses/{response_id}/input_items',
-    fields: { schema: InputItemsQuery, idle: { include: INCLUDE } },
-  },
-  { route: 'GET /v1/files', fields: { schema: FilesQuery, idle: {} } },
-  { route: 'GET /v1/batches', fields: { schema: BatchesQuery, idle: {} } },
-  { route: 'GET /v1/realtime', fields: { schema: RealtimeQuery, idle: {} } },
-];

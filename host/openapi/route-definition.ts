@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { IdleField } from '../openai/index.ts';
 import type { ErrorStatus } from './failures.ts';
 
 /** One answer of a route. */
@@ -33,6 +34,8 @@ export interface RouteDefinition {
   readonly body?: z.ZodType;
   /** The parts of a multipart form, instead of `body`. */
   readonly form?: z.ZodType;
+  /** The parameters that have no effect. The pages of the documentation name the parameters of a route that has this. */
+  readonly idle?: Readonly<Record<string, IdleField>>;
   /** By status. The first one is the usual answer. */
   readonly answers: Readonly<Record<number, RouteAnswer>>;
   /** Statuses of failures besides the failures of reading a body. */

@@ -1,14 +1,5 @@
-import { MESSAGE_BATCH_FIELDS } from '../../host/anthropic/batches.ts';
-import { COUNT_TOKENS_FIELDS, MESSAGES_FIELDS } from '../../host/anthropic/message-fields.ts';
-import type { DocumentedRoute } from '../../host/openai/documented-routes.ts';
+import { documentedRoutes } from '../../host/http/fixtures/documented-routes.ts';
 import { parameterTables } from './openai.ts';
-
-/** The routes with parameters, for the documentation. */
-export const ANTHROPIC_DOCUMENTED_ROUTES: readonly DocumentedRoute[] = [
-  { route: 'POST /v1/messages', fields: MESSAGES_FIELDS },
-  { route: 'POST /v1/messages/count_tokens', fields: COUNT_TOKENS_FIELDS },
-  { route: 'POST /v1/messages/batches', fields: MESSAGE_BATCH_FIELDS },
-];
 
 /** Returns `docs/anthropic-compatibility.md`, generated from the parameters of the routes. */
 export function renderAnthropicDocs(): string {
@@ -100,5 +91,5 @@ An error in a stream is an event \`error\`, and no \`message_stop\` follows.
 
 A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused. Parameters that a request of this API does not know are without effect, too; \`accepted\` ones change no answer anywhere and are not named.
 
-${parameterTables(ANTHROPIC_DOCUMENTED_ROUTES)}`;
+${parameterTables(documentedRoutes('anthropic', 'body'))}`;
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ABSENT_ROUTES } from '../../host/openai/absent-routes.ts';
-import { DOCUMENTED_ROUTES, type DocumentedRoute, SESSION_OBJECTS } from '../../host/openai/documented-routes.ts';
-import { QUERIES } from '../../host/openai/queries.ts';
+import { type DocumentedRoute, documentedRoutes } from '../../host/http/fixtures/documented-routes.ts';
+import { SESSION_OBJECTS } from '../../host/openai/realtime/session-fields.ts';
 
 /** Returns `docs/openai-compatibility.md`, generated from the parameters of the routes. */
 export function renderOpenAiDocs(): string {
@@ -256,13 +256,13 @@ const seen = await client.chat.completions.create({
 
 A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). Tools that only OpenAI's servers run, such as \`web_search\`, are refused in a request of \`/v1/responses\`; with \`"openai": {"hosted_tools": "drop"}\` the model does not see them, and the header has names such as \`tools[].web_search\`. A \`tool_choice\` of such a tool is refused. What such tools left in a dialog, such as an item \`web_search_call\`, is dropped and named as \`input[].web_search_call\`; with \`openai.strict\` it is refused. An item \`compaction\` is always refused. A parameter whose state is *refused* asks for another answer than the server can give, so it is always refused. Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
 
-${parameterTables(DOCUMENTED_ROUTES)}
+${parameterTables(documentedRoutes('openai', 'body'))}
 ${parameterTables(SESSION_OBJECTS)}
 ## Parameters of queries
 
 A wrong value is refused with 400, and \`param\` names it. Other parameters of a query have no effect, but \`/v1/realtime\` refuses them.
 
-${parameterTables(QUERIES)}
+${parameterTables(documentedRoutes('openai', 'query'))}
 ## Routes that this server does not have
 
 Requests for other routes of OpenAI's API are answered with 404 and \`unknown_url\`, which clients do not repeat.

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../host/core/package-root.ts';
-import { DOCUMENTED_ROUTES } from '../../host/openai/documented-routes.ts';
-import { ANTHROPIC_DOCUMENTED_ROUTES } from './anthropic.ts';
+import { allRoutes } from '../../host/http/fixtures/all-routes.ts';
+import { documentedRoutes } from '../../host/http/fixtures/documented-routes.ts';
 import { PAGES } from './pages.ts';
 
 const Docs = suite('the generated pages of the documentation');
@@ -15,10 +15,20 @@ for (const [name, render] of Object.entries(PAGES))
   });
 
 Docs('have each parameter of a route in one state', () => {
-  for (const { route, fields } of [...DOCUMENTED_ROUTES, ...ANTHROPIC_DOCUMENTED_ROUTES]) {
+  for (const { route, fields } of [...documentedRoutes('openai', 'body'), ...documentedRoutes('anthropic', 'body')]) {
     const both = Object.keys(fields.idle).filter((name) => Object.hasOwn(fields.schema.shape, name));
     assert.equal(both, [], route);
   }
+});
+
+Docs('have the parameters of each body of a model API', () => {
+  const left = allRoutes.filter(
+    ({ tag, body, form, idle }) => (tag === 'openai' || tag === 'anthropic') && (body ?? form) && !idle,
+  );
+  assert.equal(
+    left.map(({ id }) => id),
+    [],
+  );
 });
 
 Docs.run();

@@ -97,3 +97,12 @@ export const TURN_DETECTION_FIELDS = {
     interrupt_response: { why: 'a transcription has no responses', isHarmless: true },
   },
 } as const satisfies RequestFields;
+
+/** The objects of a realtime session. */
+export const SESSION_OBJECTS: readonly { readonly route: string; readonly fields: RequestFields }[] = [
+  { route: 'session', fields: SESSION_FIELDS },
+  { route: 'session.audio', fields: SESSION_AUDIO_FIELDS },
+  { route: 'session.audio.input', fields: SESSION_INPUT_FIELDS },
+  { route: 'session.audio.input.transcription', fields: SESSION_TRANSCRIPTION_FIELDS },
+  { route: 'session.audio.input.turn_detection', fields: TURN_DETECTION_FIELDS },
+];

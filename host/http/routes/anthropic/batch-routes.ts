@@ -41,6 +41,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
       summary: 'Answers dialogs in the background, within a day, as in Anthropic’s API',
       tag: 'anthropic',
       body: MessageBatchRequest,
+      idle: MESSAGE_BATCH_FIELDS.idle,
       answers: answers('The batch.', MessageBatch),
       fails: [404, ...STORED_FAILURES],
     },

@@ -34,6 +34,7 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
       summary: 'Answers a dialog, as in OpenAI’s API',
       tag: 'openai',
       body: ChatRequest,
+      idle: CHAT_FIELDS.idle,
       answers: {
         200: { description: 'The answer.', schema: ChatCompletion, events: ChatCompletionChunk },
       },

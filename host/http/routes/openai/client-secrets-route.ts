@@ -30,6 +30,7 @@ export function clientSecretsRoute(router: HostRouter, options: OpenAiHttpOption
       summary: 'Makes a short-lived secret with which a page opens realtime sessions',
       tag: 'openai',
       body: ClientSecretRequest,
+      idle: CLIENT_SECRET_FIELDS.idle,
       answers: answers('The secret.', ClientSecretAnswer),
       fails: [401, 403, 404, 429, 500, 503],
     },

@@ -31,6 +31,7 @@ export function completionsRoute(router: HostRouter, options: OpenAiHttpOptions)
       summary: 'Continues texts, as in OpenAI’s API',
       tag: 'openai',
       body: CompletionRequest,
+      idle: COMPLETION_FIELDS.idle,
       answers: { 200: { description: 'The texts.', schema: Completion, events: CompletionChunk } },
       fails: RUN_FAILURES,
     },

@@ -14,8 +14,7 @@ import {
   WhisperDeployment,
 } from '../../../index.ts';
 import { ModelStore } from '../../../models/index.ts';
-import { DOCUMENTED_ROUTES, type DocumentedRoute } from '../../../openai/documented-routes.ts';
-import { QUERIES } from '../../../openai/queries.ts';
+import { type DocumentedRoute, documentedRoutes } from '../../fixtures/documented-routes.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
 import { llamaOptions, type OpenAiApp } from './fixtures/openai-app.ts';
@@ -203,7 +202,7 @@ const QUERY_VALUES: Readonly<Record<string, Readonly<Record<string, readonly [va
   'GET /v1/batches': { after: [`batch_${'0'.repeat(32)}`, 'x'], limit: ['5', '1e9'] },
 };
 
-for (const { route, fields } of QUERIES.filter(({ route }) => !route.endsWith('/realtime')))
+for (const { route, fields } of documentedRoutes('openai', 'query').filter(({ route }) => !route.endsWith('/realtime')))
   Parameters(`of the query of ${route} have their state`, async () => {
     const values = QUERY_VALUES[route] ?? {};
     assert.equal(Object.keys(values).toSorted(), Object.keys(fields.schema.shape).toSorted());
@@ -232,7 +231,7 @@ for (const { route, fields } of QUERIES.filter(({ route }) => !route.endsWith('/
     }
   });
 
-for (const route of DOCUMENTED_ROUTES) {
+for (const route of documentedRoutes('openai', 'body')) {
   const samples = PARAMETER_SAMPLES[route.route];
   if (!samples) throw new Error(`${route.route} has no samples`);
   if (!canTranslate && route.route.endsWith('/translations')) {

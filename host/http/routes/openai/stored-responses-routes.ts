@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import { answers, DATABASE_FAILURES } from '../../../openapi/index.ts';
 import {
   DeletedResponse,
+  type IdleField,
   InputItemsQuery,
   invalidValue,
   ItemList,
@@ -18,6 +19,8 @@ import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
 
+const INCLUDE: IdleField = { why: 'items are told with all their parts', isHarmless: true };
+
 /** Adds the routes that read, end and remove a stored response of the caller. */
 export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
@@ -32,6 +35,7 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
       summary: 'A stored response',
       tag: 'openai',
       query: ResponseQuery,
+      idle: { include: INCLUDE, include_obfuscation: { why: 'events have no padding', isHarmless: true } },
       answers: { 200: { description: 'The response.', schema: ModelResponse, events: ResponseEvent } },
       fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
     },
@@ -85,6 +89,7 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
       summary: 'The items that a stored response was given',
       tag: 'openai',
       query: InputItemsQuery,
+      idle: { include: INCLUDE },
       answers: answers('A page of items.', ItemList),
       fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
     },

@@ -23,6 +23,7 @@ export const REALTIME_ROUTE = {
   summary: 'A WebSocket for transcription sessions of OpenAI’s realtime API',
   tag: 'openai',
   query: RealtimeQuery,
+  idle: {},
   answers: {
     101: {
       description:

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../engines/fixtures/real-models.ts';
-import { SESSION_OBJECTS } from '../../../openai/documented-routes.ts';
+import { SESSION_OBJECTS } from '../../../openai/realtime/session-fields.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from '../../routes/openai/fixtures/audio-app.ts';
 import { SocketClient } from '../fixtures/socket-client.ts';

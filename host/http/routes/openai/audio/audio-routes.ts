@@ -52,6 +52,7 @@ function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): vo
       summary: 'Writes down the speech of a file, as in OpenAI’s API',
       tag: 'openai',
       form: TranscriptionRequest,
+      idle: TRANSCRIPTION_FIELDS.idle,
       answers: {
         200: {
           description: 'The transcript, in the form that the request asks for.',
@@ -122,6 +123,7 @@ function translationsRoute(router: HostRouter, options: OpenAiHttpOptions): void
       summary: 'Writes down the speech of a file in English, as in OpenAI’s API',
       tag: 'openai',
       form: TranslationRequest,
+      idle: TRANSLATION_FIELDS.idle,
       answers: {
         200: {
           description: 'The transcript, in the form that the request asks for.',
