@@ -59,8 +59,8 @@ export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
 
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const mcp = options.mcp?.enabled ? new McpService({ ...options, mcp: options.mcp }) : undefined;
-  const system = systemRoutes(options, mcp);
   const sockets = socketsOf(options);
+  const system = systemRoutes(options, mcp, sockets);
   const routeOf = (path: string): string | undefined => (sockets?.has(path) ? path : templateOf(path, system, options));
   const begin = requestRecorder(options.telemetry ?? noTelemetry, routeOf);
   const answerWith =

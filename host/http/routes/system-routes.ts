@@ -5,9 +5,10 @@ import { changeRoutes } from './admin/change-routes.ts';
 import { chatPageRoutes } from '../pages/chat-page.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
-import { type AnswerOf, answers, buildOpenApi, type RouteDefinition } from '../../openapi/index.ts';
+import { type AnswerOf, answers, buildOpenApi } from '../../openapi/index.ts';
 import { withGuards } from '../../openapi/security.ts';
 import { isOpenPath } from '../guards/open-paths.ts';
+import { healthRoutes } from './health-routes.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
 import type { McpService } from './mcp/mcp-service.ts';
 import { metricsRoute } from './metrics-route.ts';
@@ -18,10 +19,10 @@ import { operationRoutes } from './admin/operation-routes.ts';
 import { openAiRoutes } from './openai/openai-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
-import { MAX_NAME } from '../../schemas/index.ts';
 import { HostRouter, serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
 import { socketRoutes } from './socket-routes.ts';
+import type { Sockets } from '../sockets/sockets.ts';
 import { taskRoutes } from './tasks/task-routes.ts';
 import { traceRoutes } from './admin/trace-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
@@ -40,48 +41,12 @@ const AppStatus = z.object({
 /** The state of an application and its deployments. */
 export type AppStatus = AnswerOf<typeof AppStatus>;
 
-const AWAY = z
-  .array(z.string())
-  .optional()
-  .describe('Started deployments that do not serve at the moment. Absent when all serve.');
-const READINESS = {
-  200: { description: 'Ready.', schema: z.object({ ready: z.boolean(), away: AWAY }) },
-  503: {
-    description: 'Starting or stopping, or no deployment serves.',
-    schema: z.object({ ready: z.boolean(), away: AWAY }),
-  },
-} as const;
-const READINESS_QUERY = z.object({
-  deployment: z
-    .string()
-    .max(MAX_NAME)
-    .optional()
-    .describe('Only this deployment. Default: any deployment that serves is enough.'),
-});
-
-const READY = {
-  method: 'get',
-  tag: 'system',
-  query: READINESS_QUERY,
-  answers: READINESS,
-  fails: [404],
-} as const;
-
-/** The routes for load balancers and supervisors, under the names that they have elsewhere. */
-const READY_ROUTES = [
-  { ...READY, id: 'is_ready', path: '/api/ready', summary: 'Whether requests can be served' },
-  { ...READY, id: 'readyz', path: '/readyz', summary: 'The same as /api/ready, under the usual name of such a route' },
-  {
-    ...READY,
-    id: 'health',
-    path: '/health',
-    summary: 'The same as /api/ready, under its name in vLLM, TGI and llama-server',
-  },
-  { ...READY, id: 'ping', path: '/ping', summary: 'The same as /api/ready, under its name in SageMaker' },
-] as const satisfies readonly RouteDefinition[];
-
 /** Returns the router with the host's own routes. */
-export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefined): HostRouter {
+export function systemRoutes(
+  options: HttpAppOptions,
+  mcp: McpService | undefined,
+  sockets: Sockets | undefined,
+): HostRouter {
   const { registry, status, readiness, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
     options;
   const router = new HostRouter();
@@ -125,29 +90,7 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
     },
     () => ({ version: options.version }),
   );
-  for (const route of READY_ROUTES)
-    serveRoute(router, route, ({ ctx, query: { deployment } }) => {
-      ctx.set('cache-control', 'no-store');
-      const { ready, away } = readiness(deployment);
-      if (!ready) ctx.status = 503;
-      return { ready, ...(away.length > 0 && { away }) };
-    });
-  serveRoute(
-    router,
-    {
-      id: 'livez',
-      method: 'get',
-      path: '/livez',
-      summary: 'Whether the process answers',
-      tag: 'system',
-      answers: answers('It answers.', z.object({ alive: z.literal(true) })),
-      fails: [],
-    },
-    ({ ctx }) => {
-      ctx.set('cache-control', 'no-store');
-      return { alive: true } as const;
-    },
-  );
+  healthRoutes(router, readiness);
   serveRoute(
     router,
     {
@@ -202,7 +145,7 @@ export function systemRoutes(options: HttpAppOptions, mcp: McpService | undefine
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   if (options.openai) openAiRoutes(router, { ...options, openai: options.openai });
   mcpRoute(router, mcp);
-  if (options.sockets) socketRoutes(router, { hasOpenAi: options.openai?.enabled === true });
+  if (sockets) socketRoutes(router, sockets.definitions);
   if (webhooks) webhookRoutes(router, { ...options, webhooks });
   return router;
 }

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import type { RouteDefinition } from '../../openapi/index.ts';
 import type { RequestContext } from '../../core/request-context.ts';
 
 /** A text frame, or the bytes of a binary frame. */
@@ -25,7 +26,7 @@ export type RunProtocol = (channel: SocketChannel) => Promise<void>;
 
 /** A path that takes WebSockets. */
 export interface SocketRoute {
-  readonly path: string;
+  readonly definition: RouteDefinition;
   /** The subprotocol that the server chooses if the client offers it. */
   readonly subprotocol: string;
   /** Checks a request before its handshake. An error that it throws is the HTTP answer. */

@@ -5,6 +5,7 @@ import { type AanaError, errorLogFields, fail, loggedStack, toErrorRecord } from
 import { tenantOf, traceFields } from '../../core/request-context.ts';
 import type { UsageOutcome } from '../../core/usage/usage-meter.ts';
 import { callerOf, showsInside } from '../guards/caller.ts';
+import type { RouteDefinition } from '../../openapi/index.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { keepMeter } from '../request/request-meter.ts';
 import { traceparentOf } from '../request/request-context.ts';
@@ -25,10 +26,15 @@ export class Sockets {
   #closing: Promise<void> | undefined;
 
   constructor(routes: readonly SocketRoute[], limits: SocketLimits, options: HttpAppOptions) {
-    this.#routes = new Map(routes.map((route) => [route.path, route]));
+    this.#routes = new Map(routes.map((route) => [route.definition.path, route]));
     this.#limits = limits;
     this.#options = options;
     this.#places = new SocketPlaces(limits);
+  }
+
+  /** The definitions of the paths that take WebSockets. */
+  get definitions(): readonly RouteDefinition[] {
+    return [...this.#routes.values()].map(({ definition }) => definition);
   }
 
   /** Whether a path takes WebSockets. */

@@ -24,7 +24,7 @@ const Failure = z
   .describe('The transcription failed. The socket closes.');
 
 /** The WebSocket of live transcription. */
-export const LIVE_ROUTE = {
+const LIVE_ROUTE = {
   id: 'transcribe_live',
   method: 'get',
   path: '/asr/live',
@@ -65,7 +65,7 @@ export const LIVE_ROUTE = {
 export function liveRoute(directory: ModelDirectory, limits: JsonLimits): SocketRoute {
   const readQuery = queryReader(LIVE_ROUTE.query);
   return {
-    path: LIVE_ROUTE.path,
+    definition: LIVE_ROUTE,
     subprotocol: 'aana-live',
     accept(ctx) {
       const { deployment, encoding, sample_rate: sampleRate, ...params } = readQuery(ctx);

@@ -16,7 +16,7 @@ import type { SocketRoute } from '../socket-route.ts';
 import { RealtimeSession } from './realtime-session.ts';
 
 /** The WebSocket of OpenAI's realtime API. */
-export const REALTIME_ROUTE = {
+const REALTIME_ROUTE = {
   id: 'realtime',
   method: 'get',
   path: '/v1/realtime',
@@ -38,7 +38,7 @@ export const REALTIME_ROUTE = {
 export function realtimeRoute({ openai, limits }: OpenAiHttpOptions): SocketRoute {
   const readQuery = queryReader(REALTIME_ROUTE.query);
   return {
-    path: REALTIME_ROUTE.path,
+    definition: REALTIME_ROUTE,
     subprotocol: 'realtime',
     accept(ctx) {
       const { model } = readQuery(ctx);
