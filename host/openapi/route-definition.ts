@@ -34,7 +34,7 @@ export interface RouteDefinition {
   readonly body?: z.ZodType;
   /** The parts of a multipart form, instead of `body`. */
   readonly form?: z.ZodType;
-  /** The parameters that have no effect. The pages of the documentation name the parameters of a route that has this. */
+  /** The parameters that have no effect. Pages of the documentation name the parameters of a route with this member. */
   readonly idle?: Readonly<Record<string, IdleField>>;
   /** By status. The first one is the usual answer. */
   readonly answers: Readonly<Record<number, RouteAnswer>>;

@@ -41,8 +41,8 @@ export interface RouteRequest<Route extends RouteDefinition> {
 }
 
 /**
- * Serves a route as its definition says, and records the definition in the router. The handler returns the body of the answer. It sets the status if it is not
- * the first one of the definition.
+ * Serves a route as its definition says, and records the definition in the router. The handler returns the body of the
+ * answer. It sets the status if it is not the first one of the definition.
  */
 export function serveRoute<const Route extends RouteDefinition>(
   router: HostRouter,
