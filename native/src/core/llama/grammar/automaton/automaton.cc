@@ -1,4 +1,4 @@
-#include "core/llama/grammar/automaton.h"
+#include "core/llama/grammar/automaton/automaton.h"
 
 #include <algorithm>
 #include <bitset>
@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/llama/grammar/automaton_builder.h"
+#include "core/llama/grammar/automaton/automaton_builder.h"
 #include "core/llama/sampling/sampling_error.h"
 
 namespace aana::llama {
@@ -22,7 +22,8 @@ GrammarAutomaton::GrammarAutomaton(const GrammarSyntax& syntax) {
   FindTails();
   FindCosts();
   if (CostOf(StartOf(root_)) == kNever) {
-    throw SamplingError(Fault::kCaller, "no text can meet the grammar: its rule " + builder.names()[static_cast<size_t>(root_)] + " has no end");
+    throw SamplingError(Fault::kCaller, "no text can meet the grammar: its rule " +
+                                            builder.names()[static_cast<size_t>(root_)] + " has no end");
   }
   CheckLeftRecursion(builder.names());
   FindClasses();
@@ -32,7 +33,9 @@ void GrammarAutomaton::FindTails() {
   for (int32_t node = 0; std::cmp_less(node, nodes_.size() - 1); node++) {
     std::vector<int32_t> chain;
     auto last = node;
-    const auto goes_on = [&] { return !IsEnd(last) && !IsTail(last) && EdgesOf(last).size() == 1 && EdgesOf(last)[0].kind == Kind::kEmpty; };
+    const auto goes_on = [&] {
+      return !IsEnd(last) && !IsTail(last) && EdgesOf(last).size() == 1 && EdgesOf(last)[0].kind == Kind::kEmpty;
+    };
     // A chain in a circle ends at its limit, which no real chain reaches.
     constexpr size_t kMostInChain = 64;
     while (goes_on() && chain.size() < kMostInChain) {
@@ -56,7 +59,8 @@ void GrammarAutomaton::FindCosts() {
   std::vector<std::vector<Incoming>> incoming(n_nodes);
   std::vector<std::vector<Incoming>> calls(starts_.size());
   std::vector<std::vector<int32_t>> rules_at(n_nodes);
-  for (size_t rule = 0; rule < starts_.size(); rule++) rules_at[static_cast<size_t>(starts_[rule])].push_back(static_cast<int32_t>(rule));
+  for (size_t rule = 0; rule < starts_.size(); rule++)
+    rules_at[static_cast<size_t>(starts_[rule])].push_back(static_cast<int32_t>(rule));
   for (size_t node = 0; node < n_nodes; node++) {
     for (auto edge = nodes_[node].first_edge; edge < nodes_[node + 1].first_edge; edge++) {
       const Incoming entry{static_cast<int32_t>(node), edge};
@@ -150,7 +154,8 @@ void GrammarAutomaton::CheckLeftRecursion(std::span<const std::string> names) co
       const auto next = visit.first[visit.next++];
       const auto mark = marks[static_cast<size_t>(next)];
       if (mark == Mark::kOpen) {
-        throw SamplingError(Fault::kCaller, "the grammar is left-recursive: a text of its rule " + names[static_cast<size_t>(next)] +
+        throw SamplingError(Fault::kCaller, "the grammar is left-recursive: a text of its rule " +
+                                                names[static_cast<size_t>(next)] +
                                                 " may begin with a text of the same rule");
       }
       if (mark == Mark::kNew) enter(next);

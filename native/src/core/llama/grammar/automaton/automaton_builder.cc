@@ -1,4 +1,4 @@
-#include "core/llama/grammar/automaton_builder.h"
+#include "core/llama/grammar/automaton/automaton_builder.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,15 +15,17 @@ constexpr size_t kMaxEdges = 1'200'000;
 using Kind = GrammarEdge::Kind;
 
 [[noreturn]] void RefuseSize() {
-  throw SamplingError(Fault::kCaller, "the grammar is too large: with its repetitions it has more than " + std::to_string(kMaxNodes) +
-                                          " states or " + std::to_string(kMaxEdges) + " steps between them");
+  throw SamplingError(Fault::kCaller, "the grammar is too large: with its repetitions it has more than " +
+                                          std::to_string(kMaxNodes) + " states or " + std::to_string(kMaxEdges) +
+                                          " steps between them");
 }
 
 }  // namespace
 
 void AutomatonBuilder::Build(GrammarAutomaton& automaton) {
   for (const auto& rule : syntax_.rules) AddRule(rule.name);
-  for (size_t i = 0; i < syntax_.rules.size(); i++) pending_.push_back({static_cast<int32_t>(i), &syntax_.rules[i].alternatives});
+  for (size_t i = 0; i < syntax_.rules.size(); i++)
+    pending_.push_back({static_cast<int32_t>(i), &syntax_.rules[i].alternatives});
   while (!pending_.empty()) {
     const auto [rule, alternatives] = pending_.front();
     pending_.pop_front();
@@ -145,10 +147,12 @@ int32_t AutomatonBuilder::AddOnce(int32_t from, const GrammarItem& item) {
     return node;
   }
   if (const auto* set = std::get_if<CharSet>(&item.what)) return AddSet(from, *set);
-  if (const auto* reference = std::get_if<RuleReference>(&item.what)) return AddCall(from, static_cast<int32_t>(reference->rule));
+  if (const auto* reference = std::get_if<RuleReference>(&item.what))
+    return AddCall(from, static_cast<int32_t>(reference->rule));
   if (const auto* token = std::get_if<TokenReference>(&item.what)) {
     const auto behind = AddNode();
-    AddEdge(from, {.kind = token->is_negated ? Kind::kOtherToken : Kind::kToken, .value = token->token, .target = behind});
+    AddEdge(from,
+            {.kind = token->is_negated ? Kind::kOtherToken : Kind::kToken, .value = token->token, .target = behind});
     return behind;
   }
   return Add(from, std::get<GrammarAlternatives>(item.what));

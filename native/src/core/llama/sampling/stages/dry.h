@@ -26,8 +26,8 @@ class DryBreakers {
 
 // Lowers the logits of tokens that would continue a repetition in `history`, the text so far.
 //   lengths  memory for the computation
-void PenalizeRepeats(std::span<float> logits, std::span<const TokenId> history, const DryParams& params, const DryBreakers& breakers,
-                     std::vector<size_t>& lengths);
+void PenalizeRepeats(std::span<float> logits, std::span<const TokenId> history, const DryParams& params,
+                     const DryBreakers& breakers, std::vector<size_t>& lengths);
 
 inline bool IsActive(const DryParams& params) { return params.multiplier != 0.0F && params.last_n != 0; }
 

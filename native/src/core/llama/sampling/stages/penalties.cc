@@ -1,4 +1,4 @@
-#include "core/llama/sampling/penalties.h"
+#include "core/llama/sampling/stages/penalties.h"
 
 namespace aana::llama {
 

@@ -33,6 +33,8 @@ class TokenCounts {
 // Changes the logits of used tokens: repetition first, then frequency, then presence.
 void Penalize(std::span<float> logits, const TokenCounts& counts, const PenaltyParams& params);
 
-inline bool IsActive(const PenaltyParams& params) { return params.repetition != 1.0F || params.presence != 0.0F || params.frequency != 0.0F; }
+inline bool IsActive(const PenaltyParams& params) {
+  return params.repetition != 1.0F || params.presence != 0.0F || params.frequency != 0.0F;
+}
 
 }  // namespace aana::llama

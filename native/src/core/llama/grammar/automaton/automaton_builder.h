@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/llama/grammar/automaton.h"
+#include "core/llama/grammar/automaton/automaton.h"
 #include "core/llama/grammar/syntax.h"
 
 namespace aana::llama {

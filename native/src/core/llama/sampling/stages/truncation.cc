@@ -1,4 +1,4 @@
-#include "core/llama/sampling/truncation.h"
+#include "core/llama/sampling/stages/truncation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,9 @@
 namespace aana::llama {
 namespace {
 
-bool IsMoreTypical(const Candidate& a, const Candidate& b) { return a.score < b.score || (a.score == b.score && IsLikelier(a, b)); }
+bool IsMoreTypical(const Candidate& a, const Candidate& b) {
+  return a.score < b.score || (a.score == b.score && IsLikelier(a, b));
+}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "core/llama/model/quantize.h"
+#include "core/llama/gguf/quantize.h"
 
 #include <llama.h>
 

@@ -10,13 +10,14 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/llama/grammar/automaton.h"
+#include "core/llama/grammar/automaton/automaton.h"
 #include "core/llama/grammar/token_trie.h"
 
 namespace aana::llama {
 
-// The states that texts lead to, found when they are needed first and kept: for each byte a text then costs one look-up. A state is a set
-// of threads, each with the nodes to which its calls return. Returns are shared, so the same state is the same number. One thread at a time.
+// The states that texts lead to, found when they are needed first and kept: for each byte a text then costs one
+// look-up. A state is a set of threads, each with the nodes to which its calls return. Returns are shared, so the same
+// state is the same number. One thread at a time.
 class GrammarStates {
  public:
   using Id = int32_t;
@@ -44,7 +45,8 @@ class GrammarStates {
     std::vector<TokenId> tokens;
     std::vector<uint64_t> bits;
   };
-  // The tokens that may follow. They stay where they are and as they are for the life of this, also while other threads use it.
+  // The tokens that may follow. They stay where they are and as they are for the life of this, also while other threads
+  // use it.
   const TokenSet& FindAllowed(Id state, const TokenTrie& trie);
 
   // The shortest text after which the grammar is met; empty when it has more than `n_most` bytes.
@@ -64,7 +66,7 @@ class GrammarStates {
 
   // A call that has not returned.
   struct Frame {
-    int32_t node = 0;         // to which it returns
+    int32_t node = 0;          // to which it returns
     int32_t parent = kBottom;  // the frame below
     uint32_t depth = 1;
     uint32_t cost = 0;  // bytes of the shortest text from `node` to the end of everything
@@ -85,11 +87,14 @@ class GrammarStates {
     size_t operator()(const Threads& threads) const;
   };
   struct HashFrame {
-    size_t operator()(const Thread& key) const { return static_cast<size_t>(key.node) * 0x9E3779B97F4A7C15ULL ^ static_cast<uint32_t>(key.frame); }
+    size_t operator()(const Thread& key) const {
+      return static_cast<size_t>(key.node) * 0x9E3779B97F4A7C15ULL ^ static_cast<uint32_t>(key.frame);
+    }
   };
 
   Id FindNext(Id state, uint8_t byte);
-  // The state after any plain character (TokenTrie::IsPlain), if it is the same for all of them and not dead; otherwise kDead.
+  // The state after any plain character (TokenTrie::IsPlain), if it is the same for all of them and not dead; otherwise
+  // kDead.
   Id NextPlain(Id state);
   // The state after all of these characters, if it is the same one and not dead; otherwise kDead.
   Id NextOf(Id state, std::span<const std::vector<uint8_t>> characters);
@@ -108,7 +113,7 @@ class GrammarStates {
   const GrammarAutomaton& automaton_;
   size_t n_classes_;
   std::vector<State> states_;
-  std::vector<Id> next_;  // of each state by the class of the byte
+  std::vector<Id> next_;        // of each state by the class of the byte
   std::vector<Id> next_plain_;  // of each state
   // All plain characters: sequences of bytes in UTF-8, with one byte of each class that may be at a place.
   std::vector<std::vector<std::vector<uint8_t>>> plain_characters_;

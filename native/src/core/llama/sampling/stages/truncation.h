@@ -7,8 +7,8 @@ namespace aana::llama {
 
 // Each leaves at least one candidate, and looks at the probabilities among the candidates that are left.
 
-// Keeps candidates whose surprise is closest to the expected one, until they have the probability `typical_p` together, in that order.
-// Meister et al. 2022, "Locally typical sampling".
+// Keeps candidates whose surprise is closest to the expected one, until they have the probability `typical_p` together,
+// in that order. Meister et al. 2022, "Locally typical sampling".
 void Typical(Candidates& candidates, float typical_p);
 
 // Keeps the likeliest until they have the probability `top_p` together.

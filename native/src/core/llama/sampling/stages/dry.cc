@@ -1,4 +1,4 @@
-#include "core/llama/sampling/dry.h"
+#include "core/llama/sampling/stages/dry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,8 @@
 namespace aana::llama {
 namespace {
 
-// For each distance from the end of `tokens`, how many tokens before that place are the same as at the end. The Z-algorithm, from
-// the end to the beginning; linear in the number of tokens.
+// For each distance from the end of `tokens`, how many tokens before that place are the same as at the end. The
+// Z-algorithm, from the end to the beginning; linear in the number of tokens.
 void FindRepeats(std::span<const TokenId> tokens, std::vector<size_t>& lengths) {
   const size_t n = tokens.size();
   const auto from_end = [&](size_t i) { return tokens[n - 1 - i]; };
@@ -38,7 +38,8 @@ void DryBreakers::Add(std::span<const TokenId> sequence) {
 
 bool DryBreakers::IsBreaker(TokenId token) const {
   const auto found = tails_by_head_.find(token);
-  return found != tails_by_head_.end() && std::ranges::any_of(found->second, [](const auto& tail) { return tail.empty(); });
+  return found != tails_by_head_.end() &&
+         std::ranges::any_of(found->second, [](const auto& tail) { return tail.empty(); });
 }
 
 size_t DryBreakers::CountAfterLast(std::span<const TokenId> tokens) const {
@@ -58,10 +59,11 @@ size_t DryBreakers::CountAfterLast(std::span<const TokenId> tokens) const {
   return tokens.size();
 }
 
-void PenalizeRepeats(std::span<float> logits, std::span<const TokenId> history, const DryParams& params, const DryBreakers& breakers,
-                     std::vector<size_t>& lengths) {
+void PenalizeRepeats(std::span<float> logits, std::span<const TokenId> history, const DryParams& params,
+                     const DryBreakers& breakers, std::vector<size_t>& lengths) {
   const auto allowed = static_cast<size_t>(params.allowed_length);
-  const size_t n_recent = params.last_n < 0 ? history.size() : std::min(history.size(), static_cast<size_t>(params.last_n));
+  const size_t n_recent =
+      params.last_n < 0 ? history.size() : std::min(history.size(), static_cast<size_t>(params.last_n));
   const auto recent = history.last(n_recent);
   if (n_recent <= allowed) return;
   const size_t longest = breakers.CountAfterLast(recent);
@@ -72,11 +74,12 @@ void PenalizeRepeats(std::span<float> logits, std::span<const TokenId> history, 
   for (size_t at = 1; at < n_recent; at++) {
     const size_t length = std::min(lengths[at], longest);
     if (length < allowed || recent[n_recent - at] < 0) continue;  // the tokens of images are never chosen
-    auto& known = length_by_token[recent[n_recent - at]];  // the token that came after this repetition
+    auto& known = length_by_token[recent[n_recent - at]];         // the token that came after this repetition
     known = std::max(known, length);
   }
   // The power would leave the range of float.
-  const float most = params.base > 1.000001F ? std::log(std::numeric_limits<float>::max()) / std::log(params.base) : 0.0F;
+  const float most =
+      params.base > 1.000001F ? std::log(std::numeric_limits<float>::max()) / std::log(params.base) : 0.0F;
   for (const auto& [token, length] : length_by_token) {
     if (breakers.IsBreaker(token)) continue;
     auto exponent = static_cast<float>(length - allowed);

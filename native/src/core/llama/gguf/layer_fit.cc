@@ -1,4 +1,4 @@
-#include "core/llama/model/layer_fit.h"
+#include "core/llama/gguf/layer_fit.h"
 
 #include <fit.h>
 
@@ -28,10 +28,11 @@ void LayerFit::Apply(llama_model_params& params) {
   params.tensor_split = nullptr;
   // The length of the context was chosen, and stays.
   constexpr auto kLeastContext = std::numeric_limits<uint32_t>::max();
-  const auto status = common_fit_params(path_.c_str(), &params, &context_, tensor_split_.data(), overrides_.data(), margins.data(), kLeastContext,
-                                        nullptr, GGML_LOG_LEVEL_ERROR);
+  const auto status = common_fit_params(path_.c_str(), &params, &context_, tensor_split_.data(), overrides_.data(),
+                                        margins.data(), kLeastContext, nullptr, GGML_LOG_LEVEL_ERROR);
   if (status == COMMON_PARAMS_FIT_STATUS_SUCCESS) {
-    Log(LogLevel::kInfo, "layers on GPUs: " + (params.n_gpu_layers < 0 ? std::string("all that the model has") : std::to_string(params.n_gpu_layers)));
+    Log(LogLevel::kInfo, "layers on GPUs: " + (params.n_gpu_layers < 0 ? std::string("all that the model has")
+                                                                       : std::to_string(params.n_gpu_layers)));
     return;
   }
   Log(LogLevel::kWarn, "no layers are put on a GPU, because how many fit could not be found");

@@ -8,14 +8,15 @@
 
 namespace aana::llama {
 
-// How much of a model fits on the GPUs, measured by llama.cpp without loading the weights. The parameters of the load point into it.
+// How much of a model fits on the GPUs, measured by llama.cpp without loading the weights. The parameters of the load
+// point into it.
 class LayerFit {
  public:
   // `context` are the parameters of the context that needs room too.
   LayerFit(std::string path, const llama_context_params& context) : path_(std::move(path)), context_(context) {}
 
-  // Sets what of the model lies on the GPUs of `params`, so that 1 GiB of each stays free. Where no GPU is or nothing fits, all of it lies in the
-  // memory of the processor.
+  // Sets what of the model lies on the GPUs of `params`, so that 1 GiB of each stays free. Where no GPU is or nothing
+  // fits, all of it lies in the memory of the processor.
   void Apply(llama_model_params& params);
 
  private:

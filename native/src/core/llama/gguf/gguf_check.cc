@@ -1,4 +1,4 @@
-#include "core/llama/model/gguf_check.h"
+#include "core/llama/gguf/gguf_check.h"
 
 #include <gguf.h>
 
@@ -31,15 +31,18 @@ void CheckGguf(const std::string& path, std::string_view what) {
     throw LoadError(file_name + " is not a GGUF file");
   }
 
-  const std::unique_ptr<gguf_context, Deleter<gguf_free>> header(gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
+  const std::unique_ptr<gguf_context, Deleter<gguf_free>> header(
+      gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
   if (!header) throw LoadError(file_name + " has a broken or truncated GGUF header");
   uint64_t n_needed = 0;
   for (int64_t i = 0; i < gguf_get_n_tensors(header.get()); i++) {
-    n_needed = std::max<uint64_t>(n_needed, gguf_get_tensor_offset(header.get(), i) + gguf_get_tensor_size(header.get(), i));
+    n_needed =
+        std::max<uint64_t>(n_needed, gguf_get_tensor_offset(header.get(), i) + gguf_get_tensor_size(header.get(), i));
   }
   n_needed += gguf_get_data_offset(header.get());
   if (n_bytes < n_needed) {
-    throw LoadError(file_name + " is truncated: it has " + std::to_string(n_bytes) + " of " + std::to_string(n_needed) + " bytes");
+    throw LoadError(file_name + " is truncated: it has " + std::to_string(n_bytes) + " of " + std::to_string(n_needed) +
+                    " bytes");
   }
 }
 

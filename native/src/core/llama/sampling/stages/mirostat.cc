@@ -1,4 +1,4 @@
-#include "core/llama/sampling/mirostat.h"
+#include "core/llama/sampling/stages/mirostat.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,8 @@ void Mirostat::Select(std::span<const float> logits, Largest largest, float temp
     candidates.items.resize(std::min(n_kept, candidates.items.size()));
   } else {
     // -log2(p) <= mu. The likeliest stays in any case.
-    const double least = std::log(SumOfWeights(logits, largest, temperature)) - static_cast<double>(mu_) * std::numbers::ln2;
+    const double least =
+        std::log(SumOfWeights(logits, largest, temperature)) - static_cast<double>(mu_) * std::numbers::ln2;
     candidates.items.clear();
     for (size_t i = 0; i < logits.size(); i++) {
       if (logits[i] == largest.logit || (logits[i] - largest.logit) / temperature >= least) {

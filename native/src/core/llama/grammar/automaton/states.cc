@@ -1,4 +1,4 @@
-#include "core/llama/grammar/states.h"
+#include "core/llama/grammar/automaton/states.h"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,8 @@ constexpr uint32_t kMaxDepth = 2000;
 constexpr size_t kMostPlaces = 8;
 
 [[noreturn]] void RefuseReadings() {
-  throw SamplingError(Fault::kCaller, "the grammar is too ambiguous: a text has more than " + std::to_string(kMaxThreads) + " readings at the same time");
+  throw SamplingError(Fault::kCaller, "the grammar is too ambiguous: a text has more than " +
+                                          std::to_string(kMaxThreads) + " readings at the same time");
 }
 
 std::vector<uint8_t> OneOfEachClass(const GrammarAutomaton& automaton, std::span<const uint8_t> bytes) {
@@ -43,13 +44,15 @@ std::vector<uint8_t> OneOfEachClass(const GrammarAutomaton& automaton, std::span
 size_t GrammarStates::HashThreads::operator()(const Threads& threads) const {
   uint64_t hash = threads.size();
   for (const auto& [node, frame] : threads) {
-    hash = (hash ^ (static_cast<uint64_t>(static_cast<uint32_t>(node)) << 32 | static_cast<uint32_t>(frame))) * 0x9E3779B97F4A7C15ULL;
+    hash = (hash ^ (static_cast<uint64_t>(static_cast<uint32_t>(node)) << 32 | static_cast<uint32_t>(frame))) *
+           0x9E3779B97F4A7C15ULL;
     hash ^= hash >> 29;
   }
   return hash;
 }
 
-GrammarStates::GrammarStates(const GrammarAutomaton& automaton) : automaton_(automaton), n_classes_(automaton.n_classes()) {
+GrammarStates::GrammarStates(const GrammarAutomaton& automaton)
+    : automaton_(automaton), n_classes_(automaton.n_classes()) {
   std::vector<uint8_t> plain;
   for (int byte = 0; byte < 0x80; byte++) {
     if (TokenTrie::IsPlain(static_cast<uint8_t>(byte))) plain.push_back(static_cast<uint8_t>(byte));
@@ -75,7 +78,8 @@ GrammarStates::Id GrammarStates::FindNext(Id state, uint8_t byte) {
   Threads threads;
   for (const auto& thread : states_[static_cast<size_t>(state)].threads) {
     for (const auto& edge : automaton_.EdgesOf(thread.node)) {
-      if (edge.kind == Kind::kBytes && edge.first <= byte && byte <= edge.last) threads.push_back({edge.target, thread.frame});
+      if (edge.kind == Kind::kBytes && edge.first <= byte && byte <= edge.last)
+        threads.push_back({edge.target, thread.frame});
     }
   }
   const Id next = threads.empty() ? kDead : Close(std::move(threads));
@@ -149,7 +153,8 @@ GrammarStates::Id GrammarStates::Close(Threads threads) {
   State state;
   seen_.clear();
   const auto see = [&](const Thread& thread) {
-    const auto key = static_cast<uint64_t>(static_cast<uint32_t>(thread.node)) << 32 | static_cast<uint32_t>(thread.frame);
+    const auto key =
+        static_cast<uint64_t>(static_cast<uint32_t>(thread.node)) << 32 | static_cast<uint32_t>(thread.frame);
     return seen_.insert(key).second;
   };
   while (!threads.empty()) {
@@ -168,10 +173,14 @@ GrammarStates::Id GrammarStates::Close(Threads threads) {
     bool is_kept = false;
     for (const auto& edge : automaton_.EdgesOf(thread.node)) {
       switch (edge.kind) {
-        case Kind::kEmpty: threads.push_back({edge.target, thread.frame}); break;
+        case Kind::kEmpty:
+          threads.push_back({edge.target, thread.frame});
+          break;
         case Kind::kCall: {
           const auto start = automaton_.StartOf(edge.value);
-          if (automaton_.CostOf(edge.target) == GrammarAutomaton::kNever || automaton_.CostOf(start) == GrammarAutomaton::kNever) break;
+          if (automaton_.CostOf(edge.target) == GrammarAutomaton::kNever ||
+              automaton_.CostOf(start) == GrammarAutomaton::kNever)
+            break;
           // A call at the end of a rule needs no return, so lists that are written as recursion stay flat.
           if (automaton_.IsTail(edge.target)) {
             threads.push_back({start, thread.frame});
@@ -181,15 +190,20 @@ GrammarStates::Id GrammarStates::Close(Threads threads) {
           break;
         }
         case Kind::kToken:
-        case Kind::kOtherToken: state.has_tokens = is_kept = true; break;
-        case Kind::kBytes: is_kept = true; break;
+        case Kind::kOtherToken:
+          state.has_tokens = is_kept = true;
+          break;
+        case Kind::kBytes:
+          is_kept = true;
+          break;
       }
     }
     if (is_kept) state.threads.push_back(thread);
     if (state.threads.size() > kMaxThreads) RefuseReadings();
   }
   n_steps_ += seen_.size();
-  if (n_steps_ > kMaxStepsPerToken) throw SamplingError(Fault::kCaller, "the grammar is too ambiguous: it takes too long to find what may follow");
+  if (n_steps_ > kMaxStepsPerToken)
+    throw SamplingError(Fault::kCaller, "the grammar is too ambiguous: it takes too long to find what may follow");
   std::ranges::sort(state.threads);
   return Keep(std::move(state));
 }
@@ -230,7 +244,8 @@ std::optional<int32_t> GrammarStates::FindFrame(int32_t node, int32_t parent) {
 void GrammarStates::Count(size_t n_bytes) {
   n_bytes_ += n_bytes;
   if (n_bytes_ > kMaxBytes) {
-    throw SamplingError(Fault::kCaller, "the grammar has too many states: those for one token take more than " + std::to_string(kMaxBytes >> 20) + " MiB");
+    throw SamplingError(Fault::kCaller, "the grammar has too many states: those for one token take more than " +
+                                            std::to_string(kMaxBytes >> 20) + " MiB");
   }
 }
 
@@ -252,7 +267,8 @@ const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenT
     // Within a text that may have any characters, whole branches need no walk.
     // The state is asked first, because a processor guesses that better than what the node is.
     const bool may_go_on = next_plain_[static_cast<size_t>(next)] != kDead;
-    if (may_go_on && node.plain_height != 0 && node.plain_height != TokenTrie::kNotPlain && AllowsPlain(next, node.plain_height)) {
+    if (may_go_on && node.plain_height != 0 && node.plain_height != TokenTrie::kNotPlain &&
+        AllowsPlain(next, node.plain_height)) {
       const auto tokens = trie.TokensFrom(node);
       found_.insert(found_.end(), tokens.begin(), tokens.end());
       i = node.behind;
@@ -274,7 +290,8 @@ const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenT
     set.tokens = found_;
   } else {
     set.bits.resize(n_words);
-    for (const auto token : found_) set.bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
+    for (const auto token : found_)
+      set.bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
   }
   Count(set.bits.size() * sizeof(uint64_t) + set.tokens.size() * sizeof(TokenId));
   return allowed_.emplace(state, std::move(set)).first->second;
@@ -282,7 +299,8 @@ const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenT
 
 bool GrammarStates::NamesToken(Id state, TokenId token) const {
   return std::ranges::any_of(states_[static_cast<size_t>(state)].threads, [&](const Thread& thread) {
-    return std::ranges::any_of(automaton_.EdgesOf(thread.node), [&](const GrammarEdge& edge) { return edge.Names(token); });
+    return std::ranges::any_of(automaton_.EdgesOf(thread.node),
+                               [&](const GrammarEdge& edge) { return edge.Names(token); });
   });
 }
 
@@ -329,7 +347,8 @@ GrammarStates::Id GrammarStates::Adopt(const GrammarStates& other, Id state) {
   std::unordered_map<int32_t, int32_t> adopted{{kBottom, kBottom}};
   for (const auto& thread : from.threads) {
     std::vector<int32_t> frames;  // the deepest last
-    for (auto frame = thread.frame; !adopted.contains(frame); frame = other.frames_[static_cast<size_t>(frame)].parent) frames.push_back(frame);
+    for (auto frame = thread.frame; !adopted.contains(frame); frame = other.frames_[static_cast<size_t>(frame)].parent)
+      frames.push_back(frame);
     for (; !frames.empty(); frames.pop_back()) {
       const auto& frame = other.frames_[static_cast<size_t>(frames.back())];
       adopted[frames.back()] = FindFrame(frame.node, adopted[frame.parent]).value();

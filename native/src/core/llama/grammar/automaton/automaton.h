@@ -26,18 +26,20 @@ struct GrammarEdge {
   int32_t value = 0;
   int32_t target = 0;
 
-  bool Names(TokenId token) const { return kind == Kind::kToken ? value == token : kind == Kind::kOtherToken && value != token; }
+  bool Names(TokenId token) const {
+    return kind == Kind::kToken ? value == token : kind == Kind::kOtherToken && value != token;
+  }
 };
 
-// A grammar as one automaton over bytes for each rule, whose calls of rules make it a pushdown automaton. Works on bytes because a token
-// may end inside of a character.
+// A grammar as one automaton over bytes for each rule, whose calls of rules make it a pushdown automaton. Works on
+// bytes because a token may end inside of a character.
 class GrammarAutomaton {
  public:
   static constexpr uint32_t kNever = UINT32_MAX;
   static constexpr uint64_t kMostCost = kNever - 1;  // sums of more stay there
 
-  // Throws SamplingError (fault kCaller), which names the rule, for a grammar that is too large, that is left-recursive, or that no text
-  // meets.
+  // Throws SamplingError (fault kCaller), which names the rule, for a grammar that is too large, that is
+  // left-recursive, or that no text meets.
   explicit GrammarAutomaton(const GrammarSyntax& syntax);
 
   std::span<const GrammarEdge> EdgesOf(int32_t node) const {
@@ -51,7 +53,9 @@ class GrammarAutomaton {
   // Bytes of the shortest text from here to the end of the rule; kNever: there is none.
   uint32_t CostOf(int32_t node) const { return nodes_[static_cast<size_t>(node)].cost; }
   // The first edge of that text; of a node that is no end and whose cost is not kNever.
-  const GrammarEdge& ShortestEdge(int32_t node) const { return edges_[nodes_[static_cast<size_t>(node)].shortest_edge]; }
+  const GrammarEdge& ShortestEdge(int32_t node) const {
+    return edges_[nodes_[static_cast<size_t>(node)].shortest_edge];
+  }
   int32_t StartOf(int32_t rule) const { return starts_[static_cast<size_t>(rule)]; }
   int32_t root() const { return root_; }
 
