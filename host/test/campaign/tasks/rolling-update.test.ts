@@ -23,7 +23,7 @@ function updateTest(databases: TestDatabases, hosts: number): void {
       const config = await databases.create();
       const store = { title: databases.title, config, open: () => databases.open(config) };
       const strikes = updateAndGoBack(newer.root);
-      const { problems, accepted } = await runCampaign({ store, hosts, strikes, seed, clients: 4 });
+      const { problems, accepted } = await runCampaign({ store, hosts, strikes, seed, clients: 2 });
       assert.is(problems.join('\n'), '');
       await using database = await store.open();
       const [row] = await database.read((connection) =>
