@@ -1,6 +1,7 @@
 import { type AanaError, fail } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import type { Caller, ForCallers } from '../core/request-context.ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import type { FileRecord } from '../files/index.ts';
 import { isIdWith } from '../openai/index.ts';
@@ -30,11 +31,10 @@ export interface BatchOrder {
   readonly outputExpiresAfterS: number | undefined;
   /** The deployments that the requests may use; null for all. */
   readonly deployments: ReadonlySet<string> | null;
-  readonly traceparent: string | undefined;
 }
 
-/** The batches of a user in one API. Other batches are not found. */
-export interface UserBatches {
+/** The batches of a caller in one API. Other batches are not found. */
+export interface ApiBatches {
   /** Throws `RuntimeError` when the task queue is off, and the errors of {@link TaskQueue.enqueue}. */
   create(order: BatchOrder): Promise<ListedBatch>;
   find(id: string): Promise<ListedBatch | undefined>;
@@ -49,6 +49,11 @@ export interface UserBatches {
   delete(id: string): Promise<void>;
 }
 
+/** The batches of a caller. */
+export interface UserBatches {
+  in(api: BatchApi): ApiBatches;
+}
+
 /** The completion window of every batch. */
 const WINDOW_MS = 86_400_000;
 /** The time limit of an attempt, after which the batch has expired in any case. */
@@ -57,7 +62,7 @@ const ATTEMPT_S = 90_000;
 const MAX_ATTEMPTS = 100;
 
 /** Requests that run as a task each file. They are removed after a time. */
-export class Batches {
+export class Batches implements ForCallers<UserBatches> {
   readonly #options: BatchesOptions;
   readonly #pruner: Pruner;
 
@@ -83,14 +88,17 @@ export class Batches {
     return this.#pruner.stop();
   }
 
-  /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null, api: BatchApi, traceparent?: string): UserBatches {
+  as(caller: Caller): UserBatches {
+    return { in: (api) => this.#in(api, caller) };
+  }
+
+  #in(api: BatchApi, { userId, traceparent }: Caller): ApiBatches {
     const { prefix } = BATCH_FORMATS[api];
     const storage = this.#options.storage.inTrace(traceparent);
     const find = async (id: string): Promise<ListedBatch | undefined> =>
       isIdWith(prefix, id) ? storage.read((repositories) => repositories.batchesOf(userId).read(id)) : undefined;
     return {
-      create: (order) => this.#create(userId, order),
+      create: (order) => this.#create({ userId, traceparent }, order),
       find,
       list: (page) => storage.read((repositories) => repositories.batchesOf(userId).list({ ...page, prefix })),
       cancel: async (id) => {
@@ -108,12 +116,12 @@ export class Batches {
     };
   }
 
-  async #create(userId: string | null, order: BatchOrder): Promise<ListedBatch> {
+  async #create({ userId, traceparent }: Caller, order: BatchOrder): Promise<ListedBatch> {
     const { storage, tasks, work } = this.#options;
     if (!tasks) throw fail('RuntimeError', 'Batches are tasks, but the task queue is off.');
     const now = await storage.now();
     const id = BATCH_FORMATS[apiOf(order.endpoint)].prefix + timeOrderedId(now);
-    const { input, deployments, metadata, outputExpiresAfterS, traceparent } = order;
+    const { input, deployments, metadata, outputExpiresAfterS } = order;
     const batch = {
       id,
       endpoint: order.endpoint,

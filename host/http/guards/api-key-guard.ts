@@ -3,7 +3,7 @@ import { AccessError, type ApiKeyRecord, type ApiKeys, keyRefused, scopeOfPath }
 import { fail } from '../../core/errors.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { traceparentOf } from '../request/request-context.ts';
-import { type Caller, callerOf, setCaller } from './caller.ts';
+import { callerOf, type KeyOwner, setCaller } from './caller.ts';
 import { CLIENT_SECRET_PATH, clientSecretOf } from './client-secret-guard.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
@@ -29,7 +29,7 @@ export function apiKeyGuard(
         'an API key is needed: send the header x-api-key, or Authorization: Bearer',
       );
     const record = (await ownerOfSecret(ctx, apiKeys)) ?? (await apiKeys.authenticate(key, ctx.ip, traceparentOf(ctx)));
-    const caller: Caller = {
+    const caller: KeyOwner = {
       userId: record.user_id,
       isAdmin: record.is_admin,
       keyId: record.key_id,

@@ -3,13 +3,12 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { allowedDeployments } from '../../../access/index.ts';
 import { checkRequests, MESSAGE_BATCH_FIELDS, messageBatch, page, requireEnd } from '../../../anthropic/index.ts';
-import { messageLines, MESSAGES_PATH, unansweredResults, type UserBatches } from '../../../batches/index.ts';
+import { type ApiBatches, messageLines, MESSAGES_PATH, unansweredResults } from '../../../batches/index.ts';
 import type { UserFiles } from '../../../files/index.ts';
 import { requireBatch, requireFile } from '../../../openai/index.ts';
 import { ANTHROPIC_ROUTES } from '../../../openapi/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { refusalToRun } from '../../guards/run-rights.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai/openai-request.ts';
 import { mountPath } from '../routers.ts';
 import { serveRoute } from '../serve-route.ts';
@@ -17,9 +16,8 @@ import { serveRoute } from '../serve-route.ts';
 /** Adds the routes of the batches of messages of the caller. */
 export function messageBatchRoutes(router: Router, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const batchesOf = (ctx: Context): UserBatches =>
-    openai.batchesOf(callerOf(ctx).userId, 'anthropic', traceparentOf(ctx));
-  const filesOf = (ctx: Context): UserFiles => openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const batchesOf = (ctx: Context): ApiBatches => openai.batches.as(callerOf(ctx)).in('anthropic');
+  const filesOf = (ctx: Context): UserFiles => openai.files.as(callerOf(ctx));
 
   serveRoute(router, ANTHROPIC_ROUTES.createBatch, async ({ ctx }) => {
     const request = await readJsonRequest(ctx, MESSAGE_BATCH_FIELDS, options);
@@ -37,7 +35,6 @@ export function messageBatchRoutes(router: Router, options: OpenAiHttpOptions): 
         metadata: null,
         outputExpiresAfterS: undefined,
         deployments: allowedDeployments(caller.scopes, MESSAGES_PATH),
-        traceparent: traceparentOf(ctx),
       });
       return shown(ctx, batch);
     } catch (error) {

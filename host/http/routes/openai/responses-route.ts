@@ -24,7 +24,6 @@ import {
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
@@ -40,7 +39,7 @@ export function responsesRoute(router: Router, options: OpenAiHttpOptions): void
   const { openai, limits, log } = options;
   const openImages = imageOpener(options);
   const dialogsOf = (ctx: Context): Dialogs => ({
-    store: openai.responsesOf(callerOf(ctx).userId, traceparentOf(ctx)),
+    store: openai.responses.as(callerOf(ctx)),
     maxBytes: limits.max_json_bytes,
   });
 
@@ -113,12 +112,11 @@ async function makeInBackground(
   { begun: response, input }: ResponseRun,
   options: OpenAiHttpOptions,
 ): Promise<ModelResponse | undefined> {
-  const { userId, scopes } = callerOf(ctx);
+  const caller = callerOf(ctx);
   const isStreamed = request.stream === true;
-  await options.openai.backgroundOf(userId, traceparentOf(ctx)).create({
+  await options.openai.background.as(caller).create({
     ...{ response, input, request, isStreamed },
-    deployments: allowedDeployments(scopes, OPENAI_ROUTES.createResponse.path),
-    traceparent: traceparentOf(ctx),
+    deployments: allowedDeployments(caller.scopes, OPENAI_ROUTES.createResponse.path),
   });
   if (!isStreamed) return response;
   await sendStoredEvents(ctx, response.id, undefined, options);

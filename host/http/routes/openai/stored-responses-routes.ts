@@ -3,7 +3,6 @@ import type { Context } from 'koa';
 import { invalidValue, itemPage, requireResponse, type ResponseStore } from '../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../openapi/index.ts';
 import { callerOf } from '../../guards/caller.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 import { serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
@@ -11,7 +10,7 @@ import type { OpenAiHttpOptions } from './openai-request.ts';
 /** Adds the routes that read, end and remove a stored response of the caller. */
 export function storedResponsesRoutes(router: Router, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const storeOf = (ctx: Context): ResponseStore => openai.responsesOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const storeOf = (ctx: Context): ResponseStore => openai.responses.as(callerOf(ctx));
 
   serveRoute(router, OPENAI_ROUTES.getResponse, async ({ ctx, params, query }) => {
     const { stream = false, starting_after: after } = query;
@@ -22,9 +21,7 @@ export function storedResponsesRoutes(router: Router, options: OpenAiHttpOptions
     return undefined;
   });
   serveRoute(router, OPENAI_ROUTES.cancelResponse, ({ ctx, params }) =>
-    requireResponse(params.response_id, (id) =>
-      openai.backgroundOf(callerOf(ctx).userId, traceparentOf(ctx)).cancel(id),
-    ),
+    requireResponse(params.response_id, (id) => openai.background.as(callerOf(ctx)).cancel(id)),
   );
   serveRoute(router, OPENAI_ROUTES.deleteResponse, async ({ ctx, params: { response_id: id } }) => {
     await requireResponse(id, () => storeOf(ctx).delete(id));

@@ -4,14 +4,13 @@ import type { UserFiles } from '../../../../files/index.ts';
 import { checkCursor, FILE_FIELDS, fileName, fileObject, listPage, requireFile } from '../../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
-import { traceparentOf } from '../../../request/request-context.ts';
 import { serveRoute } from '../../serve-route.ts';
 import { formRequests } from '../form-request.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
 /** Adds the routes of the stored files of the caller. */
 export function filesRoutes(router: Router, options: OpenAiHttpOptions): void {
-  const filesOf = (ctx: Context): UserFiles => options.openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const filesOf = (ctx: Context): UserFiles => options.openai.files.as(callerOf(ctx));
   const read = formRequests(FILE_FIELDS, options);
 
   serveRoute(router, OPENAI_ROUTES.createFile, async ({ ctx }) => {

@@ -12,14 +12,13 @@ import {
 } from '../../../../openai/index.ts';
 import { OPENAI_ROUTES } from '../../../../openapi/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
-import { traceparentOf } from '../../../request/request-context.ts';
 import { serveRoute } from '../../serve-route.ts';
 import { formRequests } from '../form-request.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 
 /** Adds the routes of files of the caller that come in parts. */
 export function uploadsRoutes(router: Router, options: OpenAiHttpOptions): void {
-  const uploadsOf = (ctx: Context): UserUploads => options.openai.uploadsOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const uploadsOf = (ctx: Context): UserUploads => options.openai.uploads.as(callerOf(ctx));
   const readPart = formRequests(PART_FIELDS, options, 'data');
 
   serveRoute(router, OPENAI_ROUTES.createUpload, async ({ ctx }) => {
