@@ -47,7 +47,7 @@ export interface StoredEvent {
 export interface UserBackground {
   /**
    * Stores a response that a task makes. Throws `RuntimeError` when the task queue is off, `StorageFull`, and the errors
-   * of {@link TaskQueue.enqueue}.
+   * of `UserTasks.enqueue`.
    */
   create(order: ResponseOrder): Promise<void>;
   /**
@@ -89,12 +89,10 @@ export class BackgroundResponses implements ForCallers<UserBackground> {
     if (!tasks) throw fail('RuntimeError', 'Responses in the background are tasks, but the task queue is off.');
     const { response, input, request, isStreamed, deployments } = order;
     const task: BackgroundTask = { response_id: response.id, deployments: deployments && [...deployments] };
-    await tasks.enqueue(work, {
+    await tasks.as({ userId, traceparent }).enqueue(work, {
       input: task,
       files: new Map(),
-      userId,
       maxAttempts: MAX_ATTEMPTS,
-      traceparent,
       alongside: (repositories, taskId) =>
         repositories.responseRunsOf(userId).insert(
           responseRow(response, input),
@@ -134,7 +132,7 @@ export class BackgroundResponses implements ForCallers<UserBackground> {
       .read((repositories) => repositories.responseRunsOf(userId).state(id));
     if (!state?.eventCount)
       throw invalidValue('stream', 'only a response that was created with background and stream has stored events');
-    const release = tasks?.countWatcher(userId);
+    const release = tasks?.as({ userId }).countWatcher();
     return this.#eventsOf(userId, id, after, signal, release);
   }
 

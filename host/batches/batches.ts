@@ -35,7 +35,7 @@ export interface BatchOrder {
 
 /** The batches of a caller in one API. Other batches are not found. */
 export interface ApiBatches {
-  /** Throws `RuntimeError` when the task queue is off, and the errors of {@link TaskQueue.enqueue}. */
+  /** Throws `RuntimeError` when the task queue is off, and the errors of `UserTasks.enqueue`. */
   create(order: BatchOrder): Promise<ListedBatch>;
   find(id: string): Promise<ListedBatch | undefined>;
   /** Returns a page, the newest first. */
@@ -132,17 +132,15 @@ export class Batches implements ForCallers<UserBatches> {
       expires_at: now + WINDOW_MS,
       total: order.total ?? 0,
     };
-    await tasks.enqueue(work, {
+    await tasks.as({ userId, traceparent }).enqueue(work, {
       input: {
         batch_id: id,
         input_bytes: input.bytes,
         deployments: deployments && [...deployments],
       } satisfies BatchTask,
       files: new Map(),
-      userId,
       executionTimeoutS: ATTEMPT_S,
       maxAttempts: MAX_ATTEMPTS,
-      traceparent,
       alongside: (repositories, taskId) => repositories.batchesOf(userId).insert(batch, taskId),
     });
     this.start();
