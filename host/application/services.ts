@@ -187,7 +187,7 @@ export class Services {
         deployments: this.deployments,
         openMediaScope: () => this.#requireMedia().openScope(),
         http: httpPort(config, this.#network),
-        forUser: userPorts(this.storage, config.api_service),
+        as: userPorts(this.storage, config.api_service),
         log: inArea(log, 'plugins'),
         telemetry,
       },

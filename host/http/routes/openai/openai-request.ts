@@ -1,5 +1,4 @@
 import type { Context } from 'koa';
-import { networkOf } from '../../../access/index.ts';
 import { fail } from '../../../core/errors.ts';
 import {
   headerName,
@@ -9,11 +8,10 @@ import {
   type RunContext,
   unsupported,
 } from '../../../openai/index.ts';
-import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { type LargeParts, readBody } from '../../request/request-body.ts';
-import { meterOf } from '../../request/request-meter.ts';
-import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
+import { abortOnClose } from '../../request/request-context.ts';
+import { workContextOf } from '../../request/work-context.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 
 /** What the routes below `/v1` need of the HTTP side. */
@@ -87,11 +85,7 @@ export async function withinTime<T>(
   );
   try {
     return await work({
-      requestId: String(ctx.state['requestId']),
-      userId: callerOf(ctx).userId,
-      client: networkOf(ctx.ip),
-      traceparent: traceparentOf(ctx),
-      meter: meterOf(ctx),
+      ...workContextOf(ctx),
       deadlineAt: performance.now() + timeoutS * 1000,
       signal: ending.signal,
       ignore: (param) => {
