@@ -84,17 +84,17 @@ export class BackgroundResponses implements ForCallers<UserBackground> {
     };
   }
 
-  async #create({ userId, traceparent }: Caller, order: ResponseOrder): Promise<void> {
+  async #create(caller: Caller, order: ResponseOrder): Promise<void> {
     const { tasks, work, maxStoredBytes, onStored } = this.#options;
     if (!tasks) throw fail('RuntimeError', 'Responses in the background are tasks, but the task queue is off.');
     const { response, input, request, isStreamed, deployments } = order;
     const task: BackgroundTask = { response_id: response.id, deployments: deployments && [...deployments] };
-    await tasks.as({ userId, traceparent }).enqueue(work, {
+    await tasks.as(caller).enqueue(work, {
       input: task,
       files: new Map(),
       maxAttempts: MAX_ATTEMPTS,
       alongside: (repositories, taskId) =>
-        repositories.responseRunsOf(userId).insert(
+        repositories.responseRunsOf(caller.userId).insert(
           responseRow(response, input),
           {
             taskId,
@@ -107,9 +107,10 @@ export class BackgroundResponses implements ForCallers<UserBackground> {
     onStored();
   }
 
-  async #cancel({ userId, traceparent }: Caller, id: string): Promise<ModelResponse | undefined> {
+  async #cancel(caller: Caller, id: string): Promise<ModelResponse | undefined> {
     const { storage, responses } = this.#options;
-    const stored = responses.as({ userId, traceparent });
+    const { userId, traceparent } = caller;
+    const stored = responses.as(caller);
     const response = await stored.find(id);
     if (response?.background === false)
       throw invalidValue('response_id', 'only a response that is made in the background can be cancelled');

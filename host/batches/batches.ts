@@ -92,13 +92,14 @@ export class Batches implements ForCallers<UserBatches> {
     return { in: (api) => this.#in(api, caller) };
   }
 
-  #in(api: BatchApi, { userId, traceparent }: Caller): ApiBatches {
+  #in(api: BatchApi, caller: Caller): ApiBatches {
+    const { userId, traceparent } = caller;
     const { prefix } = BATCH_FORMATS[api];
     const storage = this.#options.storage.inTrace(traceparent);
     const find = async (id: string): Promise<ListedBatch | undefined> =>
       isIdWith(prefix, id) ? storage.read((repositories) => repositories.batchesOf(userId).read(id)) : undefined;
     return {
-      create: (order) => this.#create({ userId, traceparent }, order),
+      create: (order) => this.#create(caller, order),
       find,
       list: (page) => storage.read((repositories) => repositories.batchesOf(userId).list({ ...page, prefix })),
       cancel: async (id) => {
@@ -116,11 +117,12 @@ export class Batches implements ForCallers<UserBatches> {
     };
   }
 
-  async #create({ userId, traceparent }: Caller, order: BatchOrder): Promise<ListedBatch> {
+  async #create(caller: Caller, order: BatchOrder): Promise<ListedBatch> {
     const { storage, tasks, work } = this.#options;
     if (!tasks) throw fail('RuntimeError', 'Batches are tasks, but the task queue is off.');
     const now = await storage.now();
-    const id = BATCH_FORMATS[apiOf(order.endpoint)].prefix + timeOrderedId(now);
+    const api = apiOf(order.endpoint);
+    const id = BATCH_FORMATS[api].prefix + timeOrderedId(now);
     const { input, deployments, metadata, outputExpiresAfterS } = order;
     const batch = {
       id,
@@ -132,7 +134,7 @@ export class Batches implements ForCallers<UserBatches> {
       expires_at: now + WINDOW_MS,
       total: order.total ?? 0,
     };
-    await tasks.as({ userId, traceparent }).enqueue(work, {
+    await tasks.as(caller).enqueue(work, {
       input: {
         batch_id: id,
         input_bytes: input.bytes,
@@ -141,10 +143,10 @@ export class Batches implements ForCallers<UserBatches> {
       files: new Map(),
       executionTimeoutS: ATTEMPT_S,
       maxAttempts: MAX_ATTEMPTS,
-      alongside: (repositories, taskId) => repositories.batchesOf(userId).insert(batch, taskId),
+      alongside: (repositories, taskId) => repositories.batchesOf(caller.userId).insert(batch, taskId),
     });
     this.start();
-    return (await storage.inTrace(traceparent).read((repositories) => repositories.batchesOf(userId).read(id)))!;
+    return (await this.#in(api, caller).find(id))!;
   }
 }
 

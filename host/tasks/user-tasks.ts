@@ -3,8 +3,24 @@ import { newId } from '../core/ids.ts';
 import { type Caller, validTraceparent } from '../core/request-context.ts';
 import { checkInput, type ServedEndpoint, type UploadedFile } from '../endpoints/index.ts';
 import {
-  type AttemptRecord, type EnqueueLimits, type ListedTask, mayBeCommitted, type NewTask, type Repositories, type Storage, type StoredWatchers, type TaskEvent, type TaskFilter, type TaskRecord, taskStorageFull, type TaskStatus, tooManyTasks, type TracedStorage, UnknownOutcomeError, whileUnavailable,
-} from '../storage/index.ts'; // prettier-ignore
+  type AttemptRecord,
+  type EnqueueLimits,
+  type ListedTask,
+  mayBeCommitted,
+  type NewTask,
+  type Repositories,
+  type Storage,
+  type StoredWatchers,
+  type TaskEvent,
+  type TaskFilter,
+  type TaskRecord,
+  taskStorageFull,
+  type TaskStatus,
+  tooManyTasks,
+  type TracedStorage,
+  UnknownOutcomeError,
+  whileUnavailable,
+} from '../storage/index.ts';
 import type { Ceilings } from './ceilings.ts';
 import { hashRequest, type TaskFiles } from './task-files.ts';
 import type { TaskTelemetry } from './task-telemetry.ts';
