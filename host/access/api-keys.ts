@@ -2,18 +2,13 @@ import * as z from 'zod';
 import { fail } from '../core/errors.ts';
 import { newId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import type { Caller, ForCallers } from '../core/request-context.ts';
 import { checkedValue, validationEntries } from '../schemas/index.ts';
-import {
-  API_KEYS_CHANGED,
-  type ApiKeyRecord,
-  hashApiKey,
-  Pruner,
-  type Storage,
-  type TracedStorage,
-} from '../storage/index.ts';
-import { AccessError, keyRefused } from './errors.ts';
-import { KeyLookUps } from './key-look-ups.ts';
+import { API_KEYS_CHANGED, type ApiKeyRecord, Pruner, type Storage, type TracedStorage } from '../storage/index.ts';
+import { keyRefused } from './errors.ts';
+import type { KeyLookUps } from './key-look-ups.ts';
 import { isMistyped, newApiKey } from './key-text.ts';
+import { KnownKeys } from './known-keys.ts';
 import { isScope } from './scopes.ts';
 
 const name = (what: string) =>
@@ -84,97 +79,30 @@ export function apiKeyInfo({ hmac_secret: _secret, ...record }: ApiKeyRecord): A
   };
 }
 
-/**
- * How long a found key is used without another look-up. A key that another process has revoked may be accepted for so
- * long.
- */
-const FRESH_MS = 5000;
-const MAX_CACHED = 10_000;
-/** The time of the last use is stored at most once in this period. */
-const USED_EVERY_MS = 5 * 60_000;
 /** No key is longer. */
 const MAX_KEY_LENGTH = 512;
 
-interface Cached {
-  /** The version of the keys at the time of the look-up. */
-  readonly version: number;
-  readonly record: ApiKeyRecord;
-  /** By the monotonic clock of this process. */
-  readonly staleAt: number;
-  readonly expiresAt: number;
-}
+/** Makes, finds, changes and revokes API keys. */
+export class KeyWork {
+  readonly #storage: TracedStorage;
+  readonly #known: KnownKeys;
 
-/** Makes, finds and revokes API keys. */
-export class ApiKeys {
-  readonly #storage: Storage;
-  readonly #log: Logger;
-  readonly #freshMs: number;
-  /**
-   * Keys by their hashes, so that no key stays in memory longer than its request. Keys that are no longer fresh are
-   * looked up again without a limit, because nobody can have guessed them.
-   */
-  readonly #cache = new Map<string, Cached>();
-  readonly #looking = new Map<string, Promise<Cached | undefined>>();
-  readonly #lookUps: KeyLookUps;
-  readonly #pruner: Pruner;
-  #opened: Promise<() => void> | undefined;
-  #isOpen = false;
-  #version = 0;
-
-  /**
-   * `lookUps` limits the look-ups of unknown keys. Default: no limit. Keys that expired `retentionMs` ago are removed;
-   * 0 keeps them.
-   */
-  constructor({
-    storage,
-    log,
-    freshMs = FRESH_MS,
-    lookUps = new KeyLookUps(null),
-    retentionMs = 0,
-  }: {
-    readonly storage: Storage;
-    readonly log: Logger;
-    readonly freshMs?: number;
-    readonly lookUps?: KeyLookUps;
-    readonly retentionMs?: number;
-  }) {
+  constructor(storage: TracedStorage, known: KnownKeys) {
     this.#storage = storage;
-    this.#log = log;
-    this.#freshMs = freshMs;
-    this.#lookUps = lookUps;
-    this.#pruner = new Pruner({
-      ...{ storage, log, what: 'expired API keys', retentionMs },
-      prune: ({ apiKeys }, before, limit) => apiKeys.prune(before, limit),
-    });
-  }
-
-  /** Whether keys can be looked up. */
-  get isOpen(): boolean {
-    return this.#isOpen;
-  }
-
-  /** Subscribes to changes of keys by other hosts, and begins to remove expired keys. */
-  async open(): Promise<void> {
-    this.#opened ??= this.#storage.listen((message) => {
-      if (message === API_KEYS_CHANGED || message === '') this.#forget();
-    });
-    this.#opened.catch(() => (this.#opened = undefined)); // the next call tries again
-    await this.#opened;
-    this.#isOpen = true;
-    this.#pruner.start();
+    this.#known = known;
   }
 
   /**
    * Returns the record of a key that a client at this address has sent. Throws `ApiKeyNotFound`, `ApiKeyExpired`,
    * `ApiKeyValidationFailed` when the database cannot be reached, and `TooManyRequestsException` when the address has
-   * sent too many unknown keys. `traceparent` is the place of the request in its trace, here and below.
+   * sent too many unknown keys.
    */
-  async authenticate(apiKey: string, address?: string, traceparent?: string): Promise<ApiKeyRecord> {
+  async authenticate(apiKey: string, address?: string): Promise<ApiKeyRecord> {
     if (isMistyped(apiKey)) throw keyRefused('ApiKeyNotFound', 'the API key is mistyped or not complete');
     if (apiKey.length > MAX_KEY_LENGTH) throw keyRefused('ApiKeyNotFound', 'the API key is unknown');
     // The key is found by its hash and not compared. The time of the look-up says something about hashes only, and
     // nobody can choose the beginning of a hash.
-    const found = await this.#find(apiKey, address, traceparent);
+    const found = await this.#known.find(apiKey, address, this.#storage);
     if (!found) throw keyRefused('ApiKeyNotFound', 'the API key is unknown');
     if (found.expiresAt <= performance.now()) throw keyRefused('ApiKeyExpired', 'the API key has expired');
     return found.record;
@@ -187,7 +115,6 @@ export class ApiKeys {
   async create(
     input: NewKeyInput,
     apiKey: string = newApiKey(),
-    traceparent?: string,
   ): Promise<{ readonly apiKey: string; readonly record: ApiKeyRecord }> {
     const {
       key_id: keyId = `key-${newId().slice(0, 8)}`,
@@ -198,7 +125,7 @@ export class ApiKeys {
     if (apiKey.length < 16 || apiKey.length > MAX_KEY_LENGTH || /[^\x21-\x7e]/.test(apiKey))
       throw fail('ValidationError', 'an API key has 16 to 512 visible ASCII characters');
     if (isMistyped(apiKey)) throw fail('ValidationError', 'the API key is mistyped or not complete');
-    const record = await this.#storage.inTrace(traceparent).write(async ({ apiKeys, connection }) => {
+    const record = await this.#storage.write(async ({ apiKeys, connection }) => {
       const expired_at = checkedExpiry(expiresAt, connection.now());
       return apiKeys.save(apiKey, {
         ...rest,
@@ -214,11 +141,8 @@ export class ApiKeys {
    * Returns the record of the key that made a client secret. Throws `ApiKeyNotFound` if it was revoked, and
    * `ApiKeyExpired`.
    */
-  async ofClientSecret(
-    { id, userId }: { readonly id: string; readonly userId: string },
-    traceparent?: string,
-  ): Promise<ApiKeyRecord> {
-    const { record, now } = await this.#storage.inTrace(traceparent).read(async ({ apiKeys, connection }) => ({
+  async ofClientSecret({ id, userId }: { readonly id: string; readonly userId: string }): Promise<ApiKeyRecord> {
+    const { record, now } = await this.#storage.read(async ({ apiKeys, connection }) => ({
       record: (await apiKeys.list(userId)).find((one) => one.key_id === id),
       now: connection.now(),
     }));
@@ -229,46 +153,43 @@ export class ApiKeys {
   }
 
   /** Throws `NotFoundException`. */
-  get(keyId: string, traceparent?: string): Promise<ApiKeyRecord> {
-    return this.#storage.inTrace(traceparent).read(({ apiKeys }) => apiKeys.get(keyId));
+  get(keyId: string): Promise<ApiKeyRecord> {
+    return this.#storage.read(({ apiKeys }) => apiKeys.get(keyId));
   }
 
   /** Returns whether a text is a key. */
-  async isKey(text: string, traceparent?: string): Promise<boolean> {
-    return (await this.#storage.inTrace(traceparent).read(({ apiKeys }) => apiKeys.find(text))) !== undefined;
+  async isKey(text: string): Promise<boolean> {
+    return (await this.#storage.read(({ apiKeys }) => apiKeys.find(text))) !== undefined;
   }
 
   /** Returns the keys of one user, or of all users (null), the oldest first. */
   list(
     userId: string | null = null,
     page: { readonly limit?: number; readonly offset?: number } = {},
-    traceparent?: string,
   ): Promise<ApiKeyRecord[]> {
-    return this.#storage.inTrace(traceparent).read(({ apiKeys }) => apiKeys.list(userId, page));
+    return this.#storage.read(({ apiKeys }) => apiKeys.list(userId, page));
   }
 
   /** Throws `ValidationError`, `NotFoundException`. */
-  async update(keyId: string, input: KeyChangesInput, traceparent?: string): Promise<ApiKeyRecord> {
+  async update(keyId: string, input: KeyChangesInput): Promise<ApiKeyRecord> {
     const { expired_at: expiresAt, ...given } = parse(KeyChanges, input);
     const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    const record = await this.#storage.inTrace(traceparent).write(async ({ apiKeys, connection }) =>
+    const record = await this.#storage.write(async ({ apiKeys, connection }) =>
       apiKeys.update(keyId, {
         ...changes,
         ...(expiresAt !== undefined && { expired_at: checkedExpiry(expiresAt, connection.now()) }),
       }),
     );
-    this.#forget();
+    this.#known.forget();
     return record;
   }
 
   /**
    * Changes the subscription of keys, and returns their number. Tasks that waited for the subscription can then run.
    */
-  async setSubscription(subscriptionId: string, isActive: boolean, traceparent?: string): Promise<number> {
-    const changed = await this.#storage
-      .inTrace(traceparent)
-      .write(({ apiKeys }) => apiKeys.setSubscription(subscriptionId, isActive));
-    this.#forget();
+  async setSubscription(subscriptionId: string, isActive: boolean): Promise<number> {
+    const changed = await this.#storage.write(({ apiKeys }) => apiKeys.setSubscription(subscriptionId, isActive));
+    this.#known.forget();
     return changed;
   }
 
@@ -276,9 +197,66 @@ export class ApiKeys {
    * Revokes a key: this host refuses it from now on, and other hosts when they are notified. Throws
    * `NotFoundException`.
    */
-  async revoke(keyId: string, traceparent?: string): Promise<void> {
-    await this.#storage.inTrace(traceparent).write(({ apiKeys }) => apiKeys.delete(keyId));
-    this.#forget();
+  async revoke(keyId: string): Promise<void> {
+    await this.#storage.write(({ apiKeys }) => apiKeys.delete(keyId));
+    this.#known.forget();
+  }
+}
+
+/** The API keys. */
+export class ApiKeys extends KeyWork implements ForCallers<KeyWork> {
+  readonly #storage: Storage;
+  readonly #known: KnownKeys;
+  readonly #pruner: Pruner;
+  #opened: Promise<() => void> | undefined;
+  #isOpen = false;
+
+  /**
+   * `lookUps` limits the look-ups of unknown keys. Default: no limit. Keys that expired `retentionMs` ago are removed;
+   * 0 keeps them.
+   */
+  constructor({
+    storage,
+    log,
+    freshMs,
+    lookUps,
+    retentionMs = 0,
+  }: {
+    readonly storage: Storage;
+    readonly log: Logger;
+    readonly freshMs?: number;
+    readonly lookUps?: KeyLookUps;
+    readonly retentionMs?: number;
+  }) {
+    const known = new KnownKeys({ log, freshMs, lookUps });
+    super(storage, known);
+    this.#storage = storage;
+    this.#known = known;
+    this.#pruner = new Pruner({
+      ...{ storage, log, what: 'expired API keys', retentionMs },
+      prune: ({ apiKeys }, before, limit) => apiKeys.prune(before, limit),
+    });
+  }
+
+  /** Returns the keys of all users. Work with them has its place in the caller's trace. */
+  as({ traceparent }: Caller): KeyWork {
+    return new KeyWork(this.#storage.inTrace(traceparent), this.#known);
+  }
+
+  /** Whether keys can be looked up. */
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Subscribes to changes of keys by other hosts, and begins to remove expired keys. */
+  async open(): Promise<void> {
+    this.#opened ??= this.#storage.listen((message) => {
+      if (message === API_KEYS_CHANGED || message === '') this.#known.forget();
+    });
+    this.#opened.catch(() => (this.#opened = undefined)); // the next call tries again
+    await this.#opened;
+    this.#isOpen = true;
+    this.#pruner.start();
   }
 
   async close(): Promise<void> {
@@ -287,67 +265,6 @@ export class ApiKeys {
       (unlisten) => unlisten(),
       () => {}, // it never opened
     );
-  }
-
-  /** Makes the next use of every key look it up again. */
-  #forget(): void {
-    this.#version += 1;
-    this.#looking.clear();
-  }
-
-  async #find(
-    apiKey: string,
-    address: string | undefined,
-    traceparent: string | undefined,
-  ): Promise<Cached | undefined> {
-    const hash = hashApiKey(apiKey);
-    const known = this.#cache.get(hash);
-    if (known && known.version === this.#version && known.staleAt > performance.now()) return known;
-    const looking =
-      this.#looking.get(hash) ??
-      this.#lookUps.run(known ? undefined : address, () => this.#lookUp(apiKey, hash, traceparent));
-    this.#looking.set(hash, looking);
-    try {
-      return await looking;
-    } catch (cause) {
-      if (cause instanceof AccessError) throw cause;
-      throw new AccessError('ApiKeyValidationFailed', 'API keys cannot be checked at the moment', {}, { cause });
-    } finally {
-      if (this.#looking.get(hash) === looking) this.#looking.delete(hash);
-    }
-  }
-
-  async #lookUp(apiKey: string, hash: string, traceparent: string | undefined): Promise<Cached | undefined> {
-    const version = this.#version;
-    const storage = this.#storage.inTrace(traceparent);
-    const { record, now } = await storage.read(async ({ apiKeys, connection }) => ({
-      record: await apiKeys.find(apiKey),
-      now: connection.now(),
-    }));
-    this.#cache.delete(hash);
-    if (!record) return undefined;
-    const at = performance.now();
-    const found = {
-      version,
-      record,
-      staleAt: at + this.#freshMs,
-      expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now,
-    };
-    this.#keep(hash, found); // after a change during the look-up it has an older version, and is used only once
-    if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(storage, record.key_id);
-    return found;
-  }
-
-  #keep(hash: string, found: Cached): void {
-    const [oldest] = this.#cache.keys();
-    if (this.#cache.size >= MAX_CACHED && oldest !== undefined) this.#cache.delete(oldest);
-    this.#cache.set(hash, found);
-  }
-
-  #touch(storage: TracedStorage, keyId: string): void {
-    storage
-      .write(({ apiKeys }) => apiKeys.touch(keyId))
-      .catch((error: unknown) => this.#log.debug('the last use of an API key was not stored', { key: keyId, error }));
   }
 }
 

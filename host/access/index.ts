@@ -4,6 +4,7 @@ export {
   ApiKeys,
   KeyChanges,
   type KeyChangesInput,
+  type KeyWork,
   NewKey,
   type NewKeyInput,
 } from './api-keys.ts';

@@ -5,8 +5,6 @@ import { HostedBlock, MessageParam } from './content-blocks.ts';
 import { TextBlock } from './text-blocks.ts';
 import { HOSTED_TOOLS, toolFields } from './tools.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 const Thinking = z.discriminatedUnion('type', [
   z.object({ type: z.literal('enabled'), budget_tokens: z.int().min(1) }),
   z.object({ type: z.literal('adaptive') }),
@@ -14,8 +12,8 @@ const Thinking = z.discriminatedUnion('type', [
 ]);
 
 const OutputConfig = z.object({
-  effort: optional(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
-  format: optional(z.object({ type: z.literal('json_schema'), schema: anyObject })),
+  effort: z.nullish(z.enum(['low', 'medium', 'high', 'xhigh', 'max'])),
+  format: z.nullish(z.object({ type: z.literal('json_schema'), schema: anyObject })),
 });
 
 /** What decides the prompt of an answer. */
@@ -32,26 +30,28 @@ const promptFields = {
     .describe(
       'Texts, calls of tools, their results, and thinking. The answer goes on with a last one of the assistant.',
     ),
-  system: optional(z.union([z.string().max(MAX_TEXT), z.array(TextBlock).max(MAX_CONTENT_PARTS)])).describe(
-    'The system prompt.',
-  ),
+  system: z
+    .nullish(z.union([z.string().max(MAX_TEXT), z.array(TextBlock).max(MAX_CONTENT_PARTS)]))
+    .describe('The system prompt.'),
   ...toolFields,
-  thinking: optional(Thinking).describe(
-    '`enabled` and `disabled` set the argument `enable_thinking` of the chat template; `adaptive` leaves it to the model. `budget_tokens` has no effect.',
-  ),
+  thinking: z
+    .nullish(Thinking)
+    .describe(
+      '`enabled` and `disabled` set the argument `enable_thinking` of the chat template; `adaptive` leaves it to the model. `budget_tokens` has no effect.',
+    ),
   thread: z
     .optional(z.unknown())
     .describe('Refused, because the client sends the whole dialog; the official clients then do so by themselves.'),
-  output_config: optional(OutputConfig).describe(
-    '`effort`: an argument of the chat template. `format`: a JSON Schema that the answer obeys.',
-  ),
+  output_config: z
+    .nullish(OutputConfig)
+    .describe('`effort`: an argument of the chat template. `format`: a JSON Schema that the answer obeys.'),
 } as const;
 
 /** The parameters of `POST /v1/messages` that have an effect. */
 export const MessagesRequest = z.object({
   ...promptFields,
   max_tokens: z.int().min(1).describe('Most tokens of the answer, with its thinking.'),
-  stream: optional(z.boolean()),
+  stream: z.nullish(z.boolean()),
   stop_sequences: SamplingParams.shape.stop.check(z.describe('At most 16 texts that end the answer.')),
   temperature: samplingFields.temperature,
   top_p: samplingFields.top_p,

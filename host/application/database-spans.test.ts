@@ -37,11 +37,11 @@ Ports('are below the call of the plugin, without keys and values', async () => {
   await using storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule, telemetry });
   const service = { share_repositories: false, shared_storage: [], maximum_repository_bytes_per_user: null };
   const portsOf = userPorts(storage, { ...service } as unknown as Config['api_service']);
-  const ports = portsOf('ann', PLACE);
+  const ports = portsOf({ userId: 'ann', traceparent: PLACE });
   await ports.storage.set('notes', 'a-key', Buffer.from(SECRET));
   await ports.storage.get('notes', 'a-key');
   await ports.repositories.read((repositories) => repositories.captions.list('a-video', { limit: 1 }));
-  await portsOf('ann').storage.get('notes', 'a-key');
+  await portsOf({ userId: 'ann' }).storage.get('notes', 'a-key');
   const seen = telemetry.spans.map(({ parent, outcome }) => [parent, outcome?.attributes?.['db.collection.name']]);
   assert.equal(seen.slice(1), [
     [PLACE, 'plugin_values'],

@@ -187,7 +187,7 @@ export class Services {
         deployments: this.deployments,
         openMediaScope: () => this.#requireMedia().openScope(),
         http: httpPort(config, this.#network),
-        forUser: userPorts(this.storage, config.api_service),
+        as: userPorts(this.storage, config.api_service),
         log: inArea(log, 'plugins'),
         telemetry,
       },
@@ -248,8 +248,7 @@ export class Services {
         telemetry,
       });
     this.background = new BackgroundResponses({
-      ...{ storage: this.storage, tasks: this.tasks, work: responseWork.endpoint },
-      responsesOf: (userId, traceparent) => this.responses.of(userId, traceparent),
+      ...{ storage: this.storage, tasks: this.tasks, work: responseWork.endpoint, responses: this.responses },
       maxStoredBytes: config.openai.responses.maximum_stored_bytes_per_user || undefined,
       onStored: () => this.responses.start(),
     });

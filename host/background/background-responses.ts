@@ -1,4 +1,5 @@
 import { fail } from '../core/errors.ts';
+import type { Caller, ForCallers } from '../core/request-context.ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import {
   invalidValue,
@@ -18,8 +19,7 @@ export interface BackgroundResponsesOptions {
   readonly tasks: TaskQueue | undefined;
   /** The work of their tasks. */
   readonly work: ServedEndpoint;
-  /** Returns the stored responses of a user. */
-  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
+  readonly responses: ForCallers<ResponseStore>;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
   readonly maxStoredBytes: number | undefined;
   /** Called when a response was stored. */
@@ -35,7 +35,6 @@ export interface ResponseOrder {
   readonly isStreamed: boolean;
   /** The deployments that the request may use; null for all. */
   readonly deployments: ReadonlySet<string> | null;
-  readonly traceparent: string | undefined;
 }
 
 /** An event of a response. */
@@ -48,7 +47,7 @@ export interface StoredEvent {
 export interface UserBackground {
   /**
    * Stores a response that a task makes. Throws `RuntimeError` when the task queue is off, `StorageFull`, and the errors
-   * of {@link TaskQueue.enqueue}.
+   * of `UserTasks.enqueue`.
    */
   create(order: ResponseOrder): Promise<void>;
   /**
@@ -64,7 +63,7 @@ export interface UserBackground {
 }
 
 /** Responses that tasks make. Their status and their answer are those of the stored response. */
-export class BackgroundResponses {
+export class BackgroundResponses implements ForCallers<UserBackground> {
   readonly #options: BackgroundResponsesOptions;
   readonly #events: StoredWatchers;
 
@@ -77,28 +76,25 @@ export class BackgroundResponses {
     });
   }
 
-  /** Returns the responses of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null, traceparent?: string): UserBackground {
+  as(caller: Caller): UserBackground {
     return {
-      create: (order) => this.#create(userId, order),
-      cancel: (id) => this.#cancel(userId, id, traceparent),
-      watch: (id, after, signal) => this.#watch({ userId, traceparent }, id, after, signal),
+      create: (order) => this.#create(caller, order),
+      cancel: (id) => this.#cancel(caller, id),
+      watch: (id, after, signal) => this.#watch(caller, id, after, signal),
     };
   }
 
-  async #create(userId: string | null, order: ResponseOrder): Promise<void> {
+  async #create(caller: Caller, order: ResponseOrder): Promise<void> {
     const { tasks, work, maxStoredBytes, onStored } = this.#options;
     if (!tasks) throw fail('RuntimeError', 'Responses in the background are tasks, but the task queue is off.');
-    const { response, input, request, isStreamed, deployments, traceparent } = order;
+    const { response, input, request, isStreamed, deployments } = order;
     const task: BackgroundTask = { response_id: response.id, deployments: deployments && [...deployments] };
-    await tasks.enqueue(work, {
+    await tasks.as(caller).enqueue(work, {
       input: task,
       files: new Map(),
-      userId,
       maxAttempts: MAX_ATTEMPTS,
-      traceparent,
       alongside: (repositories, taskId) =>
-        repositories.responseRunsOf(userId).insert(
+        repositories.responseRunsOf(caller.userId).insert(
           responseRow(response, input),
           {
             taskId,
@@ -111,25 +107,22 @@ export class BackgroundResponses {
     onStored();
   }
 
-  async #cancel(
-    userId: string | null,
-    id: string,
-    traceparent: string | undefined,
-  ): Promise<ModelResponse | undefined> {
-    const { storage, responsesOf } = this.#options;
-    const find = (): Promise<ModelResponse | undefined> => responsesOf(userId, traceparent).find(id);
-    const response = await find();
+  async #cancel(caller: Caller, id: string): Promise<ModelResponse | undefined> {
+    const { storage, responses } = this.#options;
+    const { userId, traceparent } = caller;
+    const stored = responses.as(caller);
+    const response = await stored.find(id);
     if (response?.background === false)
       throw invalidValue('response_id', 'only a response that is made in the background can be cancelled');
     await storage.inTrace(traceparent).write(async (repositories) => {
       const task = await repositories.responseRunsOf(userId).cancel(id);
       if (task !== undefined) await repositories.tasks.cancel(task, userId);
     });
-    return find();
+    return stored.find(id);
   }
 
   async #watch(
-    { userId, traceparent }: { readonly userId: string | null; readonly traceparent: string | undefined },
+    { userId, traceparent }: Caller,
     id: string,
     after: number,
     signal: AbortSignal,
@@ -140,7 +133,7 @@ export class BackgroundResponses {
       .read((repositories) => repositories.responseRunsOf(userId).state(id));
     if (!state?.eventCount)
       throw invalidValue('stream', 'only a response that was created with background and stream has stored events');
-    const release = tasks?.countWatcher(userId);
+    const release = tasks?.as({ userId }).countWatcher();
     return this.#eventsOf(userId, id, after, signal, release);
   }
 
@@ -151,7 +144,6 @@ export class BackgroundResponses {
     signal: AbortSignal,
     release: (() => void) | undefined,
   ): AsyncGenerator<StoredEvent, void> {
-    const { responsesOf } = this.#options;
     let last = after;
     let eventCount = 0;
     try {
@@ -173,7 +165,7 @@ export class BackgroundResponses {
         },
       });
       if (signal.aborted || last >= eventCount) return;
-      const response = await responsesOf(userId).find(id);
+      const response = await this.#options.responses.as({ userId }).find(id);
       if (response) yield { type: `response.${response.status}`, sequence_number: eventCount, response } as StoredEvent;
     } finally {
       release?.();

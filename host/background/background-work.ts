@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { ForCallers } from '../core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../endpoints/index.ts';
 import { type ModelDirectory, onlyModels, type ResponseStore } from '../openai/index.ts';
 import type { Storage } from '../storage/index.ts';
@@ -8,8 +9,7 @@ import { ResponseAttempt } from './response-attempt.ts';
 export interface BackgroundWorkOptions {
   readonly storage: Storage;
   readonly models: ModelDirectory;
-  /** Returns the stored responses of a user. */
-  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
+  readonly responses: ForCallers<ResponseStore>;
   /** Most bytes of the responses that a request continues. */
   readonly maxDialogBytes: number;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
@@ -21,7 +21,7 @@ const BACKGROUND_PATH = '/v1/responses';
 
 /** Returns the work of the tasks of responses. The output of a task is the id of its response. */
 export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
-  const { storage, models, responsesOf, maxDialogBytes } = options;
+  const { storage, models, responses, maxDialogBytes } = options;
   return {
     name: 'background_responses',
     path: BACKGROUND_PATH,
@@ -37,7 +37,7 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
       const run = await traced.write((repositories) =>
         repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length),
       );
-      const store = responsesOf(userId, traceparent);
+      const store = responses.as({ userId, traceparent });
       const [response, given] = run ? await Promise.all([store.find(id), store.findInput(id)]) : [];
       if (run && response && given) {
         const attempt = new ResponseAttempt({ ...options, storage: traced }, run, {

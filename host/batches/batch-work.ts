@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { ForCallers } from '../core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../endpoints/index.ts';
 import { type HostedToolsPolicy, type ModelDirectory, onlyModels, type ResponseStore } from '../openai/index.ts';
 import { batchHasEnded } from '../storage/index.ts';
@@ -6,8 +7,7 @@ import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
 
 export interface BatchWorkOptions extends BatchAttemptOptions {
   readonly models: ModelDirectory;
-  /** Returns the stored responses of a user. */
-  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
+  readonly responses: ForCallers<ResponseStore>;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
   readonly hostedTools: HostedToolsPolicy;
@@ -28,7 +28,7 @@ const BATCH_PATH = '/v1/batches';
 
 /** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
 export function batchWork(options: BatchWorkOptions): ServedEndpoint {
-  const { storage, models, responsesOf, strict, hostedTools, limits } = options;
+  const { storage, models, responses, strict, hostedTools, limits } = options;
   return {
     name: 'batches',
     path: BATCH_PATH,
@@ -44,7 +44,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
       if (batch && !batchHasEnded(batch.status)) {
         const scope = {
           models: onlyModels(models, deployments && new Set(deployments)),
-          dialogs: { store: responsesOf(userId), maxBytes: limits.max_json_bytes },
+          dialogs: { store: responses.as({ userId }), maxBytes: limits.max_json_bytes },
           strict,
           hostedTools,
         };

@@ -1,6 +1,7 @@
 import { type AanaError, fail } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import type { Caller, ForCallers } from '../core/request-context.ts';
 import type { ServedEndpoint } from '../endpoints/index.ts';
 import type { FileRecord } from '../files/index.ts';
 import { isIdWith } from '../openai/index.ts';
@@ -30,12 +31,11 @@ export interface BatchOrder {
   readonly outputExpiresAfterS: number | undefined;
   /** The deployments that the requests may use; null for all. */
   readonly deployments: ReadonlySet<string> | null;
-  readonly traceparent: string | undefined;
 }
 
-/** The batches of a user in one API. Other batches are not found. */
-export interface UserBatches {
-  /** Throws `RuntimeError` when the task queue is off, and the errors of {@link TaskQueue.enqueue}. */
+/** The batches of a caller in one API. Other batches are not found. */
+export interface ApiBatches {
+  /** Throws `RuntimeError` when the task queue is off, and the errors of `UserTasks.enqueue`. */
   create(order: BatchOrder): Promise<ListedBatch>;
   find(id: string): Promise<ListedBatch | undefined>;
   /** Returns a page, the newest first. */
@@ -49,6 +49,11 @@ export interface UserBatches {
   delete(id: string): Promise<void>;
 }
 
+/** The batches of a caller. */
+export interface UserBatches {
+  in(api: BatchApi): ApiBatches;
+}
+
 /** The completion window of every batch. */
 const WINDOW_MS = 86_400_000;
 /** The time limit of an attempt, after which the batch has expired in any case. */
@@ -57,7 +62,7 @@ const ATTEMPT_S = 90_000;
 const MAX_ATTEMPTS = 100;
 
 /** Requests that run as a task each file. They are removed after a time. */
-export class Batches {
+export class Batches implements ForCallers<UserBatches> {
   readonly #options: BatchesOptions;
   readonly #pruner: Pruner;
 
@@ -83,14 +88,18 @@ export class Batches {
     return this.#pruner.stop();
   }
 
-  /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null, api: BatchApi, traceparent?: string): UserBatches {
+  as(caller: Caller): UserBatches {
+    return { in: (api) => this.#in(api, caller) };
+  }
+
+  #in(api: BatchApi, caller: Caller): ApiBatches {
+    const { userId, traceparent } = caller;
     const { prefix } = BATCH_FORMATS[api];
     const storage = this.#options.storage.inTrace(traceparent);
     const find = async (id: string): Promise<ListedBatch | undefined> =>
       isIdWith(prefix, id) ? storage.read((repositories) => repositories.batchesOf(userId).read(id)) : undefined;
     return {
-      create: (order) => this.#create(userId, order),
+      create: (order) => this.#create(caller, order),
       find,
       list: (page) => storage.read((repositories) => repositories.batchesOf(userId).list({ ...page, prefix })),
       cancel: async (id) => {
@@ -108,12 +117,13 @@ export class Batches {
     };
   }
 
-  async #create(userId: string | null, order: BatchOrder): Promise<ListedBatch> {
+  async #create(caller: Caller, order: BatchOrder): Promise<ListedBatch> {
     const { storage, tasks, work } = this.#options;
     if (!tasks) throw fail('RuntimeError', 'Batches are tasks, but the task queue is off.');
     const now = await storage.now();
-    const id = BATCH_FORMATS[apiOf(order.endpoint)].prefix + timeOrderedId(now);
-    const { input, deployments, metadata, outputExpiresAfterS, traceparent } = order;
+    const api = apiOf(order.endpoint);
+    const id = BATCH_FORMATS[api].prefix + timeOrderedId(now);
+    const { input, deployments, metadata, outputExpiresAfterS } = order;
     const batch = {
       id,
       endpoint: order.endpoint,
@@ -124,21 +134,19 @@ export class Batches {
       expires_at: now + WINDOW_MS,
       total: order.total ?? 0,
     };
-    await tasks.enqueue(work, {
+    await tasks.as(caller).enqueue(work, {
       input: {
         batch_id: id,
         input_bytes: input.bytes,
         deployments: deployments && [...deployments],
       } satisfies BatchTask,
       files: new Map(),
-      userId,
       executionTimeoutS: ATTEMPT_S,
       maxAttempts: MAX_ATTEMPTS,
-      traceparent,
-      alongside: (repositories, taskId) => repositories.batchesOf(userId).insert(batch, taskId),
+      alongside: (repositories, taskId) => repositories.batchesOf(caller.userId).insert(batch, taskId),
     });
     this.start();
-    return (await storage.inTrace(traceparent).read((repositories) => repositories.batchesOf(userId).read(id)))!;
+    return (await this.#in(api, caller).find(id))!;
   }
 }
 

@@ -10,11 +10,7 @@ import {
   type Setting,
   SETTINGS,
 } from '../config/index.ts';
-import { descriptionOf } from '../config/config-keys.ts';
 import { createLogger, type Logger } from '../core/log/logger.ts';
-
-/** Keys whose flags every command with a configuration has. */
-const COMMON = ['cache_dir', 'data_dir', 'runtime_dir', 'log.level', 'log.format', 'models.offline', 'native_build'];
 
 /** Adds `--config` and the flags of all settings, or of those that matter to every command. */
 export function addConfigOptions(command: Command, which: 'all' | 'common'): Command {
@@ -28,9 +24,7 @@ export function addConfigOptions(command: Command, which: 'all' | 'common'): Com
   );
   command.option('--no-env-file', 'do not read .env');
   for (const { setting, option } of flags()) {
-    if (which === 'common' && !COMMON.includes(setting.key)) continue;
-    option.description = descriptionOf(setting.key);
-    command.addOption(option);
+    if (which === 'all' || setting.isCommonFlag === true) command.addOption(option);
   }
   return command;
 }
@@ -76,7 +70,7 @@ function loadOptionsOf(options: Readonly<Record<string, unknown>>): LoadOptions 
 function flags(): { setting: Setting; option: Option }[] {
   return SETTINGS.flatMap((setting) => {
     if (setting.flag === undefined) return [];
-    const option = new Option(setting.flag);
+    const option = new Option(setting.flag, setting.description);
     if (setting.kind === 'paths' || setting.kind === 'list')
       option.argParser((value, earlier: string[] | undefined) => [...(earlier ?? []), value]);
     return [{ setting, option }];

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { configKeys } from './config-keys.ts';
 import type { LoadOptions } from './load.ts';
 import type { Config } from './schema.ts';
+import { type Setting, SETTINGS } from './settings.ts';
 import { getAt, isTree, type Tree } from './values.ts';
 
 /** The value of one key of a configuration, without secrets. */
@@ -34,18 +34,18 @@ export function loadOptionsOf(config: Config): LoadOptions | undefined {
   return ORIGINS.get(config)?.options;
 }
 
-/** Returns the keys whose values differ, in the order of the documentation. */
-export function differingKeys(one: Config, other: Config): string[] {
-  const valueOf = (config: Config, key: string): unknown => getAt(config as unknown as Tree, key);
-  return configKeys()
-    .map(([key]) => key)
-    .filter((key) => !isDeepStrictEqual(valueOf(one, key), valueOf(other, key)));
+/** Returns the settings whose values differ, in the order of the documentation, with the values of `next`. */
+export function changedSettings(now: Config, next: Config): (Setting & { readonly value: unknown })[] {
+  const [before, after] = [now, next] as unknown as readonly [Tree, Tree];
+  return SETTINGS.map((setting) => ({ ...setting, value: getAt(after, setting.key) })).filter(
+    ({ key, value }) => !isDeepStrictEqual(getAt(before, key), value),
+  );
 }
 
 /** Returns the values of all keys in the order of the documentation. Secrets are left out. */
 export function describeConfig(config: Config): ConfigValue[] {
   const origins = ORIGINS.get(config);
-  return configKeys().map(([key]) => ({
+  return SETTINGS.map(({ key }) => ({
     key,
     value: withoutSecrets(getAt(config as unknown as Tree, key) ?? null, key),
     origin: originOf(key, origins),

@@ -1,4 +1,4 @@
-export { type ConfigValue, describeConfig, differingKeys } from './describe.ts';
+export { changedSettings, type ConfigValue, describeConfig } from './describe.ts';
 export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig, reloadConfig } from './load.ts';
 export { type ServiceManagerAddress, takeServiceManager } from './service-manager.ts';
 export { type Exposure, exposureOf } from './exposure.ts';

@@ -3,12 +3,11 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { deepFreeze } from '../core/deep-freeze.ts';
 import { suggestion } from '../core/json/near-keys.ts';
-import { configPaths } from './config-keys.ts';
 import { loadOptionsOf, noteOrigins } from './describe.ts';
 import { type Environment, withEnvFile } from './env-file.ts';
 import { type Config, type ConfigInput, ConfigSchema } from './schema.ts';
 import { loadDefaults } from './process-defaults.ts';
-import { flagName, FOLDER_VARIABLES, GROUP_VARIABLES, SETTINGS } from './settings.ts';
+import { flagName, SECTIONS, SETTINGS } from './settings.ts';
 import { configError, getAt, jsonFault, isTree, parseSetting, setAt, type Tree } from './values.ts';
 import { SERVICE_MANAGER_VARIABLES } from './service-manager.ts';
 
@@ -160,9 +159,9 @@ function mergeEnvironment(
   cwd: string,
   sources: Map<string, string>,
 ): void {
-  for (const { key, env: name } of GROUP_VARIABLES) {
-    const text = env[name];
-    if (text === undefined || text === '') continue;
+  for (const { key, env: name } of SECTIONS) {
+    const text = name && env[name];
+    if (!name || !text) continue;
     const source = sourceOf(name);
     const group = parseSetting(text, 'json', source, cwd);
     if (!isTree(group)) throw configError(`${source}: expected a JSON object`);
@@ -173,11 +172,10 @@ function mergeEnvironment(
       setAt(tree, path, kind === 'path' ? fromFolder(value, cwd) : value);
     }
   }
-  for (const { key, kind, env: usual, alsoEnv } of SETTINGS) {
+  for (const { key, kind, env: usual, alsoEnv, isSetByEmpty = false } of SETTINGS) {
     const name = alsoEnv !== undefined && env[alsoEnv] ? alsoEnv : usual;
     const text = env[name];
-    // An empty CUDA_VISIBLE_DEVICES means no GPU; any other empty variable counts as unset.
-    if (text === undefined || (text === '' && key !== 'cuda_visible_devices')) continue;
+    if (text === undefined || (text === '' && !isSetByEmpty)) continue;
     const source = sourceOf(name);
     sources.set(key, source);
     setAt(tree, key, parseSetting(text, kind, source, cwd));
@@ -191,12 +189,13 @@ function mergeFolders(
   cwd: string,
   sources: Map<string, string>,
 ): void {
-  for (const { key, env: name, within } of FOLDER_VARIABLES) {
-    const folder = env[name];
-    if (folder === undefined || folder === '') continue;
-    sources.set(key, sourceOf(name));
-    setAt(tree, key, resolve(cwd, folder, within ?? ''));
-  }
+  for (const { key, folders = [] } of SETTINGS)
+    for (const { env: name, within = '' } of folders) {
+      const folder = env[name];
+      if (!folder) continue;
+      sources.set(key, sourceOf(name));
+      setAt(tree, key, resolve(cwd, folder, within));
+    }
 }
 
 /** Returns all values nested in an object, each with its path. */
@@ -266,7 +265,8 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
   if (issue.code === 'unrecognized_keys' && 'keys' in issue) {
     const names = issue.keys as string[];
     const unknown = names.map((name) => `"${[...path, name].join('.')}"`);
-    const hint = suggestion(names[0] ?? '', path, configPaths()) || '; the known keys are in docs/configuration.md';
+    const known = [...SECTIONS, ...SETTINGS].map((one) => one.key);
+    const hint = suggestion(names[0] ?? '', path, known) || '; the known keys are in docs/configuration.md';
     return `${file}: unknown key ${unknown.join(', ')}${hint}`;
   }
   const reason = (issue.code === 'invalid_key' && issue.issues?.[0]?.message) || issue.message;

@@ -1,322 +1,67 @@
-/** How a text from the environment or the command line is turned into the value of a key. */
-export type SettingKind = 'text' | 'path' | 'number' | 'boolean' | 'paths' | 'list' | 'json';
+import * as z from 'zod';
+import { ConfigSchema } from './schema.ts';
+import { type SettingInfo, settings } from './registry.ts';
+import type { SettingKind } from './values.ts';
 
-/** One key of the configuration, with its environment variable and flag. */
-export interface Setting {
+/** One key of the configuration, as its section declares it. */
+export interface Setting extends SettingInfo {
   /** Path in the file, with dots. */
   readonly key: string;
   readonly kind: SettingKind;
-  /**
-   * Environment variable. `paths` are separated as in PATH; a `list` is JSON or separated by commas; `json` is a JSON
-   * value. An empty variable counts as unset.
-   */
-  readonly env: string;
-  /** Another common spelling of the variable. It takes precedence over `env`. */
-  readonly alsoEnv?: string;
-  /** Flag of `serve`, in the syntax of the command line library. Flags of `paths` and `list` may be repeated. */
-  readonly flag?: string;
+  readonly description: string;
+  readonly schema: z.core.$ZodType;
 }
 
-/** All keys. A test compares this table with the schema. */
-export const SETTINGS: readonly Setting[] = [
-  { key: 'name', kind: 'text', env: 'AANA_NAME', flag: '--name <name>' },
-  { key: 'app', kind: 'path', env: 'AANA_APP' },
-  { key: 'host', kind: 'text', env: 'AANA_HOST', flag: '--host <address>' },
-  { key: 'port', kind: 'number', env: 'AANA_PORT', flag: '--port <number>' },
-  { key: 'listen', kind: 'text', env: 'AANA_LISTEN', flag: '--listen <address>' },
-  { key: 'socket_mode', kind: 'text', env: 'AANA_SOCKET_MODE', flag: '--socket-mode <mode>' },
-  { key: 'tls.cert', kind: 'path', env: 'AANA_TLS_CERT', flag: '--tls-cert <file>' },
-  { key: 'tls.key', kind: 'path', env: 'AANA_TLS_KEY', flag: '--tls-key <file>' },
-  { key: 'tls.client_ca', kind: 'path', env: 'AANA_TLS_CLIENT_CA', flag: '--tls-client-ca <file>' },
-  { key: 'tls.min_version', kind: 'text', env: 'AANA_TLS_MIN_VERSION' },
-  { key: 'tls.hsts_max_age_s', kind: 'number', env: 'AANA_TLS_HSTS_MAX_AGE_S' },
-  { key: 'trusted_proxies', kind: 'list', env: 'AANA_TRUSTED_PROXIES', flag: '--trusted-proxy <address>' },
-  { key: 'allowed_hosts', kind: 'list', env: 'AANA_ALLOWED_HOSTS', flag: '--allowed-host <name>' },
-  { key: 'cors.allow_origins', kind: 'list', env: 'CORS__ALLOW_ORIGINS', flag: '--cors-origin <origin>' },
-  { key: 'cors.allow_origin_regex', kind: 'text', env: 'CORS__ALLOW_ORIGIN_REGEX' },
-  { key: 'cors.allow_credentials', kind: 'boolean', env: 'CORS__ALLOW_CREDENTIALS' },
-  { key: 'cors.allow_methods', kind: 'list', env: 'CORS__ALLOW_METHODS' },
-  { key: 'cors.allow_headers', kind: 'list', env: 'CORS__ALLOW_HEADERS' },
-  { key: 'plugins', kind: 'paths', env: 'AANA_PLUGINS' },
-  { key: 'deployments', kind: 'json', env: 'AANA_DEPLOYMENTS' },
-  { key: 'cache_dir', kind: 'path', env: 'AANA_CACHE_DIR', flag: '--cache-dir <dir>' },
-  { key: 'data_dir', kind: 'path', env: 'AANA_DATA_DIR', flag: '--data-dir <dir>' },
-  { key: 'include_stacktrace', kind: 'boolean', env: 'INCLUDE_STACKTRACE', flag: '--include-stacktrace' },
-  { key: 'compat_status', kind: 'text', env: 'AANA_COMPAT_STATUS' },
-  { key: 'cuda_visible_devices', kind: 'text', env: 'CUDA_VISIBLE_DEVICES' },
-  { key: 'devices.gpus', kind: 'json', env: 'AANA_GPUS' },
-  { key: 'devices.memory_bytes', kind: 'number', env: 'AANA_MEMORY_BYTES' },
-  { key: 'devices.cpus', kind: 'number', env: 'AANA_CPUS' },
-  { key: 'devices.placement', kind: 'text', env: 'AANA_PLACEMENT' },
-  { key: 'native_build', kind: 'text', env: 'AANA_BUILD', flag: '--native-build <mode>' },
-  { key: 'cuda_backend', kind: 'text', env: 'AANA_CUDA_BACKEND' },
-  { key: 'shutdown_grace_s', kind: 'number', env: 'AANA_SHUTDOWN_GRACE_S', flag: '--shutdown-grace <seconds>' },
-  { key: 'media.allow_paths', kind: 'paths', env: 'AANA_ALLOW_PATHS', flag: '--allow-path <dir>' },
-  { key: 'media.allow_private_urls', kind: 'boolean', env: 'AANA_ALLOW_PRIVATE_URLS', flag: '--allow-private-urls' },
-  { key: 'media.ffmpeg_path', kind: 'path', env: 'AANA_FFMPEG_PATH', flag: '--ffmpeg <file>' },
-  { key: 'media.yt_dlp_path', kind: 'path', env: 'AANA_YT_DLP_PATH', flag: '--yt-dlp <file>' },
-  { key: 'media.max_bytes', kind: 'number', env: 'AANA_MEDIA_MAX_BYTES' },
-  { key: 'media.max_duration_s', kind: 'number', env: 'AANA_MEDIA_MAX_DURATION_S' },
-  { key: 'media.fetch_timeout_s', kind: 'number', env: 'AANA_FETCH_TIMEOUT_S' },
-  { key: 'media.max_redirects', kind: 'number', env: 'AANA_MAX_REDIRECTS' },
-  { key: 'media.temp_dir', kind: 'path', env: 'AANA_TEMP_DIR', flag: '--temp-dir <dir>' },
-  { key: 'outgoing.http_proxy', kind: 'text', env: 'HTTP_PROXY', alsoEnv: 'http_proxy' },
-  { key: 'outgoing.https_proxy', kind: 'text', env: 'HTTPS_PROXY', alsoEnv: 'https_proxy' },
-  { key: 'outgoing.no_proxy', kind: 'text', env: 'NO_PROXY', alsoEnv: 'no_proxy' },
-  { key: 'outgoing.proxy_resolves', kind: 'boolean', env: 'AANA_PROXY_RESOLVES' },
-  { key: 'outgoing.ca_file', kind: 'path', env: 'SSL_CERT_FILE' },
-  { key: 'limits.max_body_bytes', kind: 'number', env: 'AANA_MAX_BODY_BYTES' },
-  { key: 'limits.max_file_bytes', kind: 'number', env: 'AANA_MAX_FILE_BYTES' },
-  { key: 'limits.max_files', kind: 'number', env: 'AANA_MAX_FILES' },
-  { key: 'limits.max_json_bytes', kind: 'number', env: 'AANA_MAX_JSON_BYTES' },
-  { key: 'limits.max_json_depth', kind: 'number', env: 'AANA_MAX_JSON_DEPTH' },
-  { key: 'limits.max_json_elements', kind: 'number', env: 'AANA_MAX_JSON_ELEMENTS' },
-  { key: 'limits.invocation_timeout_s', kind: 'number', env: 'AANA_INVOCATION_TIMEOUT_S' },
-  { key: 'limits.header_timeout_s', kind: 'number', env: 'AANA_HEADER_TIMEOUT_S' },
-  { key: 'limits.request_timeout_s', kind: 'number', env: 'AANA_REQUEST_TIMEOUT_S' },
-  { key: 'limits.keep_alive_timeout_s', kind: 'number', env: 'AANA_KEEP_ALIVE_TIMEOUT_S' },
-  { key: 'limits.stream_keep_alive_s', kind: 'number', env: 'AANA_STREAM_KEEP_ALIVE_S' },
-  { key: 'limits.max_header_bytes', kind: 'number', env: 'AANA_MAX_HEADER_BYTES' },
-  { key: 'limits.max_connections', kind: 'number', env: 'AANA_MAX_CONNECTIONS' },
-  { key: 'sockets.max_sockets', kind: 'number', env: 'AANA_MAX_SOCKETS' },
-  { key: 'sockets.max_sockets_per_caller', kind: 'number', env: 'AANA_MAX_SOCKETS_PER_CALLER' },
-  { key: 'sockets.max_message_bytes', kind: 'number', env: 'AANA_SOCKET_MAX_MESSAGE_BYTES' },
-  { key: 'sockets.max_buffered_bytes', kind: 'number', env: 'AANA_SOCKET_MAX_BUFFERED_BYTES' },
-  { key: 'sockets.ping_interval_s', kind: 'number', env: 'AANA_SOCKET_PING_INTERVAL_S' },
-  { key: 'sockets.idle_timeout_s', kind: 'number', env: 'AANA_SOCKET_IDLE_TIMEOUT_S' },
-  { key: 'sockets.max_duration_s', kind: 'number', env: 'AANA_SOCKET_MAX_DURATION_S' },
-  { key: 'strict', kind: 'boolean', env: 'AANA_STRICT', flag: '--strict' },
-  { key: 'watch', kind: 'boolean', env: 'AANA_WATCH', flag: '--watch' },
-  { key: 'runtime_dir', kind: 'path', env: 'AANA_RUNTIME_DIR', flag: '--runtime-dir <dir>' },
-  { key: 'plugin_limits.memory_bytes', kind: 'number', env: 'AANA_PLUGIN_MEMORY_BYTES' },
-  { key: 'plugin_limits.total_memory_bytes', kind: 'number', env: 'AANA_PLUGIN_TOTAL_MEMORY_BYTES' },
-  { key: 'plugin_limits.cpu_ms', kind: 'number', env: 'AANA_PLUGIN_CPU_MS' },
-  { key: 'plugin_limits.cpu_slice_ms', kind: 'number', env: 'AANA_PLUGIN_CPU_SLICE_MS' },
-  { key: 'plugin_limits.timeout_s', kind: 'number', env: 'AANA_PLUGIN_TIMEOUT_S' },
-  { key: 'plugin_limits.output_bytes', kind: 'number', env: 'AANA_PLUGIN_OUTPUT_BYTES' },
-  { key: 'plugin_limits.host_calls', kind: 'number', env: 'AANA_PLUGIN_HOST_CALLS' },
-  { key: 'plugin_limits.handles', kind: 'number', env: 'AANA_PLUGIN_HANDLES' },
-  { key: 'plugin_limits.concurrency', kind: 'number', env: 'AANA_PLUGIN_CONCURRENCY' },
-  { key: 'plugin_limits.threads', kind: 'number', env: 'AANA_PLUGIN_THREADS' },
-  { key: 'plugin_limits.queue', kind: 'number', env: 'AANA_PLUGIN_QUEUE' },
-  { key: 'plugin_builds.timeout_s', kind: 'number', env: 'AANA_PLUGIN_BUILD_TIMEOUT_S' },
-  { key: 'plugin_builds.memory_bytes', kind: 'number', env: 'AANA_PLUGIN_BUILD_MEMORY_BYTES' },
-  { key: 'plugin_grants', kind: 'json', env: 'AANA_PLUGIN_GRANTS' },
-  { key: 'models.hf_token', kind: 'text', env: 'HF_TOKEN' },
-  { key: 'models.hf_endpoint', kind: 'text', env: 'HF_ENDPOINT' },
-  { key: 'models.offline', kind: 'boolean', env: 'AANA_OFFLINE', flag: '--offline' },
-  { key: 'db_config.datastore_type', kind: 'text', env: 'DB_CONFIG__DATASTORE_TYPE' },
-  { key: 'db_config.datastore_config.path', kind: 'path', env: 'DB_CONFIG__DATASTORE_CONFIG__PATH' },
-  { key: 'db_config.datastore_config.host', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__HOST' },
-  { key: 'db_config.datastore_config.port', kind: 'number', env: 'DB_CONFIG__DATASTORE_CONFIG__PORT' },
-  { key: 'db_config.datastore_config.user', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__USER' },
-  { key: 'db_config.datastore_config.password', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__PASSWORD' },
-  { key: 'db_config.datastore_config.database', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__DATABASE' },
-  { key: 'db_config.datastore_config.ssl_mode', kind: 'text', env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_MODE' },
-  { key: 'db_config.datastore_config.ssl_root_cert', kind: 'path', env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_ROOT_CERT' },
-  { key: 'db_config.datastore_config.ssl_cert', kind: 'path', env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_CERT' },
-  { key: 'db_config.datastore_config.ssl_key', kind: 'path', env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_KEY' },
-  { key: 'db_config.pool_size', kind: 'number', env: 'DB_CONFIG__POOL_SIZE' },
-  { key: 'db_config.max_overflow', kind: 'number', env: 'DB_CONFIG__MAX_OVERFLOW' },
-  { key: 'db_config.pool_recycle', kind: 'number', env: 'DB_CONFIG__POOL_RECYCLE' },
-  { key: 'db_config.query_timeout', kind: 'number', env: 'DB_CONFIG__QUERY_TIMEOUT' },
-  { key: 'db_config.connection_timeout', kind: 'number', env: 'DB_CONFIG__CONNECTION_TIMEOUT' },
-  { key: 'task_queue.enabled', kind: 'boolean', env: 'TASK_QUEUE__ENABLED' },
-  { key: 'task_queue.num_workers', kind: 'number', env: 'TASK_QUEUE__NUM_WORKERS' },
-  { key: 'task_queue.execution_timeout', kind: 'number', env: 'TASK_QUEUE__EXECUTION_TIMEOUT' },
-  { key: 'task_queue.heartbeat_timeout', kind: 'number', env: 'TASK_QUEUE__HEARTBEAT_TIMEOUT' },
-  { key: 'task_queue.unserved_timeout', kind: 'number', env: 'TASK_QUEUE__UNSERVED_TIMEOUT' },
-  { key: 'task_queue.max_retries', kind: 'number', env: 'TASK_QUEUE__MAX_RETRIES' },
-  { key: 'task_queue.maximum_active_tasks_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' },
-  { key: 'task_queue.reserved_workers', kind: 'number', env: 'TASK_QUEUE__RESERVED_WORKERS' },
-  {
-    key: 'task_queue.maximum_waiting_tasks_per_user',
-    kind: 'number',
-    env: 'TASK_QUEUE__MAXIMUM_WAITING_TASKS_PER_USER',
-  },
-  { key: 'task_queue.maximum_stored_bytes_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_STORED_BYTES_PER_USER' },
-  { key: 'task_queue.maximum_watchers_per_user', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_WATCHERS_PER_USER' },
-  { key: 'task_queue.maximum_priority', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_PRIORITY' },
-  { key: 'task_queue.maximum_execution_timeout', kind: 'number', env: 'TASK_QUEUE__MAXIMUM_EXECUTION_TIMEOUT' },
-  { key: 'task_queue.users', kind: 'json', env: 'TASK_QUEUE__USERS' },
-  { key: 'task_queue.retention', kind: 'number', env: 'TASK_QUEUE__RETENTION' },
-  { key: 'api_service.enabled', kind: 'boolean', env: 'API_SERVICE__ENABLED' },
-  { key: 'api_service.share_repositories', kind: 'boolean', env: 'API_SERVICE__SHARE_REPOSITORIES' },
-  { key: 'api_service.shared_storage', kind: 'list', env: 'API_SERVICE__SHARED_STORAGE' },
-  {
-    key: 'api_service.maximum_repository_bytes_per_user',
-    kind: 'number',
-    env: 'API_SERVICE__MAXIMUM_REPOSITORY_BYTES_PER_USER',
-  },
-  {
-    key: 'api_service.expired_key_retention_s',
-    kind: 'number',
-    env: 'API_SERVICE__EXPIRED_KEY_RETENTION_S',
-  },
-  { key: 'api_service.user_weights', kind: 'json', env: 'API_SERVICE__USER_WEIGHTS' },
-  { key: 'api_service.admins_see_contents', kind: 'boolean', env: 'API_SERVICE__ADMINS_SEE_CONTENTS' },
-  { key: 'rate_limits.default', kind: 'json', env: 'AANA_RATE_LIMITS_DEFAULT' },
-  { key: 'rate_limits.endpoints', kind: 'json', env: 'AANA_RATE_LIMITS_ENDPOINTS' },
-  { key: 'rate_limits.users', kind: 'json', env: 'AANA_RATE_LIMITS_USERS' },
-  { key: 'rate_limits.keys', kind: 'json', env: 'AANA_RATE_LIMITS_KEYS' },
-  { key: 'rate_limits.documentation', kind: 'json', env: 'AANA_RATE_LIMITS_DOCUMENTATION' },
-  { key: 'rate_limits.refused_keys', kind: 'json', env: 'AANA_RATE_LIMITS_REFUSED_KEYS' },
-  { key: 'user_limits.max_output_tokens', kind: 'number', env: 'AANA_USER_MAX_OUTPUT_TOKENS' },
-  { key: 'user_limits.tokens_per_minute', kind: 'number', env: 'AANA_USER_TOKENS_PER_MINUTE' },
-  { key: 'user_limits.tokens_per_month', kind: 'number', env: 'AANA_USER_TOKENS_PER_MONTH' },
-  { key: 'user_limits.max_requests', kind: 'number', env: 'AANA_USER_MAX_REQUESTS' },
-  { key: 'user_limits.users', kind: 'json', env: 'AANA_USER_LIMITS_USERS' },
-  { key: 'user_limits.keys', kind: 'json', env: 'AANA_USER_LIMITS_KEYS' },
-  { key: 'openai.enabled', kind: 'boolean', env: 'OPENAI_ENDPOINT_ENABLED' },
-  { key: 'openai.strict', kind: 'boolean', env: 'AANA_OPENAI_STRICT' },
-  { key: 'openai.hosted_tools', kind: 'text', env: 'AANA_OPENAI_HOSTED_TOOLS' },
-  {
-    key: 'openai.active_subscription_required',
-    kind: 'boolean',
-    env: 'AANA_OPENAI_ACTIVE_SUBSCRIPTION_REQUIRED',
-  },
-  { key: 'openai.aliases', kind: 'json', env: 'AANA_OPENAI_ALIASES' },
-  { key: 'openai.audio_input.deployment', kind: 'text', env: 'AANA_OPENAI_AUDIO_INPUT_DEPLOYMENT' },
-  { key: 'openai.audio_input.max_bytes', kind: 'number', env: 'AANA_OPENAI_AUDIO_INPUT_MAX_BYTES' },
-  { key: 'openai.image_input.max_images', kind: 'number', env: 'AANA_OPENAI_IMAGE_INPUT_MAX_IMAGES' },
-  { key: 'openai.image_input.max_bytes', kind: 'number', env: 'AANA_OPENAI_IMAGE_INPUT_MAX_BYTES' },
-  { key: 'openai.image_input.fetch', kind: 'boolean', env: 'AANA_OPENAI_IMAGE_INPUT_FETCH' },
-  { key: 'openai.responses.store', kind: 'boolean', env: 'AANA_OPENAI_RESPONSES_STORE' },
-  { key: 'openai.responses.retention', kind: 'number', env: 'AANA_OPENAI_RESPONSES_RETENTION' },
-  { key: 'openai.responses.created_after', kind: 'number', env: 'AANA_OPENAI_RESPONSES_CREATED_AFTER' },
-  {
-    key: 'openai.responses.maximum_stored_bytes_per_user',
-    kind: 'number',
-    env: 'AANA_OPENAI_RESPONSES_MAXIMUM_STORED_BYTES_PER_USER',
-  },
-  {
-    key: 'openai.responses.concurrent_background_responses',
-    kind: 'number',
-    env: 'AANA_OPENAI_RESPONSES_CONCURRENT_BACKGROUND_RESPONSES',
-  },
-  { key: 'openai.files.retention', kind: 'number', env: 'AANA_OPENAI_FILES_RETENTION' },
-  {
-    key: 'openai.files.maximum_stored_bytes_per_user',
-    kind: 'number',
-    env: 'AANA_OPENAI_FILES_MAXIMUM_STORED_BYTES_PER_USER',
-  },
-  { key: 'openai.batches.concurrent_batches', kind: 'number', env: 'AANA_OPENAI_BATCHES_CONCURRENT_BATCHES' },
-  { key: 'openai.batches.concurrent_requests', kind: 'number', env: 'AANA_OPENAI_BATCHES_CONCURRENT_REQUESTS' },
-  { key: 'openai.batches.maximum_requests', kind: 'number', env: 'AANA_OPENAI_BATCHES_MAXIMUM_REQUESTS' },
-  { key: 'openai.batches.retention', kind: 'number', env: 'AANA_OPENAI_BATCHES_RETENTION' },
-  { key: 'mcp.enabled', kind: 'boolean', env: 'AANA_MCP' },
-  { key: 'mcp.endpoints', kind: 'list', env: 'AANA_MCP_ENDPOINTS' },
-  { key: 'mcp.max_result_bytes', kind: 'number', env: 'AANA_MCP_MAX_RESULT_BYTES' },
-  { key: 'alerts.enabled', kind: 'boolean', env: 'AANA_ALERTS' },
-  { key: 'alerts.interval_s', kind: 'number', env: 'AANA_ALERTS_INTERVAL_S' },
-  { key: 'alerts.rules', kind: 'json', env: 'AANA_ALERTS_RULES' },
-  { key: 'telemetry.metrics', kind: 'boolean', env: 'AANA_METRICS' },
-  { key: 'telemetry.traces.kept', kind: 'number', env: 'AANA_TRACES_KEPT' },
-  {
-    key: 'telemetry.traces.content',
-    kind: 'boolean',
-    env: 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT',
-  },
-  { key: 'telemetry.traces.slow_s', kind: 'number', env: 'AANA_TRACES_SLOW_S' },
-  { key: 'telemetry.traces.sampler', kind: 'text', env: 'OTEL_TRACES_SAMPLER' },
-  { key: 'telemetry.traces.sampler_arg', kind: 'number', env: 'OTEL_TRACES_SAMPLER_ARG' },
-  { key: 'telemetry.traces.propagate_to', kind: 'list', env: 'AANA_TRACES_PROPAGATE_TO' },
-  { key: 'telemetry.service_name', kind: 'text', env: 'OTEL_SERVICE_NAME' },
-  { key: 'telemetry.resource_attributes', kind: 'list', env: 'OTEL_RESOURCE_ATTRIBUTES' },
-  { key: 'telemetry.otlp.disabled', kind: 'boolean', env: 'OTEL_SDK_DISABLED' },
-  { key: 'telemetry.otlp.endpoint', kind: 'text', env: 'OTEL_EXPORTER_OTLP_ENDPOINT' },
-  { key: 'telemetry.otlp.protocol', kind: 'text', env: 'OTEL_EXPORTER_OTLP_PROTOCOL' },
-  { key: 'telemetry.otlp.headers', kind: 'list', env: 'OTEL_EXPORTER_OTLP_HEADERS' },
-  { key: 'telemetry.otlp.compression', kind: 'text', env: 'OTEL_EXPORTER_OTLP_COMPRESSION' },
-  { key: 'telemetry.otlp.timeout_ms', kind: 'number', env: 'OTEL_EXPORTER_OTLP_TIMEOUT' },
-  { key: 'telemetry.otlp.traces_exporter', kind: 'list', env: 'OTEL_TRACES_EXPORTER' },
-  { key: 'telemetry.otlp.traces_endpoint', kind: 'text', env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' },
-  { key: 'telemetry.otlp.traces_headers', kind: 'list', env: 'OTEL_EXPORTER_OTLP_TRACES_HEADERS' },
-  { key: 'telemetry.otlp.traces_protocol', kind: 'text', env: 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL' },
-  { key: 'telemetry.otlp.traces_compression', kind: 'text', env: 'OTEL_EXPORTER_OTLP_TRACES_COMPRESSION' },
-  { key: 'telemetry.otlp.traces_request_timeout_ms', kind: 'number', env: 'OTEL_EXPORTER_OTLP_TRACES_TIMEOUT' },
-  { key: 'telemetry.otlp.metrics_exporter', kind: 'list', env: 'OTEL_METRICS_EXPORTER' },
-  { key: 'telemetry.otlp.metrics_endpoint', kind: 'text', env: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT' },
-  { key: 'telemetry.otlp.metrics_headers', kind: 'list', env: 'OTEL_EXPORTER_OTLP_METRICS_HEADERS' },
-  { key: 'telemetry.otlp.metrics_protocol', kind: 'text', env: 'OTEL_EXPORTER_OTLP_METRICS_PROTOCOL' },
-  { key: 'telemetry.otlp.metrics_compression', kind: 'text', env: 'OTEL_EXPORTER_OTLP_METRICS_COMPRESSION' },
-  { key: 'telemetry.otlp.metrics_request_timeout_ms', kind: 'number', env: 'OTEL_EXPORTER_OTLP_METRICS_TIMEOUT' },
-  { key: 'telemetry.otlp.metrics_interval_ms', kind: 'number', env: 'OTEL_METRIC_EXPORT_INTERVAL' },
-  { key: 'telemetry.otlp.metrics_timeout_ms', kind: 'number', env: 'OTEL_METRIC_EXPORT_TIMEOUT' },
-  {
-    key: 'telemetry.otlp.metrics_temporality',
-    kind: 'text',
-    env: 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
-  },
-  { key: 'telemetry.otlp.logs_exporter', kind: 'list', env: 'OTEL_LOGS_EXPORTER' },
-  { key: 'telemetry.otlp.logs_endpoint', kind: 'text', env: 'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT' },
-  { key: 'telemetry.otlp.logs_headers', kind: 'list', env: 'OTEL_EXPORTER_OTLP_LOGS_HEADERS' },
-  { key: 'telemetry.otlp.logs_protocol', kind: 'text', env: 'OTEL_EXPORTER_OTLP_LOGS_PROTOCOL' },
-  { key: 'telemetry.otlp.logs_compression', kind: 'text', env: 'OTEL_EXPORTER_OTLP_LOGS_COMPRESSION' },
-  { key: 'telemetry.otlp.logs_request_timeout_ms', kind: 'number', env: 'OTEL_EXPORTER_OTLP_LOGS_TIMEOUT' },
-  { key: 'telemetry.otlp.schedule_delay_ms', kind: 'number', env: 'OTEL_BSP_SCHEDULE_DELAY' },
-  { key: 'telemetry.otlp.export_timeout_ms', kind: 'number', env: 'OTEL_BSP_EXPORT_TIMEOUT' },
-  { key: 'telemetry.otlp.max_queue_size', kind: 'number', env: 'OTEL_BSP_MAX_QUEUE_SIZE' },
-  { key: 'telemetry.otlp.max_export_batch_size', kind: 'number', env: 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE' },
-  { key: 'telemetry.otlp.logs_schedule_delay_ms', kind: 'number', env: 'OTEL_BLRP_SCHEDULE_DELAY' },
-  { key: 'telemetry.otlp.logs_export_timeout_ms', kind: 'number', env: 'OTEL_BLRP_EXPORT_TIMEOUT' },
-  { key: 'telemetry.otlp.logs_max_queue_size', kind: 'number', env: 'OTEL_BLRP_MAX_QUEUE_SIZE' },
-  { key: 'telemetry.otlp.logs_max_export_batch_size', kind: 'number', env: 'OTEL_BLRP_MAX_EXPORT_BATCH_SIZE' },
-  { key: 'dashboard.enabled', kind: 'boolean', env: 'AANA_DASHBOARD', flag: '--no-dashboard' },
-  { key: 'dashboard.host', kind: 'text', env: 'AANA_DASHBOARD_HOST', flag: '--dashboard-host <address>' },
-  { key: 'dashboard.port', kind: 'number', env: 'AANA_DASHBOARD_PORT', flag: '--dashboard-port <number>' },
-  { key: 'dashboard.token', kind: 'text', env: 'AANA_DASHBOARD_TOKEN' },
-  { key: 'usage.file.path', kind: 'path', env: 'AANA_USAGE_FILE' },
-  { key: 'usage.file.max_bytes', kind: 'number', env: 'AANA_USAGE_FILE_MAX_BYTES' },
-  { key: 'usage.file.max_files', kind: 'number', env: 'AANA_USAGE_FILE_MAX_FILES' },
-  { key: 'usage.http.url', kind: 'text', env: 'AANA_USAGE_URL' },
-  { key: 'usage.http.headers', kind: 'list', env: 'AANA_USAGE_HEADERS' },
-  { key: 'usage.http.batch_size', kind: 'number', env: 'AANA_USAGE_BATCH_SIZE' },
-  { key: 'usage.http.interval_s', kind: 'number', env: 'AANA_USAGE_INTERVAL_S' },
-  { key: 'usage.http.timeout_s', kind: 'number', env: 'AANA_USAGE_TIMEOUT_S' },
-  { key: 'usage.http.max_waiting', kind: 'number', env: 'AANA_USAGE_MAX_WAITING' },
-  { key: 'webhook.hmac_secret', kind: 'text', env: 'WEBHOOK__HMAC_SECRET' },
-  { key: 'webhook.retry_attempts', kind: 'number', env: 'WEBHOOK__RETRY_ATTEMPTS' },
-  { key: 'webhook.retry_delay', kind: 'number', env: 'WEBHOOK__RETRY_DELAY' },
-  { key: 'webhook.max_retry_delay', kind: 'number', env: 'WEBHOOK__MAX_RETRY_DELAY' },
-  { key: 'webhook.timeout', kind: 'number', env: 'WEBHOOK__TIMEOUT' },
-  { key: 'webhook.max_concurrent', kind: 'number', env: 'WEBHOOK__MAX_CONCURRENT' },
-  { key: 'webhook.max_concurrent_per_target', kind: 'number', env: 'WEBHOOK__MAX_CONCURRENT_PER_TARGET' },
-  { key: 'webhook.disable_after_failures', kind: 'number', env: 'WEBHOOK__DISABLE_AFTER_FAILURES' },
-  { key: 'webhook.disable_after', kind: 'number', env: 'WEBHOOK__DISABLE_AFTER' },
-  { key: 'webhook.retention', kind: 'number', env: 'WEBHOOK__RETENTION' },
-  { key: 'webhook.max_webhooks', kind: 'number', env: 'WEBHOOK__MAX_WEBHOOKS' },
-  { key: 'webhook.allow_private_urls', kind: 'boolean', env: 'WEBHOOK__ALLOW_PRIVATE_URLS' },
-  { key: 'log.level', kind: 'text', env: 'AANA_LOG_LEVEL', flag: '--log-level <level>' },
-  { key: 'log.levels', kind: 'json', env: 'AANA_LOG_LEVELS' },
-  { key: 'log.content', kind: 'boolean', env: 'AANA_LOG_CONTENT' },
-  { key: 'log.format', kind: 'text', env: 'AANA_LOG_FORMAT', flag: '--log-format <format>' },
-];
+/** A section of the configuration. */
+interface Section {
+  readonly key: string;
+  /** A variable that sets several of its keys. */
+  readonly env: string | undefined;
+}
 
-/** Variables with a JSON object that sets several keys of a section. Variables of single keys take precedence. */
-export const GROUP_VARIABLES = [
-  { key: 'db_config', env: 'DB_CONFIG' },
-  { key: 'task_queue', env: 'TASK_QUEUE' },
-  { key: 'api_service', env: 'API_SERVICE' },
-  { key: 'webhook', env: 'WEBHOOK' },
-  { key: 'cors', env: 'CORS' },
-] as const;
+const found: (Setting | Section)[] = [...declared(ConfigSchema, '')];
 
-/**
- * Variables of the original SDK that name folders, and the folder in them that a key stands for. Later ones take
- * precedence over earlier ones, and the variables of our own settings over all.
- */
-export const FOLDER_VARIABLES: readonly { readonly key: string; readonly env: string; readonly within?: string }[] = [
-  { key: 'data_dir', env: 'TMP_DATA_DIR' },
-  { key: 'media.temp_dir', env: 'TMP_DATA_DIR', within: 'tmp' },
-  { key: 'cache_dir', env: 'TMP_DATA_DIR', within: 'models' },
-  { key: 'media.temp_dir', env: 'IMAGE_DIR' },
-  { key: 'media.temp_dir', env: 'AUDIO_DIR' },
-  { key: 'media.temp_dir', env: 'VIDEO_DIR' },
-  { key: 'cache_dir', env: 'MODEL_DIR' },
-];
+/** All keys, in the order of the documentation. */
+export const SETTINGS: readonly Setting[] = found.filter((one) => 'kind' in one);
+
+export const SECTIONS: readonly Section[] = found.filter((one) => !('kind' in one));
 
 /** Returns the name of the setting's flag, such as `--port`. */
 export function flagName(setting: Setting): string | undefined {
   return setting.flag?.split(' ')[0];
+}
+
+/** Returns the sections and keys of a section. Throws if a key is not registered. */
+function* declared(section: z.core.$ZodObject, path: string): Generator<Setting | Section> {
+  for (const [name, schema] of Object.entries(section._zod.def.shape)) {
+    const key = `${path}${name}`;
+    const layers = [...layersOf(schema)];
+    const info = layers.map((layer) => settings.get(layer)).find((one) => one !== undefined);
+    const inner = layers.at(-1) ?? schema;
+    if (inner instanceof z.ZodObject && !layers.some((layer) => layer instanceof z.ZodNullable)) {
+      yield { key, env: info?.env };
+      yield* declared(inner, `${key}.`);
+      continue;
+    }
+    if (!info) throw new Error(`the key ${key} of the configuration is not registered`);
+    const texts = layers.map((layer) => z.globalRegistry.get(layer)?.description);
+    const description = texts.find((text) => text !== undefined) ?? '';
+    yield { ...info, key, kind: kindOf(inner, info.isPath === true), description, schema };
+  }
+}
+
+/** Returns a schema, and what is in its default, its nullability and the like. */
+function* layersOf(schema: z.core.$ZodType): Generator<z.core.$ZodType> {
+  yield schema;
+  const { innerType } = schema._zod.def as { readonly innerType?: z.core.$ZodType };
+  if (innerType) yield* layersOf(innerType);
+}
+
+function kindOf(schema: z.core.$ZodType, isPath: boolean): SettingKind {
+  if (schema instanceof z.ZodNumber) return 'number';
+  if (schema instanceof z.ZodBoolean) return 'boolean';
+  if (schema instanceof z.ZodRecord || schema instanceof z.ZodObject) return 'json';
+  if (!(schema instanceof z.ZodArray)) return isPath ? 'path' : 'text';
+  if (schema.element instanceof z.ZodObject) return 'json';
+  return isPath ? 'paths' : 'list';
 }

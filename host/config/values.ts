@@ -1,6 +1,8 @@
 import { delimiter, resolve } from 'node:path';
 import { type AanaError, fail } from '../core/errors.ts';
-import type { SettingKind } from './settings.ts';
+
+/** How a text from the environment or the command line is turned into the value of a key. */
+export type SettingKind = 'text' | 'path' | 'number' | 'boolean' | 'paths' | 'list' | 'json';
 
 export function configError(message: string, cause?: unknown): AanaError {
   return fail('ConfigError', message, { cause });

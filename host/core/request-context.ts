@@ -37,6 +37,18 @@ export interface RequestContext {
   readonly meter?: UsageMeter | undefined;
 }
 
+/** For whom a store or a queue works. */
+export interface Caller extends Pick<RequestContext, 'traceparent'> {
+  /** Null for all callers where the host requires no keys, and for all users where the work is the operator's. */
+  readonly userId: string | null;
+}
+
+/** A store or a queue, of which callers see and change only what is theirs. */
+export interface ForCallers<T> {
+  /** Returns what is the caller's. Work with it has its place in the caller's trace. */
+  as(caller: Caller): T;
+}
+
 /**
  * The facts in the form in which a process sends them to another one. The deadline is the time that is left, because
  * clocks of machines differ.

@@ -53,7 +53,7 @@ Files.after(() => databases.end());
 
 Files('keep their bytes until they are deleted', async ({ dir, open, upload }) => {
   const stored = open();
-  const files = stored.of('ann');
+  const files = stored.as({ userId: 'ann' });
   const added = await files.add(await upload('content'), NEW);
   assert.equal(await files.find(added.id), added);
   assert.is(await text(await files.open(added)), 'content');
@@ -69,17 +69,17 @@ Files('keep their bytes until they are deleted', async ({ dir, open, upload }) =
 
 Files('leave no bytes when there is no room', async ({ dir, open, upload }) => {
   const stored = open({ maximum_stored_bytes_per_user: 10, retention: 0 });
-  const first = await stored.of('ann').add(await upload('1234567'), NEW);
+  const first = await stored.as({ userId: 'ann' }).add(await upload('1234567'), NEW);
   assert.is(first.expires_at, null);
-  assert.is((await errorOf(stored.of('ann').add(await upload('1234'), NEW))).name, 'StorageFull');
+  assert.is((await errorOf(stored.as({ userId: 'ann' }).add(await upload('1234'), NEW))).name, 'StorageFull');
   assert.equal(readdirSync(dir), [first.id]);
-  await stored.of('bob').add(await upload('1234'), NEW);
+  await stored.as({ userId: 'bob' }).add(await upload('1234'), NEW);
   await stored.stop();
 });
 
 Files('say when their bytes are gone or cut', async ({ dir, open, upload }) => {
   const stored = open();
-  const files = stored.of(null);
+  const files = stored.as({ userId: null });
   const cut = await files.add(await upload('content'), NEW);
   await truncate(join(dir, cut.id), 3);
   const gone = await files.add(await upload('content'), NEW);
@@ -90,7 +90,7 @@ Files('say when their bytes are gone or cut', async ({ dir, open, upload }) => {
 
 Files('what a killed host left is removed, and nothing else', async ({ dir, open, upload, storage }) => {
   const before = open();
-  const files = before.of('ann');
+  const files = before.as({ userId: 'ann' });
   const kept = await files.add(await upload('kept'), NEW);
   const expired = await files.add(await upload('expired'), { ...NEW, expiresAfterS: HOUR_S });
   await before.stop();

@@ -3,6 +3,7 @@ import { RepeatedWork } from '../core/async/repeated-work.ts';
 import { type AanaError, fail } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import type { Caller, ForCallers } from '../core/request-context.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
 import { type FilePage, type FileRecord, mayBeCommitted, type Storage, type TracedStorage } from '../storage/index.ts';
 import { FILE_ID, FileFolder } from './file-folder.ts';
@@ -35,7 +36,7 @@ export interface Owner {
   readonly storage: TracedStorage;
 }
 
-/** The stored files of a user. Files of other users are not found. */
+/** The stored files of a caller. Files of other users are not found. */
 export interface UserFiles {
   /** Takes the bytes of an upload. Throws `StorageFull` when the user has no room for them. */
   add(upload: UploadedFile, file: NewFile): Promise<FileRecord>;
@@ -54,7 +55,7 @@ const SWEEP_EVERY_MS = 600_000;
 const BATCH = 500;
 
 /** Files that users keep: the bytes in a folder and the rows in the database. Bytes come first and go last. */
-export class StoredFiles {
+export class StoredFiles implements ForCallers<UserFiles> {
   readonly #options: StoredFilesOptions;
   readonly #folder: FileFolder;
   readonly #sweeper: RepeatedWork;
@@ -79,8 +80,7 @@ export class StoredFiles {
     return this.#sweeper.stop();
   }
 
-  /** Returns the files of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null, traceparent?: string): UserFiles {
+  as({ userId, traceparent }: Caller): UserFiles {
     const storage = this.#options.storage.inTrace(traceparent);
     return {
       add: (upload, file) => this.#add({ userId, storage }, upload, file),

@@ -65,7 +65,7 @@ function uploadTests(databases: TestDatabases): void {
 
   Parts('are put together in the order of the request, and nothing else stays', async (context) => {
     const { uploads, files, upload, onDisk } = context;
-    const ann = uploads.of('ann');
+    const ann = uploads.as({ userId: 'ann' });
     const { id } = await ann.create(ORDER);
     const late = (await ann.addPart(id, await upload('def')))!;
     const early = (await ann.addPart(id, await upload('abc')))!;
@@ -85,18 +85,18 @@ function uploadTests(databases: TestDatabases): void {
     const md5 = createHash('md5').update('abcdef').digest('hex').toUpperCase();
     const { file, status } = (await ann.complete(id, [early.id, late.id], md5))!;
     assert.equal([status, file!.bytes, file!.filename], ['completed', 6, 'a.jsonl']);
-    assert.is(await text(await files.of('ann').open(file!)), 'abcdef');
+    assert.is(await text(await files.as({ userId: 'ann' }).open(file!)), 'abcdef');
     assert.equal(onDisk(), [file!.id]);
     for (const work of [() => ann.complete(id, [early.id], undefined), () => ann.cancel(id)])
       assert.is((await errorOf(work())).name, 'UploadEnded');
     assert.is((await errorOf(ann.addPart(id, await upload('a')))).name, 'UploadEnded');
-    await files.of('ann').delete(file!.id);
+    await files.as({ userId: 'ann' }).delete(file!.id);
     assert.equal(onDisk(), []);
   });
 
   Parts('belong to their user', async ({ uploads, upload }) => {
-    const { id } = await uploads.of('ann').create(ORDER);
-    for (const other of [uploads.of('bob'), uploads.of(null)]) {
+    const { id } = await uploads.as({ userId: 'ann' }).create(ORDER);
+    for (const other of [uploads.as({ userId: 'bob' }), uploads.as({ userId: null })]) {
       assert.is(await other.addPart(id, await upload('a')), undefined);
       assert.is(await other.complete(id, ['part_0'], undefined), undefined);
       assert.is(await other.cancel(id), undefined);
@@ -105,7 +105,7 @@ function uploadTests(databases: TestDatabases): void {
 
   Parts('leave nothing when they are cancelled, also while others come and the file is made', async (context) => {
     const { uploads, upload, onDisk } = context;
-    const ann = uploads.of('ann');
+    const ann = uploads.as({ userId: 'ann' });
     const { id } = await ann.create(ORDER);
     const first = (await ann.addPart(id, await upload('abcdef')))!;
     const coming = [await upload('a'), await upload('b')];
@@ -123,7 +123,7 @@ function uploadTests(databases: TestDatabases): void {
   });
 
   Parts('of which one is lost make no file, and leave no bytes of one', async ({ uploads, upload, onDisk, folder }) => {
-    const ann = uploads.of('ann');
+    const ann = uploads.as({ userId: 'ann' });
     const { id } = await ann.create(ORDER);
     const [first, second] = [
       (await ann.addPart(id, await upload('abc')))!,
@@ -136,7 +136,7 @@ function uploadTests(databases: TestDatabases): void {
   });
 
   Parts('are completed once by two requests', async ({ uploads, upload, onDisk }) => {
-    const ann = uploads.of('ann');
+    const ann = uploads.as({ userId: 'ann' });
     const { id } = await ann.create(ORDER);
     const part = (await ann.addPart(id, await upload('abcdef')))!;
     const results = await Promise.allSettled([1, 2].map(() => ann.complete(id, [part.id], undefined)));
@@ -145,21 +145,21 @@ function uploadTests(databases: TestDatabases): void {
   });
 
   Parts('count as bytes of their user', async ({ uploads, upload, files, onDisk }) => {
-    const ann = uploads.of('ann');
+    const ann = uploads.as({ userId: 'ann' });
     const large = await errorOf(ann.create({ ...ORDER, bytes: MAX_BYTES + 1 }));
     assert.is(large.name, 'StorageFull');
     const { id } = await ann.create({ ...ORDER, bytes: MAX_BYTES });
     await ann.addPart(id, await upload('x'.repeat(15)));
     assert.is((await errorOf(ann.addPart(id, await upload('x'.repeat(6))))).name, 'StorageFull');
-    assert.is((await errorOf(files.of('ann').add(await upload('x'.repeat(6)), ORDER))).name, 'StorageFull');
+    assert.is((await errorOf(files.as({ userId: 'ann' }).add(await upload('x'.repeat(6)), ORDER))).name, 'StorageFull');
     assert.is(onDisk().length, 1);
     await ann.cancel(id);
-    await files.of('ann').add(await upload('x'.repeat(MAX_BYTES)), ORDER);
+    await files.as({ userId: 'ann' }).add(await upload('x'.repeat(MAX_BYTES)), ORDER);
   });
 
   Parts('expire, and are removed with what a killed host left', async (context) => {
     const { uploads, upload, database, onDisk, folder } = context;
-    const ann = uploads.of('ann');
+    const ann = uploads.as({ userId: 'ann' });
     const { id } = await ann.create(ORDER);
     const part = (await ann.addPart(id, await upload('abcdef')))!;
     const kept = await ann.create(ORDER);

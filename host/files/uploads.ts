@@ -3,6 +3,7 @@ import { RepeatedWork } from '../core/async/repeated-work.ts';
 import { type AanaError, fail } from '../core/errors.ts';
 import { timeOrderedId } from '../core/ids.ts';
 import type { Logger } from '../core/log/logger.ts';
+import type { Caller, ForCallers } from '../core/request-context.ts';
 import type { UploadedFile } from '../endpoints/index.ts';
 import {
   type FileRecord,
@@ -70,7 +71,7 @@ const BATCH = 100;
 const MAX_PARTS = 10_000;
 
 /** Files that come in parts. A part lies in a folder until the file is made, or until the upload ends without one. */
-export class Uploads {
+export class Uploads implements ForCallers<UserUploads> {
   readonly #options: UploadsOptions;
   readonly #folder: FileFolder;
   readonly #sweeper: RepeatedWork;
@@ -95,8 +96,7 @@ export class Uploads {
     return this.#sweeper.stop();
   }
 
-  /** Returns the uploads of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null, traceparent?: string): UserUploads {
+  as({ userId, traceparent }: Caller): UserUploads {
     const owner = { userId, storage: this.#options.storage.inTrace(traceparent) };
     return {
       create: (order) => this.#create(owner, order),

@@ -122,9 +122,10 @@ const MAX_RETRY_AFTER_S = 86_400;
 const [IDLE_MS, LINGER_MS] = [2000, 30_000];
 
 /**
- * Lets a client that is still sending read the answer. Many clients read nothing before they have sent everything. So
- * the rest of the request is dropped as long as it comes, but not for ever, then the connection ends. With `connection:
- * close` Node would end the connection at once, and the client would see a reset instead of the answer. So the answer says that the connection stays open, even if the client asked for its end.
+ * Lets a client that is still sending read the answer. Many clients read nothing before they have sent everything, so
+ * the rest of the request is read and dropped, for a bounded time. Then the connection ends. The answer says that the
+ * connection stays open, even if the client asked for its end: with `connection: close` Node would end the connection at
+ * once, and the client would see a reset instead of the answer.
  */
 function dropRest({ req, res }: Context): void {
   const ends = !res.shouldKeepAlive;

@@ -58,8 +58,7 @@ export interface MediaSource {
 export interface UploadedFile {
   readonly path: string;
   /**
-   * The file as an artifact, which a deployment opens with `context.artifactPath`. Missing for files of tasks that an
-   * older version stored.
+   * The file as an artifact, which a deployment opens with `context.artifactPath`. Missing if its checksum is not known.
    */
   readonly artifact?: Artifact | undefined;
   readonly filename?: string | undefined;

@@ -1,13 +1,13 @@
 import type { KeptPlace, KeptPlaces } from '../core/kept-places.ts';
 import type { Logger } from '../core/log/logger.ts';
-import type { RequestContext } from '../core/request-context.ts';
+import type { ForCallers, RequestContext } from '../core/request-context.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { AudioReference } from '../schemas/asr.ts';
 import type { GrowingAudio } from '../schemas/growing-audio.ts';
 import type { ImageReference } from '../schemas/image.ts';
 
 /** What plugins need from the rest of the host. */
-export interface PluginPorts {
+export interface PluginPorts extends ForCallers<UserPorts> {
   readonly deployments: {
     handle(name: string): DeploymentPort;
     /** Keeps a place for a later call. Throws the error with which the call would be refused. */
@@ -18,11 +18,6 @@ export interface PluginPorts {
   readonly log: Logger;
   /** Receives reports about invocations and their host calls. Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
-  /**
-   * The data of one user, for work at this place of a trace. `null` stands for requests without a user, when no API key
-   * is required.
-   */
-  forUser(userId: string | null, traceparent?: string): UserPorts;
 }
 
 /** Data that the host stores for one user. */

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
@@ -11,8 +14,10 @@ import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { repositoryTests } from './fixtures/repositories.ts';
 import { batchTests } from './fixtures/batches.ts';
 import { fileTests } from './fixtures/files.ts';
+import { migrationTests } from './fixtures/migrations.ts';
 import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
+import { migrate } from './index.ts';
 
 const raise = (code: string): string =>
   `do $$ begin raise exception using errcode = '${code}', message = 'raised ${code}'; end $$`;
@@ -123,6 +128,42 @@ if (typeof databases === 'string') {
     assert.is(runs, 2);
   });
 
+  Postgres('repeats work whose prepared statements a migration has made stale', async () => {
+    const config = await databases.create();
+    await using database = await databases.open(config);
+    await using newer = await databases.open(config);
+    const all = { sqlite: '', postgresql: 'select * from things' };
+    await database.write((connection) => connection.script('create table things (id integer)'));
+    const read = (): Promise<unknown> => database.read((connection) => connection.query(all));
+    const write = (): Promise<unknown> =>
+      database.write(async (connection) => {
+        await connection.script('insert into things values (1)');
+        return connection.query(all);
+      });
+    assert.equal([await read(), await write()], [[], [{ id: 1 }]]);
+    await newer.write((connection) => connection.script("alter table things add column name text default 'a'"));
+    assert.equal(await read(), [{ id: 1, name: 'a' }]);
+    await newer.write((connection) => connection.script('alter table things add column size integer'));
+    const row = { id: 1, name: 'a', size: null };
+    assert.equal(await write(), [row, row]);
+  });
+
+  Postgres('applies a migration again that lost against other work', async () => {
+    await using database = await databases.open(await databases.create());
+    const folder = await mkdtemp(join(tmpdir(), 'aana-migrations-'));
+    const source = { scope: 'shop', folder };
+    try {
+      await writeFile(join(folder, '0001-first.sql'), 'create sequence runs;');
+      await migrate(database, [source]);
+      const deadlock = "raise exception using errcode = '40P01'";
+      const once = `do $$ begin if nextval('runs') = 1 then ${deadlock}; end if; end $$;`; // no rollback sets it back
+      await writeFile(join(folder, '0002-second.sql'), `create table things (id integer); ${once}`);
+      assert.equal(await migrate(database, [source]), [{ scope: 'shop', number: 2, name: 'second' }]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
   Postgres.run();
   pluginValueTests(databases);
   taskTests(databases);
@@ -131,5 +172,6 @@ if (typeof databases === 'string') {
   responseTests(databases);
   fileTests(databases);
   batchTests(databases);
+  migrationTests(databases);
   adapterTests(databases);
 }

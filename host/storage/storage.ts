@@ -2,7 +2,7 @@ import type { Logger } from '../core/log/logger.ts';
 import { noTelemetry, type Telemetry } from '../core/telemetry.ts';
 import type { Database, WriteOptions } from './database.ts';
 import { databaseError } from './errors.ts';
-import { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
+import { type AppliedMigration, applicationName, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 import { PostgresDatabase } from './postgres/postgres-database.ts';
 import { type TlsConfig, tlsOptions } from './postgres/tls.ts';
 import { Repositories } from './repositories/index.ts';
@@ -131,9 +131,10 @@ export class Storage implements AsyncDisposable {
 
   async #open(onApplied: (applied: readonly AppliedMigration[]) => void): Promise<Database> {
     const { log, migrations = [] } = this.#options;
-    const database = await openDatabase(this.#options);
+    const sources = [HOST_MIGRATIONS, ...migrations];
+    const database = await openDatabase({ ...this.#options, applicationName: await applicationName(sources) });
     try {
-      const applied = await migrate(database, [HOST_MIGRATIONS, ...migrations]);
+      const applied = await migrate(database, sources);
       for (const { scope, number, name } of applied)
         log.info('migration applied', { database: database.address, scope, number, name });
       onApplied(applied);
@@ -145,12 +146,18 @@ export class Storage implements AsyncDisposable {
   }
 }
 
+export interface OpenOptions extends Pick<StorageOptions, 'config' | 'log' | 'sqliteModule'> {
+  /** The name of the connections in PostgreSQL. Default: `aana-host`. */
+  readonly applicationName?: string;
+}
+
 /** Opens the database of the configuration without migrations. */
 export async function openDatabase({
   config,
   log,
   sqliteModule,
-}: Pick<StorageOptions, 'config' | 'log' | 'sqliteModule'>): Promise<Database> {
+  applicationName: name = 'aana-host',
+}: OpenOptions): Promise<Database> {
   const { path, host, port, user, password, database } = config.datastore_config;
   const timeoutMs = config.connection_timeout * 1000;
   const connections = config.pool_size + config.max_overflow;
@@ -169,6 +176,7 @@ export async function openDatabase({
     user,
     password: password ?? undefined,
     database,
+    applicationName: name,
     tls: await tlsOptions(config.datastore_config),
     connections,
     recycleS: config.pool_recycle,

@@ -6,7 +6,7 @@ export interface NeededFile {
   /** Path below the folder of the data: `tasks/<task>/<number>` or `files/<file>`. */
   readonly path: string;
   readonly bytes: number;
-  /** Absent for files of tasks that earlier versions stored. */
+  /** Absent for files of tasks that came without one. */
   readonly sha256?: string | undefined;
 }
 

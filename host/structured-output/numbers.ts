@@ -70,7 +70,7 @@ function decimal({ value, isExclusive }: Bound): Decimal {
   return { whole: Number(whole), fraction: fraction.replace(/0+$/, ''), isExclusive };
 }
 
-/** Returns an end of a range with at most so many places, moved into the range if it has more. */
+/** Returns an end of a range with at most `places` decimal places. It is rounded into the range. */
 function shortened(end: Decimal, places: number, isLow: boolean): Decimal {
   if (end.fraction.length <= places) return end;
   const unit = 10n ** BigInt(places);

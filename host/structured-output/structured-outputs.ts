@@ -4,7 +4,7 @@ import { regexGrammar } from './regex-grammar.ts';
 import { parseRegex } from './regex-parser.ts';
 import { SchemaGrammar } from './schema-grammar.ts';
 
-/** The form of an answer. Exactly one of the forms is there. */
+/** The form of an answer. Exactly one of the members that name a form is set. */
 export interface StructuredOutputs {
   readonly json?: unknown;
   readonly json_object?: boolean | null | undefined;

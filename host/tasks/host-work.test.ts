@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { deferred } from '../core/deferred.ts';
 import { hostEndpoint } from '../endpoints/index.ts';
+import { ANYBODY } from './fixtures/queue-config.ts';
 import { ended, makeHost, NO_FILES, queueSuite } from './fixtures/queue-suite.ts';
 
 const Work = queueSuite('work of the host in the queue');
@@ -24,10 +25,9 @@ Work('has workers of its own, and goes on with another attempt after the stop of
   const options = { hostWork: [{ endpoint, workers: 1, continues: true }] };
   const first = makeHost(context, async () => 'done', { num_workers: 1 }, undefined, options);
   const stored: string[] = [];
-  const id = await first.queue.enqueue(endpoint, {
+  const id = await first.queue.as(ANYBODY).enqueue(endpoint, {
     input: {},
     files: NO_FILES,
-    userId: null,
     maxAttempts: 1,
     alongside: async (_, taskId) => void stored.push(taskId),
   });
@@ -35,12 +35,12 @@ Work('has workers of its own, and goes on with another attempt after the stop of
   await first.queue.start();
   assert.is((await ended(first.queue, await first.defer())).result, '"done"');
   await first.queue.stop(60_000); // does not wait for the work
-  assert.is((await first.queue.get(id, null)).status, 'not_finished');
+  assert.is((await first.queue.as(ANYBODY).get(id)).status, 'not_finished');
 
   const other = makeHost(context, async () => 'done', {}, undefined);
   await other.queue.start();
   await ended(other.queue, await other.defer());
-  assert.is((await other.queue.get(id, null)).status, 'not_finished', 'a host without the work leaves it');
+  assert.is((await other.queue.as(ANYBODY).get(id)).status, 'not_finished', 'a host without the work leaves it');
 
   const next = makeHost(context, async () => 'done', {}, undefined, options);
   await next.queue.start();
@@ -64,12 +64,15 @@ Work('that cannot continue has the grace period of the stop', async (context) =>
   const options = { hostWork: [{ endpoint, workers: 1, continues: false }] };
   const { queue } = makeHost(context, async () => 'done', {}, undefined, options);
   await queue.start();
-  const id = await queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null });
+  const id = await queue.as(ANYBODY).enqueue(endpoint, { input: {}, files: NO_FILES });
   await begun.promise;
   const stopped = queue.stop(60_000);
   go.resolve();
   await stopped;
-  assert.equal([(await queue.get(id, null)).status, (await queue.get(id, null)).result], ['completed', '"whole"']);
+  assert.equal(
+    [(await queue.as(ANYBODY).get(id)).status, (await queue.as(ANYBODY).get(id)).result],
+    ['completed', '"whole"'],
+  );
 });
 
 Work.run();

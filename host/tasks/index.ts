@@ -1,12 +1,7 @@
 export { AttemptReport } from './attempt-report.ts';
 export { isUnserved, retryDelayMs } from './retry-policy.ts';
-export {
-  type DeferredRequest,
-  TaskQueue,
-  type TaskQueueConfig,
-  type TaskQueueOptions,
-  type WatchOptions,
-} from './task-queue.ts';
+export { TaskQueue, type TaskQueueConfig, type TaskQueueOptions } from './task-queue.ts';
+export type { DeferredRequest, UserTasks, WatchOptions } from './user-tasks.ts';
 export {
   TASK_STATUSES,
   type AttemptRecord,

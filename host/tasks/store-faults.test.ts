@@ -15,7 +15,7 @@ import { type Database, Storage, type StorageConfig, type TaskRecord } from '../
 import { PostgresProxy } from '../test/helpers/database/postgres-proxy.ts';
 import { skip } from '../test/skip.ts';
 import { TaskQueue } from './index.ts';
-import { queueConfig } from './fixtures/queue-config.ts';
+import { ANYBODY, queueConfig } from './fixtures/queue-config.ts';
 
 type Run = (
   input: { n: number; file?: string | undefined },
@@ -72,7 +72,7 @@ class Context {
         await writeFile(path, upload);
         files.set('video', { path, bytes: upload.length });
       }
-      return queue.enqueue(endpoint, { input, files, userId: null });
+      return queue.as(ANYBODY).enqueue(endpoint, { input, files });
     };
     const host = { queue, storage, defer };
     this.hosts.push(host);
@@ -91,11 +91,11 @@ async function ended(
 ): Promise<{ task: TaskRecord; events: string[]; outcomes: (string | null)[] }> {
   const events: string[] = [];
   const more = { after: 0, signal: new AbortController().signal };
-  for await (const { event } of await queue.watch(id, null, more)) events.push(event);
+  for await (const { event } of await queue.as(ANYBODY).watch(id, more)) events.push(event);
   return {
-    task: await queue.get(id, null),
+    task: await queue.as(ANYBODY).get(id),
     events,
-    outcomes: (await queue.attempts(id, null)).map(({ outcome }) => outcome),
+    outcomes: (await queue.as(ANYBODY).attempts(id)).map(({ outcome }) => outcome),
   };
 }
 
@@ -152,7 +152,7 @@ function postgresTests(databases: TestDatabases): void {
         );
         await second;
       }
-      assert.equal(await host.queue.count(null), { created: 22 });
+      assert.equal(await host.queue.as(ANYBODY).count(), { created: 22 });
       await host.queue.start();
       const results = await Promise.all(ids.map(async (id) => (await ended(host, id)).task.result));
       assert.equal(

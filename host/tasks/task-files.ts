@@ -10,7 +10,7 @@ import { moveFile, type StoredFile, syncFile, syncMadeFolders } from '../storage
 
 /** A younger folder may belong to a task that is not stored yet. */
 const ORPHAN_AGE_MS = 3_600_000;
-/** The checksum in the artifact of a file that an earlier version stored without one. It is not compared. */
+/** The checksum in the artifact of a file that came without one. It is not compared. */
 const NOT_KNOWN = '0'.repeat(64);
 const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -43,8 +43,8 @@ export class TaskFiles {
 
   /**
    * Returns the files in the form that endpoints receive. Their bytes are compared with their checksums, because a task
-   * may wait for days. Files that an earlier version stored have no checksum, so only their length is compared. Throws
-   * `UploadedFileLost`, which names the file part.
+   * may wait for days. If a file came without a checksum, only its length is compared. Throws `UploadedFileLost`, which
+   * names the file part.
    */
   async open(files: readonly StoredFile[], signal: AbortSignal): Promise<ReadonlyMap<string, UploadedFile>> {
     const opened = new Map<string, UploadedFile>();

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
 import { hostEndpoint } from '../endpoints/index.ts';
+import { ANYBODY } from './fixtures/queue-config.ts';
 import { ended, makeHost, NO_FILES, queueSuite } from './fixtures/queue-suite.ts';
 
 const Queue = queueSuite('TaskQueue');
@@ -24,7 +25,7 @@ Queue('stores no request that does not match the schema', async (context) => {
   const { queue, defer } = makeHost(context, async () => null);
   for (const bad of [defer({ n: 'one' }), defer({ file: 'video' })])
     assert.instance(await bad.catch((error: unknown) => error), AanaError);
-  assert.equal(await queue.count(null), {});
+  assert.equal(await queue.as(ANYBODY).count(), {});
   assert.equal(await readdir(join(context.dir, 'tasks')).catch(() => []), []);
 });
 
@@ -44,8 +45,8 @@ Queue(
     await Promise.all([
       defer({}, { executionTimeoutS: 3 }),
       defer(),
-      queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null }),
-      queue.enqueue(endpoint, { input: {}, files: NO_FILES, userId: null, executionTimeoutS: 7200 }),
+      queue.as(ANYBODY).enqueue(endpoint, { input: {}, files: NO_FILES }),
+      queue.as(ANYBODY).enqueue(endpoint, { input: {}, files: NO_FILES, executionTimeoutS: 7200 }),
     ]);
     const claimed = await storage.write(({ tasks }) =>
       tasks.claim({ owner: 'me', endpoints: ['/run', '/slow'], limit: 9, leaseMs: 1000, activeOfUser: 25 }),
@@ -76,12 +77,12 @@ Queue('cancels a waiting task, and aborts the signal of a running one', async (c
   const running = await defer();
   await started.promise;
   const waiting = await defer();
-  assert.is((await queue.cancel(waiting, null)).status, 'cancelled');
-  assert.is((await queue.cancel(running, null)).status, 'cancelled');
+  assert.is((await queue.as(ANYBODY).cancel(waiting)).status, 'cancelled');
+  assert.is((await queue.as(ANYBODY).cancel(running)).status, 'cancelled');
   assert.is(((await reason.promise) as AanaError).kind, 'cancelled');
-  assert.is((await queue.cancel(running, null)).status, 'cancelled');
+  assert.is((await queue.as(ANYBODY).cancel(running)).status, 'cancelled');
   await queue.stop(10_000);
-  assert.equal(await queue.count(null), { cancelled: 2 });
+  assert.equal(await queue.as(ANYBODY).count(), { cancelled: 2 });
 });
 
 Queue.run();

@@ -1,6 +1,7 @@
 import * as assert from 'uvu/assert';
 import { deferred } from '../core/deferred.ts';
 import { AanaError } from '../core/errors.ts';
+import { ANYBODY } from './fixtures/queue-config.ts';
 import { ended, makeHost, namesOf, queueSuite } from './fixtures/queue-suite.ts';
 
 const Queue = queueSuite('TaskRunner');
@@ -39,12 +40,18 @@ Queue('limits the running tasks of one user, and runs tasks of another user besi
   await queue.start();
   await both.promise;
   assert.equal(
-    [running.toSorted(), await queue.count('u'), await queue.count('v')],
+    [running.toSorted(), await queue.as({ userId: 'u' }).count(), await queue.as({ userId: 'v' }).count()],
     [[1, 3], { created: 1, running: 1 }, { created: 1, running: 1 }],
   );
   go.resolve();
   for (const id of ids) assert.is((await ended(queue, id)).status, 'completed');
-  assert.is(await queue.get(ids[0] ?? '', 'v').catch((error: AanaError) => error.name), 'NotFoundException');
+  assert.is(
+    await queue
+      .as({ userId: 'v' })
+      .get(ids[0] ?? '')
+      .catch((error: AanaError) => error.name),
+    'NotFoundException',
+  );
 });
 
 Queue('leaves tasks of unknown endpoints to other hosts', async (context) => {
@@ -65,7 +72,7 @@ Queue('leaves tasks of unknown endpoints to other hosts', async (context) => {
   );
   await queue.start();
   assert.is((await ended(queue, await defer())).result, '"here"');
-  assert.is((await queue.get('elsewhere', null)).status, 'created');
+  assert.is((await queue.as(ANYBODY).get('elsewhere')).status, 'created');
 });
 
 Queue('repeats after errors that may pass, and not after others', async (context) => {
@@ -96,10 +103,16 @@ Queue('repeats after errors that may pass, and not after others', async (context
     'running',
     'completed',
   ]);
-  assert.equal((await queue.retry(final, null)).status, 'created');
+  assert.equal((await queue.as(ANYBODY).retry(final)).status, 'created');
   assert.is((await ended(queue, final)).status, 'failed');
   for (const id of [passing, 'none'])
-    assert.instance(await queue.retry(id, null).catch((error: unknown) => error), AanaError);
+    assert.instance(
+      await queue
+        .as(ANYBODY)
+        .retry(id)
+        .catch((error: unknown) => error),
+      AanaError,
+    );
 });
 
 Queue('repeats after the configured errors', async (context) => {
@@ -155,12 +168,15 @@ Queue('puts running tasks back when it stops, and the next host finishes them', 
   await started.promise;
   await first.queue.stop(0);
   assert.equal(
-    [(await first.queue.get(id, null)).status, await first.queue.count(null)],
+    [(await first.queue.as(ANYBODY).get(id)).status, await first.queue.as(ANYBODY).count()],
     ['not_finished', { not_finished: 1 }],
   );
   const second = makeHost(context, async () => 'done');
   await second.queue.start();
-  assert.equal([(await ended(second.queue, id)).result, (await second.queue.get(id, null)).num_retries], ['"done"', 2]);
+  assert.equal(
+    [(await ended(second.queue, id)).result, (await second.queue.as(ANYBODY).get(id)).num_retries],
+    ['"done"', 2],
+  );
 });
 
 Queue('runs the tasks of a lost host again', async (context) => {
@@ -184,10 +200,10 @@ Queue('renews the lease of a task that takes longer than a lease', async (contex
   const other = makeHost(context, async () => 'stolen', { heartbeat_timeout: 1 });
   await queue.start();
   const id = await defer();
-  for await (const { event } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal }))
+  for await (const { event } of await queue.as(ANYBODY).watch(id, { after: 0, signal: new AbortController().signal }))
     if (event === 'running') break;
   await other.queue.start();
-  assert.equal([(await ended(queue, id)).result, (await queue.get(id, null)).num_retries], ['"slow"', 1]);
+  assert.equal([(await ended(queue, id)).result, (await queue.as(ANYBODY).get(id)).num_retries], ['"slow"', 1]);
 });
 
 Queue.run();

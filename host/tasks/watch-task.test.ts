@@ -1,4 +1,5 @@
 import * as assert from 'uvu/assert';
+import { ANYBODY } from './fixtures/queue-config.ts';
 import { ended, makeHost, queueSuite } from './fixtures/queue-suite.ts';
 
 const Queue = queueSuite('watched tasks');
@@ -15,7 +16,7 @@ Queue('store streamed values as events, and their list as the result', async (co
   const values: unknown[] = [];
   const names = new Set<string>();
   let half = 0;
-  for await (const { id: event, event: name, data } of await queue.watch(id, null, {
+  for await (const { id: event, event: name, data } of await queue.as(ANYBODY).watch(id, {
     after: 0,
     signal: new AbortController().signal,
   })) {
@@ -26,9 +27,9 @@ Queue('store streamed values as events, and their list as the result', async (co
   const expected = Array.from({ length: 600 }, (_, i) => ({ i }));
   assert.equal(values, expected);
   assert.equal([...names].sort(), ['assigned', 'chunk', 'completed', 'created', 'progress', 'running']);
-  assert.equal(JSON.parse((await queue.get(id, null)).result ?? ''), expected);
+  assert.equal(JSON.parse((await queue.as(ANYBODY).get(id)).result ?? ''), expected);
   const rest: unknown[] = [];
-  for await (const { event, data } of await queue.watch(id, null, {
+  for await (const { event, data } of await queue.as(ANYBODY).watch(id, {
     after: half,
     signal: new AbortController().signal,
   }))
@@ -45,7 +46,9 @@ Queue('receive events of many megabytes', async (context) => {
   const id = await defer({ n: 6 });
   await ended(queue, id);
   const seen: unknown[] = [];
-  for await (const { event, data } of await queue.watch(id, null, { after: 0, signal: new AbortController().signal }))
+  for await (const { event, data } of await queue
+    .as(ANYBODY)
+    .watch(id, { after: 0, signal: new AbortController().signal }))
     if (event === 'chunk') seen.push(JSON.parse(data));
   assert.equal(
     seen,

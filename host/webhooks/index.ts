@@ -11,3 +11,4 @@ export {
 } from '../storage/index.ts';
 export type { OutgoingMessage, PostMessage } from './deliverer.ts';
 export { type WebhookConfig, Webhooks, type WebhooksOptions } from './webhooks.ts';
+export type { UserWebhooks } from './user-webhooks.ts';

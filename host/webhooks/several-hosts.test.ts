@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
+import { ANYBODY } from '../tasks/fixtures/queue-config.ts';
 import type { StorageConfig } from '../storage/index.ts';
 import { skip } from '../test/skip.ts';
 import { makeHost, runTask, type TestHost } from './fixtures/hosts.ts';
@@ -26,7 +27,7 @@ function hostTests(databases: TestDatabases): void {
     context.receiver = await Receiver.start();
     context.watcher = makeHost(context.config);
     context.webhook = (
-      await context.watcher.webhooks.create({ userId: null, url: context.receiver.url, events: ['task.completed'] })
+      await context.watcher.webhooks.as(ANYBODY).create({ url: context.receiver.url, events: ['task.completed'] })
     ).webhook.id;
   });
   Hosts.after.each(async ({ children, receiver, watcher }) => {
@@ -53,7 +54,7 @@ function hostTests(databases: TestDatabases): void {
     return child;
   };
   const statuses = async ({ watcher, webhook }: Context): Promise<string[]> =>
-    (await watcher.webhooks.deliveries(webhook, null, { page: 1, perPage: 1000 })).map(({ status }) => status);
+    (await watcher.webhooks.as(ANYBODY).deliveries(webhook, { page: 1, perPage: 1000 })).map(({ status }) => status);
   const untilDelivered = async (context: Context, count: number): Promise<void> => {
     while ((await statuses(context)).filter((status) => status === 'delivered').length < count)
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -97,7 +98,7 @@ function hostTests(databases: TestDatabases): void {
     const other = makeHost(config);
     const all = { page: 1, perPage: 100 };
     const hook = async (userId: string | null, events: readonly string[]): Promise<string> =>
-      (await watcher.webhooks.create({ userId, url: receiver.url, events, followsAlerts: true })).webhook.id;
+      (await watcher.webhooks.as({ userId }).create({ url: receiver.url, events, followsAlerts: true })).webhook.id;
     const [named, unnamed, ofAdmin, ofUser] = [
       await hook(null, ['alert.firing']),
       await hook(null, []),
@@ -123,7 +124,10 @@ function hostTests(databases: TestDatabases): void {
           [unnamed, null],
           [ofAdmin, 'operator'],
           [ofUser, 'somebody'],
-        ].map(async ([id, user]) => (await watcher.webhooks.deliveries(id as string, user as never, all)).length),
+        ].map(
+          async ([id, user]) =>
+            (await watcher.webhooks.as({ userId: user as never }).deliveries(id as string, all)).length,
+        ),
       );
     await tell(false, 'a');
     assert.equal(await counts(), [1, 0, 0, 0]);

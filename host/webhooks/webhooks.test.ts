@@ -5,6 +5,7 @@ import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
 import { createLogger, silentLogger } from '../core/log/logger.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../storage/fixtures/databases.ts';
+import { ANYBODY } from '../tasks/fixtures/queue-config.ts';
 import type { DeliveryRecord, StorageConfig } from '../storage/index.ts';
 import { endLost } from '../tasks/sweeper.ts';
 import { skip } from '../test/skip.ts';
@@ -53,7 +54,7 @@ function deliveryTests(databases: TestDatabases): void {
     { url }: Receiver,
     events: readonly string[] = [],
     userId: string | null = null,
-  ): Promise<string> => (await webhooks.create({ userId, url, events })).webhook.id;
+  ): Promise<string> => (await webhooks.as({ userId }).create({ url, events })).webhook.id;
   /** Returns the log of a webhook as soon as `isDone` holds for all of it. */
   const log = async (
     { webhooks }: TestHost,
@@ -61,7 +62,7 @@ function deliveryTests(databases: TestDatabases): void {
     isDone: (all: readonly DeliveryRecord[]) => boolean = (all) => all.every(({ status }) => status !== 'pending'),
   ): Promise<DeliveryRecord[]> => {
     for (;;) {
-      const all = await webhooks.deliveries(id, null, { page: 1, perPage: 1000 });
+      const all = await webhooks.as(ANYBODY).deliveries(id, { page: 1, perPage: 1000 });
       if (isDone(all)) return all;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -69,7 +70,7 @@ function deliveryTests(databases: TestDatabases): void {
   /** Waits until a webhook is disabled, and returns the reason. */
   const reasonOf = async ({ webhooks }: TestHost, id: string): Promise<string> => {
     for (;;) {
-      const { disabled_reason: reason } = await webhooks.get(id, null);
+      const { disabled_reason: reason } = await webhooks.as(ANYBODY).get(id);
       if (reason !== null) return reason;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -152,14 +153,13 @@ function deliveryTests(databases: TestDatabases): void {
   Webhooks('receive only the chosen events, of tasks of their user', async (context) => {
     const [one, receiver] = [await host(context), await receive(context)];
     const mine = (
-      await one.webhooks.create({
-        userId: 'u',
+      await one.webhooks.as({ userId: 'u' }).create({
         url: `${receiver.url}/mine`,
         events: ['task.completed'],
         secret: 'my own secret, mine',
       })
     ).webhook;
-    await one.webhooks.create({ userId: null, url: `${receiver.url}/nobody`, events: ['task.failed'] });
+    await one.webhooks.as(ANYBODY).create({ url: `${receiver.url}/nobody`, events: ['task.failed'] });
     await runTask(one.storage, FAIL, { user_id: 'u' });
     await runTask(one.storage, undefined, { user_id: 'u' });
     await runTask(one.storage, FAIL);
@@ -172,10 +172,10 @@ function deliveryTests(databases: TestDatabases): void {
     assert.ok(message && (await isSigned(message, 'my own secret, mine')));
     const { webhooks } = one;
     const others = [
-      () => webhooks.get(mine.id, null),
-      () => webhooks.delete(mine.id, 'v'),
-      () => webhooks.deliveries(mine.id, null, { page: 1, perPage: 1 }),
-      () => webhooks.update(mine.id, 'v', {}),
+      () => webhooks.as(ANYBODY).get(mine.id),
+      () => webhooks.as({ userId: 'v' }).delete(mine.id),
+      () => webhooks.as(ANYBODY).deliveries(mine.id, { page: 1, perPage: 1 }),
+      () => webhooks.as({ userId: 'v' }).update(mine.id, {}),
     ];
     for (const work of others) assert.is(await errorOf(work()), 'NotFoundException');
   });
@@ -193,11 +193,11 @@ function deliveryTests(databases: TestDatabases): void {
       expired_at: null,
     };
     await one.storage.write(({ apiKeys }) => apiKeys.save('key', key));
-    const made = await one.webhooks.create({ userId: 'u', url: receiver.url, events: ['task.completed'] });
+    const made = await one.webhooks.as({ userId: 'u' }).create({ url: receiver.url, events: ['task.completed'] });
     assert.is(made.newSecret, undefined);
     await runTask(one.storage, undefined, { user_id: 'u' });
     await receiver.until(1);
-    const bare = await one.webhooks.create({ userId: null, url: receiver.url, events: ['task.completed'] });
+    const bare = await one.webhooks.as(ANYBODY).create({ url: receiver.url, events: ['task.completed'] });
     await runTask(one.storage);
     await receiver.until(2);
     const [first, second] = receiver.received;
@@ -260,7 +260,7 @@ function deliveryTests(databases: TestDatabases): void {
     await runTask(one.storage);
     const [failed] = await log(one, id, ([first]) => first?.status === 'failed');
     assert.is(receiver.received.length, 2);
-    const replayed = await one.webhooks.replay(id, failed?.id ?? '', null);
+    const replayed = await one.webhooks.as(ANYBODY).replay(id, failed?.id ?? '');
     assert.is(replayed.status, 'pending');
     const [delivery] = await log(one, id);
     assert.equal(
@@ -268,7 +268,7 @@ function deliveryTests(databases: TestDatabases): void {
       ['delivered', [500, 500, 200]],
     );
     assert.equal(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size, 1);
-    assert.is(await errorOf(one.webhooks.replay(id, 'none', null)), 'NotFoundException');
+    assert.is(await errorOf(one.webhooks.as(ANYBODY).replay(id, 'none')), 'NotFoundException');
   });
 
   Webhooks(
@@ -288,9 +288,9 @@ function deliveryTests(databases: TestDatabases): void {
           ['pending', 1],
         ],
       );
-      assert.is(await errorOf(one.webhooks.replay(id, waiting[0]?.id ?? '', null)), 'WebhookDisabled');
+      assert.is(await errorOf(one.webhooks.as(ANYBODY).replay(id, waiting[0]?.id ?? '')), 'WebhookDisabled');
       receiver.answer = () => 200;
-      const { disabled_at: disabledAt, disabled_reason: reason } = await one.webhooks.update(id, null, {
+      const { disabled_at: disabledAt, disabled_reason: reason } = await one.webhooks.as(ANYBODY).update(id, {
         enabled: true,
       });
       assert.equal([disabledAt, reason], [null, null]);
@@ -348,7 +348,7 @@ function deliveryTests(databases: TestDatabases): void {
     await runTask(first.storage);
     await receiver.until(1);
     await first.webhooks.stop(0);
-    const [left] = await first.webhooks.deliveries(id, null, { page: 1, perPage: 1 });
+    const [left] = await first.webhooks.as(ANYBODY).deliveries(id, { page: 1, perPage: 1 });
     assert.equal([left?.status, left?.lease_owner, left?.tries.length], ['pending', null, 0]);
     const second = await host(context);
     await receiver.until(2);
@@ -368,7 +368,7 @@ function deliveryTests(databases: TestDatabases): void {
     const id = await hook(one, before, ['task.completed']);
     await runTask(one.storage);
     await log(one, id, ([first]) => first?.tries.length === 1);
-    await one.webhooks.update(id, null, { url: after.url, secret: 'another secret, later' });
+    await one.webhooks.as(ANYBODY).update(id, { url: after.url, secret: 'another secret, later' });
     await after.until(1);
     const [message] = after.received;
     assert.ok(message && (await isSigned(message, 'another secret, later')));
@@ -379,13 +379,13 @@ function deliveryTests(databases: TestDatabases): void {
     const one = makeHost(context.database, { max_webhooks: 2 }); // not started
     context.hosts.push(one);
     const url = 'https://example.org/hook';
-    const { webhook } = await one.webhooks.create({ userId: null, url, events: [] });
-    await one.webhooks.create({ userId: null, url, events: [] });
-    assert.is(await errorOf(one.webhooks.create({ userId: null, url, events: [] })), 'TooManyWebhooks');
-    await one.webhooks.create({ userId: 'u', url, events: [] });
+    const { webhook } = await one.webhooks.as(ANYBODY).create({ url, events: [] });
+    await one.webhooks.as(ANYBODY).create({ url, events: [] });
+    assert.is(await errorOf(one.webhooks.as(ANYBODY).create({ url, events: [] })), 'TooManyWebhooks');
+    await one.webhooks.as({ userId: 'u' }).create({ url, events: [] });
     await runTask(one.storage);
-    assert.is((await one.webhooks.deliveries(webhook.id, null, { page: 1, perPage: 10 })).length, 2);
-    await one.webhooks.delete(webhook.id, null);
+    assert.is((await one.webhooks.as(ANYBODY).deliveries(webhook.id, { page: 1, perPage: 10 })).length, 2);
+    await one.webhooks.as(ANYBODY).delete(webhook.id);
     const left = await one.storage.read(({ connection }) =>
       connection.query<{ count: number }>('select count(*) as count from webhook_deliveries where webhook_id = $1', [
         webhook.id,
@@ -415,7 +415,7 @@ function deliveryTests(databases: TestDatabases): void {
       })
       .catch(() => {});
     const count = async (): Promise<number> =>
-      (await one.webhooks.deliveries(id, null, { page: 1, perPage: 10 })).length;
+      (await one.webhooks.as(ANYBODY).deliveries(id, { page: 1, perPage: 10 })).length;
     assert.is(await count(), 0);
     for (const token of [1, 1, 2])
       await one.storage.write(({ webhookDeliveries }) => webhookDeliveries.add({ ...happening, lease_token: token }));
@@ -446,7 +446,7 @@ function deliveryTests(databases: TestDatabases): void {
     const prune = (): Promise<number> =>
       one.storage.write(({ webhookDeliveries, connection }) => webhookDeliveries.prune(connection.now() + 1000, 100));
     assert.equal([await prune(), await prune()], [1, 0]);
-    await one.webhooks.update(id, null, { enabled: false });
+    await one.webhooks.as(ANYBODY).update(id, { enabled: false });
     assert.equal([await prune(), await prune()], [1, 0]);
   });
 

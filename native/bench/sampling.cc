@@ -49,8 +49,11 @@ std::vector<Case> Cases() {
     Add(chain, llama_sampler_init_temp(0.8F));
     Add(chain, llama_sampler_init_dist(kSeed));
   };
-  add("greedy", [](auto& p) { p.temperature = 0.0F; }, [](auto* chain, int32_t) { Add(chain, llama_sampler_init_greedy()); });
-  add("greedy, repetition_penalty 1.1",
+  add(
+      "greedy", [](auto& p) { p.temperature = 0.0F; },
+      [](auto* chain, int32_t) { Add(chain, llama_sampler_init_greedy()); });
+  add(
+      "greedy, repetition_penalty 1.1",
       [](auto& p) {
         p.temperature = 0.0F;
         p.penalties.repetition = 1.1F;
@@ -59,7 +62,8 @@ std::vector<Case> Cases() {
         Add(chain, llama_sampler_init_penalties(n_vocab, 1024, 1.1F, 0.0F, 0.0F));
         Add(chain, llama_sampler_init_greedy());
       });
-  add("temperature 0.8, top_k 40, top_p 0.95",
+  add(
+      "temperature 0.8, top_k 40, top_p 0.95",
       [](auto& p) {
         p.temperature = 0.8F;
         p.top_k = 40;
@@ -70,7 +74,8 @@ std::vector<Case> Cases() {
         Add(chain, llama_sampler_init_top_p(0.95F, 1));
         finish(chain);
       });
-  add("temperature 0.8, top_p 0.95",
+  add(
+      "temperature 0.8, top_p 0.95",
       [](auto& p) {
         p.temperature = 0.8F;
         p.top_p = 0.95F;
@@ -79,7 +84,8 @@ std::vector<Case> Cases() {
         Add(chain, llama_sampler_init_top_p(0.95F, 1));
         finish(chain);
       });
-  add("temperature 0.8, min_p 0.05",
+  add(
+      "temperature 0.8, min_p 0.05",
       [](auto& p) {
         p.temperature = 0.8F;
         p.min_p = 0.05F;
@@ -116,7 +122,8 @@ void Measure(const Case& one, size_t n_vocab, int n_rounds, bool is_last) {
   int n_same = 0;
   for (int round = 0; round < n_rounds; round++) {
     for (auto& logit : model) logit = normal(generator);
-    for (int i = 0; i < 12; i++) model[generator() % n_vocab] += 14.0F;  // as in a text: a few tokens have nearly all the probability
+    for (int i = 0; i < 12; i++)
+      model[generator() % n_vocab] += 14.0F;  // as in a text: a few tokens have nearly all the probability
     auto logits = model;
     TokenId our_token = 0;
     TokenId their_token = 0;
@@ -142,8 +149,11 @@ void Measure(const Case& one, size_t n_vocab, int n_rounds, bool is_last) {
   }
   const double our_time = Median(ours);
   const double their_time = Median(theirs);
-  std::printf("    {\"vocabulary\": %zu, \"sampling\": \"%s\", \"ours_us\": %.1f, \"llama_cpp_us\": %.1f, \"ratio\": %.3f, \"same_tokens\": %.2f}%s\n", n_vocab,
-              one.name.c_str(), our_time, their_time, our_time / their_time, static_cast<double>(n_same) / n_rounds, is_last ? "" : ",");
+  std::printf(
+      "    {\"vocabulary\": %zu, \"sampling\": \"%s\", \"ours_us\": %.1f, \"llama_cpp_us\": %.1f, \"ratio\": %.3f, "
+      "\"same_tokens\": %.2f}%s\n",
+      n_vocab, one.name.c_str(), our_time, their_time, our_time / their_time, static_cast<double>(n_same) / n_rounds,
+      is_last ? "" : ",");
 }
 
 }  // namespace
@@ -154,7 +164,8 @@ int main(int argc, char** argv) {
   std::printf("{\n  \"rounds\": %d,\n  \"results\": [\n", n_rounds);
   const std::vector<size_t> vocabularies = {49'152, 151'936};
   for (const auto n_vocab : vocabularies) {
-    for (const auto& one : cases) Measure(one, n_vocab, n_rounds, n_vocab == vocabularies.back() && &one == &cases.back());
+    for (const auto& one : cases)
+      Measure(one, n_vocab, n_rounds, n_vocab == vocabularies.back() && &one == &cases.back());
   }
   std::printf("  ]\n}\n");
   return 0;

@@ -29,7 +29,9 @@ struct Case {
   float top_p;
   bool has_grammar;
 };
-constexpr Case kCases[] = {{"greedy", 0.0F, 1.0F, false}, {"temperature 0.8, top_p 0.95", 0.8F, 0.95F, false}, {"grammar, temperature 0.8, top_p 0.95", 0.8F, 0.95F, true}};
+constexpr Case kCases[] = {{"greedy", 0.0F, 1.0F, false},
+                           {"temperature 0.8, top_p 0.95", 0.8F, 0.95F, false},
+                           {"grammar, temperature 0.8, top_p 0.95", 0.8F, 0.95F, true}};
 
 // Words and pieces of words, as a vocabulary has them.
 std::shared_ptr<const TokenTrie> MakeTrie() {
@@ -37,8 +39,10 @@ std::shared_ptr<const TokenTrie> MakeTrie() {
   std::vector<std::string> pieces(kVocabulary);
   for (TokenId token = 1; auto& piece : pieces) {
     if (&piece == pieces.data()) continue;
-    if (token < 256) piece = std::string(1, static_cast<char>(token));
-    else if (token % 3 == 0) piece = " ";
+    if (token < 256)
+      piece = std::string(1, static_cast<char>(token));
+    else if (token % 3 == 0)
+      piece = " ";
     for (size_t n = token < 256 ? 0 : 1 + random() % 7; n > 0; n--) piece += static_cast<char>('a' + random() % 26);
     token++;
   }
@@ -78,13 +82,16 @@ class Bench {
           auto& [sampler, fresh, logits, history] = answers[i];
           history.push_back(sampler.Sample(logits, history, memories_[thread]));
         });
-        (is_alone ? alone : together).push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
+        (is_alone ? alone : together)
+            .push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
       }
     }
     const double alone_ms = Median(alone);
     const double together_ms = Median(together);
-    std::printf("    {\"sampling\": \"%s\", \"sequences\": %zu, \"one_thread_ms\": %.2f, \"all_threads_ms\": %.2f, \"ratio\": %.2f}%s\n", one.name, n_sequences,
-                alone_ms, together_ms, together_ms / alone_ms, is_last ? "" : ",");
+    std::printf(
+        "    {\"sampling\": \"%s\", \"sequences\": %zu, \"one_thread_ms\": %.2f, \"all_threads_ms\": %.2f, \"ratio\": "
+        "%.2f}%s\n",
+        one.name, n_sequences, alone_ms, together_ms, together_ms / alone_ms, is_last ? "" : ",");
     std::fflush(stdout);
   }
 
@@ -95,18 +102,21 @@ class Bench {
     params.top_p = one.top_p;
     params.seed = seed;
     TokenRules rules;
-    if (one.has_grammar) rules.grammar.emplace(grammar_, GrammarMatcher::Tokens{.trie = trie_, .ends = {kEnd}, .visible = {}}, std::vector<std::string>(), std::vector<TokenId>());
+    if (one.has_grammar)
+      rules.grammar.emplace(grammar_, GrammarMatcher::Tokens{.trie = trie_, .ends = {kEnd}, .visible = {}},
+                            std::vector<std::string>(), std::vector<TokenId>());
     std::normal_distribution<float> normal(0.0F, 2.0F);
     std::vector<float> logits(kVocabulary);
     for (auto& logit : logits) logit = normal(random);
-    for (int i = 0; i < 12; i++) logits[random() % kVocabulary] += 14.0F;  // as in a text: a few tokens have nearly all the probability
+    for (int i = 0; i < 12; i++)
+      logits[random() % kVocabulary] += 14.0F;  // as in a text: a few tokens have nearly all the probability
     return {Sampler(params, std::move(rules), {}), logits, logits, {}};
   }
 
   int n_steps_;
   std::shared_ptr<const TokenTrie> trie_ = MakeTrie();
-  std::shared_ptr<const Grammar> grammar_ =
-      std::make_shared<const Grammar>("root ::= ([a-z ]+ | [0-9]+ \"\\n\")*", "root", [](const std::string&) { return std::nullopt; });
+  std::shared_ptr<const Grammar> grammar_ = std::make_shared<const Grammar>(
+      "root ::= ([a-z ]+ | [0-9]+ \"\\n\")*", "root", [](const std::string&) { return std::nullopt; });
   ThreadTeam team_;
   std::vector<SamplingMemory> memories_;
 };
@@ -117,9 +127,11 @@ int main(int argc, char** argv) {
   const int n_steps = argc > 1 ? std::max(1, std::atoi(argv[1])) : 50;
   const int n_threads = argc > 2 ? std::max(1, std::atoi(argv[2])) : 2;
   Bench bench(n_steps, static_cast<size_t>(n_threads));
-  std::printf("{\n  \"vocabulary\": %zu,\n  \"steps\": %d,\n  \"threads\": %d,\n  \"results\": [\n", kVocabulary, n_steps, n_threads);
+  std::printf("{\n  \"vocabulary\": %zu,\n  \"steps\": %d,\n  \"threads\": %d,\n  \"results\": [\n", kVocabulary,
+              n_steps, n_threads);
   for (const auto& one : kCases) {
-    for (const size_t n_sequences : {1, 8, 32}) bench.Measure(one, n_sequences, &one == &kCases[2] && n_sequences == 32);
+    for (const size_t n_sequences : {1, 8, 32})
+      bench.Measure(one, n_sequences, &one == &kCases[2] && n_sequences == 32);
   }
   std::printf("  ]\n}\n");
   return 0;

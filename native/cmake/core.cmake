@@ -18,7 +18,7 @@ foreach(library aana_core aana_speech)
 endforeach()
 
 # Sampling and grammars, whose loops are over all tokens of a vocabulary. They include no header of llama.cpp.
-file(GLOB AANA_SAMPLING_SOURCES CONFIGURE_DEPENDS native/src/core/llama/sampling/*.cc native/src/core/llama/grammar/*.cc
+file(GLOB_RECURSE AANA_SAMPLING_SOURCES CONFIGURE_DEPENDS native/src/core/llama/sampling/*.cc native/src/core/llama/grammar/*.cc
      native/src/core/llama/speculation/*.cc native/src/core/llama/threads/*.cc)
 add_library(aana_sampling STATIC ${AANA_SAMPLING_SOURCES})
 target_include_directories(aana_sampling PUBLIC native/src)

@@ -1,5 +1,6 @@
-// Random requests to the language model engine without Node, for the sanitizers: arrivals, cancellations, slow readers, too few cells, guessed
-// tokens, grammars, images, and a stop while requests run. `node native/test/sanitize.mjs` builds and runs it.
+// Random requests to the language model engine without Node, for the sanitizers: arrivals, cancellations, slow readers,
+// too few cells, guessed tokens, grammars, images, and a stop while requests run. `node native/test/sanitize.mjs`
+// builds and runs it.
 #include <ggml-backend.h>
 
 #include <algorithm>
@@ -31,8 +32,11 @@ using llama::RequestId;
 class Round {
  public:
   // An empty `projector_path` is for a model that reads no images.
-  Round(const std::string& model_path, const std::string& projector_path, const std::string& cache_folder, uint32_t seed)
-      : random_(seed), has_eyes_(!projector_path.empty()), engine_(Options(model_path, projector_path, cache_folder), [this] { Wake(); }) {}
+  Round(const std::string& model_path, const std::string& projector_path, const std::string& cache_folder,
+        uint32_t seed)
+      : random_(seed),
+        has_eyes_(!projector_path.empty()),
+        engine_(Options(model_path, projector_path, cache_folder), [this] { Wake(); }) {}
 
   void Run(int n_requests) {
     while (phase_ == llama::Phase::kLoading) Take();
@@ -41,7 +45,9 @@ class Round {
     std::thread canceller([this] {
       while (!is_over_) {
         const auto last = last_id_.load();
-        if (last > 0) engine_.Cancel(1 + static_cast<RequestId>(static_cast<uint64_t>(engine_.beats()) % static_cast<uint64_t>(last)));
+        if (last > 0)
+          engine_.Cancel(1 +
+                         static_cast<RequestId>(static_cast<uint64_t>(engine_.beats()) % static_cast<uint64_t>(last)));
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }
     });
@@ -68,7 +74,8 @@ class Round {
  private:
   int UpTo(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
 
-  llama::LoadOptions Options(const std::string& model_path, const std::string& projector_path, const std::string& cache_folder) {
+  llama::LoadOptions Options(const std::string& model_path, const std::string& projector_path,
+                             const std::string& cache_folder) {
     llama::LoadOptions options;
     options.model_path = model_path;
     options.projector_path = projector_path;
@@ -93,7 +100,8 @@ class Round {
     image.width = UpTo(8) == 0 ? 1 : 64;
     image.height = 64;
     std::vector<uint8_t> pixels;
-    for (uint32_t i = 0; i < image.width * image.height * 3; i++) pixels.push_back(static_cast<uint8_t>(i * number * 7 + i / 192 * 11));
+    for (uint32_t i = 0; i < image.width * image.height * 3; i++)
+      pixels.push_back(static_cast<uint8_t>(i * number * 7 + i / 192 * 11));
     image.pixels = std::make_shared<const std::vector<uint8_t>>(std::move(pixels));
     for (uint32_t i = 0; i < image.digest.size(); i++) image.digest[i] = number * 0x9E3779B1U + i;
     return image;
@@ -113,11 +121,16 @@ class Round {
 
   void Submit() {
     static const char* const kWords[] = {"the", "dog", "house", "little", "red", "ball", "girl", "ran"};
-    std::string prompt = UpTo(1) == 0 ? "Once upon a time there was a little girl who had a red ball and a big dog" : "One day";
+    std::string prompt =
+        UpTo(1) == 0 ? "Once upon a time there was a little girl who had a red ball and a big dog" : "One day";
     for (int i = UpTo(20); i > 0; i--) prompt += std::string(" ") + kWords[UpTo(7)];
     const RequestId id = last_id_ + 1;
     const bool has_images = has_eyes_ && UpTo(1) == 0;
-    llama::Request request{.id = id, .prompt = has_images ? WithImages(prompt) : std::move(prompt), .sampling = {}, .terms = {}, .adapter = {}};
+    llama::Request request{.id = id,
+                           .prompt = has_images ? WithImages(prompt) : std::move(prompt),
+                           .sampling = {},
+                           .terms = {},
+                           .adapter = {}};
     request.sampling.max_tokens = 1 + UpTo(UpTo(4) == 0 ? 100 : 10);
     if (UpTo(4) == 0) request.sampling.grammar.text = "root ::= (\"the \" | \"dog \" | [a-z]+)*";
     if (UpTo(2) == 0) request.sampling.temperature = 0.0F;
@@ -144,7 +157,8 @@ class Round {
     failure_ = delivery.failure;
     for (const auto& event : delivery.events) {
       const auto found = n_open_.find(event.id);
-      if (found == n_open_.end()) throw std::runtime_error("request " + std::to_string(event.id) + " has an event after its end");
+      if (found == n_open_.end())
+        throw std::runtime_error("request " + std::to_string(event.id) + " has an event after its end");
       if (!std::holds_alternative<llama::TextEvent>(event.what)) {
         n_open_.erase(found);
       } else if (++found->second > UpTo(80) || reads_all_) {
@@ -177,7 +191,9 @@ class Round {
 
 int main(int argc, char** argv) {
   if (argc != 5 && argc != 6) {
-    std::fprintf(stderr, "usage: aana-decode-fuzz <folder of the backends> <text model.gguf> <requests> <seed> [projector.gguf]\n");
+    std::fprintf(
+        stderr,
+        "usage: aana-decode-fuzz <folder of the backends> <text model.gguf> <requests> <seed> [projector.gguf]\n");
     return 2;
   }
   try {
@@ -189,14 +205,16 @@ int main(int argc, char** argv) {
     uint64_t n_reused = 0;
     uint64_t n_restored = 0;
     for (int n = 0, round = 0; n < n_requests; n += 100, round++) {
-      Round run(argv[2], argc == 6 ? argv[5] : "", std::string(argv[2]) + ".prompts", seed + static_cast<uint32_t>(round));
+      Round run(argv[2], argc == 6 ? argv[5] : "", std::string(argv[2]) + ".prompts",
+                seed + static_cast<uint32_t>(round));
       run.Run(std::min(100, n_requests - n));
       n_preempted += run.counts().n_preempted;
       n_reused += run.counts().n_reused;
       n_restored += run.counts().n_restored;
     }
     std::printf("%d requests ended, %llu interrupted, %llu prompt tokens reused, %llu restored\n", n_requests,
-                static_cast<unsigned long long>(n_preempted), static_cast<unsigned long long>(n_reused), static_cast<unsigned long long>(n_restored));
+                static_cast<unsigned long long>(n_preempted), static_cast<unsigned long long>(n_reused),
+                static_cast<unsigned long long>(n_restored));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     std::_Exit(1);

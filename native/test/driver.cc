@@ -121,12 +121,14 @@ void DriveLlama(const std::string& model_path) {
   {
     Reader reader(model_path);
     reader.Until([&] { return reader.phase() != llama::Phase::kLoading; });
-    Check(reader.phase() == llama::Phase::kReady, "a model loads" + (reader.failure().empty() ? "" : ": " + reader.failure()));
+    Check(reader.phase() == llama::Phase::kReady,
+          "a model loads" + (reader.failure().empty() ? "" : ": " + reader.failure()));
     reader.Submit(1, "Once upon a time", 40);
     reader.Submit(2, "There was a", 40);
     reader.Submit(3, "One day", 40);
     reader.Until([&] { return reader.end(1) && reader.end(2) && reader.end(3); });
-    Check(!reader.text(1).empty() && !reader.text(2).empty() && !reader.text(3).empty(), "three requests in two places generate");
+    Check(!reader.text(1).empty() && !reader.text(2).empty() && !reader.text(3).empty(),
+          "three requests in two places generate");
     reader.Submit(4, "Once upon a time", 240);
     reader.Until([&] { return !reader.text(4).empty(); });
     reader.engine().Cancel(4);
@@ -140,7 +142,9 @@ void DriveLlama(const std::string& model_path) {
     reader.Until([&] { return reader.phase() == llama::Phase::kClosed; });
     Check(reader.end(5) && reader.end(6) && reader.end(7), "a stop ends running and waiting requests");
   }
-  { Reader reader(model_path); }
+  {
+    Reader reader(model_path);
+  }
   Check(true, "an engine can be destroyed while it loads");
   Reader reader(model_path + ".absent");
   reader.Until([&] { return reader.phase() != llama::Phase::kLoading; });
@@ -153,13 +157,20 @@ OpenAudio InMemory(std::vector<float> samples) {
 }
 
 void DriveWhisper(const std::string& model_path, const std::string& vad_path, const std::vector<float>& speech) {
-  const WhisperOptions options{.model_path = model_path, .vad_model_path = vad_path, .use_gpu = false, .device = "", .threads = 1, .max_states = 2, .model_size = ""};
+  const WhisperOptions options{.model_path = model_path,
+                               .vad_model_path = vad_path,
+                               .use_gpu = false,
+                               .device = "",
+                               .threads = 1,
+                               .max_states = 2,
+                               .model_size = ""};
   WhisperEngine engine(options);
   uint64_t last_id = 0;
   const auto transcribe = [&](std::vector<float> samples, WhisperParams params) {
     auto ended = std::make_shared<std::promise<TranscriptionOutcome>>();
     engine.Transcribe(++last_id, InMemory(std::move(samples)), std::move(params), {},
-                      {[](const WhisperSegment&) {}, [](double) {}, [ended](TranscriptionOutcome outcome) { ended->set_value(std::move(outcome)); }});
+                      {[](const WhisperSegment&) {}, [](double) {},
+                       [ended](TranscriptionOutcome outcome) { ended->set_value(std::move(outcome)); }});
     return ended->get_future();
   };
   WhisperParams words;
@@ -180,19 +191,29 @@ void DriveWhisper(const std::string& model_path, const std::string& vad_path, co
   auto cancelled_in_words = transcribe(speech, words);
   engine.Cancel(last_id - 1);
   Check(cancelled.get().end == TranscriptionEnd::kCancelled, "a transcription is cancelled before it begins");
-  for (const auto beats = engine.beats(); engine.beats() == beats && engine.steps() == steps;) std::this_thread::yield();
+  for (const auto beats = engine.beats(); engine.beats() == beats && engine.steps() == steps;)
+    std::this_thread::yield();
   engine.Cancel(last_id);
   const auto end = cancelled_in_words.get().end;
-  Check(end == TranscriptionEnd::kCancelled || end == TranscriptionEnd::kDone, "a transcription is cancelled while it computes");
+  Check(end == TranscriptionEnd::kCancelled || end == TranscriptionEnd::kDone,
+        "a transcription is cancelled while it computes");
 
   auto closed = transcribe(speech, {});
   std::promise<TranscriptionOutcome> detected;
-  engine.DetectSpeech(++last_id, InMemory(speech), [&](TranscriptionOutcome speech_outcome) { detected.set_value(std::move(speech_outcome)); });
+  engine.DetectSpeech(++last_id, InMemory(speech),
+                      [&](TranscriptionOutcome speech_outcome) { detected.set_value(std::move(speech_outcome)); });
   engine.Close();
-  Check(closed.get().end != TranscriptionEnd::kFailed && detected.get_future().get().end != TranscriptionEnd::kFailed, "a close ends running requests");
+  Check(closed.get().end != TranscriptionEnd::kFailed && detected.get_future().get().end != TranscriptionEnd::kFailed,
+        "a close ends running requests");
   Check(transcribe(speech, {}).get().end == TranscriptionEnd::kFailed, "a closed engine refuses work");
   try {
-    WhisperEngine absent({.model_path = model_path + ".absent", .vad_model_path = vad_path, .use_gpu = false, .device = "", .threads = 1, .max_states = 1, .model_size = ""});
+    WhisperEngine absent({.model_path = model_path + ".absent",
+                          .vad_model_path = vad_path,
+                          .use_gpu = false,
+                          .device = "",
+                          .threads = 1,
+                          .max_states = 1,
+                          .model_size = ""});
     Check(false, "a missing file is refused");
   } catch (const WhisperError&) {
     Check(true, "a missing file is refused");
@@ -203,7 +224,9 @@ void DriveWhisper(const std::string& model_path, const std::string& vad_path, co
 
 int main(int argc, char** argv) {
   if (argc != 6) {
-    std::fprintf(stderr, "usage: aana-driver <folder of the backends> <text model.gguf> <whisper model.bin> <silero model.bin> <speech.wav>\n");
+    std::fprintf(stderr,
+                 "usage: aana-driver <folder of the backends> <text model.gguf> <whisper model.bin> <silero model.bin> "
+                 "<speech.wav>\n");
     return 2;
   }
   try {

@@ -1,8 +1,25 @@
 import * as z from 'zod';
-import { configKeys, type JsonSchema } from '../../host/config/config-keys.ts';
 import { DEFAULT_DEPLOYMENTS } from '../../host/config/schema.ts';
 import { flagName, SETTINGS } from '../../host/config/settings.ts';
 import { DeploymentOptions } from '../../host/deployments/class/deployment-options.ts';
+
+interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+}
+
+/** Returns the path and schema of every key that is not a section. */
+function keysOf(schema: JsonSchema, path = ''): [key: string, schema: JsonSchema][] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, inner]) => {
+    const key = path === '' ? name : `${path}.${name}`;
+    return inner.properties ? keysOf(inner, key) : [[key, inner] satisfies [string, JsonSchema]];
+  });
+}
 
 function typeOf(schema: JsonSchema): string {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(' or ');
@@ -11,36 +28,24 @@ function typeOf(schema: JsonSchema): string {
   return [schema.type ?? 'any'].flat().join(' or ');
 }
 
-function defaultOf(key: string, schema: JsonSchema): string {
-  if (key === 'runtime_dir') return '`$XDG_RUNTIME_DIR/aana-host`, else `run` in `cache_dir`';
-  if (key === 'cache_dir') return '`$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`';
-  if (key === 'data_dir') return '`$XDG_DATA_HOME/aana-host`, else `~/.local/share/aana-host`';
-  if (key === 'deployments') return 'see below';
-  return `\`${JSON.stringify(schema.default)}\``;
-}
-
-/** Returns `docs/configuration.md`, generated from the schemas of the configuration and the table of settings. */
+/** Returns `docs/configuration.md`, generated from the schemas of the configuration. */
 export function renderConfigurationDocs(): string {
   const deployment = z.toJSONSchema(DeploymentOptions, { io: 'input' });
-  const rows = configKeys().map(([key, value]) => {
-    const setting = SETTINGS.find((candidate) => candidate.key === key);
-    const flag = setting && flagName(setting);
+  const rows = SETTINGS.map((setting) => {
+    const { key, env, alsoEnv, defaultText, description } = setting;
+    const schema = z.toJSONSchema(setting.schema, { io: 'input' }) as JsonSchema;
+    const flag = flagName(setting);
     const cells = [
       `\`${key}\``,
-      typeOf(value),
-      defaultOf(key, value),
-      setting
-        ? [setting.env, setting.alsoEnv]
-            .filter(Boolean)
-            .map((name) => `\`${name}\``)
-            .join(', ')
-        : '',
+      typeOf(schema),
+      defaultText ?? `\`${JSON.stringify(schema.default)}\``,
+      alsoEnv === undefined ? `\`${env}\`` : `\`${env}\`, \`${alsoEnv}\``,
       flag ? `\`${flag}\`` : '',
-      value.description ?? '',
+      description,
     ];
     return `| ${cells.join(' | ')} |`;
   });
-  const options = configKeys(deployment as JsonSchema).map(([key, value]) => {
+  const options = keysOf(deployment as JsonSchema).map(([key, value]) => {
     const fallback = value.default === undefined ? '' : `\`${JSON.stringify(value.default)}\``;
     return `| ${[`\`${key}\``, typeOf(value), fallback, value.description ?? ''].join(' | ')} |`;
   });

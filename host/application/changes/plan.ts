@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, differingKeys } from '../../config/index.ts';
+import { changedSettings, type Config } from '../../config/index.ts';
 import type { ControlValue } from '../../control/index.ts';
 import { type BoundDeployment, changedOptions, kindOfChange } from '../../deployments/index.ts';
 
@@ -35,20 +35,16 @@ export interface Planned {
   readonly changes: readonly DeploymentChange[];
 }
 
-/** Settings that a running application changes at once: limits of users. */
-const LIVE_SETTINGS =
-  /^(user_limits\.|rate_limits\.(default|endpoints|users|keys|documentation)$|task_queue\.(users|maximum_(waiting_tasks|stored_bytes|watchers)_per_user|maximum_priority|maximum_execution_timeout)$)/;
-
 /**
  * Returns what an application must change to have the configuration `next`. Deployments that its program registered are
  * kept unless `next` has their names. What a running application cannot change is in `refused`.
  */
 export function planChanges({ now, next, wanted, registered, endpoints }: PlanInput): Planned {
-  const differing = differingKeys(now, next).filter((key) => key !== 'deployments');
-  const settings = differing.filter((key) => LIVE_SETTINGS.test(key));
-  const refused: { key: string; reason: string }[] = differing
-    .filter((key) => !LIVE_SETTINGS.test(key))
-    .map((key) => ({ key, reason: 'it is read at the start; restart the host with this configuration' }));
+  const changed = changedSettings(now, next).filter(({ key }) => key !== 'deployments');
+  const live = changed.filter(({ isLive = false }) => isLive);
+  const refused: { key: string; reason: string }[] = changed
+    .filter((setting) => !live.includes(setting))
+    .map(({ key }) => ({ key, reason: 'it is read at the start; restart the host with this configuration' }));
   const changes: DeploymentChange[] = [];
   for (const [name, after] of wanted) if (!registered.has(name)) changes.push({ kind: 'add', name, after });
   for (const [name, after] of wanted) {
@@ -73,8 +69,9 @@ export function planChanges({ now, next, wanted, registered, endpoints }: PlanIn
       });
   }
   const kept = [...registered.keys()].filter((name) => !changes.some((change) => change.name === name)).length;
-  const plan = { changes: changes.map(described), settings, refused, unchanged: kept };
-  return { plan: { id: idOf(plan, changes, next), ...plan }, changes };
+  const plan = { changes: changes.map(described), settings: live.map(({ key }) => key), refused, unchanged: kept };
+  const values = live.map(({ value }) => value);
+  return { plan: { id: idOf(plan, changes, values), ...plan }, changes };
 }
 
 function described(change: DeploymentChange): ChangePlan['changes'][number] {
@@ -85,15 +82,14 @@ function described(change: DeploymentChange): ChangePlan['changes'][number] {
   return { kind, deployment: name, how, keys: changedOptions(change.before, change.after) };
 }
 
-/** Returns a digest of the plan and of the options and settings that it leads to. */
-function idOf(plan: object, changes: readonly DeploymentChange[], next: Config): string {
-  const { user_limits: users, rate_limits: rates, task_queue: tasks } = next;
+/** Returns a digest of the plan, of the options that it leads to, and of the new values of settings. */
+function idOf(plan: object, changes: readonly DeploymentChange[], values: readonly unknown[]): string {
   const options = changes.map((change) => [
     'before' in change && change.before.options,
     'after' in change && change.after.options,
   ]);
   return createHash('sha256')
-    .update(JSON.stringify([plan, options, users, rates, tasks]))
+    .update(JSON.stringify([plan, options, values]))
     .digest('hex')
     .slice(0, 16);
 }

@@ -4,6 +4,9 @@ import type { Logger } from '../../core/log/logger.ts';
 import { AnyTasks, AnyWebhooks } from '../../http/index.ts';
 import type { Services } from '../services.ts';
 
+/** A command has no key and no user of the application. */
+const COMMAND = { by: { key: 'command' } };
+
 /** Returns the tasks and webhooks of all users, as commands see and change them. */
 export function adminWork(
   { tasks, webhooks }: Pick<Services, 'tasks' | 'webhooks'>,
@@ -12,7 +15,7 @@ export function adminWork(
 ): Pick<ControlledApplication, 'tasks' | 'webhooks'> {
   const options = { showsContents: service.admins_see_contents, includeStacktrace, log };
   return {
-    tasks: tasks && new AnyTasks({ ...options, tasks }),
-    webhooks: webhooks && new AnyWebhooks({ ...options, webhooks }),
+    tasks: tasks && new AnyTasks({ ...options, tasks }, COMMAND),
+    webhooks: webhooks && new AnyWebhooks({ ...options, webhooks }, COMMAND),
   };
 }

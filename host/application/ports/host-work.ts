@@ -13,7 +13,7 @@ export function backgroundWorkOf(
   const endpoint = backgroundWork({
     storage,
     models: directory,
-    responsesOf: (userId, traceparent) => responses.of(userId, traceparent),
+    responses,
     maxDialogBytes: limits.max_json_bytes,
     maxStoredBytes: openai.responses.maximum_stored_bytes_per_user || undefined,
   });
@@ -29,7 +29,7 @@ export function batchWorkOf(
     storage,
     files,
     models: directory,
-    responsesOf: (userId, traceparent) => responses.of(userId, traceparent),
+    responses,
     strict,
     hostedTools,
     limits,

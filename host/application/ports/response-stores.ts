@@ -1,6 +1,7 @@
 import { responseRow } from '../../background/index.ts';
 import type { Config } from '../../config/index.ts';
 import type { Logger } from '../../core/log/logger.ts';
+import type { Caller, ForCallers } from '../../core/request-context.ts';
 import type { ModelResponse, ResponseStore } from '../../openai/index.ts';
 import { Pruner, type ResponseRecord, type Storage } from '../../storage/index.ts';
 
@@ -11,7 +12,7 @@ export interface ResponseStoresOptions {
 }
 
 /** The stored responses of OpenAI's API, which are removed after a time. */
-export class ResponseStores {
+export class ResponseStores implements ForCallers<ResponseStore> {
   readonly #storage: Storage;
   readonly #isStoring: boolean;
   readonly #maxBytes: number | undefined;
@@ -40,8 +41,7 @@ export class ResponseStores {
     return this.#pruner.stop();
   }
 
-  /** Returns the responses of a user, or those of all callers where the host requires no keys (null). */
-  of(userId: string | null, traceparent?: string): ResponseStore {
+  as({ userId, traceparent }: Caller): ResponseStore {
     const storage = this.#storage.inTrace(traceparent);
     return {
       isStoring: this.#isStoring,

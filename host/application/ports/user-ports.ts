@@ -1,4 +1,5 @@
 import type { Config } from '../../config/index.ts';
+import type { ForCallers } from '../../core/request-context.ts';
 import { PluginStorage, type Storage } from '../../storage/index.ts';
 import type { UserPorts } from '../../plugins/index.ts';
 
@@ -13,9 +14,9 @@ export function userPorts(
     shared_storage: shared,
     maximum_repository_bytes_per_user: maxBytes,
   }: Config['api_service'],
-): (userId: string | null, traceparent?: string) => UserPorts {
+): ForCallers<UserPorts>['as'] {
   const isShared = (plugin: string): boolean => shared.includes(plugin) || shared.includes('*');
-  return (userId, traceparent) => {
+  return ({ userId, traceparent }) => {
     const storage = database.inTrace(traceparent);
     const common = new PluginStorage(storage);
     const own = userId === null ? common : new PluginStorage(storage, userId);

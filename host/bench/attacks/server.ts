@@ -17,7 +17,7 @@ const fake = new FakePorts();
 const ports: PluginPorts = {
   deployments: { handle: () => fake.deployments.handle('model'), reserve: () => fake.deployments.reserve('model', {}) },
   openMediaScope: () => fake.openMediaScope(),
-  forUser: (userId) => fake.forUser(userId),
+  as: (caller) => fake.as(caller),
   http: fake.http,
   log,
 };

@@ -97,7 +97,7 @@ function portsOf(fake: FakePorts): PluginPorts {
   return {
     deployments: { handle, reserve: () => fake.deployments.reserve('model', {}) },
     openMediaScope: () => fake.openMediaScope(),
-    forUser: (userId) => fake.forUser(userId),
+    as: (caller) => fake.as(caller),
     http: fake.http,
     log: silentLogger,
   };

@@ -40,7 +40,7 @@ const plugins = new PluginHost({
   ports: {
     deployments: { handle: () => echo, reserve: unused },
     openMediaScope: unused,
-    forUser: unused,
+    as: unused,
     http: { fetch: unused },
     log,
   },

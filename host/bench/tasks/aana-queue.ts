@@ -31,10 +31,11 @@ await serveJobs(async ({ database, folder }) => {
     log: silentLogger,
     signal: new AbortController().signal,
   });
+  const tasks = queue.as({ userId: null });
   const measured: MeasuredQueue = {
     onRun: () => {},
-    add: async (n) => void (await queue.enqueue(endpoint, { input: { n }, files: new Map(), userId: null })),
-    completed: async () => (await queue.count(null)).completed ?? 0,
+    add: async (n) => void (await tasks.enqueue(endpoint, { input: { n }, files: new Map() })),
+    completed: async () => (await tasks.count()).completed ?? 0,
     close: async () => {
       await queue.stop(0);
       await storage.close();

@@ -120,11 +120,11 @@ async function checkDatabase(path: string, modulePath: string, source: string): 
     const [row] = await connection.query<Record<string, string>>('pragma integrity_check(1)');
     const verdict = Object.values(row ?? {})[0];
     if (verdict !== 'ok') throw fail('InvalidBackup', `the database of ${source} is damaged: ${verdict}`);
-    const { unknown } = await migrationState(connection, HOST_MIGRATIONS);
-    if (unknown.length > 0)
+    const { refusal } = await migrationState(connection, HOST_MIGRATIONS);
+    if (refusal)
       throw fail(
         'BackupRefused',
-        `the database of ${source} has migration ${unknown.map(({ number, name }) => `${number} (${name})`).join(', ')}, which this version lacks; restore it with the version that made it, or a later one`,
+        `the database of ${source} ${refusal.reason}; restore it with the version that made it`,
       );
   });
 }

@@ -29,7 +29,7 @@ export async function check(
   const ports = {
     deployments: { handle: unreachable, reserve: unreachable },
     openMediaScope: unreachable,
-    forUser: unreachable,
+    as: unreachable,
     http: { fetch: unreachable },
     log,
   };

@@ -76,14 +76,12 @@ async function openedResults({ config, env, signal }: CheckContext, bytes: numbe
 }
 
 async function migrationResult(database: Database, bytes: number): Promise<CheckResult> {
-  const { applied, latest, unknown } = await database.read((connection) => migrationState(connection, HOST_MIGRATIONS));
-  const at = `${database.address}${bytes > 0 ? `, ${bytesText(bytes)}` : ''}, migration ${applied} of ${latest}`;
-  if (unknown.length > 0)
-    return fail(
-      NAME,
-      `${at}: it has ${unknown.map(({ number, name }) => `${number} (${name})`).join(', ')}, which this version lacks`,
-      'use the newer version that migrated it, or restore a backup',
-    );
+  const { applied, latest, refusal } = await database.read((connection) => migrationState(connection, HOST_MIGRATIONS));
+  const size = bytes > 0 ? `, ${bytesText(bytes)}` : '';
+  if (refusal) return fail(NAME, `${database.address}${size}: it ${refusal.reason}`, refusal.advice);
+  if (applied > latest)
+    return ok(NAME, `${database.address}${size}, migration ${applied} of a newer version, which this version may use`);
+  const at = `${database.address}${size}, migration ${applied} of ${latest}`;
   return applied < latest ? warn(NAME, at, 'the next start applies the others; make a backup first') : ok(NAME, at);
 }
 

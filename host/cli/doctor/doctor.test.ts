@@ -129,11 +129,22 @@ Doctor('reports how far a database is migrated, and a newer one', async () => {
   assert.match((await run(databaseCheck))['database']?.found ?? '', 'will be created');
   await madeDatabase();
   assert.match((await run(databaseCheck))['database']?.found ?? '', /migration (\d+) of \1$/);
-  await madeDatabase("insert into aana_migrations values ('aana-host', 9999, 'future', 'x', 0)");
-  assertFails((await run(databaseCheck))['database'], /it has 9999 \(future\), which this version lacks/);
+  const row = (least: number): string =>
+    `insert into aana_migrations values ('aana-host', 9999, 'future', 'x', ${least}, 0)`;
+  await madeDatabase(row(1));
+  assert.match(
+    (await run(databaseCheck))['database']?.found ?? '',
+    /migration 9999 of a newer version, which .* may use$/,
+  );
   await rm(join(folder, 'data'), { recursive: true });
-  await madeDatabase('delete from aana_migrations where number > 1');
-  assertFails((await run(databaseCheck))['database'], /migration 1 of \d+$/, 'warn');
+  await madeDatabase(row(9999));
+  assertFails(
+    (await run(databaseCheck))['database'],
+    /it needs migration 9999 of aana-host, and this version ends with/,
+  );
+  await rm(join(folder, 'data'), { recursive: true });
+  await madeDatabase("delete from aana_migrations where scope = 'aana-host'");
+  assertFails((await run(databaseCheck))['database'], /migration 0 of \d+$/, 'warn');
 });
 
 Doctor('reports databases that are damaged or no databases', async () => {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MIB } from './fields.ts';
+import { settings } from '../registry.ts';
 
 /** Limits that can be set for all plugins and for one plugin. */
 const pluginLimits = {
@@ -55,15 +56,17 @@ const pluginLimits = {
 };
 
 export const PluginConfig = z.strictObject({
-  memory_bytes: pluginLimits.memory_bytes.default(128 * MIB),
-  total_memory_bytes: pluginLimits.total_memory_bytes.default(1024 * MIB),
-  cpu_ms: pluginLimits.cpu_ms.default(30_000),
-  cpu_slice_ms: pluginLimits.cpu_slice_ms.default(2000),
-  timeout_s: pluginLimits.timeout_s.default(3600),
-  output_bytes: pluginLimits.output_bytes.default(64 * MIB),
-  host_calls: pluginLimits.host_calls.default(100_000),
-  handles: pluginLimits.handles.default(256),
-  concurrency: pluginLimits.concurrency.default(128),
+  memory_bytes: pluginLimits.memory_bytes.default(128 * MIB).register(settings, { env: 'AANA_PLUGIN_MEMORY_BYTES' }),
+  total_memory_bytes: pluginLimits.total_memory_bytes
+    .default(1024 * MIB)
+    .register(settings, { env: 'AANA_PLUGIN_TOTAL_MEMORY_BYTES' }),
+  cpu_ms: pluginLimits.cpu_ms.default(30_000).register(settings, { env: 'AANA_PLUGIN_CPU_MS' }),
+  cpu_slice_ms: pluginLimits.cpu_slice_ms.default(2000).register(settings, { env: 'AANA_PLUGIN_CPU_SLICE_MS' }),
+  timeout_s: pluginLimits.timeout_s.default(3600).register(settings, { env: 'AANA_PLUGIN_TIMEOUT_S' }),
+  output_bytes: pluginLimits.output_bytes.default(64 * MIB).register(settings, { env: 'AANA_PLUGIN_OUTPUT_BYTES' }),
+  host_calls: pluginLimits.host_calls.default(100_000).register(settings, { env: 'AANA_PLUGIN_HOST_CALLS' }),
+  handles: pluginLimits.handles.default(256).register(settings, { env: 'AANA_PLUGIN_HANDLES' }),
+  concurrency: pluginLimits.concurrency.default(128).register(settings, { env: 'AANA_PLUGIN_CONCURRENCY' }),
   threads: z
     .int()
     .min(1)
@@ -71,8 +74,9 @@ export const PluginConfig = z.strictObject({
     .default(8)
     .describe(
       'Most threads of one plugin. Before Node 24 each thread runs one invocation at a time. From Node 24 one thread runs many, and the host adds threads while guest code computes for a long time.',
-    ),
-  queue: pluginLimits.queue.default(256),
+    )
+    .register(settings, { env: 'AANA_PLUGIN_THREADS' }),
+  queue: pluginLimits.queue.default(256).register(settings, { env: 'AANA_PLUGIN_QUEUE' }),
 });
 
 export const PluginBuilds = z.strictObject({
@@ -81,12 +85,14 @@ export const PluginBuilds = z.strictObject({
     .positive()
     .max(86_400)
     .default(120)
-    .describe('Time limit of the build of one plugin, in seconds. A build runs the top level of the sources.'),
+    .describe('Time limit of the build of one plugin, in seconds. A build runs the top level of the sources.')
+    .register(settings, { env: 'AANA_PLUGIN_BUILD_TIMEOUT_S' }),
   memory_bytes: z
     .int()
     .min(64 * MIB)
     .default(2048 * MIB)
-    .describe('Memory of the build of one plugin, in bytes (on Linux).'),
+    .describe('Memory of the build of one plugin, in bytes (on Linux).')
+    .register(settings, { env: 'AANA_PLUGIN_BUILD_MEMORY_BYTES' }),
 });
 
 export const PluginGrant = z.strictObject({

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import * as z from 'zod';
+import { settings } from '../registry.ts';
 
 /** A Unix socket to listen on instead of a port. */
 export const LISTEN_KEYS = {
@@ -8,12 +9,14 @@ export const LISTEN_KEYS = {
     .regex(/^unix:\/./, 'must be unix:/absolute/path')
     .nullable()
     .default(null)
-    .describe('A Unix socket to listen on instead of `host` and `port`: `unix:/run/aana/http.sock`.'),
+    .describe('A Unix socket to listen on instead of `host` and `port`: `unix:/run/aana/http.sock`.')
+    .register(settings, { env: 'AANA_LISTEN', flag: '--listen <address>' }),
   socket_mode: z
     .string()
     .regex(/^0?[0-7]{3}$/, 'must be an octal mode such as 0660')
     .default('0660')
-    .describe('File mode of the socket in `listen`, which decides who may connect.'),
+    .describe('File mode of the socket in `listen`, which decides who may connect.')
+    .register(settings, { env: 'AANA_SOCKET_MODE', flag: '--socket-mode <mode>' }),
 };
 
 export const TrustedProxies = z
@@ -21,7 +24,8 @@ export const TrustedProxies = z
   .default([])
   .describe(
     'Proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` the host believes: addresses, networks (`10.0.0.0/8`), `loopback`, or `unix` (every client of the socket in `listen`).',
-  );
+  )
+  .register(settings, { env: 'AANA_TRUSTED_PROXIES', flag: '--trusted-proxy <address>' });
 
 /** A name, a name with its subdomains (`.example.org`), or `*`; without a port. */
 const HOST_NAME = /^(\*|\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*)$/i;
@@ -39,7 +43,8 @@ export const AllowedHosts = z
   .default([])
   .describe(
     'Host names under which browsers may use the server: `aana.example.org`, `.example.org` (with its subdomains), or `*` for all. Addresses, localhost and the name of the machine are always allowed. See [operating.md](operating.md#names-of-the-server).',
-  );
+  )
+  .register(settings, { env: 'AANA_ALLOWED_HOSTS', flag: '--allowed-host <name>' });
 
 /** Returns whether the text is an address, a network, "loopback" or "unix". */
 function isProxyName(text: string): boolean {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { settings } from '../registry.ts';
 
 const seconds = (description: string): z.ZodNumber => z.number().positive().max(604_800).describe(description);
 
@@ -37,28 +38,45 @@ export const TaskQueueConfig = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
-    .describe(
-      'Whether requests can be deferred with `?defer=true`. A deferred request becomes a task in the database.',
-    ),
-  num_workers: z.int().min(1).max(1000).default(4).describe('Most tasks that a host runs at the same time.'),
+    .describe('Whether requests can be deferred with `?defer=true`. A deferred request becomes a task in the database.')
+    .register(settings, { env: 'TASK_QUEUE__ENABLED' }),
+  num_workers: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(4)
+    .describe('Most tasks that a host runs at the same time.')
+    .register(settings, { env: 'TASK_QUEUE__NUM_WORKERS' }),
   execution_timeout: seconds(
     'Time limit of one attempt at a task, in seconds. An endpoint or a request can set another one.',
-  ).default(600),
+  )
+    .default(600)
+    .register(settings, { env: 'TASK_QUEUE__EXECUTION_TIMEOUT' }),
   heartbeat_timeout: z
     .number()
     .min(1)
     .max(86_400)
     .default(60)
-    .describe('Time without a heartbeat after which other hosts take over the tasks of a host, in seconds.'),
+    .describe('Time without a heartbeat after which other hosts take over the tasks of a host, in seconds.')
+    .register(settings, { env: 'TASK_QUEUE__HEARTBEAT_TIMEOUT' }),
   unserved_timeout: seconds(
     'Time for which a task waits for something that is away or full, such as a deployment, in seconds. Then it fails with the error that names it. Such attempts do not count for `max_retries`.',
-  ).default(86_400),
-  max_retries: z.int().min(1).max(100).default(3).describe('Most attempts at a task, including the first.'),
+  )
+    .default(86_400)
+    .register(settings, { env: 'TASK_QUEUE__UNSERVED_TIMEOUT' }),
+  max_retries: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(3)
+    .describe('Most attempts at a task, including the first.')
+    .register(settings, { env: 'TASK_QUEUE__MAX_RETRIES' }),
   maximum_active_tasks_per_user: z
     .int()
     .min(1)
     .default(25)
-    .describe('Most tasks of one user that run at the same time, on all hosts together.'),
+    .describe('Most tasks of one user that run at the same time, on all hosts together.')
+    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' }),
   reserved_workers: z
     .int()
     .min(0)
@@ -66,22 +84,35 @@ export const TaskQueueConfig = z.strictObject({
     .default(1)
     .describe(
       'With API keys: workers of a host that a single user cannot occupy, so that other users need not wait for the end of long tasks. Each user can always use at least one worker.',
-    ),
-  maximum_waiting_tasks_per_user: ceilings.maximum_waiting_tasks_per_user.default(1000),
-  maximum_stored_bytes_per_user: ceilings.maximum_stored_bytes_per_user.default(20 * 2 ** 30),
-  maximum_watchers_per_user: ceilings.maximum_watchers_per_user.default(100),
-  maximum_priority: ceilings.maximum_priority.default(100),
-  maximum_execution_timeout: ceilings.maximum_execution_timeout.default(7200),
+    )
+    .register(settings, { env: 'TASK_QUEUE__RESERVED_WORKERS' }),
+  maximum_waiting_tasks_per_user: ceilings.maximum_waiting_tasks_per_user
+    .default(1000)
+    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_WAITING_TASKS_PER_USER', isLive: true }),
+  maximum_stored_bytes_per_user: ceilings.maximum_stored_bytes_per_user
+    .default(20 * 2 ** 30)
+    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_STORED_BYTES_PER_USER', isLive: true }),
+  maximum_watchers_per_user: ceilings.maximum_watchers_per_user
+    .default(100)
+    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_WATCHERS_PER_USER', isLive: true }),
+  maximum_priority: ceilings.maximum_priority
+    .default(100)
+    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_PRIORITY', isLive: true }),
+  maximum_execution_timeout: ceilings.maximum_execution_timeout
+    .default(7200)
+    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_EXECUTION_TIMEOUT', isLive: true }),
   users: z
     .record(z.string().min(1).max(255), z.strictObject(ceilings).partial())
     .default({})
     .describe(
       'Values that replace the five settings above for one user, by `user_id`: `{"ann": {"maximum_priority": 1000}}`.',
-    ),
+    )
+    .register(settings, { env: 'TASK_QUEUE__USERS', isLive: true }),
   retention: z
     .number()
     .min(0)
     .max(31_536_000)
     .default(604_800)
-    .describe('Time for which the host keeps ended tasks, in seconds; 0 keeps them without limit.'),
+    .describe('Time for which the host keeps ended tasks, in seconds; 0 keeps them without limit.')
+    .register(settings, { env: 'TASK_QUEUE__RETENTION' }),
 });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { settings } from '../registry.ts';
 
 const tokens = (most: number, description: string): z.ZodNullable<z.ZodInt> =>
   z.int().min(1).max(most).nullable().describe(description);
@@ -25,20 +26,28 @@ const some = z.strictObject(limits).partial();
 
 /** Limits of the callers. A caller is a user or, without API keys, an address. */
 export const UserLimitsConfig = z.strictObject({
-  max_output_tokens: limits.max_output_tokens.default(null),
-  tokens_per_minute: limits.tokens_per_minute.default(null),
-  tokens_per_month: limits.tokens_per_month.default(null),
-  max_requests: limits.max_requests.default(null),
+  max_output_tokens: limits.max_output_tokens
+    .default(null)
+    .register(settings, { env: 'AANA_USER_MAX_OUTPUT_TOKENS', isLive: true }),
+  tokens_per_minute: limits.tokens_per_minute
+    .default(null)
+    .register(settings, { env: 'AANA_USER_TOKENS_PER_MINUTE', isLive: true }),
+  tokens_per_month: limits.tokens_per_month
+    .default(null)
+    .register(settings, { env: 'AANA_USER_TOKENS_PER_MONTH', isLive: true }),
+  max_requests: limits.max_requests.default(null).register(settings, { env: 'AANA_USER_MAX_REQUESTS', isLive: true }),
   users: z
     .record(z.string().min(1).max(255), some)
     .default({})
     .describe(
       'Values that replace the four settings above for one user, by `user_id`: `{"ann": {"max_requests": 50}}`.',
-    ),
+    )
+    .register(settings, { env: 'AANA_USER_LIMITS_USERS', isLive: true }),
   keys: z
     .record(z.string().min(1).max(255), some)
     .default({})
     .describe(
       'Further limits of single API keys, by `key_id`. The limits of the user count too. Tasks count for the user alone.',
-    ),
+    )
+    .register(settings, { env: 'AANA_USER_LIMITS_KEYS', isLive: true }),
 });

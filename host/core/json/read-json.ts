@@ -16,14 +16,27 @@ export interface JsonLimits {
 
 /**
  * Returns the value of a JSON text of a client. The limits are checked before it is parsed, so that neither the parser
- * nor a schema sees what is too large. `largeKeys` are keys of objects with data such as base64, whose texts do not count
- * as bytes. Throws `RequestTooLarge`, and `ValidationError` if the text is not JSON or is over another limit.
+ * nor a schema sees what is too large. Throws as {@link checkJson} and {@link parseJson} do, which a caller with a large
+ * text calls in separate turns of the event loop.
  */
-export function readJson(text: string, limits: JsonLimits, largeKeys?: ReadonlySet<string>): unknown {
+export function readJson(text: string, limits: JsonLimits): unknown {
+  checkJson(text, limits);
+  return parseJson(text);
+}
+
+/**
+ * Checks a text against the limits. `largeKeys` are keys of objects with data such as base64, whose texts do not count
+ * as bytes. Throws `RequestTooLarge`, and `ValidationError` if the text is over another limit.
+ */
+export function checkJson(text: string, limits: JsonLimits, largeKeys?: ReadonlySet<string>): void {
   const shape = jsonShape(text, largeKeys, limits.max_json_bytes);
   if (Buffer.byteLength(text) - shape.largeChars > limits.max_json_bytes) throw jsonTooLarge(limits.max_json_bytes);
   const more = excessOf(shape, limits);
   if (more) throw jsonError(...more);
+}
+
+/** Returns the value of a text within the limits. Throws `ValidationError` if it is not JSON. */
+export function parseJson(text: string): unknown {
   const value = parsed(text);
   if (SURROGATE_ESCAPE.test(text)) refuseLoneSurrogates(value, []);
   return value;

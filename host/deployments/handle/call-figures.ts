@@ -10,17 +10,31 @@ export function figuresOf(isGeneration: boolean, args: Record<string, unknown>, 
   return { promptTokens: input, cachedTokens: cached, completionTokens: output, audioSeconds: secondsOf(args) };
 }
 
-/** Returns the seconds of the audios among the arguments. Channels of one audio count once. */
+interface Audio {
+  readonly channels: readonly { readonly samples?: unknown }[];
+}
+
+/** Returns the seconds of the audios among the arguments, each of which is an audio or a list of audios. */
 function secondsOf(args: Record<string, unknown>): number {
   let samples = 0;
-  for (const value of Object.values(args).flat()) {
-    if (typeof value !== 'object' || value === null || !('sample_rate' in value) || !('channels' in value)) continue;
-    const channels = value.channels as readonly { readonly samples?: unknown }[];
-    if (!Array.isArray(channels)) continue;
-    samples += Math.max(0, ...channels.map((channel) => Number(channel.samples ?? 0)));
+  for (const value of Object.values(args)) {
+    // A list without audio may have a million items, so its first one tells what it has.
+    const audios = Array.isArray(value) && isAudio(value[0]) ? (value as Audio[]) : isAudio(value) ? [value] : [];
+    for (const audio of audios) samples += samplesOf(audio);
   }
   return samples / RATE;
 }
+
+const isAudio = (value: unknown): value is Audio =>
+  typeof value === 'object' &&
+  value !== null &&
+  'sample_rate' in value &&
+  'channels' in value &&
+  Array.isArray(value.channels);
+
+/** Returns the samples of the longest channel: channels of one audio count once. */
+const samplesOf = ({ channels }: Audio): number =>
+  Math.max(0, ...channels.map((channel) => Number(channel.samples ?? 0)));
 
 /** Returns the seconds of a value of a feed; 0 if it is no audio. */
 export function heardSeconds(value: unknown): number {

@@ -1,8 +1,8 @@
 import { type Deferred, deferred } from '../../core/deferred.ts';
 
 /**
- * Reads audio as it comes, so that it is there when a pass ends. It reads no more while `limit` samples wait, which slows
- * the sender down.
+ * Reads audio while a pass runs, so that the next pass has it at once. It stops reading while `limit` samples wait, which
+ * slows the sender down.
  */
 export class AudioIntake {
   readonly #parts: Float32Array[] = [];

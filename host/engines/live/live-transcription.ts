@@ -125,7 +125,7 @@ async function* decoded(audio: AsyncIterable<unknown>): AsyncGenerator<Float32Ar
 interface SpeechLimits {
   /** Silence that confirms the words before it, and ends a turn, in seconds. */
   readonly pauseS: number;
-  /** After so many seconds of silence the speech before it is dropped, because it no longer helps to hear what follows. */
+  /** Seconds of silence after which the speech before it is dropped, because it no longer helps with what follows. */
   readonly dropS: number;
   /** Seconds before speech that are heard with it. */
   readonly prefixS: number;

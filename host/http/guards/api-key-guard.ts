@@ -2,8 +2,7 @@ import type { Context } from 'koa';
 import { AccessError, type ApiKeyRecord, type ApiKeys, keyRefused, scopeOfPath } from '../../access/index.ts';
 import { fail } from '../../core/errors.ts';
 import type { HttpAppOptions } from '../options.ts';
-import { traceparentOf } from '../request/request-context.ts';
-import { type Caller, callerOf, setCaller } from './caller.ts';
+import { callerOf, type KeyOwner, setCaller } from './caller.ts';
 import { CLIENT_SECRET_PATH, clientSecretOf } from './client-secret-guard.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
@@ -28,8 +27,8 @@ export function apiKeyGuard(
         'ApiKeyNotProvided',
         'an API key is needed: send the header x-api-key, or Authorization: Bearer',
       );
-    const record = (await ownerOfSecret(ctx, apiKeys)) ?? (await apiKeys.authenticate(key, ctx.ip, traceparentOf(ctx)));
-    const caller: Caller = {
+    const record = (await ownerOfSecret(ctx, apiKeys)) ?? (await apiKeys.as(callerOf(ctx)).authenticate(key, ctx.ip));
+    const caller: KeyOwner = {
       userId: record.user_id,
       isAdmin: record.is_admin,
       keyId: record.key_id,
@@ -55,7 +54,7 @@ async function ownerOfSecret(ctx: Context, apiKeys: ApiKeys): Promise<ApiKeyReco
   const secret = clientSecretOf(ctx);
   if (!secret) return undefined;
   if (secret.key === null) throw keyRefused('ApiKeyNotFound', 'the client secret is from a time without API keys');
-  const owner = await apiKeys.ofClientSecret(secret.key, traceparentOf(ctx));
+  const owner = await apiKeys.as(callerOf(ctx)).ofClientSecret(secret.key);
   if (ctx.path === CLIENT_SECRET_PATH) return owner;
   throw new AccessError('InsufficientScope', `a client secret only opens ${CLIENT_SECRET_PATH}`, {
     'www-authenticate': 'Bearer error="insufficient_scope"',

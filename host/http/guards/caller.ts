@@ -1,7 +1,9 @@
 import type { Context } from 'koa';
+import type { Caller } from '../../core/request-context.ts';
+import { traceparentOf } from '../request/request-context.ts';
 
-/** The sender of a request. */
-export interface Caller {
+/** What an API key says about the sender of a request. */
+export interface KeyOwner {
   /** Owner of the tasks, webhooks and limits of the request; null for all users if API keys are off. */
   readonly userId: string | null;
   /** Whether the caller may see and do what is reserved for the operator. */
@@ -14,8 +16,11 @@ export interface Caller {
   readonly hasSubscription: boolean;
 }
 
+/** The sender of a request, with the place of the request in its trace. */
+export type HttpCaller = Caller & KeyOwner;
+
 /** Any caller if API keys are off, and a caller that has not shown a key yet. */
-const ANYBODY: Caller = Object.freeze({
+const ANYBODY: KeyOwner = Object.freeze({
   userId: null,
   isAdmin: false,
   keyId: null,
@@ -23,13 +28,14 @@ const ANYBODY: Caller = Object.freeze({
   hasSubscription: true,
 });
 
-export function callerOf(ctx: Context): Caller {
-  return (ctx.state['caller'] as Caller | undefined) ?? ANYBODY;
+export function callerOf(ctx: Context): HttpCaller {
+  const owner = (ctx.state['caller'] as KeyOwner | undefined) ?? ANYBODY;
+  return { ...owner, traceparent: traceparentOf(ctx) };
 }
 
-/** Stores the caller. Without `caller`, it stores that API keys are on and the caller is not known yet. */
-export function setCaller(ctx: Context, caller: Caller = ANYBODY): void {
-  ctx.state['caller'] = caller;
+/** Stores who sent the request. Without `owner`, it stores that API keys are on and the caller is not known yet. */
+export function setCaller(ctx: Context, owner: KeyOwner = ANYBODY): void {
+  ctx.state['caller'] = owner;
 }
 
 /**

@@ -1,13 +1,13 @@
 import { AccessError, allowsPath } from '../../access/index.ts';
 import type { ServedEndpoint } from '../../endpoints/index.ts';
-import type { Caller } from './caller.ts';
+import type { KeyOwner } from './caller.ts';
 
 /**
  * Returns the reason why a caller may not run the endpoint at a path, now or as a task: `InsufficientScope`,
  * `AdminOnlyAccess` or `InactiveSubscription`. Returns undefined if the caller may run it, and always without API keys.
  */
 export function refusalToRun(
-  { keyId, scopes, isAdmin, hasSubscription }: Caller,
+  { keyId, scopes, isAdmin, hasSubscription }: KeyOwner,
   path: string,
   endpoint: ServedEndpoint | undefined,
 ): AccessError | undefined {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from 'koa';
 import type { AanaError } from '../../core/errors.ts';
-import { decodeUtf8, type JsonLimits, jsonTooLarge, readJson } from '../../core/json/read-json.ts';
+import { checkJson, decodeUtf8, type JsonLimits, jsonTooLarge, parseJson } from '../../core/json/read-json.ts';
 import { type UploadedFile, validationError } from '../../endpoints/index.ts';
 import { letBodyCome } from '../server/continue.ts';
 import { HttpError } from '../response/error-body.ts';
@@ -85,22 +85,27 @@ export async function readBody(
     );
   const json = isJson ? text : formField(text);
   if (isForm && Buffer.byteLength(json) > most) throw jsonTooLarge(most, 'the JSON in the form is too large');
-  const body = bodyOf(json, options);
-  await betweenSteps(bytes.length);
-  return body;
+  return bodyOf(json, options);
 }
 
 /** Bytes of a body from which others are answered between the steps of reading it. */
 const LARGE_BODY_BYTES = 1 << 20;
 
-/** Lets others be answered, because decoding, parsing and checking a large body take tens of milliseconds each. */
+/** Lets others be answered, because decoding, counting, parsing and checking a large body take tens of milliseconds each. */
 async function betweenSteps(bytes: number): Promise<void> {
   if (bytes > LARGE_BODY_BYTES) await nextTurn();
 }
 
-function bodyOf(json: string, { limits, large }: Pick<BodyOptions, 'limits' | 'large'>): RequestBody {
-  const input = readJson(json, limits, large.keys);
-  return { input, files: new Map(), [Symbol.asyncDispose]: async () => {} };
+async function bodyOf(json: string, options: BodyOptions): Promise<RequestBody> {
+  return { input: await inputOf(json, options), files: new Map(), [Symbol.asyncDispose]: async () => {} };
+}
+
+async function inputOf(json: string, { limits, large }: BodyOptions): Promise<unknown> {
+  checkJson(json, limits, large.keys);
+  await betweenSteps(json.length);
+  const input = parseJson(json);
+  await betweenSteps(json.length);
+  return input;
 }
 
 /** Refuses encodings in which the text would be misread. */
@@ -177,12 +182,11 @@ const formLimits = ({ limits, large }: BodyOptions): FormLimits => ({
 });
 
 async function formBody(ctx: Context, options: BodyOptions): Promise<RequestBody> {
-  const { limits, large } = options;
   const form = await readForm(ctx, {
     limits: formLimits(options),
     folders: options,
     isText: ({ name }) => name === 'body',
-    maxParts: limits.max_files + OTHER_PARTS,
+    maxParts: options.limits.max_files + OTHER_PARTS,
   });
   try {
     const { fields, files } = form;
@@ -191,8 +195,7 @@ async function formBody(ctx: Context, options: BodyOptions): Promise<RequestBody
     const unknown = fields.map(({ name }) => name).filter((name) => name !== 'body');
     checkFields(unknown, text.trim() !== '');
     await betweenSteps(text.length);
-    const input = readJson(text, limits, large.keys);
-    await betweenSteps(text.length);
+    const input = await inputOf(text, options);
     return { input, files, [Symbol.asyncDispose]: () => form[Symbol.asyncDispose]() };
   } catch (error) {
     await form[Symbol.asyncDispose]();

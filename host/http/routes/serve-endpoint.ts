@@ -1,14 +1,13 @@
 import type { Context } from 'koa';
-import { networkOf } from '../../access/index.ts';
 import { errorLogFields } from '../../core/errors.ts';
 import { traceFields } from '../../core/request-context.ts';
 import { invoke, type ServedEndpoint } from '../../endpoints/index.ts';
-import { callerOf, showsInside } from '../guards/caller.ts';
+import { showsInside } from '../guards/caller.ts';
 import { HttpError, nothingAt } from '../response/error-body.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
-import { meterOf } from '../request/request-meter.ts';
 import { abortOnClose, noteStreamFailure, traceparentOf } from '../request/request-context.ts';
+import { workContextOf } from '../request/work-context.ts';
 import { JsonStream } from '../response/stream.ts';
 import { sendOutput } from '../response/whole-answer.ts';
 import { admitDeferred, deferRequest, isDeferred } from './tasks/deferral.ts';
@@ -31,11 +30,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });
   try {
     const output = await invoke(endpoint, body.input, {
-      requestId: String(ctx.state['requestId']),
-      userId: callerOf(ctx).userId,
-      client: networkOf(ctx.ip),
-      traceparent: traceparentOf(ctx),
-      meter: meterOf(ctx),
+      ...workContextOf(ctx),
       timeoutMs: options.limits.invocation_timeout_s * 1000,
       signal,
       files: body.files,

@@ -1,11 +1,9 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import { networkOf } from '../../access/index.ts';
 import { RequestScope } from '../../core/async/request-scope.ts';
-import { callerOf } from '../guards/caller.ts';
 import type { HttpAppOptions } from '../options.ts';
-import { abortOnClose, traceparentOf } from '../request/request-context.ts';
-import { meterOf } from '../request/request-meter.ts';
+import { abortOnClose } from '../request/request-context.ts';
+import { workContextOf } from '../request/work-context.ts';
 import { letBodyCome } from '../server/continue.ts';
 
 type Route = (ctx: never, next: () => Promise<void>) => unknown;
@@ -19,11 +17,7 @@ export async function enter(route: Route, ctx: Context): Promise<void> {
 /** Runs a router of the application. The calls that it makes are calls of the request until the answer has been sent. */
 export async function serveRouter(ctx: Context, route: Route, { limits }: HttpAppOptions): Promise<void> {
   const scope = new RequestScope({
-    requestId: String(ctx.state['requestId']),
-    userId: callerOf(ctx).userId,
-    client: networkOf(ctx.ip),
-    traceparent: traceparentOf(ctx),
-    meter: meterOf(ctx),
+    ...workContextOf(ctx),
     deadlineAt: performance.now() + limits.invocation_timeout_s * 1000,
     signal: abortOnClose(ctx),
   });

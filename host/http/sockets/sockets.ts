@@ -8,7 +8,7 @@ import { callerOf, showsInside } from '../guards/caller.ts';
 import type { RouteDefinition } from '../../openapi/index.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { keepMeter } from '../request/request-meter.ts';
-import { traceparentOf } from '../request/request-context.ts';
+import { workContextOf } from '../request/work-context.ts';
 import { nothingAt } from '../response/error-body.ts';
 import { shakeHands } from './handshake.ts';
 import { OpenSocket } from './open-socket.ts';
@@ -74,10 +74,7 @@ export class Sockets {
   #accept(ctx: Context, { subprotocol }: SocketRoute): OpenSocket {
     const { max_message_bytes: maxMessageBytes, max_duration_s: longestS } = this.#limits;
     const context = {
-      requestId: String(ctx.state['requestId']),
-      userId: callerOf(ctx).userId,
-      client: networkOf(ctx.ip),
-      traceparent: traceparentOf(ctx),
+      ...workContextOf(ctx),
       meter: keepMeter(ctx),
       deadlineAt: performance.now() + longestS * 1000,
     };

@@ -2,8 +2,6 @@ import * as z from 'zod';
 import { ToolDefinition, MAX_TEXT } from '../../schemas/index.ts';
 import { textPattern, UnusableStructure } from '../../structured-output/index.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 /** Characters that the grammars of all custom tools of a request may have together, because the host reads them. */
 const MOST_GRAMMAR_CHARS = 65_536;
 
@@ -18,7 +16,7 @@ export const CustomTool = z.strictObject({
   custom: z.strictObject({
     name,
     description,
-    format: optional(z.discriminatedUnion('type', [Text, z.object({ type: z.literal('grammar'), grammar: Grammar })])),
+    format: z.nullish(z.discriminatedUnion('type', [Text, z.object({ type: z.literal('grammar'), grammar: Grammar })])),
   }),
 });
 export type CustomTool = z.output<typeof CustomTool>;
@@ -28,7 +26,7 @@ export const FlatCustomTool = z.object({
   type: z.literal('custom'),
   name,
   description,
-  format: optional(z.discriminatedUnion('type', [Text, z.object({ type: z.literal('grammar'), ...Grammar.shape })])),
+  format: z.nullish(z.discriminatedUnion('type', [Text, z.object({ type: z.literal('grammar'), ...Grammar.shape })])),
 });
 export type FlatCustomTool = z.output<typeof FlatCustomTool>;
 

@@ -8,13 +8,14 @@ import { withFunctionType } from './custom-tools.ts';
 import { withToolCalls } from './function-calls.ts';
 import { isReasoning, reasoningIn, ReasoningPart } from './reasoning-parts.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 const Text = z.object({ type: z.literal('text'), text: z.string().max(MAX_TEXT) });
 const Refusal = z.object({ type: z.literal('refusal'), refusal: z.string().max(MAX_TEXT) });
 const Image = z.object({
   type: z.literal('image_url'),
-  image_url: z.object({ url: z.string().max(MAX_DATA), detail: optional(z.enum(['auto', 'low', 'high', 'original'])) }),
+  image_url: z.object({
+    url: z.string().max(MAX_DATA),
+    detail: z.nullish(z.enum(['auto', 'low', 'high', 'original'])),
+  }),
 });
 const Audio = z.object({
   type: z.literal('input_audio'),
@@ -30,13 +31,13 @@ type Part = z.output<typeof Part>;
  */
 export const RequestMessage = z.object({
   role: z.enum(['developer', 'system', 'user', 'assistant', 'tool', 'function']),
-  content: optional(z.union([z.string().max(MAX_TEXT), z.array(Part).max(MAX_CONTENT_PARTS)])),
-  name: optional(z.string().max(MAX_NAME)),
-  refusal: optional(z.string().max(MAX_TEXT)),
-  reasoning_content: optional(z.string().max(MAX_TEXT)),
-  tool_calls: optional(z.array(z.preprocess(withFunctionType, ToolCall)).max(MAX_TOOLS)),
-  function_call: optional(CalledFunction),
-  tool_call_id: optional(z.string().max(MAX_NAME)),
+  content: z.nullish(z.union([z.string().max(MAX_TEXT), z.array(Part).max(MAX_CONTENT_PARTS)])),
+  name: z.nullish(z.string().max(MAX_NAME)),
+  refusal: z.nullish(z.string().max(MAX_TEXT)),
+  reasoning_content: z.nullish(z.string().max(MAX_TEXT)),
+  tool_calls: z.nullish(z.array(z.preprocess(withFunctionType, ToolCall)).max(MAX_TOOLS)),
+  function_call: z.nullish(CalledFunction),
+  tool_call_id: z.nullish(z.string().max(MAX_NAME)),
 });
 export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & {
   content?: string | Part[] | null | undefined;

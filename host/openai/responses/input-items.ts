@@ -2,8 +2,6 @@ import * as z from 'zod';
 import { hostedPart, isHosted } from '../hosted-parts.ts';
 import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS } from '../../schemas/index.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 /** An id that a client may give to an item. Ids of this server are `msg_`, `rs_`, `fc_` or `ctc_` and 32 hexadecimal digits. */
 const ItemId = z
   .string()
@@ -11,22 +9,22 @@ const ItemId = z
   .regex(/^[\x21-\x7e]{1,256}$/, 'must have 1 to 256 characters of ASCII without spaces');
 
 const shared = {
-  id: optional(ItemId),
-  status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
+  id: z.nullish(ItemId),
+  status: z.nullish(z.enum(['in_progress', 'completed', 'incomplete'])),
 };
 
 const Image = z.object({
   type: z.literal('input_image'),
-  image_url: optional(z.string().max(MAX_DATA)),
-  file_id: optional(z.string().max(MAX_NAME)),
-  detail: optional(z.enum(['auto', 'low', 'high', 'original'])),
+  image_url: z.nullish(z.string().max(MAX_DATA)),
+  file_id: z.nullish(z.string().max(MAX_NAME)),
+  detail: z.nullish(z.enum(['auto', 'low', 'high', 'original'])),
 });
 /** Audio becomes its transcript, and a file of text its text, before a model sees it. Others are refused. */
 const File = z.object({
   type: z.literal('input_file'),
-  file_data: optional(z.string().max(MAX_DATA)),
-  file_id: optional(z.string().max(MAX_NAME)),
-  filename: optional(z.string().max(MAX_NAME)),
+  file_data: z.nullish(z.string().max(MAX_DATA)),
+  file_id: z.nullish(z.string().max(MAX_NAME)),
+  filename: z.nullish(z.string().max(MAX_NAME)),
 });
 const Audio = z.object({
   type: z.literal('input_audio'),
@@ -79,10 +77,10 @@ const InputCustomOutput = InputCallOutput.extend({ type: z.literal('custom_tool_
 
 const InputReasoning = z.object({
   type: z.literal('reasoning'),
-  summary: optional(
+  summary: z.nullish(
     z.array(z.object({ type: z.literal('summary_text'), text: z.string().max(MAX_TEXT) })).max(MAX_CONTENT_PARTS),
   ),
-  content: optional(
+  content: z.nullish(
     z.array(z.object({ type: z.literal('reasoning_text'), text: z.string().max(MAX_TEXT) })).max(MAX_CONTENT_PARTS),
   ),
   ...shared,

@@ -19,8 +19,6 @@ import { tokenFields } from '../text/sampling-fields.ts';
 import { type HostedPart, hostedParts } from '../hosted-parts.ts';
 import { HostedItem, InputItem } from './input-items.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 const { description, name, parameters, strict } = ToolDefinition.shape.function.shape;
 
 const FunctionTool = z.object({ type: z.literal('function'), name, description, parameters, strict });
@@ -74,9 +72,9 @@ export const TextFormat = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('json_schema'),
     name: z.string().max(256),
-    description: optional(z.string().max(MAX_TEXT)),
+    description: z.nullish(z.string().max(MAX_TEXT)),
     schema: anyObject,
-    strict: optional(z.boolean()),
+    strict: z.nullish(z.boolean()),
   }),
 ]);
 
@@ -106,49 +104,53 @@ const promptFields = {
     .describe(
       'A text, or items: messages with texts, files that are text or PDF, as `file_id` or `file_data` (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`. Items of hosted tools, such as `web_search_call`, are dropped; a `compaction` is refused.',
     ),
-  instructions: optional(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
-  previous_response_id: optional(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
-  tools: optional(toolList(RequestTool, chatTool, ['format', 'definition'])).describe(
-    'Functions and custom tools that the model may call, as in chat completions. Tools that OpenAI’s servers run, such as `web_search`, are refused, or dropped with the setting `openai.hosted_tools`.',
-  ),
-  tool_choice: optional(ToolChoice).describe(
-    '`none`, `auto`, `required`, one function or custom tool, or `allowed_tools`: some of the tools.',
-  ),
+  instructions: z.nullish(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
+  previous_response_id: z.nullish(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
+  tools: z
+    .nullish(toolList(RequestTool, chatTool, ['format', 'definition']))
+    .describe(
+      'Functions and custom tools that the model may call, as in chat completions. Tools that OpenAI’s servers run, such as `web_search`, are refused, or dropped with the setting `openai.hosted_tools`.',
+    ),
+  tool_choice: z
+    .nullish(ToolChoice)
+    .describe('`none`, `auto`, `required`, one function or custom tool, or `allowed_tools`: some of the tools.'),
   parallel_tool_calls: chatOptions.parallel_tool_calls,
-  reasoning: optional(z.object({ effort: ChatRequest.shape.reasoning_effort })).describe(
-    "`effort` is an argument of the model's chat template; `none` also sets `enable_thinking` to false.",
-  ),
-  text: optional(z.object({ format: optional(TextFormat) })).describe('`format`: the form of the answer.'),
-  truncation: optional(z.enum(['auto', 'disabled'])).describe(
-    '`auto`: a prompt that is too long loses its oldest turns. Default: it is refused.',
-  ),
-  overflow: optional(Overflow),
+  reasoning: z
+    .nullish(z.object({ effort: ChatRequest.shape.reasoning_effort }))
+    .describe("`effort` is an argument of the model's chat template; `none` also sets `enable_thinking` to false."),
+  text: z.nullish(z.object({ format: z.nullish(TextFormat) })).describe('`format`: the form of the answer.'),
+  truncation: z
+    .nullish(z.enum(['auto', 'disabled']))
+    .describe('`auto`: a prompt that is too long loses its oldest turns. Default: it is refused.'),
+  overflow: z.nullish(Overflow),
   chat_template_kwargs: ChatRequest.shape.chat_template_kwargs,
 };
 
 /** The parameters of `POST /v1/responses` that have an effect. */
 export const ResponseRequest = z.object({
   ...promptFields,
-  stream: optional(z.boolean()),
-  background: optional(z.boolean()).describe(
-    'Whether the answer is only the beginning of the response, which a task makes. It needs `store` and the task queue.',
-  ),
-  store: optional(z.boolean()).describe(
-    'Whether the response can be retrieved and continued. Default: the setting `openai.responses.store`.',
-  ),
-  metadata: optional(recordOf(metadataText(64), metadataText(512), 16)).describe('Texts that the response keeps.'),
+  stream: z.nullish(z.boolean()),
+  background: z
+    .nullish(z.boolean())
+    .describe(
+      'Whether the answer is only the beginning of the response, which a task makes. It needs `store` and the task queue.',
+    ),
+  store: z
+    .nullish(z.boolean())
+    .describe('Whether the response can be retrieved and continued. Default: the setting `openai.responses.store`.'),
+  metadata: z.nullish(recordOf(metadataText(64), metadataText(512), 16)).describe('Texts that the response keeps.'),
   max_output_tokens: ChatRequest.shape.max_completion_tokens,
-  include: optional(z.array(z.enum(INCLUDABLE)).max(100)).describe(
-    `\`${INCLUDE_LOGPROBS}\` has an effect. Reasoning is always told, and not encrypted.`,
-  ),
-  top_logprobs: optional(z.int().min(0).max(20)),
+  include: z
+    .nullish(z.array(z.enum(INCLUDABLE)).max(100))
+    .describe(`\`${INCLUDE_LOGPROBS}\` has an effect. Reasoning is always told, and not encrypted.`),
+  top_logprobs: z.nullish(z.int().min(0).max(20)),
   ...tokenFields,
   reasoning_format: chatOptions.reasoning_format,
-  user: optional(z.string().max(MAX_NAME)).describe('The response keeps it. The user of the API key counts.'),
-  safety_identifier: optional(z.string().max(MAX_NAME)).describe('The response keeps it.'),
-  prompt_cache_key: optional(z.string().max(MAX_NAME)).describe(
-    'The response keeps it. Equal beginnings of prompts are found without it.',
-  ),
+  user: z.nullish(z.string().max(MAX_NAME)).describe('The response keeps it. The user of the API key counts.'),
+  safety_identifier: z.nullish(z.string().max(MAX_NAME)).describe('The response keeps it.'),
+  prompt_cache_key: z
+    .nullish(z.string().max(MAX_NAME))
+    .describe('The response keeps it. Equal beginnings of prompts are found without it.'),
 });
 export type ResponseRequest = z.output<typeof ResponseRequest>;
 

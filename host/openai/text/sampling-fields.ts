@@ -11,8 +11,6 @@ import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 
 const own = Sampling.shape;
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 const JsonSchema = z.union([anyObject, z.boolean(), z.string().max(MAX_TEXT)]);
 
 /** How the tokens of an answer are chosen, and what ends it: parameters of OpenAI's API, then the extensions of vLLM and llama-server. */
@@ -22,11 +20,11 @@ export const tokenFields = {
   frequency_penalty: own.frequency_penalty,
   presence_penalty: own.presence_penalty,
   logit_bias: own.logit_bias,
-  seed: optional(z.int()).describe('Two seeds that differ by a multiple of 2^32 are the same.'),
-  stop: optional(z.union([z.string().min(1).max(MAX_TEXT), own.stop])).describe(
-    'A text or at most 16 texts that end the answer.',
-  ),
-  top_k: optional(z.int().min(-1)).describe('0 and -1 are off.'),
+  seed: z.nullish(z.int()).describe('Two seeds that differ by a multiple of 2^32 are the same.'),
+  stop: z
+    .nullish(z.union([z.string().min(1).max(MAX_TEXT), own.stop]))
+    .describe('A text or at most 16 texts that end the answer.'),
+  top_k: z.nullish(z.int().min(-1)).describe('0 and -1 are off.'),
   min_p: own.min_p,
   typical_p: own.typical_p,
   min_tokens: own.min_tokens,
@@ -52,18 +50,18 @@ export const tokenFields = {
 export const samplingFields = {
   ...tokenFields,
   n: own.n,
-  max_tokens: optional(z.int().min(1)),
+  max_tokens: z.nullish(z.int().min(1)),
   structured_outputs: own.structured_outputs.check(z.describe('The form of the answer, as in vLLM.')),
-  guided_json: optional(JsonSchema).describe('A JSON Schema that the answer obeys, as in vLLM.'),
-  guided_regex: optional(z.string().max(MAX_TEXT)).describe(
-    'A regular expression that the whole answer matches, as in vLLM.',
-  ),
-  guided_choice: optional(z.array(z.string().max(MAX_TEXT)).max(MAX_CHOICES)).describe(
-    'Texts, one of which the answer is, as in vLLM.',
-  ),
-  guided_grammar: optional(z.string().max(MAX_TEXT)).describe('A grammar of the answer, as in vLLM.'),
-  grammar: optional(z.string().max(MAX_TEXT)).describe('A grammar (GBNF) of the answer, as in llama-server.'),
-  json_schema: optional(JsonSchema).describe('A JSON Schema that the answer obeys, as in llama-server.'),
+  guided_json: z.nullish(JsonSchema).describe('A JSON Schema that the answer obeys, as in vLLM.'),
+  guided_regex: z
+    .nullish(z.string().max(MAX_TEXT))
+    .describe('A regular expression that the whole answer matches, as in vLLM.'),
+  guided_choice: z
+    .nullish(z.array(z.string().max(MAX_TEXT)).max(MAX_CHOICES))
+    .describe('Texts, one of which the answer is, as in vLLM.'),
+  guided_grammar: z.nullish(z.string().max(MAX_TEXT)).describe('A grammar of the answer, as in vLLM.'),
+  grammar: z.nullish(z.string().max(MAX_TEXT)).describe('A grammar (GBNF) of the answer, as in llama-server.'),
+  json_schema: z.nullish(JsonSchema).describe('A JSON Schema that the answer obeys, as in llama-server.'),
 } as const;
 
 const SamplingFields = z.object(samplingFields);

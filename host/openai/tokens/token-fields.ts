@@ -8,24 +8,22 @@ import { invalidValue, type RequestFields } from '../fields.ts';
 import type { ModelCall } from '../model-call.ts';
 import type { ResolvedModel } from '../model-directory.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 const model = z.string().min(1).max(MAX_TEXT);
 
 /** The parameters of `POST /v1/tokenize`, as in vLLM and llama-server. */
 export const TokenizeRequest = z.object({
   model,
-  prompt: optional(z.string().max(MAX_TEXT)).describe('A text. Exactly one of prompt, content and messages is given.'),
-  content: optional(z.string().max(MAX_TEXT)).describe('The same as prompt, as in llama-server.'),
-  messages: optional(z.array(RequestMessage).min(1).max(MAX_MESSAGES)).describe(
-    'A dialog, in the template of the model.',
-  ),
-  add_special_tokens: optional(z.boolean()).describe(
-    'Whether a text gets the tokens that the model wants around texts. Default: true.',
-  ),
-  return_token_strs: optional(z.boolean()).describe('Whether the answer has the text of each token.'),
+  prompt: z.nullish(z.string().max(MAX_TEXT)).describe('A text. Exactly one of prompt, content and messages is given.'),
+  content: z.nullish(z.string().max(MAX_TEXT)).describe('The same as prompt, as in llama-server.'),
+  messages: z
+    .nullish(z.array(RequestMessage).min(1).max(MAX_MESSAGES))
+    .describe('A dialog, in the template of the model.'),
+  add_special_tokens: z
+    .nullish(z.boolean())
+    .describe('Whether a text gets the tokens that the model wants around texts. Default: true.'),
+  return_token_strs: z.nullish(z.boolean()).describe('Whether the answer has the text of each token.'),
   tools: toolFields.tools,
-  chat_template_kwargs: optional(anyObject),
+  chat_template_kwargs: z.nullish(anyObject),
 });
 export type TokenizeRequest = z.output<typeof TokenizeRequest>;
 

@@ -2,8 +2,6 @@ import * as z from 'zod';
 import { MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { RequestFields } from '../fields.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 /** Tokens of one text. */
 const MAX_TOKENS = 1_000_000;
 
@@ -12,9 +10,9 @@ const token = { type: 'integer', minimum: 0 };
 const tokens = { type: 'array', items: token, minItems: 1 };
 
 /** The part that a text with too many tokens loses. */
-export const truncateField = optional(z.enum(['none', 'start', 'end'])).describe(
-  "The part that a text with too many tokens loses; `none` refuses it. Default: the deployment's.",
-);
+export const truncateField = z
+  .nullish(z.enum(['none', 'start', 'end']))
+  .describe("The part that a text with too many tokens loses; `none` refuses it. Default: the deployment's.");
 
 /** The parameters of `POST /v1/embeddings` that have an effect. */
 export const EmbeddingRequest = z.object({
@@ -29,16 +27,18 @@ export const EmbeddingRequest = z.object({
       { type: 'array', items: tokens, minItems: 1, maxItems: 2048 },
     ],
   }),
-  encoding_format: optional(z.enum(['float', 'base64'])).describe(
-    '`base64`: the numbers as little-endian 32-bit floats. Default: `float`.',
-  ),
-  dimensions: optional(z.int().min(1).max(65_536)).describe(
-    'Numbers of a vector that are kept, from its beginning. Only vectors of models that were trained for it keep their meaning.',
-  ),
-  prompt_name: optional(z.string().max(MAX_NAME)).describe(
-    "A prompt of the deployment's configuration, before each text.",
-  ),
-  normalize: optional(z.boolean()).describe("Whether vectors get the length 1. Default: the deployment's."),
+  encoding_format: z
+    .nullish(z.enum(['float', 'base64']))
+    .describe('`base64`: the numbers as little-endian 32-bit floats. Default: `float`.'),
+  dimensions: z
+    .nullish(z.int().min(1).max(65_536))
+    .describe(
+      'Numbers of a vector that are kept, from its beginning. Only vectors of models that were trained for it keep their meaning.',
+    ),
+  prompt_name: z
+    .nullish(z.string().max(MAX_NAME))
+    .describe("A prompt of the deployment's configuration, before each text."),
+  normalize: z.nullish(z.boolean()).describe("Whether vectors get the length 1. Default: the deployment's."),
   truncate: truncateField,
 });
 export type EmbeddingRequest = z.output<typeof EmbeddingRequest>;

@@ -5,8 +5,6 @@ import { invalidValue, type RequestFields } from '../fields.ts';
 import type { ResolvedModel } from '../model-directory.ts';
 import { truncateField } from './embedding-fields.ts';
 
-const optional = <Schema extends z.core.$ZodType>(schema: Schema) => z.optional(z.nullable(schema));
-
 /** Most documents of one request. */
 const MAX_DOCUMENTS = 2048;
 
@@ -29,11 +27,11 @@ export const RerankRequest = z.object({
         ],
       },
     }),
-  top_n: optional(z.int().min(1)).describe('Number of results. Default: one for each document.'),
-  return_documents: optional(z.boolean()).describe('Whether results have their documents. Default: false.'),
-  raw_scores: optional(z.boolean()).describe(
-    "Whether scores are the model's own numbers. Otherwise they lie between 0 and 1.",
-  ),
+  top_n: z.nullish(z.int().min(1)).describe('Number of results. Default: one for each document.'),
+  return_documents: z.nullish(z.boolean()).describe('Whether results have their documents. Default: false.'),
+  raw_scores: z
+    .nullish(z.boolean())
+    .describe("Whether scores are the model's own numbers. Otherwise they lie between 0 and 1."),
   truncate: truncateField,
 });
 export type RerankRequest = z.output<typeof RerankRequest>;

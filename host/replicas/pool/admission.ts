@@ -36,7 +36,7 @@ export interface Room {
 const LEAST_COST_MS = 1;
 /** Share of its possible waiting time that a new call may use while places are kept for returning callers. */
 const NEWCOMERS_SHARE = 0.25;
-/** Share of its possible waiting time with which a refused caller is told to come back; the rest is a margin. */
+/** A refused caller is told to come back in this share of the time that it could have waited. The rest is a margin. */
 const RETURNERS_SHARE = 0.5;
 
 /** Decides whether a call may wait: the queue has a place for it, and its turn comes early enough for its deadline. */

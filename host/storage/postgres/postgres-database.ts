@@ -20,6 +20,8 @@ export interface PostgresOptions {
   readonly user: string;
   readonly password: string | undefined;
   readonly database: string;
+  /** The name of the connections in the server's views. */
+  readonly applicationName: string;
   /** The encryption of connections; undefined is none. */
   readonly tls?: TlsOptions | undefined;
   readonly connections: number;
@@ -75,7 +77,7 @@ export class PostgresDatabase implements Database {
   #closed: Promise<void> | undefined;
 
   private constructor(options: PostgresOptions) {
-    const { host, port, user, password, database, tls, connections } = options;
+    const { host, port, user, password, database, applicationName, tls, connections } = options;
     this.#options = options;
     this.#servers = new Servers(host, port);
     this.address = `postgresql://${user}@${this.#servers.toString()}/${database}`;
@@ -84,7 +86,7 @@ export class PostgresDatabase implements Database {
       ...(password !== undefined && { password }),
       database,
       ssl: tls ?? false,
-      application_name: 'aana-host',
+      application_name: applicationName,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     };
@@ -113,24 +115,15 @@ export class PostgresDatabase implements Database {
   readonly now = (): number => Math.round(this.#clock.server + performance.now() - this.#clock.local);
 
   async read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#lend(this.#pool, (connection) => LentConnection.for(connection, work));
+    return runAgain(() => this.#lend(this.#pool, (connection) => LentConnection.for(connection, work)));
   }
 
   async write<T>(
     work: (connection: Connection) => Promise<T>,
     { isUrgent = false, isUnlimited = false }: WriteOptions = {},
   ): Promise<T> {
-    for (let run = 1; ; run += 1) {
-      try {
-        return await this.#lend(isUrgent ? this.#urgent : this.#pool, (connection) =>
-          connection.transaction(work, isUnlimited),
-        );
-      } catch (error) {
-        if (run >= MOST_RUNS || !runsAgain(error)) throw error;
-        // A random wait, so that the same writers do not meet again.
-        await delay(Math.random() * FIRST_WAIT_MS * 2 ** run);
-      }
-    }
+    const pool = isUrgent ? this.#urgent : this.#pool;
+    return runAgain(() => this.#lend(pool, (connection) => connection.transaction(work, isUnlimited)));
   }
 
   listen(listener: Listener): () => void {
@@ -234,5 +227,17 @@ export class PostgresDatabase implements Database {
         this.#clock = { server: row.now, local: sent + tookMs / 2 };
       }
     });
+  }
+}
+
+/** Runs work until it fails with no error that passes, with random waits, so that the same writers do not meet again. */
+async function runAgain<T>(work: () => Promise<T>): Promise<T> {
+  for (let run = 1; ; run += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (run >= MOST_RUNS || !runsAgain(error)) throw error;
+      await delay(Math.random() * FIRST_WAIT_MS * 2 ** run);
+    }
   }
 }

@@ -33,8 +33,6 @@ export interface Failure {
 /** @param database its address, for the message */
 export function failureOf(error: unknown, database: string): Failure {
   const code = sqlState(error);
-  // A plan that was prepared before the tables changed cannot be used, so its connection is closed.
-  const isStale = error instanceof DatabaseError && error.message.startsWith('cached plan must not change');
   const isReadOnly = code === READ_ONLY;
   const isLost =
     code === undefined ||
@@ -42,7 +40,7 @@ export function failureOf(error: unknown, database: string): Failure {
     isReadOnly ||
     code === IDLE_IN_TRANSACTION ||
     code === COMPLETION_UNKNOWN ||
-    isStale;
+    isStale(error);
   const mayPass = isLost || AGAIN.has(code) || code === CANCELLED;
   const message = `the database ${database}: ${reason(error)}`;
   return {
@@ -62,9 +60,17 @@ export function isUndecided(error: unknown): boolean {
   return code === undefined || /^(08|57P)/.test(code) || code === COMPLETION_UNKNOWN;
 }
 
-/** Returns whether a transaction that failed with this error should be run again at once. */
+/** Returns whether work that failed with this error should be run again at once. */
 export function runsAgain(error: unknown): boolean {
-  return error instanceof Error && AGAIN.has(sqlState(error.cause) ?? '');
+  return error instanceof Error && (AGAIN.has(sqlState(error.cause) ?? '') || isStale(error.cause));
+}
+
+/**
+ * Returns whether the plan of a statement was prepared before a migration changed its columns. The connection cannot run
+ * the statement again, so it is closed.
+ */
+function isStale(error: unknown): boolean {
+  return error instanceof DatabaseError && error.message.startsWith('cached plan must not change');
 }
 
 /** Returns undefined for failures of the connection, because the server sent no code. */

@@ -6,7 +6,7 @@ export interface StoredFile {
   /** The path relative to the folder of the tasks. It is the id of the artifact that has these `bytes` and `sha256`. */
   readonly path: string;
   readonly bytes: number;
-  /** The SHA-256 of all bytes, in hexadecimal. Absent in tasks of earlier versions. */
+  /** The SHA-256 of all bytes, in hexadecimal. Absent if the file came without one. */
   readonly sha256?: string | undefined;
   readonly filename?: string | undefined;
   readonly mimeType?: string | undefined;

@@ -5,7 +5,8 @@ update batches set attempt = attempt + 1 where id = $1 returning *
 select * from batches where id = $1 and attempt = $2
 
 -- statement: start
-update batches set status = 'in_progress', in_progress_at = $3, total = $4, model = $5 where id = $1 and attempt = $2 and status = 'validating' returning id
+update batches set status = 'in_progress', in_progress_at = $3, total = $4, model = $5
+  where id = $1 and attempt = $2 and status = 'validating' returning id
 
 -- Stores an answer, unless the line has one or another attempt has begun.
 -- statement: answer
@@ -16,7 +17,8 @@ on conflict do nothing returning line
 -- statement: count
 update batches set
   completed = completed + $2, failed = failed + $3,
-  input_tokens = input_tokens + $4, cached_tokens = cached_tokens + $5, output_tokens = output_tokens + $6, reasoning_tokens = reasoning_tokens + $7
+  input_tokens = input_tokens + $4, cached_tokens = cached_tokens + $5, output_tokens = output_tokens + $6,
+    reasoning_tokens = reasoning_tokens + $7
 where id = $1
 
 -- statement: answeredLines
@@ -30,7 +32,8 @@ select line, answer from (
 ) as page where characters < $5 order by line
 
 -- statement: finalize
-update batches set status = 'finalizing', finalizing_at = $3 where id = $1 and attempt = $2 and status = 'in_progress' returning id
+update batches set status = 'finalizing', finalizing_at = $3 where id = $1 and attempt = $2 and status = 'in_progress'
+  returning id
 
 -- statement: finish
 update batches set

@@ -1,9 +1,11 @@
 -- statement: insert
-insert into batches (id, owner, task_id, endpoint, input_file_id, metadata, output_expires_after, created_at, expires_at, status, in_progress_at, total)
+insert into batches (id, owner, task_id, endpoint, input_file_id, metadata, output_expires_after, created_at,
+  expires_at, status, in_progress_at, total)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict do nothing
 
 -- statement: read
-select batches.*, tasks.status as task_status from batches left join tasks on tasks.id = batches.task_id where batches.id = $1 and owner = $2
+select batches.*, tasks.status as task_status from batches left join tasks on tasks.id = batches.task_id
+  where batches.id = $1 and owner = $2
 
 -- The batches of a user between the ids $2 and $3.
 -- statement: newest
@@ -25,4 +27,5 @@ where id = $1 and owner = $2 and status in ('validating', 'in_progress') returni
 delete from batches where id = $1 and owner = $2
 
 -- statement: prune
-delete from batches where id in (select id from batches where created_at <= $1 order by created_at limit $2) returning id
+delete from batches where id in (select id from batches where created_at <= $1 order by created_at limit $2)
+  returning id

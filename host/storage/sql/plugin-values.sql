@@ -21,6 +21,8 @@ delete from plugin_values where plugin = $1 and key = $2 returning length(value)
 
 -- The keys that begin with $3, which has $4 bytes, and come after $2.
 -- statement: list (sqlite)
-select key from plugin_values where plugin = $1 and key > $2 and key >= $3 and substr(key, 1, $4) = $3 order by key limit $5
+select key from plugin_values where plugin = $1 and key > $2 and key >= $3 and substr(key, 1, $4) = $3 order by key
+  limit $5
 -- statement: list (postgresql)
-select key from plugin_values where plugin = $1 and key > $2 and key >= $3 and substring(key from 1 for cast($4 as integer)) = $3 order by key limit $5
+select key from plugin_values where plugin = $1 and key > $2 and key >= $3
+  and substring(key from 1 for cast($4 as integer)) = $3 order by key limit $5

@@ -1,7 +1,8 @@
 -- statement: sum
 select cast(coalesce(sum(bytes), 0) as bigint) as bytes, count(*) as rows from task_usage where user_id = $1
 
--- Removes the rows of a user, which one row then replaces. Rows that another transaction removes at the same time are left to it.
+-- Removes the rows of a user, which one row then replaces. Rows that another transaction removes at the same time are
+-- left to it.
 -- statement: take (sqlite)
 delete from task_usage where user_id = $1 returning bytes
 -- statement: take (postgresql)

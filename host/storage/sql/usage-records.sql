@@ -4,7 +4,8 @@ select coalesce(max(seq) - min(seq) + 1, 0) as span from usage_records
 
 -- $1 is a JSON list of records.
 -- statement: insert (sqlite)
-insert into usage_records (id, record, due_at) select json_extract(value, '$.id'), value, $2 from json_each($1) where true on conflict (id) do nothing
+insert into usage_records (id, record, due_at) select json_extract(value, '$.id'), value, $2 from json_each($1)
+  where true on conflict (id) do nothing
 -- statement: insert (postgresql)
 insert into usage_records (id, record, due_at)
 select value ->> 'id', cast(value as text), $2 from json_array_elements(cast($1 as json)) on conflict (id) do nothing
@@ -17,7 +18,8 @@ returning seq, record
 -- statement: remove (sqlite)
 delete from usage_records where lease_owner = $1 and seq in (select value from json_each($2))
 -- statement: remove (postgresql)
-delete from usage_records where lease_owner = $1 and seq in (select cast(json_array_elements_text(cast($2 as json)) as bigint))
+delete from usage_records where lease_owner = $1
+  and seq in (select cast(json_array_elements_text(cast($2 as json)) as bigint))
 
 -- statement: giveBack
 update usage_records set lease_owner = null, due_at = $2 where lease_owner = $1

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { program } from '../../cli/program.ts';
-import { FOLDER_VARIABLES, SETTINGS } from '../../config/settings.ts';
+import { SETTINGS } from '../../config/settings.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 
@@ -95,7 +95,7 @@ function commandsOf(command: Command, path: readonly string[]): string[] {
 const settings = (): string[] =>
   [
     ...SETTINGS.map(({ key, kind, env, alsoEnv, flag }) => [key, kind, env, alsoEnv, flag]),
-    ...FOLDER_VARIABLES.map(({ key, env, within }) => [key, 'folder', env, within]),
+    ...SETTINGS.flatMap(({ key, folders = [] }) => folders.map(({ env, within }) => [key, 'folder', env, within])),
   ].map((parts) => parts.filter((part) => part !== undefined).join(' '));
 
 interface Parameter {

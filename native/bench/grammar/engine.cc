@@ -1,7 +1,8 @@
-// Times of grammars with the engine's automaton and with llama.cpp's grammar, for the vocabulary of a model. Prints JSON.
+// Times of grammars with the engine's automaton and with llama.cpp's grammar, for the vocabulary of a model. Prints
+// JSON.
 //   aana-grammar-bench <model.gguf> <rounds> < cases
-// Reads for each case a line with the number of bytes of a grammar, how many texts meet it and how many other texts there are; then the grammar, then for
-// each text a line with its number of bytes, and its bytes.
+// Reads for each case a line with the number of bytes of a grammar, how many texts meet it and how many other texts
+// there are; then the grammar, then for each text a line with its number of bytes, and its bytes.
 #include <llama.h>
 
 #include <algorithm>
@@ -138,9 +139,11 @@ class Bench {
   Walk WalkOf(const std::string& text) const {
     Walk walk;
     walk.tokens.resize(text.size() + 8);
-    const auto n = llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), walk.tokens.data(), static_cast<int32_t>(walk.tokens.size()), false, false);
+    const auto n = llama_tokenize(vocab_, text.data(), static_cast<int32_t>(text.size()), walk.tokens.data(),
+                                  static_cast<int32_t>(walk.tokens.size()), false, false);
     walk.tokens.resize(static_cast<size_t>(std::max(0, n)));
-    for (auto* times : {&walk.first, &walk.again, &walk.applied, &walk.llama_cpp}) times->assign(walk.tokens.size() + 1, kUnknown);
+    for (auto* times : {&walk.first, &walk.again, &walk.applied, &walk.llama_cpp})
+      times->assign(walk.tokens.size() + 1, kUnknown);
     return walk;
   }
 
@@ -151,7 +154,8 @@ class Bench {
       const GrammarStates::TokenSet* allowed = nullptr;
       KeepLeast(walk.first[i], TimeOf([&] { allowed = &states.FindAllowed(state, *trie_); }));
       if (is_first_round) Note(*allowed, walk);
-      if (i < walk.tokens.size()) state = states.Next(state, walk.tokens[i], pieces_[static_cast<size_t>(walk.tokens[i])]);
+      if (i < walk.tokens.size())
+        state = states.Next(state, walk.tokens[i], pieces_[static_cast<size_t>(walk.tokens[i])]);
     }
   }
 
@@ -191,12 +195,14 @@ class Bench {
   // Only the first text and one round, because it takes milliseconds for each token.
   void MeasureLlamaCpp(Case& one) const {
     SamplerPtr sampler;
-    one.llama_cpp_compile = TimeOf([&] { sampler.reset(llama_sampler_init_grammar(vocab_, one.grammar.c_str(), "root")); });
+    one.llama_cpp_compile =
+        TimeOf([&] { sampler.reset(llama_sampler_init_grammar(vocab_, one.grammar.c_str(), "root")); });
     auto& walk = one.walks.front();
     if (!sampler) return;
     std::vector<llama_token_data> data(pieces_.size());
     for (size_t i = 0; i <= walk.tokens.size(); i++) {
-      for (size_t token = 0; token < data.size(); token++) data[token] = {static_cast<llama_token>(token), logits_[token], 0.0F};
+      for (size_t token = 0; token < data.size(); token++)
+        data[token] = {static_cast<llama_token>(token), logits_[token], 0.0F};
       llama_token_data_array array{data.data(), data.size(), -1, false};
       walk.llama_cpp[i] = TimeOf([&] { llama_sampler_apply(sampler.get(), &array); });
       if (i == walk.tokens.size()) break;
@@ -226,8 +232,10 @@ void PrintList(const char* name, const Values& values, const char* behind, const
 }
 
 void PrintTime(double time) {
-  if (time == kUnknown) std::printf("null");
-  else std::printf("%.3f", time);
+  if (time == kUnknown)
+    std::printf("null");
+  else
+    std::printf("%.3f", time);
 }
 
 void Print(const Bench& bench, const Case& one) {
@@ -236,7 +244,8 @@ void Print(const Bench& bench, const Case& one) {
     std::fprintf(stderr, "%s\n", one.refused.c_str());
     return;
   }
-  std::printf("    {\"compile_us\": %.1f, \"bytes\": %zu, \"llama_cpp_compile_us\": %.1f, \"walks\": [", one.compile, one.n_bytes, one.llama_cpp_compile);
+  std::printf("    {\"compile_us\": %.1f, \"bytes\": %zu, \"llama_cpp_compile_us\": %.1f, \"walks\": [", one.compile,
+              one.n_bytes, one.llama_cpp_compile);
   for (const auto& walk : one.walks) {
     std::printf("%s\n      {", &walk == &one.walks.front() ? "" : ",");
     PrintList("tokens", walk.tokens, ", ", [](TokenId token) { std::printf("%d", token); });
@@ -245,7 +254,8 @@ void Print(const Bench& bench, const Case& one) {
     PrintList("applied_us", walk.applied, ", ", PrintTime);
     PrintList("llama_cpp_us", walk.llama_cpp, ", ", PrintTime);
     PrintList("allowed", walk.n_allowed, ", ", [](size_t n) { std::printf("%zu", n); });
-    PrintList("sums", walk.sums, "}", [](uint64_t sum) { std::printf("\"%llu\"", static_cast<unsigned long long>(sum)); });
+    PrintList("sums", walk.sums, "}",
+              [](uint64_t sum) { std::printf("\"%llu\"", static_cast<unsigned long long>(sum)); });
   }
   std::printf("], ");
   const auto takes = [&](const std::string& text) { std::printf(bench.Takes(one.grammar, text) ? "true" : "false"); };

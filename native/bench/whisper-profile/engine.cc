@@ -1,5 +1,6 @@
 // Processor times of the stages of a transcription in the engine, without Node. Prints JSON.
-//   aana-whisper-profile <folder of ggml's libraries> <model.bin> <samples: 32-bit floats, mono, 16 kHz> <windows> <rounds> <tokens> <ours|ggml>
+//   aana-whisper-profile <folder of ggml's libraries> <model.bin> <samples: 32-bit floats, mono, 16 kHz> <windows>
+//   <rounds> <tokens> <ours|ggml>
 // The samples are cut into windows of 30 s. All times are the least of all rounds.
 #include <ggml-backend.h>
 #include <whisper.h>
@@ -40,7 +41,8 @@ std::vector<double> graph_times;
 
 }  // namespace
 
-// The linker puts these in the place of the functions that the engine calls: one measures each graph, the other one takes the kernels away.
+// The linker puts these in the place of the functions that the engine calls: one measures each graph, the other one
+// takes the kernels away.
 extern "C" {
 ggml_status __real_ggml_backend_sched_graph_compute(ggml_backend_sched_t scheduler, ggml_cgraph* graph);
 ggml_status __wrap_ggml_backend_sched_graph_compute(ggml_backend_sched_t scheduler, ggml_cgraph* graph) {
@@ -50,7 +52,9 @@ ggml_status __wrap_ggml_backend_sched_graph_compute(ggml_backend_sched_t schedul
   return status;
 }
 const aana::compute::KernelSet* __real__ZN4aana7compute13FastKernelSetEv();
-const aana::compute::KernelSet* __wrap__ZN4aana7compute13FastKernelSetEv() { return uses_kernels ? __real__ZN4aana7compute13FastKernelSetEv() : nullptr; }
+const aana::compute::KernelSet* __wrap__ZN4aana7compute13FastKernelSetEv() {
+  return uses_kernels ? __real__ZN4aana7compute13FastKernelSetEv() : nullptr;
+}
 }
 
 namespace {
@@ -77,7 +81,11 @@ struct Times {
 class Profile {
  public:
   Profile(const char* model_path, std::vector<std::vector<float>> windows, int n_tokens)
-      : model_({.model_path = model_path, .vad_model_path = {}, .device = {}, .model_size = {}}), samples_(std::move(windows)), n_tokens_(n_tokens), state_(model_.NewState()), decoder_(model_.context()) {
+      : model_({.model_path = model_path, .vad_model_path = {}, .device = {}, .model_size = {}}),
+        samples_(std::move(windows)),
+        n_tokens_(n_tokens),
+        state_(model_.NewState()),
+        decoder_(model_.context()) {
     for (size_t i = 0; i < samples_.size(); i++) {
       windows_.push_back({EncodedAudioPtr(NewEncodedAudio(model_.context(), state_.get())), {}});
       windows_.back().keys = {windows_.back().audio.get(), whisper_model_n_audio_ctx(model_.context())};
@@ -88,13 +96,16 @@ class Profile {
   void Round(Times& times) {
     for (size_t i = 0; i < windows_.size(); i++) Encode(i, times);
     Decode(1, times.prompt, times.token, times.token_graph, times.n_tokens);
-    Decode(windows_.size(), times.prompt_together, times.token_together, times.token_together_graph, times.n_tokens_together);
+    Decode(windows_.size(), times.prompt_together, times.token_together, times.token_together_graph,
+           times.n_tokens_together);
   }
 
  private:
   void Encode(size_t i, Times& times) {
     double begin = Milliseconds();
-    if (whisper_pcm_to_mel_with_state(model_.context(), state_.get(), samples_[i].data(), static_cast<int>(samples_[i].size()), kOneThread) != 0) throw std::runtime_error("no spectrogram");
+    if (whisper_pcm_to_mel_with_state(model_.context(), state_.get(), samples_[i].data(),
+                                      static_cast<int>(samples_[i].size()), kOneThread) != 0)
+      throw std::runtime_error("no spectrogram");
     times.spectrogram.Keep(Milliseconds() - begin);
     SwapEncodedAudio(state_.get(), windows_[i].audio.get());
     graph_times.clear();
@@ -102,7 +113,8 @@ class Profile {
     const int status = whisper_encode_with_state(model_.context(), state_.get(), 0, kOneThread);
     const double all = Milliseconds() - begin;
     SwapEncodedAudio(state_.get(), windows_[i].audio.get());
-    if (status != 0 || graph_times.size() != 3) throw std::runtime_error("the audio could not be encoded with three graphs");
+    if (status != 0 || graph_times.size() != 3)
+      throw std::runtime_error("the audio could not be encoded with three graphs");
     times.convolutions.Keep(graph_times[0]);
     times.encoder.Keep(graph_times[1]);
     times.audio_keys.Keep(graph_times[2]);
@@ -116,15 +128,24 @@ class Profile {
     parts.language = vocabulary.n_languages > 0 ? whisper_lang_id("en") : -1;
     task.prompt = MakePrompt(vocabulary, parts, decoder_.weights().text_positions);
     task.logits.suppressed = model_.non_speech_tokens();
-    task.search = {.beam_size = 1, .best_of = 1, .temperature = 0, .patience = 1, .length_penalty = 1, .max_tokens = n_tokens_, .seed = 0};
+    task.search = {.beam_size = 1,
+                   .best_of = 1,
+                   .temperature = 0,
+                   .patience = 1,
+                   .length_penalty = 1,
+                   .max_tokens = n_tokens_,
+                   .seed = 0};
     task.temperatures = {0};
     return task;
   }
 
-  // The engine's steps for the first `n` windows, until each has `n_tokens_` tokens or has ended. A step that ends a text is counted, too, and takes as long.
+  // The engine's steps for the first `n` windows, until each has `n_tokens_` tokens or has ended. A step that ends a
+  // text is counted, too, and takes as long.
   void Decode(size_t n, Least& prompt, Least& token, Least& token_graph, size_t& tokens) {
     std::vector<std::unique_ptr<WindowDecoder>> decoders;
-    for (size_t i = 0; i < n; i++) decoders.push_back(std::make_unique<WindowDecoder>(model_.vocabulary(), decoder_.cells(), windows_[i].keys, Task()));
+    for (size_t i = 0; i < n; i++)
+      decoders.push_back(
+          std::make_unique<WindowDecoder>(model_.vocabulary(), decoder_.cells(), windows_[i].keys, Task()));
     double all = 0;
     double graphs = 0;
     size_t n_rows = 0;
@@ -136,7 +157,8 @@ class Profile {
       for (const auto& decoder : decoders) {
         const auto before = static_cast<std::ptrdiff_t>(rows.size());
         if (!decoder->text()) decoder->AddRows(rows);
-        n_wanted.push_back(static_cast<size_t>(std::count_if(rows.begin() + before, rows.end(), [](const auto& row) { return row.wants_logits; })));
+        n_wanted.push_back(static_cast<size_t>(
+            std::count_if(rows.begin() + before, rows.end(), [](const auto& row) { return row.wants_logits; })));
       }
       if (rows.empty()) break;
       auto logits = decoder_.Compute(rows, kOneThread);
@@ -173,7 +195,8 @@ std::vector<std::vector<float>> ReadWindows(const char* path, size_t n_windows) 
   const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   std::vector<float> samples(bytes.size() / sizeof(float));
   std::copy_n(bytes.data(), samples.size() * sizeof(float), reinterpret_cast<char*>(samples.data()));
-  if (samples.size() < n_windows * kWindowSamples) throw std::runtime_error(std::string(path) + " is shorter than " + std::to_string(n_windows) + " windows of 30 s");
+  if (samples.size() < n_windows * kWindowSamples)
+    throw std::runtime_error(std::string(path) + " is shorter than " + std::to_string(n_windows) + " windows of 30 s");
   std::vector<std::vector<float>> windows;
   for (size_t i = 0; i < n_windows; i++) {
     const auto begin = samples.begin() + static_cast<std::ptrdiff_t>(i * kWindowSamples);
@@ -186,7 +209,9 @@ std::vector<std::vector<float>> ReadWindows(const char* path, size_t n_windows) 
 
 int main(int argc, char** argv) {
   if (argc < 8) {
-    std::fprintf(stderr, "usage: aana-whisper-profile <libraries> <model.bin> <samples> <windows> <rounds> <tokens> <ours|ggml>\n");
+    std::fprintf(
+        stderr,
+        "usage: aana-whisper-profile <libraries> <model.bin> <samples> <windows> <rounds> <tokens> <ours|ggml>\n");
     return 2;
   }
   uses_kernels = std::string_view(argv[7]) == "ours";
@@ -195,11 +220,16 @@ int main(int argc, char** argv) {
     Profile profile(argv[2], ReadWindows(argv[3], static_cast<size_t>(std::atoi(argv[4]))), std::atoi(argv[6]));
     Times times;
     for (int round = 0; round < std::max(1, std::atoi(argv[5])); round++) profile.Round(times);
-    std::printf("{\"kernels\": \"%s\", \"spectrogram\": %.3f, \"convolutions\": %.3f, \"encoder\": %.3f, \"audioKeys\": %.3f, \"restOfEncoding\": %.3f, ",
-                compute::FastKernelSet() ? compute::FastKernelSet()->name : "ggml", times.spectrogram.ms, times.convolutions.ms, times.encoder.ms, times.audio_keys.ms,
-                times.rest_of_encoding.ms);
-    std::printf("\"prompt\": %.3f, \"token\": %.4f, \"tokenGraph\": %.4f, \"promptTogether\": %.3f, \"tokenTogether\": %.4f, \"tokenTogetherGraph\": %.4f, \"tokens\": %zu, \"tokensTogether\": %zu}\n", times.prompt.ms,
-                times.token.ms, times.token_graph.ms, times.prompt_together.ms, times.token_together.ms, times.token_together_graph.ms, times.n_tokens, times.n_tokens_together);
+    std::printf(
+        "{\"kernels\": \"%s\", \"spectrogram\": %.3f, \"convolutions\": %.3f, \"encoder\": %.3f, \"audioKeys\": %.3f, "
+        "\"restOfEncoding\": %.3f, ",
+        compute::FastKernelSet() ? compute::FastKernelSet()->name : "ggml", times.spectrogram.ms, times.convolutions.ms,
+        times.encoder.ms, times.audio_keys.ms, times.rest_of_encoding.ms);
+    std::printf(
+        "\"prompt\": %.3f, \"token\": %.4f, \"tokenGraph\": %.4f, \"promptTogether\": %.3f, \"tokenTogether\": %.4f, "
+        "\"tokenTogetherGraph\": %.4f, \"tokens\": %zu, \"tokensTogether\": %zu}\n",
+        times.prompt.ms, times.token.ms, times.token_graph.ms, times.prompt_together.ms, times.token_together.ms,
+        times.token_together_graph.ms, times.n_tokens, times.n_tokens_together);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

@@ -14,8 +14,7 @@
 #include "core/cuda_driver.h"
 #include "core/devices.h"
 #include "core/engine_log.h"
-#include "core/llama/model/quantize.h"
-
+#include "core/llama/gguf/quantize.h"
 
 namespace aana {
 namespace {
@@ -30,9 +29,12 @@ void LoadBackendsFromJs(const Napi::CallbackInfo& info) {
 
 const char* NameOf(DeviceType type) {
   switch (type) {
-    case DeviceType::kCpu: return "cpu";
-    case DeviceType::kGpu: return "gpu";
-    case DeviceType::kAccelerator: return "accelerator";
+    case DeviceType::kCpu:
+      return "cpu";
+    case DeviceType::kGpu:
+      return "gpu";
+    case DeviceType::kAccelerator:
+      return "accelerator";
   }
   return "accelerator";
 }

@@ -55,7 +55,8 @@ void AddAtExit(Napi::Env env, void (*function)(void*), void* data) {
   if (is_first) {
     napi_add_env_cleanup_hook(env, ForgetEnvironment, static_cast<napi_env>(env));
     const auto process = env.Global().Get("process").As<Napi::Object>();
-    process.Get("once").As<Napi::Function>().Call(process, {Napi::String::New(env, "exit"), Napi::Function::New(env, OnProcessExit)});
+    process.Get("once").As<Napi::Function>().Call(
+        process, {Napi::String::New(env, "exit"), Napi::Function::New(env, OnProcessExit)});
   }
   // Each function has its own hook, because Node runs hooks in order with those of objects made in between, such as
   // thread-safe functions.
@@ -65,7 +66,8 @@ void AddAtExit(Napi::Env env, void (*function)(void*), void* data) {
 void RemoveAtExit(Napi::Env env, void (*function)(void*), void* data) {
   napi_remove_env_cleanup_hook(env, function, data);
   std::lock_guard lock(Hooks().mutex);
-  if (const auto found = Hooks().hooks.find(env); found != Hooks().hooks.end()) std::erase(found->second, Hook(function, data));
+  if (const auto found = Hooks().hooks.find(env); found != Hooks().hooks.end())
+    std::erase(found->second, Hook(function, data));
 }
 
 }  // namespace aana

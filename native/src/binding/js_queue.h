@@ -17,7 +17,8 @@ class JsQueue : public std::enable_shared_from_this<JsQueue> {
 
   // JavaScript thread. Does not keep the process alive before Ref().
   JsQueue(Napi::Env env, const char* name)
-      : tsfn_(Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), name, 0, 1)) {
+      : tsfn_(Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}), name, 0,
+                                            1)) {
     tsfn_.Unref(env);
   }
 

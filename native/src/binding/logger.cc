@@ -13,10 +13,14 @@ namespace {
 
 const char* NameOf(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return "debug";
-    case LogLevel::kInfo: return "info";
-    case LogLevel::kWarn: return "warn";
-    case LogLevel::kError: return "error";
+    case LogLevel::kDebug:
+      return "debug";
+    case LogLevel::kInfo:
+      return "info";
+    case LogLevel::kWarn:
+      return "warn";
+    case LogLevel::kError:
+      return "error";
   }
   return "info";
 }
@@ -57,7 +61,8 @@ class LogDelivery : public std::enable_shared_from_this<LogDelivery> {
       lines.swap(lines_);
     }
     try {
-      for (const auto& [level, line] : lines) listener.Call({Napi::String::New(env, NameOf(level)), Napi::String::New(env, line)});
+      for (const auto& [level, line] : lines)
+        listener.Call({Napi::String::New(env, NameOf(level)), Napi::String::New(env, line)});
     } catch (const Napi::Error&) {
       // The listener threw, or the environment is ending.
     }

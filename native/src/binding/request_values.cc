@@ -22,8 +22,10 @@ RequestTerms ToRequestTerms(const Napi::Object& options) {
   const auto env = options.Env();
   RequestTerms terms;
   const auto tenant = options.Get("tenant");
-  if (tenant.IsString()) terms.tenant = tenant.As<Napi::String>();
-  else if (!tenant.IsUndefined() && !tenant.IsNull()) throw Napi::TypeError::New(env, "tenant is not a string");
+  if (tenant.IsString())
+    terms.tenant = tenant.As<Napi::String>();
+  else if (!tenant.IsUndefined() && !tenant.IsNull())
+    throw Napi::TypeError::New(env, "tenant is not a string");
   terms.cache_key = Has(options, "cacheKey") ? String(options, "cacheKey") : terms.tenant;
 
   const auto priority = options.Get("priority");
@@ -38,24 +40,31 @@ RequestTerms ToRequestTerms(const Napi::Object& options) {
   const auto weight = options.Get("weight");
   if (!weight.IsUndefined()) {
     terms.weight = weight.IsNumber() ? weight.As<Napi::Number>().DoubleValue() : std::nan("");
-    if (!(terms.weight >= kMinWeight && terms.weight <= kMaxWeight)) throw Napi::RangeError::New(env, "weight is not a number from 0.001 to 1000");
+    if (!(terms.weight >= kMinWeight && terms.weight <= kMaxWeight))
+      throw Napi::RangeError::New(env, "weight is not a number from 0.001 to 1000");
   }
 
   const auto deadline = options.Get("deadlineMs");
   if (!deadline.IsUndefined()) {
     const double ms = deadline.IsNumber() ? deadline.As<Napi::Number>().DoubleValue() : std::nan("");
     if (std::isnan(ms)) throw Napi::TypeError::New(env, "deadlineMs is not a number");
-    if (ms < kMaxDeadlineMs) terms.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(std::max(ms, 0.0)));
+    if (ms < kMaxDeadlineMs)
+      terms.deadline =
+          std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(std::max(ms, 0.0)));
   }
   return terms;
 }
 
 const char* NameOf(Fault fault) {
   switch (fault) {
-    case Fault::kCaller: return "caller";
-    case Fault::kDeployment: return "deployment";
-    case Fault::kOverload: return "overload";
-    case Fault::kCancelled: return "cancelled";
+    case Fault::kCaller:
+      return "caller";
+    case Fault::kDeployment:
+      return "deployment";
+    case Fault::kOverload:
+      return "overload";
+    case Fault::kCancelled:
+      return "cancelled";
   }
   return "deployment";
 }

@@ -29,7 +29,8 @@ double Number(const Napi::Object& object, const char* key, double min, double ma
 int32_t Int(const Napi::Object& object, const char* key, int32_t min, int32_t max) {
   const double value = Number(object, key);
   if (value != std::floor(value) || value < min || value > max) {
-    throw Napi::RangeError::New(object.Env(), std::string(key) + " is not a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+    throw Napi::RangeError::New(object.Env(), std::string(key) + " is not a whole number from " + std::to_string(min) +
+                                                  " to " + std::to_string(max));
   }
   return static_cast<int32_t>(value);
 }
@@ -42,7 +43,8 @@ std::string String(const Napi::Object& object, const char* key) {
 
 std::vector<std::string> OptionalStrings(const Napi::Object& object, const char* key) {
   return OptionalList<std::string>(object, key, [&](const Napi::Value& item) -> std::string {
-    if (!item.IsString()) throw Napi::TypeError::New(object.Env(), std::string(key) + " has an item that is not a string");
+    if (!item.IsString())
+      throw Napi::TypeError::New(object.Env(), std::string(key) + " has an item that is not a string");
     return item.As<Napi::String>();
   });
 }

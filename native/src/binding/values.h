@@ -16,7 +16,8 @@ bool Has(const Napi::Object& object, const char* key);
 // From `min` to `max`.
 double Number(const Napi::Object& object, const char* key, double min = std::numeric_limits<double>::lowest(),
               double max = std::numeric_limits<double>::max());
-int32_t Int(const Napi::Object& object, const char* key, int32_t min, int32_t max = std::numeric_limits<int32_t>::max());
+int32_t Int(const Napi::Object& object, const char* key, int32_t min,
+            int32_t max = std::numeric_limits<int32_t>::max());
 std::string String(const Napi::Object& object, const char* key);
 
 // The items of a list that may be absent.

@@ -31,12 +31,18 @@ std::vector<Device> ListDevices() {
     ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
     DeviceType type = DeviceType::kAccelerator;
     switch (ggml_backend_dev_type(device)) {
-      case GGML_BACKEND_DEVICE_TYPE_CPU: type = DeviceType::kCpu; break;
+      case GGML_BACKEND_DEVICE_TYPE_CPU:
+        type = DeviceType::kCpu;
+        break;
       case GGML_BACKEND_DEVICE_TYPE_GPU:
-      case GGML_BACKEND_DEVICE_TYPE_IGPU: type = DeviceType::kGpu; break;
-      default: break;
+      case GGML_BACKEND_DEVICE_TYPE_IGPU:
+        type = DeviceType::kGpu;
+        break;
+      default:
+        break;
     }
-    devices.push_back({ggml_backend_dev_name(device), ggml_backend_dev_description(device), type, free_bytes, total_bytes});
+    devices.push_back(
+        {ggml_backend_dev_name(device), ggml_backend_dev_description(device), type, free_bytes, total_bytes});
   }
   return devices;
 }

@@ -27,10 +27,14 @@ thread_local ScopedLoadLog* load_log = nullptr;
 
 LogLevel LevelOf(ggml_log_level level) {
   switch (level) {
-    case GGML_LOG_LEVEL_ERROR: return LogLevel::kError;
-    case GGML_LOG_LEVEL_WARN: return LogLevel::kWarn;
-    case GGML_LOG_LEVEL_INFO: return LogLevel::kInfo;
-    default: return LogLevel::kDebug;
+    case GGML_LOG_LEVEL_ERROR:
+      return LogLevel::kError;
+    case GGML_LOG_LEVEL_WARN:
+      return LogLevel::kWarn;
+    case GGML_LOG_LEVEL_INFO:
+      return LogLevel::kInfo;
+    default:
+      return LogLevel::kDebug;
   }
 }
 

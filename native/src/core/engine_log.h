@@ -52,8 +52,8 @@ class ScopedLoadLog {
 // Sends text that llama.cpp, whisper.cpp, ggml or mtmd logs to the sink. They log parts of lines.
 void OnLibraryLog(ggml_log_level level, const char* text, void*);
 
-// Installs the log callbacks of llama.cpp, whisper.cpp and ggml and starts llama.cpp's backend. Only the first call has an effect.
-// Any thread.
+// Installs the log callbacks of llama.cpp, whisper.cpp and ggml and starts llama.cpp's backend. Only the first call has
+// an effect. Any thread.
 void InitEngines();
 
 }  // namespace aana

@@ -15,7 +15,8 @@ class TenantTurns {
   // those the tenant whose last turn is the longest ago.
   std::pair<size_t, uint64_t> Rank(const std::string& tenant) const {
     const auto found = by_name_.find(tenant);
-    return found == by_name_.end() ? std::pair<size_t, uint64_t>() : std::pair(found->second.n_places, found->second.last_turn);
+    return found == by_name_.end() ? std::pair<size_t, uint64_t>()
+                                   : std::pair(found->second.n_places, found->second.last_turn);
   }
 
   // Call Begin when a request of the tenant gets a place, and End when it gives the place back.
@@ -26,7 +27,8 @@ class TenantTurns {
   }
   void End(const std::string& tenant) {
     by_name_[tenant].n_places--;
-    if (by_name_.size() > kMaxRemembered) std::erase_if(by_name_, [](const auto& entry) { return entry.second.n_places == 0; });
+    if (by_name_.size() > kMaxRemembered)
+      std::erase_if(by_name_, [](const auto& entry) { return entry.second.n_places == 0; });
   }
 
  private:

@@ -22,7 +22,7 @@
 
 enum { EXIT_ORPHAN = 125, EXIT_USAGE = 126, EXIT_NO_COMMAND = 127 };
 
-static void fail(int code, const char *format, ...) {
+static void fail(int code, const char* format, ...) {
   va_list args;
   va_start(args, format);
   fputs("aana-launcher: ", stderr);
@@ -32,16 +32,17 @@ static void fail(int code, const char *format, ...) {
   exit(code);
 }
 
-static unsigned long long parse_number(const char *option, const char *text) {
-  char *end = NULL;
+static unsigned long long parse_number(const char* option, const char* text) {
+  char* end = NULL;
   errno = 0;
   const unsigned long long value = text ? strtoull(text, &end, 10) : 0;
-  if (!text || errno || end == text || *end || *text == '-') fail(EXIT_USAGE, "%s must be followed by a number", option);
+  if (!text || errno || end == text || *end || *text == '-')
+    fail(EXIT_USAGE, "%s must be followed by a number", option);
   return value;
 }
 
 /* Never sets a limit above the present hard limit, because raising it would need rights that we may not have. */
-static void limit(int resource, rlim_t soft, rlim_t hard, const char *option) {
+static void limit(int resource, rlim_t soft, rlim_t hard, const char* option) {
   struct rlimit now;
   if (getrlimit(resource, &now) != 0) fail(EXIT_USAGE, "%s: %s", option, strerror(errno));
   if (now.rlim_max != RLIM_INFINITY && hard > now.rlim_max) hard = now.rlim_max;
@@ -57,12 +58,12 @@ static void lower_priority(int niceness) {
   if (setpriority(PRIO_PROCESS, 0, niceness) != 0) fail(EXIT_USAGE, "--nice: %s", strerror(errno));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   pid_t parent = 0;
   int i = 1;
   limit(RLIMIT_CORE, 0, 0, "core");
   for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
-    const char *option = argv[i];
+    const char* option = argv[i];
     const unsigned long long value = parse_number(option, i + 1 < argc ? argv[i + 1] : NULL);
     if (strcmp(option, "--nice") == 0) {
       lower_priority(value > 19 ? 19 : (int)value);
@@ -86,7 +87,7 @@ int main(int argc, char **argv) {
   /* The parent may have died before the line above took effect. */
   if (parent != 0 && getppid() != parent) return EXIT_ORPHAN;
 
-  char **command = argv + i + 1;
+  char** command = argv + i + 1;
   execvp(command[0], command);
   fail(EXIT_NO_COMMAND, "cannot run %s: %s", command[0], strerror(errno));
 }

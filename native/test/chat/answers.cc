@@ -34,7 +34,9 @@ std::string Read(const ChatPrompt& prompt, const std::string& text, size_t size)
 
 namespace {
 
-ChatPrompt Apply(const char* source, const Dialog& dialog) { return ChatTemplate(nullptr, source).Apply(dialog, dialog); }
+ChatPrompt Apply(const char* source, const Dialog& dialog) {
+  return ChatTemplate(nullptr, source).Apply(dialog, dialog);
+}
 
 // However the text is cut into pieces.
 void ExpectAnswer(const ChatPrompt& prompt, const std::string& text, const std::string& expected) {
@@ -50,7 +52,8 @@ void TestAnswers() {
   const std::string call = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>";
   const std::string read_call = "weather({\"city\": \"Paris\"})";
 
-  Test("the answer to a plain dialog has no format", [] { Expect(!Apply(kPlainTemplate, Asking()).format, "it has one"); });
+  Test("the answer to a plain dialog has no format",
+       [] { Expect(!Apply(kPlainTemplate, Asking()).format, "it has one"); });
   Test("reasoning that the model marks is split off", [] {
     const auto prompt = Apply(kThinkingTemplate, Asking());
     ExpectAnswer(prompt, "<think>\nI think so.\n</think>\n\nYes <b>.", "I think so.|Yes <b>.");
@@ -87,7 +90,9 @@ void TestAnswers() {
   });
   Test("channels are split", [] {
     const auto prompt = Apply(kChannelTemplate, Asking());
-    ExpectAnswer(prompt, "<|channel|>analysis<|message|>I think so.<|end|><|start|>assistant<|channel|>final<|message|>Yes.", "I think so.|Yes.");
+    ExpectAnswer(prompt,
+                 "<|channel|>analysis<|message|>I think so.<|end|><|start|>assistant<|channel|>final<|message|>Yes.",
+                 "I think so.|Yes.");
     Expect(!prompt.format->shown_tokens.empty(), "no token is shown");
   });
   Test("calls of tools are split off", [&] {
@@ -98,7 +103,8 @@ void TestAnswers() {
   });
   Test("calls of tools are split off where the template knows no tools", [&] {
     ExpectAnswer(Apply(kPlainTemplate, AskingWithTools()), "I look.\n" + call, "|I look.\n|" + read_call);
-    ExpectAnswer(Apply(kOpenedTemplate, AskingWithTools()), "I need it.\n</think>\n\n" + call, "I need it.||" + read_call);
+    ExpectAnswer(Apply(kOpenedTemplate, AskingWithTools()), "I need it.\n</think>\n\n" + call,
+                 "I need it.||" + read_call);
   });
   Test("a call of an unknown tool, and marks in a text, stay text", [&] {
     for (const auto* source : {kThinkingTemplate, kPlainTemplate}) {

@@ -17,7 +17,9 @@ std::string RootOf(const std::string& grammar) {
   return grammar.substr(begin, grammar.find('\n', begin) - begin);
 }
 
-std::string Grammar(const char* source, Dialog dialog) { return ChatTemplate(nullptr, source).Apply(dialog, dialog).format->grammar; }
+std::string Grammar(const char* source, Dialog dialog) {
+  return ChatTemplate(nullptr, source).Apply(dialog, dialog).format->grammar;
+}
 
 std::string Throws(const char* source, const Dialog& dialog) {
   try {
@@ -31,8 +33,10 @@ std::string Throws(const char* source, const Dialog& dialog) {
 
 void TestCallGrammar() {
   Test("calls that are forced come at once, after reasoning", [] {
-    ExpectText(RootOf(Grammar(kPlainTemplate, AskingWithTools(ToolChoice::kRequired))), "root ::= \"<|im_start|>assistant\\n\" space tool-calls");
-    ExpectText(RootOf(Grammar(kTaggedTemplate, AskingWithTools(ToolChoice::kRequired))), "root ::= \"<|im_start|>assistant\\n\" space tool-call-root");
+    ExpectText(RootOf(Grammar(kPlainTemplate, AskingWithTools(ToolChoice::kRequired))),
+               "root ::= \"<|im_start|>assistant\\n\" space tool-calls");
+    ExpectText(RootOf(Grammar(kTaggedTemplate, AskingWithTools(ToolChoice::kRequired))),
+               "root ::= \"<|im_start|>assistant\\n\" space tool-call-root");
     const auto thinking = RootOf(Grammar(kThinkingTemplate, AskingWithTools(ToolChoice::kRequired)));
     ExpectHas(thinking, "\"</think>\"");
     Expect(thinking.ends_with(")? tool-calls"), thinking);
@@ -62,17 +66,25 @@ void TestCallGrammar() {
     }
   });
   Test("a grammar of the caller can begin after reasoning that the prompt has begun", [] {
-    const auto format = [](const char* source) { return ChatTemplate(nullptr, source).Apply(Asking(), Asking()).format; };
+    const auto format = [](const char* source) {
+      return ChatTemplate(nullptr, source).Apply(Asking(), Asking()).format;
+    };
     ExpectText(format(kOpenedTemplate)->open_reasoning_end, "</think>");
     ExpectText(format(kThinkingTemplate)->open_reasoning_end, "");
-    ExpectText(GrammarAfter("</think>", "start ::= \"a\"", "start"), "start ::= \"a\"\nbehind-the-mark ::= \"</think>\" [ \\n]{0,4} start\n");
+    ExpectText(GrammarAfter("</think>", "start ::= \"a\"", "start"),
+               "start ::= \"a\"\nbehind-the-mark ::= \"</think>\" [ \\n]{0,4} start\n");
   });
   Test("arguments follow the rules of the caller, in one object or one by one", [] {
     auto dialog = AskingWithTools(ToolChoice::kRequired);
-    dialog.tools[0].parameters = R"({"type": "object", "properties": {"a_city": {"type": "string"}, "days": {"type": "integer"}}})";
-    dialog.tools[0].rules = {"args-all", {{"a_city", "args-city"}, {"days", "args-days"}}, {{"a_city", "args-text"}}, R"({"type": "object"})"};
+    dialog.tools[0].parameters =
+        R"({"type": "object", "properties": {"a_city": {"type": "string"}, "days": {"type": "integer"}}})";
+    dialog.tools[0].rules = {"args-all",
+                             {{"a_city", "args-city"}, {"days", "args-days"}},
+                             {{"a_city", "args-text"}},
+                             R"({"type": "object"})"};
     dialog.tools[1].rules = {"args-none", {}, {}, R"({"type": "object"})"};
-    dialog.argument_rules = "args-all ::= \"{}\"\nargs-none ::= \"{ }\"\nargs-city ::= \"1\"\nargs-days ::= \"2\"\nargs-text ::= \"3\"\n";
+    dialog.argument_rules =
+        "args-all ::= \"{}\"\nargs-none ::= \"{ }\"\nargs-city ::= \"1\"\nargs-days ::= \"2\"\nargs-text ::= \"3\"\n";
     for (const auto* source : {kThinkingTemplate, kPlainTemplate}) {
       const auto grammar = Grammar(source, dialog);
       ExpectHas(grammar, "\"weather\"");
@@ -94,7 +106,8 @@ void TestCallGrammar() {
     for (const auto* source : {kThinkingTemplate, kPlainTemplate, kTaggedTemplate}) {
       ExpectHas(Throws(source, dialog), "schema must be an object");
       auto bound = dialog;
-      bound.tools[0].rules = {"args-all", {{"a", "args-a"}}, {}, R"({"type": "object", "properties": {"a": {"type": "integer"}}})"};
+      bound.tools[0].rules = {
+          "args-all", {{"a", "args-a"}}, {}, R"({"type": "object", "properties": {"a": {"type": "integer"}}})"};
       bound.argument_rules = "args-all ::= \"{}\"\nargs-a ::= \"1\"\n";
       ExpectHas(Grammar(source, bound), source == kTaggedTemplate ? " args-a" : " args-all");
     }

@@ -14,13 +14,15 @@ namespace {
 
 std::string Marked(std::string_view text) {
   std::string marked(text);
-  for (size_t at = marked.find("<x>"); at != std::string::npos; at = marked.find("<x>", at + 3)) marked.replace(at, 3, "<M>");
+  for (size_t at = marked.find("<x>"); at != std::string::npos; at = marked.find("<x>", at + 3))
+    marked.replace(at, 3, "<M>");
   return marked;
 }
 
 Dialog WithResult() {
   auto dialog = AskingWithTools();
-  dialog.messages.push_back({.role = "assistant", .content = "", .tool_calls = {{"call00001", "weather", R"({"city": "Paris"})"}}});
+  dialog.messages.push_back(
+      {.role = "assistant", .content = "", .tool_calls = {{"call00001", "weather", R"({"city": "Paris"})"}}});
   dialog.messages.push_back({.role = "tool", .content = "sunny", .tool_call_id = "call00001"});
   return dialog;
 }
@@ -30,14 +32,18 @@ Dialog WithResult() {
 void TestPrompts() {
   Test("a template writes tools, calls and results", [] {
     const auto prompt = ChatTemplate(nullptr, kThinkingTemplate).Apply(WithResult(), WithResult());
-    for (const char* part : {"\"name\": \"weather\"", "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\"}}", "<tool_response>\nsunny"})
+    for (const char* part :
+         {"\"name\": \"weather\"", "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\"}}",
+          "<tool_response>\nsunny"})
       ExpectHas(prompt.text, part);
   });
   Test("tools, calls and results are text for a template that knows none", [] {
     const auto prompt = ChatTemplate(nullptr, kPlainTemplate).Apply(WithResult(), WithResult());
     ExpectHas(prompt.text, "<|im_start|>system\n# Tools");
     ExpectHas(prompt.text, "{\"name\":\"now\",\"parameters\"");
-    ExpectHas(prompt.text, "<|im_start|>assistant\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call><|im_end|>");
+    ExpectHas(prompt.text,
+              "<|im_start|>assistant\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": "
+              "\"Paris\"}}\n</tool_call><|im_end|>");
     ExpectHas(prompt.text, "<|im_start|>user\n<tool_response>\nsunny\n</tool_response><|im_end|>");
   });
   Test("instructions for tools follow the system message, and results of several calls are one message", [] {
@@ -47,7 +53,8 @@ void TestPrompts() {
     const auto written = WithToolsAsText(dialog);
     Expect(written.messages.size() == 4, std::to_string(written.messages.size()));
     Expect(written.messages.front().content.starts_with("Be brief.\n\n# Tools"), written.messages.front().content);
-    ExpectText(written.messages.back().content, "<tool_response>\nsunny\n</tool_response>\n<tool_response>\nwarm\n</tool_response>");
+    ExpectText(written.messages.back().content,
+               "<tool_response>\nsunny\n</tool_response>\n<tool_response>\nwarm\n</tool_response>");
   });
   Test("every text of a dialog can be changed, in JSON without breaking it", [] {
     Dialog dialog = WithResult();

@@ -37,7 +37,8 @@ std::string Left(const std::vector<ChatMessage>& messages, size_t n_most) {
   const auto shortened = Shorten({.messages = messages}, n_most, CountBytes);
   if (!shortened) return "too long";
   Expect(CountBytes(shortened->dialog) <= n_most, "it has too many tokens");
-  Expect(shortened->n_dropped == messages.size() - shortened->dialog.messages.size(), "another number of messages is told");
+  Expect(shortened->n_dropped == messages.size() - shortened->dialog.messages.size(),
+         "another number of messages is told");
   std::string left;
   for (const auto& message : shortened->dialog.messages) {
     left += (left.empty() ? "" : " ") + message.role.substr(0, 1) + std::to_string(message.content.size());
@@ -53,7 +54,8 @@ void ExpectLeft(const std::vector<ChatMessage>& messages, size_t n_most, const s
 }  // namespace
 
 void TestShortening() {
-  const std::vector<ChatMessage> dialog = {Said("system", 5), Said("user", 10), Said("assistant", 20), Said("user", 30), Said("assistant", 40), Said("user", 50)};
+  const std::vector<ChatMessage> dialog = {Said("system", 5), Said("user", 10),      Said("assistant", 20),
+                                           Said("user", 30),  Said("assistant", 40), Said("user", 50)};
   Test("a dialog that fits stays as it is", [&] { ExpectLeft(dialog, 215, "s5 u10 a20 u30 a40 u50"); });
   Test("the oldest turns are dropped first, as few as need be", [&] {
     ExpectLeft(dialog, 214, "s5 u30 a40 u50");
@@ -73,7 +75,8 @@ void TestShortening() {
     const auto shortened = Shorten({.messages = {Said("system", 400), Said("user", 300)}}, 260, CountBytes);
     Expect(shortened.has_value(), "it does not fit");
     const auto& messages = shortened->dialog.messages;
-    Expect(messages[0].content.size() == messages[1].content.size() && messages[0].content.size() > 100, "they have other lengths");
+    Expect(messages[0].content.size() == messages[1].content.size() && messages[0].content.size() > 100,
+           "they have other lengths");
   });
   Test("characters stay whole", [] {
     std::string text;
@@ -87,11 +90,13 @@ void TestShortening() {
     }
   });
   Test("calls of tools stay with their results", [] {
-    const std::vector<ChatMessage> calls = {Said("user", 10), Calling("a"), Result("a", 30), Said("assistant", 5), Said("user", 10), Calling("b"), Result("b", 30), Result("b", 9)};
+    const std::vector<ChatMessage> calls = {Said("user", 10), Calling("a"), Result("a", 30), Said("assistant", 5),
+                                            Said("user", 10), Calling("b"), Result("b", 30), Result("b", 9)};
     ExpectLeft(calls, 160, "u10 a0 t30 t9");
   });
   Test("the last turn loses its oldest steps, and keeps its question and its last step", [] {
-    const std::vector<ChatMessage> steps = {Said("system", 5), Said("user", 10), Calling("a"), Result("a", 30), Calling("b"), Result("b", 30), Calling("c"), Result("c", 30)};
+    const std::vector<ChatMessage> steps = {Said("system", 5), Said("user", 10), Calling("a"), Result("a", 30),
+                                            Calling("b"),      Result("b", 30),  Calling("c"), Result("c", 30)};
     ExpectLeft(steps, 170, "s5 u10 a0 t30 a0 t30");
     ExpectLeft(steps, 100, "s5 u10 a0 t30");
   });

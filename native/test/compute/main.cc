@@ -1,4 +1,5 @@
-// Tests of the kernels against plain loops in double precision. On a processor without the instructions there is nothing to test.
+// Tests of the kernels against plain loops in double precision. On a processor without the instructions there is
+// nothing to test.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -51,7 +52,9 @@ struct Weights {
     }
     PackRows(packed.data(), n_in, n_out);
   }
-  float At(int row, int column) const { return values[static_cast<size_t>(row) * static_cast<size_t>(n_in) + static_cast<size_t>(column)]; }
+  float At(int row, int column) const {
+    return values[static_cast<size_t>(row) * static_cast<size_t>(n_in) + static_cast<size_t>(column)];
+  }
 
   int n_in;
   int n_out;
@@ -64,7 +67,9 @@ void TestUnpack(int n_in, int n_out) {
   std::vector<float> row(static_cast<size_t>(n_in));
   for (int i = 0; i < n_out; i++) {
     UnpackRow(weights.packed.data(), n_in, n_out, i, row.data());
-    for (int j = 0; j < n_in; j++) Expect(row[static_cast<size_t>(j)] == weights.At(i, j), "row " + std::to_string(i) + ", column " + std::to_string(j) + " is another number");
+    for (int j = 0; j < n_in; j++)
+      Expect(row[static_cast<size_t>(j)] == weights.At(i, j),
+             "row " + std::to_string(i) + ", column " + std::to_string(j) + " is another number");
   }
 }
 
@@ -83,7 +88,8 @@ void TestMultiply(const Kernels& kernels, int n_in, int n_out, int n_rows, int s
   std::vector<float> quantised(x.size());
   for (int row = 0; row < n_rows; row++) {
     kernels.quantise(x.data() + row * n_in, n_in, n_rows, row, rows.data());
-    for (int block = row * n_in; block < (row + 1) * n_in; block += kBlock) QuantiseBlock(x.data() + block, quantised.data() + block);
+    for (int block = row * n_in; block < (row + 1) * n_in; block += kBlock)
+      QuantiseBlock(x.data() + block, quantised.data() + block);
   }
   std::vector<float> out(static_cast<size_t>(n_rows * n_out), std::numeric_limits<float>::quiet_NaN());
   for (const auto& [begin, end] : {std::pair(0, split), std::pair(split, n_out)}) {
@@ -98,12 +104,14 @@ void TestMultiply(const Kernels& kernels, int n_in, int n_out, int n_rows, int s
         sum += product;
         size += std::abs(product);
       }
-      ExpectNear(out[static_cast<size_t>(row * n_out + o)], sum, 1e-6 * size, "output " + std::to_string(o) + " of row " + std::to_string(row));
+      ExpectNear(out[static_cast<size_t>(row * n_out + o)], sum, 1e-6 * size,
+                 "output " + std::to_string(o) + " of row " + std::to_string(row));
     }
   }
 }
 
-std::vector<double> Attention(const float* q, const std::vector<float>& k, const std::vector<float>& v, size_t stride, int n, double scale) {
+std::vector<double> Attention(const float* q, const std::vector<float>& k, const std::vector<float>& v, size_t stride,
+                              int n, double scale) {
   std::vector<double> weights(static_cast<size_t>(n));
   double most = -1e30;
   for (int t = 0; t < n; t++) {
@@ -115,13 +123,14 @@ std::vector<double> Attention(const float* q, const std::vector<float>& k, const
   for (auto& weight : weights) sum += weight = std::exp(weight - most);
   std::vector<double> out(kHead);
   for (int t = 0; t < n; t++) {
-    for (size_t i = 0; i < kHead; i++) out[i] += weights[static_cast<size_t>(t)] / sum * v[static_cast<size_t>(t) * stride + i];
+    for (size_t i = 0; i < kHead; i++)
+      out[i] += weights[static_cast<size_t>(t)] / sum * v[static_cast<size_t>(t) * stride + i];
   }
   return out;
 }
 
-// Returns how far sums of 32-bit floats may take the values of an attention from those of `Attention`: each score is off by some roundings of the sum of its
-// terms, and its weight by as much of itself. Values are at most 1 or so.
+// Returns how far sums of 32-bit floats may take the values of an attention from those of `Attention`: each score is
+// off by some roundings of the sum of its terms, and its weight by as much of itself. Values are at most 1 or so.
 double Margin(const float* q, const std::vector<float>& k, size_t stride, int n, double scale) {
   double most = 0;
   for (int t = 0; t < n; t++) {
@@ -143,7 +152,8 @@ void TestAttend(const Kernels& kernels, int n, int split, float most) {
   for (int t = 0; t < n; t++) {
     const auto expected = Attention(q.data() + static_cast<size_t>(t) * kStride, k, v, kStride, n, 0.125);
     const auto margin = Margin(q.data() + static_cast<size_t>(t) * kStride, k, kStride, n, 0.125);
-    for (size_t i = 0; i < kHead; i++) ExpectNear(out[static_cast<size_t>(t) * kStride + i], expected[i], margin, "token " + std::to_string(t));
+    for (size_t i = 0; i < kHead; i++)
+      ExpectNear(out[static_cast<size_t>(t) * kStride + i], expected[i], margin, "token " + std::to_string(t));
     Expect(out[static_cast<size_t>(t) * kStride + kHead] == 7.0F, "the other head was written");
   }
 }
@@ -170,8 +180,10 @@ void TestAttendMany(const Kernels& kernels, int n) {
   constexpr size_t kQueryStride = 2 * kHead;
   const auto q = Random(kQueries * kQueryStride, 3);
   const auto attend = [&](int first, int n_queries) {
-    std::vector<float> out(q.size(), 7.0F), scratch(SharedAttentionScratch(n, n_queries), std::numeric_limits<float>::quiet_NaN());
-    kernels.attend_many(q.data() + static_cast<size_t>(first) * kQueryStride, kQueryStride, n_queries, audio.k.data(), audio.v.data(), HalfAudio::kStride, n, out.data(), scratch.data());
+    std::vector<float> out(q.size(), 7.0F),
+        scratch(SharedAttentionScratch(n, n_queries), std::numeric_limits<float>::quiet_NaN());
+    kernels.attend_many(q.data() + static_cast<size_t>(first) * kQueryStride, kQueryStride, n_queries, audio.k.data(),
+                        audio.v.data(), HalfAudio::kStride, n, out.data(), scratch.data());
     return out;
   };
   const auto together = attend(0, kQueries);
@@ -181,7 +193,8 @@ void TestAttendMany(const Kernels& kernels, int n) {
     const auto alone = attend(row, 1);
     const auto margin = Margin(q.data() + at, audio.keys, HalfAudio::kStride, n, 1);
     for (size_t i = 0; i < kHead; i++) {
-      const auto what = "value " + std::to_string(i) + " of query " + std::to_string(row) + " for " + std::to_string(n) + " tokens";
+      const auto what =
+          "value " + std::to_string(i) + " of query " + std::to_string(row) + " for " + std::to_string(n) + " tokens";
       ExpectNear(together[at + i], expected[i], margin, what);
       Expect(together[at + i] == alone[i], what + " depends on the other queries");
     }
@@ -201,10 +214,12 @@ void TestAttendCells(const Kernels& kernels, int n) {
   }
   const auto q = Random(kHead, 3);
   std::vector<float> out(kHead), scratch(SharedAttentionScratch(n, 1), std::numeric_limits<float>::quiet_NaN());
-  kernels.attend_cells(q.data(), audio.k.data(), audio.v.data(), HalfAudio::kStride, cells.data(), n, out.data(), scratch.data());
+  kernels.attend_cells(q.data(), audio.k.data(), audio.v.data(), HalfAudio::kStride, cells.data(), n, out.data(),
+                       scratch.data());
   const auto expected = Attention(q.data(), keys, values, kHead, n, 1);
   const auto margin = Margin(q.data(), keys, kHead, n, 1);
-  for (size_t i = 0; i < kHead; i++) ExpectNear(out[i], expected[i], margin, "value " + std::to_string(i) + " of " + std::to_string(n) + " cells");
+  for (size_t i = 0; i < kHead; i++)
+    ExpectNear(out[i], expected[i], margin, "value " + std::to_string(i) + " of " + std::to_string(n) + " cells");
 }
 
 void TestPacking() {
@@ -234,10 +249,13 @@ void TestKernels(const KernelSet& set) {
   Test("attention is that of a plain loop, for any number of tokens and from any row on" + with, [&kernels] {
     for (const int n : {1, 2, 15, 16, 63, 64, 65, 130}) TestAttend(kernels, n, n / 3, 2);
   });
-  Test("attention to one token by large scores has no overflow" + with, [&kernels] { TestAttend(kernels, 70, 24, 40); });
-  Test("attention of several tokens to halves is that of a plain loop, and no token changes the result of another" + with, [&kernels] {
-    for (const int n : {1, 2, 15, 16, 17, 100, 1499, 1500}) TestAttendMany(kernels, n);
-  });
+  Test("attention to one token by large scores has no overflow" + with,
+       [&kernels] { TestAttend(kernels, 70, 24, 40); });
+  Test("attention of several tokens to halves is that of a plain loop, and no token changes the result of another" +
+           with,
+       [&kernels] {
+         for (const int n : {1, 2, 15, 16, 17, 100, 1499, 1500}) TestAttendMany(kernels, n);
+       });
   Test("attention to cells of a cache is that of a plain loop over them" + with, [&kernels] {
     for (const int n : {1, 2, 15, 16, 17, 100, 448}) TestAttendCells(kernels, n);
   });
@@ -248,7 +266,8 @@ void TestKernels(const KernelSet& set) {
     kernels.gelu(x.data(), out.data(), x.size());
     for (size_t i = 0; i < x.size(); i++) {
       const double value = x[i];
-      const double expected = 0.5 * value * (1 + std::tanh(0.79788456080286535588 * value * (1 + 0.044715 * value * value)));
+      const double expected =
+          0.5 * value * (1 + std::tanh(0.79788456080286535588 * value * (1 + 0.044715 * value * value)));
       ExpectNear(out[i], expected, 1e-6 * std::max(1.0, std::abs(expected)), "GELU of " + std::to_string(value));
     }
   });

@@ -1,5 +1,5 @@
-// Runs the engine for embeddings without Node under a sanitizer: many requests at the same time, from several threads, with cancels,
-// deadlines, truncation and a stop. CONTRIBUTING.md explains how to build and run it.
+// Runs the engine for embeddings without Node under a sanitizer: many requests at the same time, from several threads,
+// with cancels, deadlines, truncation and a stop. CONTRIBUTING.md explains how to build and run it.
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -45,7 +45,8 @@ class Reader {
     llama::EmbeddingRequest request;
     request.id = id;
     request.truncation = llama::Truncation::kEnd;
-    for (size_t i = 0; i < n_texts; i++) request.texts.push_back("the cat sat on the house " + std::string(i % 50, 'a'));
+    for (size_t i = 0; i < n_texts; i++)
+      request.texts.push_back("the cat sat on the house " + std::string(i % 50, 'a'));
     request.terms.tenant = tenant;
     request.terms.deadline = deadline;
     engine_.Submit(std::move(request));
@@ -115,9 +116,12 @@ void Drive(const std::string& model_path) {
     for (llama::RequestId id = 2000; id < 2010; id++) reader.Submit(id, 1000, "");
     reader.engine().Stop();
     reader.Until([&] { return reader.phase() == llama::Phase::kClosed; });
-    Check(reader.end<llama::CancelledEvent>(2000) && reader.end<llama::CancelledEvent>(2009), "a stop ends running and waiting requests");
+    Check(reader.end<llama::CancelledEvent>(2000) && reader.end<llama::CancelledEvent>(2009),
+          "a stop ends running and waiting requests");
   }
-  { const Reader reader(model_path); }
+  {
+    const Reader reader(model_path);
+  }
   Check(true, "an engine can be destroyed while it loads");
 }
 

@@ -22,7 +22,8 @@ FairLine::Id Next(const FairLine& line, FairLine::TimePoint now = kStart) {
   return line.Next(now, [](FairLine::Id) { return true; }).value_or(-1);
 }
 
-void Add(FairLine& line, FairLine::Id id, const std::string& tenant, int32_t priority = 0, double weight = 1, FairLine::TimePoint now = kStart) {
+void Add(FairLine& line, FairLine::Id id, const std::string& tenant, int32_t priority = 0, double weight = 1,
+         FairLine::TimePoint now = kStart) {
   line.Add(id, RequestTerms{.tenant = tenant, .priority = priority, .weight = weight, .deadline = std::nullopt}, now);
 }
 

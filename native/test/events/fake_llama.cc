@@ -15,7 +15,7 @@
 
 #include "core/llama/draft/draft_model.h"
 #include "core/llama/model/adapters.h"
-#include "core/llama/model/gguf_check.h"
+#include "core/llama/gguf/gguf_check.h"
 #include "core/llama/model/shifting.h"
 #include "core/llama/prompt_cache/prompt_store.h"
 #include "core/llama/loop/ubatches.h"
@@ -40,7 +40,9 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 }
 
 // Adapters have other numbers, and so has an adapter with another scale.
-uint64_t NumberOf(const llama::AdapterUse& use) { return use.index < 0 ? 0 : static_cast<uint64_t>(use.index + 1) * 1000 + static_cast<uint64_t>(use.scale * 4); }
+uint64_t NumberOf(const llama::AdapterUse& use) {
+  return use.index < 0 ? 0 : static_cast<uint64_t>(use.index + 1) * 1000 + static_cast<uint64_t>(use.scale * 4);
+}
 
 Value After(const Value* last, int32_t token, size_t n_in_pass, const llama::AdapterUse& adapter) {
   const uint64_t plain = Mix(last ? last->plain : 17, static_cast<uint64_t>(token) + (NumberOf(adapter) << 32));
@@ -54,7 +56,9 @@ int32_t NextPlain(const Value& value) {
   if (value.plain % 8 != 0) return 1 + std::abs(value.token) % 7;
   return static_cast<int32_t>(value.plain / 8 % kPlainTokens);
 }
-int32_t NextByPasses(const Value& value) { return kPlainTokens + static_cast<int32_t>(value.passes % (kTokens - kPlainTokens)); }
+int32_t NextByPasses(const Value& value) {
+  return kPlainTokens + static_cast<int32_t>(value.passes % (kTokens - kPlainTokens));
+}
 
 Setup setup;
 std::mt19937 random_numbers;
@@ -65,7 +69,9 @@ std::mutex threads_mutex;
 std::set<std::thread::id> threads;
 const llama_memory_i* cache = nullptr;  // of the one context
 
-bool Happens(double probability) { return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_numbers) < probability; }
+bool Happens(double probability) {
+  return probability > 0 && std::uniform_real_distribution<>(0, 1)(random_numbers) < probability;
+}
 
 void Expect(bool is_true, const std::string& misuse) {
   if (is_true) return;
@@ -84,14 +90,16 @@ struct Cell {
 
 Cell CellAt(const llama_batch& batch, size_t index) {
   const float* values = batch.embd + index * kCellFloats;
-  return {static_cast<int32_t>(values[0]), static_cast<int32_t>(values[1]), static_cast<int32_t>(values[2]), static_cast<int32_t>(values[3]), values[4] != 0};
+  return {static_cast<int32_t>(values[0]), static_cast<int32_t>(values[1]), static_cast<int32_t>(values[2]),
+          static_cast<int32_t>(values[3]), values[4] != 0};
 }
 
 // Adds where a cell of an image stands. Its image begins behind `last`.
 void Place(Value& value, const Value* last, const Cell& cell) {
   const bool has_one_position = !setup.has_image_positions;
   // In models whose positions have several numbers, all cells of an image are at the first of its positions.
-  const llama_pos begin = last ? (cell.index == 0 ? last->next_position : last->position - (has_one_position ? cell.index - 1 : 0)) : 0;
+  const llama_pos begin =
+      last ? (cell.index == 0 ? last->next_position : last->position - (has_one_position ? cell.index - 1 : 0)) : 0;
   value.position = begin + (has_one_position ? cell.index : 0);
   value.n_image_left = cell.n_cells - cell.index - 1;
   value.next_position = value.n_image_left == 0 ? begin + cell.n_positions : begin + cell.index + 1;
@@ -120,8 +128,8 @@ size_t NThreads() {
   return threads.size();
 }
 
-std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes,
-                              const llama::AdapterUse& adapter) {
+std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n,
+                              bool depends_on_passes, const llama::AdapterUse& adapter) {
   Value last{};
   size_t chunk = 0;
   size_t n_left = 0;
@@ -145,8 +153,8 @@ llama_token CellNumber(int32_t picture, size_t cell) { return -(picture * 64 + s
 llama::Embeddings EmbeddingsOf(const llama::PromptImage& image, int32_t picture) {
   std::vector<float> values;
   for (size_t cell = 0; cell < image.n_cells; cell++) {
-    for (const auto value : {CellNumber(picture, cell), static_cast<int32_t>(cell), static_cast<int32_t>(image.n_cells), static_cast<int32_t>(image.n_positions),
-                             image.is_causal ? 1 : 0}) {
+    for (const auto value : {CellNumber(picture, cell), static_cast<int32_t>(cell), static_cast<int32_t>(image.n_cells),
+                             static_cast<int32_t>(image.n_positions), image.is_causal ? 1 : 0}) {
       values.push_back(static_cast<float>(value));
     }
   }
@@ -191,7 +199,9 @@ using namespace aana::fake;
 
 size_t aana::fake::NUsedCells() { return cache->Used(); }
 size_t aana::fake::NEndingInImage() {
-  const auto ends_in_image = [](const auto& sequence) { return !sequence.second.empty() && sequence.second.back()->n_image_left > 0; };
+  const auto ends_in_image = [](const auto& sequence) {
+    return !sequence.second.empty() && sequence.second.back()->n_image_left > 0;
+  };
   return static_cast<size_t>(std::ranges::count_if(cache->sequences, ends_in_image));
 }
 
@@ -200,8 +210,12 @@ void CheckGguf(const std::string&, std::string_view) {}
 bool CanShift(llama_context*, ggml_type) { return false; }
 Adapters::Adapters(const Model&, const std::vector<std::string>&) {}
 void Adapters::Apply(llama_context* context, const AdapterUse& use) const { context->adapter = use; }
-bool PromptStore::Fetch(const AdapterUse&, const std::string&, std::span<const llama_token>, size_t, PromptCache::OnFetched) { return false; }
-void PromptStore::Save(const AdapterUse&, const std::string&, const std::vector<llama_token>&, const std::function<StateBytes(uint64_t)>&) {}
+bool PromptStore::Fetch(const AdapterUse&, const std::string&, std::span<const llama_token>, size_t,
+                        PromptCache::OnFetched) {
+  return false;
+}
+void PromptStore::Save(const AdapterUse&, const std::string&, const std::vector<llama_token>&,
+                       const std::function<StateBytes(uint64_t)>&) {}
 void DraftModel::Guess(std::span<DraftDemand>) {}
 
 class FakeProjector : public Projector {
@@ -217,17 +231,21 @@ class FakeProjector : public Projector {
     }
   }
 };
-std::unique_ptr<Projector> LoadProjector(const LoadOptions&, const Model&, const LoadProgress&) { return std::make_unique<FakeProjector>(); }
+std::unique_ptr<Projector> LoadProjector(const LoadOptions&, const Model&, const LoadProgress&) {
+  return std::make_unique<FakeProjector>();
+}
 }  // namespace aana::llama
 
 // Returns the passes over the weights that llama.cpp would need.
 static int32_t CountPasses(const llama_context& context, const llama_batch& batch) {
   std::vector<aana::llama::SequenceTokens> sequences;
   for (int32_t i = 0; i < batch.n_tokens; i++) {
-    if (sequences.empty() || sequences.back().sequence != batch.seq_id[i][0]) sequences.push_back({batch.seq_id[i][0], 0});
+    if (sequences.empty() || sequences.back().sequence != batch.seq_id[i][0])
+      sequences.push_back({batch.seq_id[i][0], 0});
     sequences.back().n_tokens++;
   }
-  return aana::llama::CountUbatches(sequences, static_cast<int32_t>(context.params.n_ubatch), !context.memory.is_unified);
+  return aana::llama::CountUbatches(sequences, static_cast<int32_t>(context.params.n_ubatch),
+                                    !context.memory.is_unified);
 }
 
 // An image whose cells attend to each other is computed at once.
@@ -235,8 +253,9 @@ static void CheckImage(const llama_context& context, const llama_batch& batch) {
   const auto n = static_cast<int32_t>(batch.n_tokens);
   const auto first = CellAt(batch, 0);
   Expect(context.is_causal == first.is_causal, "an image whose cells attend to others than the model wants");
-  Expect(first.is_causal || (first.index == 0 && n == first.n_cells && n <= static_cast<int32_t>(context.params.n_ubatch)),
-         "a pass over " + std::to_string(n) + " of " + std::to_string(first.n_cells) + " cells that attend to each other");
+  Expect(
+      first.is_causal || (first.index == 0 && n == first.n_cells && n <= static_cast<int32_t>(context.params.n_ubatch)),
+      "a pass over " + std::to_string(n) + " of " + std::to_string(first.n_cells) + " cells that attend to each other");
 }
 
 // Returns the value of a token, or of a cell of an image, behind `last`.
@@ -246,17 +265,19 @@ static Value NextValue(const llama_context& context, const llama_batch& batch, s
   if (!batch.embd) {
     const auto value = After(last, batch.token[index], n, context.adapter);
     Expect(n_image_left == 0, "a token in the middle of an image");
-    Expect(batch.pos[index] == value.position,
-           "a token at " + std::to_string(batch.pos[index]) + " where " + std::to_string(value.position) + " comes next");
+    Expect(batch.pos[index] == value.position, "a token at " + std::to_string(batch.pos[index]) + " where " +
+                                                   std::to_string(value.position) + " comes next");
     return value;
   }
   const auto cell = CellAt(batch, index);
-  Expect(n_image_left == (cell.index == 0 ? 0 : cell.n_cells - cell.index), "cell " + std::to_string(cell.index) + " of an image in the wrong place");
+  Expect(n_image_left == (cell.index == 0 ? 0 : cell.n_cells - cell.index),
+         "cell " + std::to_string(cell.index) + " of an image in the wrong place");
   auto value = After(last, cell.number, n, context.adapter);
   Place(value, last, cell);
   const auto expect = [&](size_t dimension, llama_pos position) {
     const auto given = batch.pos[dimension * n + index];
-    Expect(given == position, "cell " + std::to_string(cell.index) + " of an image at " + std::to_string(given) + ", not " + std::to_string(position));
+    Expect(given == position, "cell " + std::to_string(cell.index) + " of an image at " + std::to_string(given) +
+                                  ", not " + std::to_string(position));
   };
   expect(0, value.position);
   if (!setup.has_image_positions) return value;
@@ -338,7 +359,8 @@ int32_t llama_decode(llama_context* context, llama_batch batch) {
   auto& memory = context->memory;
   const auto n = static_cast<size_t>(batch.n_tokens);
   Expect(n > 0 && n <= context->params.n_batch, "a batch of " + std::to_string(n) + " tokens");
-  Expect(std::count_if(batch.logits, batch.logits + n, [](int8_t wanted) { return wanted != 0; }) <= static_cast<std::ptrdiff_t>(context->params.n_outputs_max),
+  Expect(std::count_if(batch.logits, batch.logits + n, [](int8_t wanted) { return wanted != 0; }) <=
+             static_cast<std::ptrdiff_t>(context->params.n_outputs_max),
          "a batch with too many outputs");
   if (Happens(setup.failing)) return n_failures++, -3;
   const size_t n_done = Happens(setup.abandoned) ? random_numbers() % n : n;
@@ -347,8 +369,10 @@ int32_t llama_decode(llama_context* context, llama_batch batch) {
   constexpr std::chrono::microseconds kPassTime{900};
   constexpr std::chrono::microseconds kTokenTime{300};
   Advance(kPassTime * CountPasses(*context, batch) + kTokenTime * batch.n_tokens);
-  if (batch.embd) CheckImage(*context, batch);
-  else Expect(context->is_causal, "tokens that attend to those after them");
+  if (batch.embd)
+    CheckImage(*context, batch);
+  else
+    Expect(context->is_causal, "tokens that attend to those after them");
   for (size_t i = 0; i < n_done; i++) {
     const auto id = batch.seq_id[i][0];
     auto& cells = memory.sequences[id];
@@ -384,21 +408,28 @@ bool llama_memory_seq_rm(llama_memory_t memory, llama_seq_id id, llama_pos from,
 void llama_memory_seq_cp(llama_memory_t memory, llama_seq_id from, llama_seq_id to, llama_pos, llama_pos n) {
   auto& source = memory->sequences[from];
   Expect(memory->is_unified, "cells of a sequence are shared where each has its own");
-  Expect(memory->sequences[to].empty() && !source.empty() && n <= source.back()->next_position, "a beginning that cannot be shared");
+  Expect(memory->sequences[to].empty() && !source.empty() && n <= source.back()->next_position,
+         "a beginning that cannot be shared");
   const auto end = std::ranges::find_if(source, [n](const auto& cell) { return cell->position >= n; });
   Expect(end == source.begin() || (*std::prev(end))->n_image_left == 0, "a part of an image is shared");
   memory->sequences[to].assign(source.begin(), end);
 }
 bool llama_memory_can_shift(llama_memory_t) { return false; }
-void llama_memory_seq_add(llama_memory_t, llama_seq_id, llama_pos, llama_pos, llama_pos) { Expect(false, "cells are moved"); }
-llama_pos llama_memory_seq_pos_min(llama_memory_t memory, llama_seq_id id) { return memory->sequences[id].empty() ? -1 : 0; }
+void llama_memory_seq_add(llama_memory_t, llama_seq_id, llama_pos, llama_pos, llama_pos) {
+  Expect(false, "cells are moved");
+}
+llama_pos llama_memory_seq_pos_min(llama_memory_t memory, llama_seq_id id) {
+  return memory->sequences[id].empty() ? -1 : 0;
+}
 
 llama_pos llama_memory_seq_pos_max(llama_memory_t memory, llama_seq_id id) {
   const auto& cells = memory->sequences[id];
   return cells.empty() ? -1 : cells.back()->position;
 }
 
-size_t llama_state_seq_get_size(llama_context* context, llama_seq_id id) { return context->memory.sequences[id].size() * sizeof(Value); }
+size_t llama_state_seq_get_size(llama_context* context, llama_seq_id id) {
+  return context->memory.sequences[id].size() * sizeof(Value);
+}
 size_t llama_state_seq_get_data(llama_context* context, uint8_t* data, size_t size, llama_seq_id id) {
   for (const auto& cell : context->memory.sequences[id]) {
     std::memcpy(data, cell.get(), sizeof(Value));

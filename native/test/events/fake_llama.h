@@ -13,18 +13,20 @@
 #include "core/llama/model/adapter_use.h"
 #include "core/llama/vision/prompt_image.h"
 
-// Stands for llama.cpp's library where only the bookkeeping of the engine matters: which tokens of which sequence are computed where, with which
-// adapter, and in which pass. Its model has no weights: the next token follows from the tokens before and from the adapter, in two ways.
+// Stands for llama.cpp's library where only the bookkeeping of the engine matters: which tokens of which sequence are
+// computed where, with which adapter, and in which pass. Its model has no weights: the next token follows from the
+// tokens before and from the adapter, in two ways.
 namespace aana::fake {
 
 constexpr int32_t kTokens = 64;
 // Of these tokens, the one that follows depends on the tokens before. kEnd ends a text.
 constexpr int32_t kEnd = 0;
 constexpr int32_t kPlainTokens = 32;
-// Of the others, the one that follows depends on the tokens before and on the passes that computed them, as the last bits of real logits do.
+// Of the others, the one that follows depends on the tokens before and on the passes that computed them, as the last
+// bits of real logits do.
 
-// A cell of an image has so many floats in the place of an embedding: its number in the history, its place in the image, how many cells and positions
-// the image has, and whether each cell attends only to those before it.
+// A cell of an image has so many floats in the place of an embedding: its number in the history, its place in the
+// image, how many cells and positions the image has, and whether each cell attends only to those before it.
 constexpr size_t kCellFloats = 5;
 // A picture whose images cannot be encoded.
 constexpr int32_t kBrokenPicture = 7;
@@ -35,8 +37,8 @@ llama::Embeddings EmbeddingsOf(const llama::PromptImage& image, int32_t picture)
 struct Setup {
   bool is_recurrent = false;
   bool has_image_positions = false;  // the position of a cell of an image has four numbers
-  double abandoned = 0;  // probability that a decode is abandoned in the middle
-  double failing = 0;    // probability that it fails
+  double abandoned = 0;              // probability that a decode is abandoned in the middle
+  double failing = 0;                // probability that it fails
   uint32_t seed = 1;
 };
 void Set(const Setup& setup);
@@ -64,9 +66,9 @@ size_t NThreads();
 extern std::atomic<std::chrono::nanoseconds> now;
 void Advance(std::chrono::nanoseconds time);
 
-// Returns the text of `n` tokens that follow a prompt which is computed alone with `adapter`: `chunks` gives the number of tokens of each pass.
-// Fewer when kEnd comes.
-std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n, bool depends_on_passes,
-                              const llama::AdapterUse& adapter);
+// Returns the text of `n` tokens that follow a prompt which is computed alone with `adapter`: `chunks` gives the number
+// of tokens of each pass. Fewer when kEnd comes.
+std::vector<int32_t> Continue(std::span<const int32_t> prompt, std::span<const size_t> chunks, size_t n,
+                              bool depends_on_passes, const llama::AdapterUse& adapter);
 
 }  // namespace aana::fake

@@ -1,8 +1,9 @@
-// Random sequences of events to the decode loop of the language model engine: arrivals, also with images, cancellations, slow readers, deadlines,
-// guessed tokens, adapters, too few cells, images that cannot be encoded, and decodes that fail or are abandoned. The library below the loop is a fake
-// whose next token follows from the tokens in the cache, so each answer has one right text, also when its sequence shares a beginning or is computed
-// again. Time is a number that the events move on. After each turn, what the engine tells of itself is compared with the fake's cache, and no request
-// may be open that should have ended or gone on.
+// Random sequences of events to the decode loop of the language model engine: arrivals, also with images,
+// cancellations, slow readers, deadlines, guessed tokens, adapters, too few cells, images that cannot be encoded, and
+// decodes that fail or are abandoned. The library below the loop is a fake whose next token follows from the tokens in
+// the cache, so each answer has one right text, also when its sequence shares a beginning or is computed again. Time is
+// a number that the events move on. After each turn, what the engine tells of itself is compared with the fake's cache,
+// and no request may be open that should have ended or gone on.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -28,7 +29,9 @@
 #include "random.h"
 
 // Takes the place of the library's clock.
-std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept { return time_point(aana::fake::now.load()); }
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept {
+  return time_point(aana::fake::now.load());
+}
 
 namespace aana::test {
 namespace {
@@ -81,14 +84,16 @@ struct Open {
   bool is_slow = false;
   bool was_slow = false;
   int64_t n_unread = 0;
-  std::optional<std::chrono::steady_clock::time_point> full_since;  // when its reader had so much to take that it should have been held back
+  std::optional<std::chrono::steady_clock::time_point>
+      full_since;  // when its reader had so much to take that it should have been held back
   int n_turns_without_text = 0;
   bool has_slot_for_good = false;  // it had a text when it was the oldest one, and the youngest one loses its slot
 };
 
 // Texts that a reader may have before it, as in sequence.h.
 constexpr int64_t kMostUnread = 64;
-// A sequence that decodes has a text after so many turns. Each slot may have a step of its own, and decodes may be abandoned.
+// A sequence that decodes has a text after so many turns. Each slot may have a step of its own, and decodes may be
+// abandoned.
 constexpr int kMostTurnsWithoutText = 40;
 
 // The events of one engine.
@@ -195,19 +200,29 @@ class EventSequence {
     request.prompt = prompt.tokens;
     request.images = prompt.images;
     request.max_tokens = 1 + UpTo(has_slow_readers_ || OneIn(2) ? 90 : 10);
-    request.is_reproducible = OneIn(is_mostly_reproducible_ ? 2 : 5) && !options_.kv_unified && options_.n_cells == 0 && !has_images;
+    request.is_reproducible =
+        OneIn(is_mostly_reproducible_ ? 2 : 5) && !options_.kv_unified && options_.n_cells == 0 && !has_images;
     request.is_scored = OneIn(has_many_scores_ ? 2 : 8) && !has_images;
     request.is_slow = request.was_slow = OneIn(has_many_scores_ || has_slow_readers_ ? 2 : 6);
-    request.adapter = n_adapters_ > 0 && OneIn(2) ? AdapterUse{UpTo(n_adapters_ - 1), OneIn(3) ? 0.5F : 1.0F} : AdapterUse{};
+    request.adapter =
+        n_adapters_ > 0 && OneIn(2) ? AdapterUse{UpTo(n_adapters_ - 1), OneIn(3) ? 0.5F : 1.0F} : AdapterUse{};
     request.tenant = std::to_string(UpTo(2));
-    ReadRequest read{.id = id, .tokens = request.prompt, .sampling = {}, .rules = {}, .shown_tokens = {}, .terms = {}, .adapter = {}, .arrived_at = {}};
+    ReadRequest read{.id = id,
+                     .tokens = request.prompt,
+                     .sampling = {},
+                     .rules = {},
+                     .shown_tokens = {},
+                     .terms = {},
+                     .adapter = {},
+                     .arrived_at = {}};
     read.arrived_at = std::chrono::steady_clock::now();
     read.sampling.temperature = 0;
     read.sampling.max_tokens = request.max_tokens;
     read.sampling.is_reproducible = request.is_reproducible;
     if (request.is_scored) read.sampling.n_prompt_logprobs = UpTo(2);
     if (request.is_reproducible) {
-      for (TokenId token = fake::kPlainTokens; token < fake::kTokens; token++) read.sampling.logit_bias.push_back({token, 20.0F});
+      for (TokenId token = fake::kPlainTokens; token < fake::kTokens; token++)
+        read.sampling.logit_bias.push_back({token, 20.0F});
     }
     read.adapter = request.adapter;
     read.terms.tenant = request.tenant;
@@ -218,8 +233,10 @@ class EventSequence {
     Leaves(id, request);
     totals_.n_requests++;
     totals_.n_images += prompt.images.size();
-    if (has_images) Post(std::move(read), std::move(prompt), request);
-    else inbox_.Post(std::move(read));
+    if (has_images)
+      Post(std::move(read), std::move(prompt), request);
+    else
+      inbox_.Post(std::move(read));
   }
 
   void Post(ReadRequest read, FakePrompt prompt, Open& request) {
@@ -253,8 +270,10 @@ class EventSequence {
     if (!request) return;
     request->is_cancelled = true;
     // What the encoder has just given must come first.
-    if (!encoder_) inbox_.Post(llama::Cancel{id});
-    else if (!encoder_->Cancel(id)) encoded_.Post(llama::Cancel{id});
+    if (!encoder_)
+      inbox_.Post(llama::Cancel{id});
+    else if (!encoder_->Cancel(id))
+      encoded_.Post(llama::Cancel{id});
   }
 
   void ChangeReader() {
@@ -294,14 +313,16 @@ class EventSequence {
     if (fake::NEndingInImage() > counts.n_running) throw std::runtime_error("a free slot keeps a part of an image");
   }
 
-  // Nothing was computed, so the slots that there are, or the cells, must belong to requests whose readers have too much to take.
+  // Nothing was computed, so the slots that there are, or the cells, must belong to requests whose readers have too
+  // much to take.
   void CheckIdle() const {
     const auto is_full = [](const auto& open) { return open.second.n_unread >= kMostUnread; };
     const auto n_full = std::ranges::count_if(open_, is_full);
     const bool has_common_cells = options_.kv_unified || options_.n_cells > 0;
     if (n_full >= (has_common_cells ? 1 : options_.n_sequences)) return;
     for (const auto& open : open_) {
-      if (!is_full(open) && !in_encoder_.contains(open.first)) throw std::runtime_error("request " + std::to_string(open.first) + " could go on");
+      if (!is_full(open) && !in_encoder_.contains(open.first))
+        throw std::runtime_error("request " + std::to_string(open.first) + " could go on");
     }
   }
 
@@ -310,15 +331,19 @@ class EventSequence {
     const auto expect = [&](bool is_true, const std::string& problem) {
       if (!is_true) throw std::runtime_error("request " + std::to_string(id) + " " + problem);
     };
-    expect(request.n_unread <= kMostUnread + options_.n_drafted, "has " + std::to_string(request.n_unread) + " texts that its reader does not take");
+    expect(request.n_unread <= kMostUnread + options_.n_drafted,
+           "has " + std::to_string(request.n_unread) + " texts that its reader does not take");
     if (in_encoder_.contains(id)) return;
     expect(!request.is_cancelled, "goes on after it was cancelled");
     expect(!request.deadline || *request.deadline > begun_at, "goes on behind its deadline");
-    expect(!request.full_since || *request.full_since + options_.reader_timeout > begun_at, "goes on without its reader");
+    expect(!request.full_since || *request.full_since + options_.reader_timeout > begun_at,
+           "goes on without its reader");
     // One of a recurrent model reads its prompt again when a decode is abandoned.
     const auto counts = counters_.Read();
-    const bool has_slot = counts.n_paused == 0 && (request.has_slot_for_good || (!request.text.empty() && counts.n_preempted == 0));
-    expect(!has_slot || request.was_slow || is_recurrent_ || request.n_turns_without_text <= kMostTurnsWithoutText, "gets no further text");
+    const bool has_slot =
+        counts.n_paused == 0 && (request.has_slot_for_good || (!request.text.empty() && counts.n_preempted == 0));
+    expect(!has_slot || request.was_slow || is_recurrent_ || request.n_turns_without_text <= kMostTurnsWithoutText,
+           "gets no further text");
   }
 
   void Leaves(RequestId id, const Open& request) {
@@ -369,12 +394,15 @@ class EventSequence {
         expect(!request.is_scored || request.told == request.prompt, "is not told its prompt");
         const bool is_long = std::ssize(expected) == MostText(request);
         expect(end->reason == (is_long ? FinishReason::kLength : FinishReason::kStop), "has another reason to end");
-        expect(end->n_prompt == std::ssize(request.prompt) && end->n_completion == std::ssize(expected), "has other numbers of tokens");
+        expect(end->n_prompt == std::ssize(request.prompt) && end->n_completion == std::ssize(expected),
+               "has other numbers of tokens");
         expect(end->n_reused < end->n_prompt, "reused its whole prompt");
         expect(static_cast<size_t>(end->n_reused) <= MostReused(event.id, request), "is told what other tenants sent");
         expect(!request.has_broken_picture, "read a picture that cannot be encoded");
-        totals_.n_images_reused += static_cast<uint64_t>(
-            std::ranges::count_if(request.images, [&](const PromptImage& image) { return image.end() <= static_cast<size_t>(end->n_reused); }));
+        totals_.n_images_reused +=
+            static_cast<uint64_t>(std::ranges::count_if(request.images, [&](const PromptImage& image) {
+              return image.end() <= static_cast<size_t>(end->n_reused);
+            }));
       }
     } else {
       const auto& error = std::get<ErrorEvent>(event.what);
@@ -409,7 +437,8 @@ class EventSequence {
     }
     const auto n = static_cast<size_t>(MostText(request));
     std::string text;
-    for (const auto token : fake::Continue(request.prompt, chunks, n, request.is_reproducible, request.adapter)) text += static_cast<char>('0' + token);
+    for (const auto token : fake::Continue(request.prompt, chunks, n, request.is_reproducible, request.adapter))
+      text += static_cast<char>('0' + token);
     return text;
   }
 
@@ -461,12 +490,19 @@ int main(int argc, char** argv) {
     }
   }
   const auto count = [](uint64_t value) { return static_cast<unsigned long long>(value); };
-  std::printf("%llu requests in %u sequences of events: %llu whole, %llu cancelled, %llu too late, %llu with readers who stayed away, %llu failed with their decode\n",
-              count(totals.n_requests), n, count(totals.n_whole), count(totals.n_cancelled), count(totals.n_late), count(totals.n_slow),
-              count(totals.n_failed));
-  std::printf("%llu steps, %llu passes, %llu interruptions, %llu pauses, %llu prompt tokens reused, %llu guesses came true, %llu idle tokens\n", count(totals.n_steps),
-              count(totals.n_passes), count(totals.n_preempted), count(totals.n_paused), count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
-  std::printf("%llu images, %llu reused, %llu taken back in their middle, %llu requests with images that cannot be encoded\n", count(totals.n_images),
-              count(totals.n_images_reused), count(totals.n_images_taken_back), count(totals.n_images_failed));
+  std::printf(
+      "%llu requests in %u sequences of events: %llu whole, %llu cancelled, %llu too late, %llu with readers who "
+      "stayed away, %llu failed with their decode\n",
+      count(totals.n_requests), n, count(totals.n_whole), count(totals.n_cancelled), count(totals.n_late),
+      count(totals.n_slow), count(totals.n_failed));
+  std::printf(
+      "%llu steps, %llu passes, %llu interruptions, %llu pauses, %llu prompt tokens reused, %llu guesses came true, "
+      "%llu idle tokens\n",
+      count(totals.n_steps), count(totals.n_passes), count(totals.n_preempted), count(totals.n_paused),
+      count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
+  std::printf(
+      "%llu images, %llu reused, %llu taken back in their middle, %llu requests with images that cannot be encoded\n",
+      count(totals.n_images), count(totals.n_images_reused), count(totals.n_images_taken_back),
+      count(totals.n_images_failed));
   return 0;
 }

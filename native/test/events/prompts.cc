@@ -17,8 +17,10 @@ Prompts::Prompts(Random& random, Sight sight, int n_beginning) : random_(random)
 
 FakePrompt Prompts::Next() {
   FakePrompt prompt;
-  if (random_.OneIn(4)) AddTokens(prompt, 1 + random_.UpTo(30));
-  else prompt = beginnings_[static_cast<size_t>(random_.UpTo(2))];
+  if (random_.OneIn(4))
+    AddTokens(prompt, 1 + random_.UpTo(30));
+  else
+    prompt = beginnings_[static_cast<size_t>(random_.UpTo(2))];
   if (sight_ != Sight::kNone && random_.OneIn(3)) AddImage(prompt);
   // A prompt may end with an image.
   AddTokens(prompt, random_.UpTo(random_.OneIn(3) ? 25 : 3));
@@ -44,7 +46,8 @@ void Prompts::AddImage(FakePrompt& prompt) {
   if (sight_ == Sight::kPositions) {
     const auto begin = llama::PositionAfter(prompt.images, image.first);
     for (size_t cell = 0; cell < image.n_cells; cell++) {
-      image.positions.push_back({begin, begin + static_cast<llama_pos>(cell / width), begin + static_cast<llama_pos>(cell % width), 0});
+      image.positions.push_back(
+          {begin, begin + static_cast<llama_pos>(cell / width), begin + static_cast<llama_pos>(cell % width), 0});
     }
   }
   prompt.images.push_back(std::move(image));

@@ -1,5 +1,5 @@
-// Says which texts a grammar takes. Reads requests from the standard input, each a line with the bytes of a grammar and of a text, then both.
-// Writes a line for each: `yes`, `no`, or `refused` with the reason.
+// Says which texts a grammar takes. Reads requests from the standard input, each a line with the bytes of a grammar and
+// of a text, then both. Writes a line for each: `yes`, `no`, or `refused` with the reason.
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -32,7 +32,8 @@ int main() {
     std::cin.read(gbnf.data(), static_cast<std::streamsize>(n_grammar));
     std::cin.read(text.data(), static_cast<std::streamsize>(n_text));
     try {
-      if (!grammar || gbnf != last) grammar = std::make_unique<Grammar>(gbnf, "root", [](const std::string&) { return std::optional<TokenId>(); });
+      if (!grammar || gbnf != last)
+        grammar = std::make_unique<Grammar>(gbnf, "root", [](const std::string&) { return std::optional<TokenId>(); });
       last = gbnf;
       std::cout << Answer(*grammar, text) << std::endl;
     } catch (const SamplingError& error) {

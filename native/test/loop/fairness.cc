@@ -27,7 +27,8 @@ class TwoTenants {
     }
   }
 
-  // Returns the part of the time that the first tenant gets. Each step computes the tokens of one tenant, or of both alike.
+  // Returns the part of the time that the first tenant gets. Each step computes the tokens of one tenant, or of both
+  // alike.
   double Run(int n_turns) {
     double seconds[2] = {};
     for (int turn = 0; turn < n_turns; turn++) {
@@ -36,7 +37,8 @@ class TwoTenants {
       const double elapsed = std::chrono::duration<double>(fake::now.load() - started).count();
       std::map<RequestId, int> tenant_by_id;
       for (const auto& event : events) tenant_by_id[event.id] = static_cast<int>(event.id % 2);
-      for (const auto& [id, tenant] : tenant_by_id) seconds[tenant] += elapsed / static_cast<double>(tenant_by_id.size());
+      for (const auto& [id, tenant] : tenant_by_id)
+        seconds[tenant] += elapsed / static_cast<double>(tenant_by_id.size());
       for (const auto& event : events) {
         if (!std::holds_alternative<TextEvent>(event.what)) Submit(static_cast<int>(event.id % 2));
       }
@@ -71,8 +73,8 @@ void ExpectPart(const std::string& name, Tenant first, Tenant second) {
   ExpectNear(part, first.weight / (first.weight + second.weight), 0.04, name + ": the part of the first tenant");
 }
 
-// The first tenant has long prompts and short answers, the second the opposite. Both always have requests that wait. Returns the number of requests of the
-// first that end, divided by that of the second.
+// The first tenant has long prompts and short answers, the second the opposite. Both always have requests that wait.
+// Returns the number of requests of the first that end, divided by that of the second.
 double RequestsForEach(int32_t n_cells) {
   fake::Set({});
   LoadOptions options;
@@ -111,11 +113,13 @@ void TestFairness() {
     ExpectPart("equal", {}, {});
     ExpectPart("twice the weight", {.weight = 2}, {});
   });
-  Test("a tenant with reproducible requests, each of which has steps of its own, gets no more time than its weight says", [] {
-    ExpectPart("equal", {.is_reproducible = true}, {});
-    ExpectPart("twice the weight", {.weight = 2, .is_reproducible = true}, {});
-    ExpectPart("half of the weight", {.is_reproducible = true}, {.weight = 2});
-  });
+  Test(
+      "a tenant with reproducible requests, each of which has steps of its own, gets no more time than its weight says",
+      [] {
+        ExpectPart("equal", {.is_reproducible = true}, {});
+        ExpectPart("twice the weight", {.weight = 2, .is_reproducible = true}, {});
+        ExpectPart("half of the weight", {.is_reproducible = true}, {.weight = 2});
+      });
   Test("a prompt that is interrupted because the cells run out costs its tenant as much as others", [] {
     const double expected = RequestsForEach(4 * 96);
     // The tenant with the most slots gives up cells, which is more often the one whose answers are long.

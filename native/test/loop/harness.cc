@@ -7,7 +7,9 @@
 #include "../events/fake_llama.h"
 
 // Takes the place of the library's clock.
-std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept { return time_point(aana::fake::now.load()); }
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept {
+  return time_point(aana::fake::now.load());
+}
 
 namespace aana::test {
 
@@ -38,7 +40,14 @@ std::vector<Event> LoopHarness::TurnUntilIdle() {
 }
 
 ReadRequest GreedyRequest(RequestId id, std::vector<llama_token> prompt, int32_t max_tokens) {
-  ReadRequest request{.id = id, .tokens = std::move(prompt), .sampling = {}, .rules = {}, .shown_tokens = {}, .terms = {}, .adapter = {}, .arrived_at = {}};
+  ReadRequest request{.id = id,
+                      .tokens = std::move(prompt),
+                      .sampling = {},
+                      .rules = {},
+                      .shown_tokens = {},
+                      .terms = {},
+                      .adapter = {},
+                      .arrived_at = {}};
   request.arrived_at = std::chrono::steady_clock::now();
   request.sampling.temperature = 0;
   request.sampling.max_tokens = max_tokens;

@@ -38,8 +38,10 @@ void TestInterruptions() {
     std::vector<RequestId> ends;
     bool has_third_begun = false;
     for (const auto& event : harness.TurnUntilIdle()) {
-      if (!std::holds_alternative<TextEvent>(event.what)) ends.push_back(event.id);
-      else has_third_begun |= event.id == 3 && std::ranges::find(ends, 1) == ends.end();
+      if (!std::holds_alternative<TextEvent>(event.what))
+        ends.push_back(event.id);
+      else
+        has_third_begun |= event.id == 3 && std::ranges::find(ends, 1) == ends.end();
     }
     Expect(harness.counts().n_preempted > 0, "no sequence lost its cells");
     Expect(ends.size() == 3, "a request did not end");
@@ -68,7 +70,8 @@ void TestInterruptions() {
     harness.Post(Acknowledge{1, n_unread});
     for (const auto& event : harness.TurnUntilIdle()) {
       const auto* end = std::get_if<EndEvent>(&event.what);
-      if (end && event.id == 1) Expect(end->n_reused == 0, std::to_string(end->n_reused) + " tokens are told as reused");
+      if (end && event.id == 1)
+        Expect(end->n_reused == 0, std::to_string(end->n_reused) + " tokens are told as reused");
     }
     Expect(harness.counts().n_computed < 80 + 10, "its prompt was computed again");
   });

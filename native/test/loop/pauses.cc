@@ -22,7 +22,8 @@ class Endless {
  public:
   explicit Endless(int32_t n_sequences, int32_t n_cells = 0) : harness_(Options(n_sequences, n_cells)) {}
 
-  void Submit(RequestId id, const std::string& tenant, size_t n_prompt = 3, int32_t max_tokens = kEndless, double weight = 1) {
+  void Submit(RequestId id, const std::string& tenant, size_t n_prompt = 3, int32_t max_tokens = kEndless,
+              double weight = 1) {
     auto request = GreedyRequest(id, std::vector<llama_token>(n_prompt, static_cast<llama_token>(id)), max_tokens);
     request.sampling.logit_bias.push_back({fake::kEnd, -100.0F});
     request.n_kept = 4;
@@ -80,16 +81,20 @@ void TestPauses() {
       engine.Submit(7, "other", 20, 30);
       const auto asked_at = engine.n_turns();
       engine.Turn(300);
-      Expect(engine.first_turn.contains(7) && engine.first_turn[7] - asked_at <= 4, "the other tenant waited for its first token");
-      // It reads its prompt and decodes without an interruption: a step for each token, or a few more where cells run out.
-      Expect(engine.end_turn.contains(7) && (n_cells > 0 || engine.end_turn[7] - engine.first_turn[7] <= 31), "the other tenant was interrupted");
+      Expect(engine.first_turn.contains(7) && engine.first_turn[7] - asked_at <= 4,
+             "the other tenant waited for its first token");
+      // It reads its prompt and decodes without an interruption: a step for each token, or a few more where cells run
+      // out.
+      Expect(engine.end_turn.contains(7) && (n_cells > 0 || engine.end_turn[7] - engine.first_turn[7] <= 31),
+             "the other tenant was interrupted");
       Expect(n_cells > 0 || engine.n_paused() > 0, "no request was paused");
       double n_before = 0;
       for (RequestId id = 1; id <= 6; id++) n_before += engine.LengthOf(id);
       engine.Turn(100);
       double n_after = 0;
       for (RequestId id = 1; id <= 6; id++) n_after += engine.LengthOf(id);
-      Expect(n_after - n_before >= 50, "the endless requests go on with " + std::to_string(n_after - n_before) + " tokens");
+      Expect(n_after - n_before >= 50,
+             "the endless requests go on with " + std::to_string(n_after - n_before) + " tokens");
     }
   });
   Test("endless answers of more tenants than places take turns by their weights", [] {

@@ -62,22 +62,25 @@ struct SharedGrammar {
     trie = std::make_shared<const TokenTrie>(std::move(pieces));
   }
   std::shared_ptr<const TokenTrie> trie;
-  std::shared_ptr<const Grammar> grammar =
-      std::make_shared<const Grammar>("root ::= (([1-9] [A-O])+ | [1-9]+ \"A\")*", "root", [](const std::string&) { return std::nullopt; });
+  std::shared_ptr<const Grammar> grammar = std::make_shared<const Grammar>(
+      "root ::= (([1-9] [A-O])+ | [1-9]+ \"A\")*", "root", [](const std::string&) { return std::nullopt; });
 };
 
 std::vector<ReadRequest> ManyRequests() {
   const SharedGrammar shared;
   std::vector<ReadRequest> requests;
   for (RequestId id = 1; id <= 40; id++) {
-    auto request = GreedyRequest(id, {static_cast<llama_token>(1 + id % 30), static_cast<llama_token>(1 + id % 7)}, static_cast<int32_t>(5 + id % 40));
+    auto request = GreedyRequest(id, {static_cast<llama_token>(1 + id % 30), static_cast<llama_token>(1 + id % 7)},
+                                 static_cast<int32_t>(5 + id % 40));
     auto& sampling = request.sampling;
     sampling.seed = static_cast<uint32_t>(id);
     if (id % 2 == 0) sampling.temperature = 3.0F;
     if (id % 4 == 0) sampling.top_p = 0.9F;
     if (id % 3 == 0) sampling.n_logprobs = 2;
-    if (id % 5 == 0) request.rules.grammar.emplace(shared.grammar, GrammarMatcher::Tokens{.trie = shared.trie, .ends = {fake::kEnd}, .visible = {}},
-                                                   std::vector<std::string>(), std::vector<TokenId>());
+    if (id % 5 == 0)
+      request.rules.grammar.emplace(shared.grammar,
+                                    GrammarMatcher::Tokens{.trie = shared.trie, .ends = {fake::kEnd}, .visible = {}},
+                                    std::vector<std::string>(), std::vector<TokenId>());
     requests.push_back(std::move(request));
   }
   return requests;
@@ -97,21 +100,25 @@ void TestThreads() {
     const auto expected = TextWith(1, ManyRequests());
     Expect(fake::NThreads() == 1, "one thread was asked for");
     // While other programs keep the processors busy, the first thread can do all of a round.
-    for (int round = 0; round < 20 || (round < 2000 && fake::NThreads() == 1); round++) ExpectSame(TextWith(4, ManyRequests()), expected);
+    for (int round = 0; round < 20 || (round < 2000 && fake::NThreads() == 1); round++)
+      ExpectSame(TextWith(4, ManyRequests()), expected);
     Expect(fake::NThreads() > 1, "no other thread was used");
   });
   Test("a sequence for which no token can be chosen ends alone", [] {
     const auto run = [](int32_t n_threads) {
       std::vector<ReadRequest> requests;
-      for (RequestId id = 1; id <= kSequences; id++) requests.push_back(GreedyRequest(id, {static_cast<llama_token>(id)}, 20));
+      for (RequestId id = 1; id <= kSequences; id++)
+        requests.push_back(GreedyRequest(id, {static_cast<llama_token>(id)}, 20));
       requests[2].sampling.logit_bias = {{5, std::numeric_limits<float>::quiet_NaN()}};
       for (llama_token token = 0; token < fake::kTokens; token++) requests[5].rules.never.push_back(token);
       return TextWith(n_threads, std::move(requests));
     };
     const auto text = run(4);
     ExpectSame(text, run(1));
-    Expect(text.find("3: the model computed a logit that is not a number\n") != std::string::npos, "the third goes on in " + text);
-    Expect(text.find("6: bad_words, ignore_eos and min_tokens leave no token to choose\n") != std::string::npos, "the sixth goes on in " + text);
+    Expect(text.find("3: the model computed a logit that is not a number\n") != std::string::npos,
+           "the third goes on in " + text);
+    Expect(text.find("6: bad_words, ignore_eos and min_tokens leave no token to choose\n") != std::string::npos,
+           "the sixth goes on in " + text);
     size_t n_ends = 0;
     for (size_t at = text.find(": end "); at != std::string::npos; at = text.find(": end ", at + 1)) n_ends++;
     Expect(n_ends == kSequences - 2, std::to_string(n_ends) + " sequences came to their end");

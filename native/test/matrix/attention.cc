@@ -28,13 +28,15 @@ std::mt19937 attention_numbers(5);
 float Random() { return std::normal_distribution<float>()(attention_numbers); }
 
 // Softmax attention of a query to the cells that the mask shows.
-std::vector<double> Expected(const float* q, const std::vector<uint16_t>& k, const std::vector<uint16_t>& v, size_t stride, int n_values, const std::vector<int>& cells,
+std::vector<double> Expected(const float* q, const std::vector<uint16_t>& k, const std::vector<uint16_t>& v,
+                             size_t stride, int n_values, const std::vector<int>& cells,
                              const std::vector<double>& added, double scale) {
   std::vector<double> scores;
   double most = -std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < cells.size(); i++) {
     double score = added[i];
-    for (int c = 0; c < n_values; c++) score += scale * q[c] * ggml_fp16_to_fp32(k[static_cast<size_t>(cells[i]) * stride + static_cast<size_t>(c)]);
+    for (int c = 0; c < n_values; c++)
+      score += scale * q[c] * ggml_fp16_to_fp32(k[static_cast<size_t>(cells[i]) * stride + static_cast<size_t>(c)]);
     scores.push_back(score);
     most = std::max(most, score);
   }
@@ -43,7 +45,8 @@ std::vector<double> Expected(const float* q, const std::vector<uint16_t>& k, con
   for (auto& score : scores) sum += score = std::exp(score - most);
   for (size_t i = 0; i < cells.size(); i++) {
     for (int c = 0; c < n_values; c++) {
-      out[static_cast<size_t>(c)] += scores[i] / sum * ggml_fp16_to_fp32(v[static_cast<size_t>(cells[i]) * stride + static_cast<size_t>(c)]);
+      out[static_cast<size_t>(c)] +=
+          scores[i] / sum * ggml_fp16_to_fp32(v[static_cast<size_t>(cells[i]) * stride + static_cast<size_t>(c)]);
     }
   }
   return out;
@@ -57,20 +60,23 @@ void TestKernel(const KernelSet& set, int n_values, int n_rows, int n_cells, boo
   for (auto& value : v) value = ggml_fp32_to_fp16(Random());
   std::vector<int32_t> cells;
   for (int i = 0; i < n_cells; i++) cells.push_back(n_all - 1 - 2 * i);
-  std::vector<std::vector<float>> q(static_cast<size_t>(n_rows)), out(q.size(), std::vector<float>(static_cast<size_t>(n_values), 9));
+  std::vector<std::vector<float>> q(static_cast<size_t>(n_rows)),
+      out(q.size(), std::vector<float>(static_cast<size_t>(n_values), 9));
   std::vector<std::vector<uint16_t>> masks(q.size(), std::vector<uint16_t>(static_cast<size_t>(n_cells)));
   std::vector<const float*> queries;
   std::vector<const uint16_t*> mask_rows;
   std::vector<float*> results;
   for (size_t row = 0; row < q.size(); row++) {
     for (int i = 0; i < n_values; i++) q[row].push_back(size * Random());
-    for (int i = 0; i < n_cells; i++) masks[row][static_cast<size_t>(i)] = attention_numbers() % 3 == 0 ? kHidden : ggml_fp32_to_fp16(Random());
+    for (int i = 0; i < n_cells; i++)
+      masks[row][static_cast<size_t>(i)] = attention_numbers() % 3 == 0 ? kHidden : ggml_fp32_to_fp16(Random());
     if (row == 1) std::fill(masks[row].begin(), masks[row].end(), kHidden);  // it sees nothing
     queries.push_back(q[row].data());
     mask_rows.push_back(masks[row].data());
     results.push_back(out[row].data());
   }
-  std::vector<float> scratch(AttentionScratchValues(n_rows, n_cells, n_values), std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> scratch(AttentionScratchValues(n_rows, n_cells, n_values),
+                             std::numeric_limits<float>::quiet_NaN());
   const float scale = 1 / std::sqrt(static_cast<float>(n_values));
   set.attention(n_values)({.k = k.data(),
                            .v = v.data(),
@@ -94,13 +100,15 @@ void TestKernel(const KernelSet& set, int n_values, int n_rows, int n_cells, boo
       added.push_back(has_masks ? ggml_fp16_to_fp32(masks[row][i]) : 0);
     }
     const auto expected = Expected(q[row].data(), k, v, stride, n_values, seen, added, scale);
-    for (size_t i = 0; i < expected.size(); i++) ExpectNear(out[row][i], expected[i], 1e-5, "value " + std::to_string(i) + " of row " + std::to_string(row));
+    for (size_t i = 0; i < expected.size(); i++)
+      ExpectNear(out[row][i], expected[i], 1e-5, "value " + std::to_string(i) + " of row " + std::to_string(row));
   }
 }
 
 // A mask of halves, and what Read() makes of it.
 struct MaskOf {
-  MaskOf(int64_t n_cells, int64_t n_tokens, int64_t n_streams) : context(ggml_init({.mem_size = 1 << 22, .mem_buffer = nullptr, .no_alloc = false}), ggml_free) {
+  MaskOf(int64_t n_cells, int64_t n_tokens, int64_t n_streams)
+      : context(ggml_init({.mem_size = 1 << 22, .mem_buffer = nullptr, .no_alloc = false}), ggml_free) {
     tensor = ggml_new_tensor_4d(context.get(), GGML_TYPE_F16, n_cells, n_tokens, 1, n_streams);
     std::fill_n(static_cast<uint16_t*>(tensor->data), ggml_nelements(tensor), kHidden);
   }
@@ -116,11 +124,15 @@ struct MaskOf {
 void ExpectSame(const MaskOf& mask, const AttentionBlocks& blocks, int64_t n_tokens) {
   int64_t n_found = 0;
   for (const auto& block : blocks.blocks) {
-    Expect(block.n_cells % kCellLanes == 0 && block.n_cells <= blocks.most_cells, "a block has a wrong number of cells");
+    Expect(block.n_cells % kCellLanes == 0 && block.n_cells <= blocks.most_cells,
+           "a block has a wrong number of cells");
     for (int i = 0; i < block.n_tokens; i++, n_found++) {
       std::vector<std::pair<int, uint16_t>> seen, expected;
       for (int j = 0; j < block.n_cells; j++) {
-        const auto value = block.masks_begin < 0 ? uint16_t{0} : blocks.masks[static_cast<size_t>(block.masks_begin) + static_cast<size_t>(i * block.n_cells + j)];
+        const auto value =
+            block.masks_begin < 0
+                ? uint16_t{0}
+                : blocks.masks[static_cast<size_t>(block.masks_begin) + static_cast<size_t>(i * block.n_cells + j)];
         if (value != kHidden) seen.emplace_back(blocks.cells[block.cells_begin + static_cast<size_t>(j)], value);
       }
       for (int64_t cell = 0; cell < mask.tensor->ne[0]; cell++) {
@@ -149,7 +161,8 @@ void TestAttention(const KernelSet& set) {
     }
   });
   Test("attention with large scores has no overflow" + with, [&set] { TestKernel(set, 64, 4, 64, true, 40); });
-  Test("there is no kernel for heads of other sizes" + with, [&set] { Expect(!set.attention(72) && !set.attention(0) && !set.attention(576), "there is one"); });
+  Test("there is no kernel for heads of other sizes" + with,
+       [&set] { Expect(!set.attention(72) && !set.attention(0) && !set.attention(576), "there is one"); });
 }
 
 void TestAttentionBlocks() {
@@ -177,7 +190,8 @@ void TestAttentionBlocks() {
     const MaskOf mask(77, 30, 1);
     for (int64_t token = 0; token < 30; token++) {
       for (int64_t cell = 0; cell < 77; cell++) {
-        if (token % 7 != 3 && attention_numbers() % 4 != 0) mask.At(0, token, cell) = attention_numbers() % 2 == 0 ? 0 : ggml_fp32_to_fp16(-1.5F);
+        if (token % 7 != 3 && attention_numbers() % 4 != 0)
+          mask.At(0, token, cell) = attention_numbers() % 2 == 0 ? 0 : ggml_fp32_to_fp16(-1.5F);
       }
     }
     AttentionBlocks blocks;

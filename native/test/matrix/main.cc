@@ -1,5 +1,5 @@
-// Tests of packed matrices: the kernels against plain loops over ggml's own reading of its types, and the device in graphs of ggml. On a processor
-// without the instructions there is nothing to test.
+// Tests of packed matrices: the kernels against plain loops over ggml's own reading of its types, and the device in
+// graphs of ggml. On a processor without the instructions there is nothing to test.
 #include <ggml-backend.h>
 #include <ggml.h>
 
@@ -23,7 +23,8 @@ namespace {
 
 using namespace compute;
 
-constexpr ggml_type kTypes[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K};
+constexpr ggml_type kTypes[] = {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1,
+                                GGML_TYPE_Q8_0, GGML_TYPE_Q4_K, GGML_TYPE_Q5_K, GGML_TYPE_Q6_K};
 
 std::mt19937 random_numbers(11);
 
@@ -35,7 +36,12 @@ std::vector<float> Random(size_t n, float mean = 0) {
 
 // A matrix in one of ggml's types, and its values as ggml reads them.
 struct Matrix {
-  Matrix(ggml_type a_type, int in, int out) : type(a_type), n_in(in), n_out(out), values(static_cast<size_t>(in * out)), bytes(ggml_row_size(type, in) * static_cast<size_t>(out)) {
+  Matrix(ggml_type a_type, int in, int out)
+      : type(a_type),
+        n_in(in),
+        n_out(out),
+        values(static_cast<size_t>(in * out)),
+        bytes(ggml_row_size(type, in) * static_cast<size_t>(out)) {
     const auto source = Random(values.size(), 0.3F);
     ggml_quantize_chunk(type, source.data(), bytes.data(), 0, n_out, n_in, nullptr);
     ggml_get_type_traits(type)->to_float(bytes.data(), values.data(), static_cast<int64_t>(values.size()));
@@ -65,19 +71,23 @@ std::vector<float> Quantised(const std::vector<uint8_t>& inputs, int n_in, int n
   const auto panel = PanelAt(n_rows, row);
   std::vector<float> values;
   for (int block = 0; block < n_in / kMatrixBlock; block++) {
-    const auto* bytes = inputs.data() + InputBytes(n_in, panel.first) + InputBytes(kMatrixBlock, panel.n_rows) * static_cast<size_t>(block);
+    const auto* bytes = inputs.data() + InputBytes(n_in, panel.first) +
+                        InputBytes(kMatrixBlock, panel.n_rows) * static_cast<size_t>(block);
     float scale;
     std::memcpy(&scale, bytes + panel.n_rows * kMatrixBlock + 4 * (row - panel.first), sizeof scale);
-    for (int i = 0; i < kMatrixBlock; i++) values.push_back(scale * static_cast<float>(static_cast<int8_t>(bytes[(row - panel.first) * kMatrixBlock + i])));
+    for (int i = 0; i < kMatrixBlock; i++)
+      values.push_back(scale * static_cast<float>(static_cast<int8_t>(bytes[(row - panel.first) * kMatrixBlock + i])));
   }
   return values;
 }
 
-void TestProducts(const MatrixKernels& kernels, const Matrix& matrix, const std::vector<float>& x, int n_rows, int split) {
+void TestProducts(const MatrixKernels& kernels, const Matrix& matrix, const std::vector<float>& x, int n_rows,
+                  int split) {
   const auto form = FormOf(matrix.type).value();
   std::vector<uint8_t> packed(MatrixBytes(form, matrix.n_in, matrix.n_out)), inputs(InputBytes(matrix.n_in, n_rows));
   PackMatrix(matrix.type, matrix.bytes.data(), matrix.n_in, matrix.n_out, packed.data());
-  for (int row = 0; row < n_rows; row++) kernels.quantise(form, x.data() + row * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
+  for (int row = 0; row < n_rows; row++)
+    kernels.quantise(form, x.data() + row * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
   std::vector<float> out(static_cast<size_t>(n_rows * matrix.n_out), std::numeric_limits<float>::quiet_NaN());
   const int n_groups = (matrix.n_out + kMatrixRows - 1) / kMatrixRows;
   for (const auto& [begin, end] : {std::pair(0, split), std::pair(split, n_groups)}) {
@@ -87,10 +97,13 @@ void TestProducts(const MatrixKernels& kernels, const Matrix& matrix, const std:
   const bool has_levels = ggml_blck_size(matrix.type) > kMatrixBlock;
   for (int row = 0; row < n_rows; row++) {
     const auto quantised = Quantised(inputs, matrix.n_in, n_rows, row);
-    for (int i = 0; i < matrix.n_in; i++) ExpectNear(quantised[static_cast<size_t>(i)], x[static_cast<size_t>(row * matrix.n_in + i)], 0.025, "quantised value");
+    for (int i = 0; i < matrix.n_in; i++)
+      ExpectNear(quantised[static_cast<size_t>(i)], x[static_cast<size_t>(row * matrix.n_in + i)], 0.025,
+                 "quantised value");
     for (int o = 0; o < matrix.n_out; o++) {
       const auto [sum, size] = matrix.Multiply(o, quantised.data());
-      ExpectNear(out[static_cast<size_t>(row * matrix.n_out + o)], sum, (has_levels ? 5e-4 : 2e-6) * size, "output " + std::to_string(o) + " of row " + std::to_string(row));
+      ExpectNear(out[static_cast<size_t>(row * matrix.n_out + o)], sum, (has_levels ? 5e-4 : 2e-6) * size,
+                 "output " + std::to_string(o) + " of row " + std::to_string(row));
     }
   }
 }
@@ -108,26 +121,32 @@ void TestIndependence(const MatrixKernels& kernels, const Matrix& matrix) {
   PackMatrix(matrix.type, matrix.bytes.data(), matrix.n_in, matrix.n_out, packed.data());
   const auto multiply = [&](int first, int n_rows) {
     std::vector<uint8_t> inputs(InputBytes(matrix.n_in, n_rows));
-    for (int row = 0; row < n_rows; row++) kernels.quantise(form, x.data() + (first + row) * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
+    for (int row = 0; row < n_rows; row++)
+      kernels.quantise(form, x.data() + (first + row) * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
     std::vector<float> out(static_cast<size_t>(n_rows * matrix.n_out));
-    kernels.multiply(form, packed.data(), inputs.data(), matrix.n_in, matrix.n_out, n_rows, 0, (matrix.n_out + kMatrixRows - 1) / kMatrixRows, out.data());
+    kernels.multiply(form, packed.data(), inputs.data(), matrix.n_in, matrix.n_out, n_rows, 0,
+                     (matrix.n_out + kMatrixRows - 1) / kMatrixRows, out.data());
     return out;
   };
   const auto together = multiply(0, kRows);
   for (int row = 0; row < kRows; row++) {
     const auto alone = multiply(row, 1);
-    Expect(std::memcmp(alone.data(), together.data() + row * matrix.n_out, alone.size() * sizeof(float)) == 0, "row " + std::to_string(row) + " differs");
+    Expect(std::memcmp(alone.data(), together.data() + row * matrix.n_out, alone.size() * sizeof(float)) == 0,
+           "row " + std::to_string(row) + " differs");
   }
 }
 
-// Values of a block and inputs at the ends of their ranges, with equal and with opposite signs: the largest sums of products.
+// Values of a block and inputs at the ends of their ranges, with equal and with opposite signs: the largest sums of
+// products.
 void TestExtremes(const MatrixKernels& kernels, ggml_type type) {
   constexpr int kIn = 256;
   Matrix matrix(type, kIn, 16);
   std::vector<float> source(matrix.values.size());
-  for (size_t i = 0; i < source.size(); i++) source[i] = i / kIn % 4 == 0 ? 1.0F : i / kIn % 4 == 1 ? -1.0F : i % (i / kIn % 4) == 0 ? 1.0F : -1.0F;
+  for (size_t i = 0; i < source.size(); i++)
+    source[i] = i / kIn % 4 == 0 ? 1.0F : i / kIn % 4 == 1 ? -1.0F : i % (i / kIn % 4) == 0 ? 1.0F : -1.0F;
   ggml_quantize_chunk(type, source.data(), matrix.bytes.data(), 0, 16, kIn, nullptr);
-  ggml_get_type_traits(type)->to_float(matrix.bytes.data(), matrix.values.data(), static_cast<int64_t>(matrix.values.size()));
+  ggml_get_type_traits(type)->to_float(matrix.bytes.data(), matrix.values.data(),
+                                       static_cast<int64_t>(matrix.values.size()));
   TestProducts(kernels, matrix, std::vector<float>(kIn, 1), 1, 1);
   TestProducts(kernels, matrix, std::vector<float>(kIn, -1), 1, 1);
   TestProducts(kernels, matrix, std::vector<float>(source.begin() + 2 * kIn, source.begin() + 4 * kIn), 2, 1);
@@ -140,9 +159,12 @@ struct Free {
   void operator()(ggml_backend_sched* scheduler) const { ggml_backend_sched_free(scheduler); }
 };
 
-std::unique_ptr<ggml_context, Free> Context() { return std::unique_ptr<ggml_context, Free>(ggml_init({.mem_size = 1 << 20, .mem_buffer = nullptr, .no_alloc = true})); }
+std::unique_ptr<ggml_context, Free> Context() {
+  return std::unique_ptr<ggml_context, Free>(ggml_init({.mem_size = 1 << 20, .mem_buffer = nullptr, .no_alloc = true}));
+}
 
-// Two products of one input, their sum, and a product of that with a matrix of floats that lies in the device's buffer too, as adapters do.
+// Two products of one input, their sum, and a product of that with a matrix of floats that lies in the device's buffer
+// too, as adapters do.
 void TestGraph(ggml_type type, int n_rows, int n_threads) {
   auto* device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_ACCEL);
   Expect(device, "the device is not registered");
@@ -156,7 +178,8 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
   auto* adapter_tensor = ggml_new_tensor_2d(weights.get(), GGML_TYPE_F32, 40, 8);
   ggml_set_name(q_tensor, "blk.0.attn_q.weight");
   ggml_set_name(k_tensor, "blk.0.attn_k.weight");
-  const std::unique_ptr<ggml_backend_buffer, Free> buffer(ggml_backend_alloc_ctx_tensors_from_buft(weights.get(), ggml_backend_dev_buffer_type(device)));
+  const std::unique_ptr<ggml_backend_buffer, Free> buffer(
+      ggml_backend_alloc_ctx_tensors_from_buft(weights.get(), ggml_backend_dev_buffer_type(device)));
   ggml_backend_buffer_set_usage(buffer.get(), GGML_BACKEND_BUFFER_USAGE_WEIGHTS);
   ggml_backend_tensor_set(q_tensor, q.bytes.data(), 0, q.bytes.size());
   ggml_backend_tensor_set(k_tensor, k.bytes.data(), 0, k.bytes.size());
@@ -164,13 +187,15 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
 
   const std::unique_ptr<ggml_backend, Free> ours(ggml_backend_dev_init(device, nullptr));
   const std::unique_ptr<ggml_backend, Free> cpu(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
-  const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
+  const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(
+      ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
   set_threads(ours.get(), n_threads);
 
   const auto nodes = Context();
   auto* input = ggml_new_tensor_2d(nodes.get(), GGML_TYPE_F32, 256, n_rows);
   ggml_set_input(input);
-  auto* sum = ggml_add(nodes.get(), ggml_mul_mat(nodes.get(), q_tensor, input), ggml_mul_mat(nodes.get(), k_tensor, input));
+  auto* sum =
+      ggml_add(nodes.get(), ggml_mul_mat(nodes.get(), q_tensor, input), ggml_mul_mat(nodes.get(), k_tensor, input));
   ggml_set_output(sum);
   auto* adapted = ggml_mul_mat(nodes.get(), adapter_tensor, sum);
   ggml_set_output(adapted);
@@ -178,7 +203,8 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
   ggml_build_forward_expand(graph, adapted);
 
   ggml_backend_t backends[] = {ours.get(), cpu.get()};
-  const std::unique_ptr<ggml_backend_sched, Free> scheduler(ggml_backend_sched_new(backends, nullptr, 2, 64, false, true));
+  const std::unique_ptr<ggml_backend_sched, Free> scheduler(
+      ggml_backend_sched_new(backends, nullptr, 2, 64, false, true));
   for (int run = 0; run < 2; run++) {
     ggml_backend_sched_reset(scheduler.get());
     Expect(ggml_backend_sched_alloc_graph(scheduler.get(), graph), "no memory");
@@ -194,12 +220,16 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
     for (int o = 0; o < 40; o++) {
       const auto [q_sum, q_size] = q.Multiply(o, x.data() + row * 256);
       const auto [k_sum, k_size] = k.Multiply(o, x.data() + row * 256);
-      ExpectNear(sums[static_cast<size_t>(row * 40 + o)], q_sum + k_sum, 0.004 * (q_size + k_size), "sum " + std::to_string(o) + " of row " + std::to_string(row));
+      ExpectNear(sums[static_cast<size_t>(row * 40 + o)], q_sum + k_sum, 0.004 * (q_size + k_size),
+                 "sum " + std::to_string(o) + " of row " + std::to_string(row));
     }
     for (int o = 0; o < 8; o++) {
       double expected = 0;
-      for (int i = 0; i < 40; i++) expected += static_cast<double>(adapter[static_cast<size_t>(o * 40 + i)]) * sums[static_cast<size_t>(row * 40 + i)];
-      ExpectNear(products[static_cast<size_t>(row * 8 + o)], expected, 1e-3 * (1 + std::abs(expected)), "product " + std::to_string(o));
+      for (int i = 0; i < 40; i++)
+        expected +=
+            static_cast<double>(adapter[static_cast<size_t>(o * 40 + i)]) * sums[static_cast<size_t>(row * 40 + i)];
+      ExpectNear(products[static_cast<size_t>(row * 8 + o)], expected, 1e-3 * (1 + std::abs(expected)),
+                 "product " + std::to_string(o));
     }
   }
 }
@@ -210,18 +240,27 @@ void TestAttentionGraph(int n_tokens, int n_heads, int n_kv_heads, int n_threads
   auto* device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_ACCEL);
   const std::unique_ptr<ggml_backend, Free> ours(ggml_backend_dev_init(device, nullptr));
   const std::unique_ptr<ggml_backend, Free> cpu(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
-  const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
+  const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(
+      ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
   set_threads(ours.get(), n_threads);
-  const std::unique_ptr<ggml_context, Free> context(ggml_init({.mem_size = 64 << 20, .mem_buffer = nullptr, .no_alloc = false}));
+  const std::unique_ptr<ggml_context, Free> context(
+      ggml_init({.mem_size = 64 << 20, .mem_buffer = nullptr, .no_alloc = false}));
   // As llama.cpp has them: heads of a token beside each other.
-  auto* q = ggml_permute(context.get(), ggml_new_tensor_4d(context.get(), GGML_TYPE_F32, kValues, n_heads, n_tokens, kStreams), 0, 2, 1, 3);
-  auto* k = ggml_permute(context.get(), ggml_new_tensor_4d(context.get(), memory_type, kValues, n_kv_heads, kCells, kStreams), 0, 2, 1, 3);
-  auto* v = ggml_permute(context.get(), ggml_new_tensor_4d(context.get(), memory_type, kValues, n_kv_heads, kCells, kStreams), 0, 2, 1, 3);
+  auto* q =
+      ggml_permute(context.get(),
+                   ggml_new_tensor_4d(context.get(), GGML_TYPE_F32, kValues, n_heads, n_tokens, kStreams), 0, 2, 1, 3);
+  auto* k = ggml_permute(
+      context.get(), ggml_new_tensor_4d(context.get(), memory_type, kValues, n_kv_heads, kCells, kStreams), 0, 2, 1, 3);
+  auto* v = ggml_permute(
+      context.get(), ggml_new_tensor_4d(context.get(), memory_type, kValues, n_kv_heads, kCells, kStreams), 0, 2, 1, 3);
   auto* mask = ggml_new_tensor_4d(context.get(), GGML_TYPE_F16, kCells, n_tokens, 1, kStreams);
   for (const auto* tensor : {q, k, v}) {
     const auto values = Random(static_cast<size_t>(ggml_nelements(tensor)));
-    if (tensor->type == GGML_TYPE_F32) std::memcpy(tensor->data, values.data(), values.size() * sizeof(float));
-    else ggml_quantize_chunk(tensor->type, values.data(), tensor->data, 0, ggml_nelements(tensor) / kValues, kValues, nullptr);
+    if (tensor->type == GGML_TYPE_F32)
+      std::memcpy(tensor->data, values.data(), values.size() * sizeof(float));
+    else
+      ggml_quantize_chunk(tensor->type, values.data(), tensor->data, 0, ggml_nelements(tensor) / kValues, kValues,
+                          nullptr);
   }
   for (int64_t i = 0; i < ggml_nelements(mask); i++) {
     const int64_t cell = i % kCells, token = i / kCells % n_tokens, stream = i / kCells / n_tokens;
@@ -231,11 +270,13 @@ void TestAttentionGraph(int n_tokens, int n_heads, int n_kv_heads, int n_threads
   auto* graph = ggml_new_graph(context.get());
   ggml_build_forward_expand(graph, attention);
   Expect(ggml_backend_graph_compute(cpu.get(), graph) == GGML_STATUS_SUCCESS, "ggml failed");
-  const std::vector<float> expected(static_cast<float*>(attention->data), static_cast<float*>(attention->data) + ggml_nelements(attention));
+  const std::vector<float> expected(static_cast<float*>(attention->data),
+                                    static_cast<float*>(attention->data) + ggml_nelements(attention));
   std::fill_n(static_cast<float*>(attention->data), expected.size(), std::numeric_limits<float>::quiet_NaN());
   Expect(ggml_backend_graph_compute(ours.get(), graph) == GGML_STATUS_SUCCESS, "the device failed");
   // ggml sums values of 16 bits.
-  for (size_t i = 0; i < expected.size(); i++) ExpectNear(static_cast<float*>(attention->data)[i], expected[i], 0.01, "value " + std::to_string(i));
+  for (size_t i = 0; i < expected.size(); i++)
+    ExpectNear(static_cast<float*>(attention->data)[i], expected[i], 0.01, "value " + std::to_string(i));
 }
 
 void TestAttentionGraphs() {
@@ -257,7 +298,8 @@ bool Takes(const char* name, ggml_type type, int n_matrices = 1) {
   const auto context = Context();
   auto* weights = ggml_new_tensor_3d(context.get(), type, 256, 40, n_matrices);
   ggml_set_name(weights, name);
-  auto* op = ggml_mul_mat(context.get(), weights, ggml_new_tensor_3d(context.get(), GGML_TYPE_F32, 256, 512, n_matrices));
+  auto* op =
+      ggml_mul_mat(context.get(), weights, ggml_new_tensor_3d(context.get(), GGML_TYPE_F32, 256, 512, n_matrices));
   weights->buffer = ggml_backend_buft_alloc_buffer(ggml_backend_dev_buffer_type(device), 0);
   const bool takes = ggml_backend_dev_supports_op(device, op);
   ggml_backend_buffer_free(weights->buffer);
@@ -275,7 +317,8 @@ void TestKernels(const KernelSet& set) {
       for (const int n_out : {1, 7, 8, 9, 15}) TestProducts(kernels, Matrix(type, 256, n_out), 3, 1);
       TestProducts(kernels, Matrix(type, 2048, 32), 300, 1);  // more inputs than fit into a cache
     });
-    Test("a product of " + name + " does not depend on the inputs beside it", [&kernels, type] { TestIndependence(kernels, {type, 256, 23}); });
+    Test("a product of " + name + " does not depend on the inputs beside it",
+         [&kernels, type] { TestIndependence(kernels, {type, 256, 23}); });
     Test("the largest values of " + name + " do not overflow", [&kernels, type] { TestExtremes(kernels, type); });
   }
   Test("an input of zeros gives zeros" + with, [&kernels] {
@@ -300,7 +343,9 @@ void TestDevice() {
     });
   }
   Test("the device takes known matrices, and leaves other weights where they are", [] {
-    Expect(Takes("blk.3.ffn_down.weight", GGML_TYPE_Q6_K) && Takes("output.weight", GGML_TYPE_Q8_0) && Takes("token_embd.weight", GGML_TYPE_Q4_K), "a matrix is refused");
+    Expect(Takes("blk.3.ffn_down.weight", GGML_TYPE_Q6_K) && Takes("output.weight", GGML_TYPE_Q8_0) &&
+               Takes("token_embd.weight", GGML_TYPE_Q4_K),
+           "a matrix is refused");
     Expect(!Takes("blk.3.ffn_down.weight", GGML_TYPE_F16), "a type without kernels is taken");
     Expect(!Takes("blk.3.ffn_down_exps.weight", GGML_TYPE_Q4_K, 8), "matrices of experts are taken");
     Expect(!Takes("blk.3.attn_kv_b.weight", GGML_TYPE_Q4_K), "a matrix that is used in parts is taken");

@@ -1,5 +1,5 @@
-// Our stages and llama.cpp's samplers over the same random logits: the same tokens with the same probabilities, and the same draws from the
-// same seed.
+// Our stages and llama.cpp's samplers over the same random logits: the same tokens with the same probabilities, and the
+// same draws from the same seed.
 #include <llama.h>
 
 #include <algorithm>
@@ -17,15 +17,16 @@
 
 #include "check.h"
 #include "core/llama/sampling/candidates.h"
-#include "core/llama/sampling/dry.h"
-#include "core/llama/sampling/penalties.h"
+#include "core/llama/sampling/stages/dry.h"
+#include "core/llama/sampling/stages/penalties.h"
 #include "core/llama/sampling/sampler.h"
-#include "core/llama/sampling/truncation.h"
+#include "core/llama/sampling/stages/truncation.h"
 #include "tests.h"
 #include "upstream.h"
 
 // The library exports it for upstream's tests; no header declares it.
-extern llama_sampler* llama_sampler_init_dry_testing(float multiplier, float base, int32_t allowed_length, int32_t last_n,
+extern llama_sampler* llama_sampler_init_dry_testing(float multiplier, float base, int32_t allowed_length,
+                                                     int32_t last_n,
                                                      const std::vector<std::vector<llama_token>>& breakers);
 
 namespace aana::test {
@@ -46,7 +47,8 @@ std::vector<float> RandomLogits(std::mt19937& generator, size_t n_vocab = kVocab
 }
 
 // One stage over the vocabulary and over the 50 likeliest tokens. `sums`: it adds probabilities up.
-void TestStage(const std::string& title, bool sums, const std::function<llama_sampler*()>& make, const std::function<void(std::span<const float>, Candidates&)>& first,
+void TestStage(const std::string& title, bool sums, const std::function<llama_sampler*()>& make,
+               const std::function<void(std::span<const float>, Candidates&)>& first,
                const std::function<void(Candidates&)>& later) {
   Test(title, [&] {
     std::mt19937 generator(11);
@@ -70,31 +72,41 @@ void TestStage(const std::string& title, bool sums, const std::function<llama_sa
 
 void TestTruncation() {
   for (const int32_t k : {1, 2, 40, 128, 129, 1000}) {
-    TestStage("top_k " + std::to_string(k) + " keeps what llama.cpp keeps", false, [=] { return llama_sampler_init_top_k(k); },
-              [=](auto logits, auto& candidates) { SelectTop(logits, static_cast<size_t>(k), candidates); }, nullptr);
+    TestStage(
+        "top_k " + std::to_string(k) + " keeps what llama.cpp keeps", false,
+        [=] { return llama_sampler_init_top_k(k); },
+        [=](auto logits, auto& candidates) { SelectTop(logits, static_cast<size_t>(k), candidates); }, nullptr);
   }
   for (const float p : {0.1F, 0.5F, 0.9F, 0.95F, 0.999F}) {
     const auto text = std::to_string(p);
-    TestStage("top_p " + text + " keeps what llama.cpp keeps", true, [=] { return llama_sampler_init_top_p(p, 1); },
-              [=](auto logits, auto& candidates) { SelectTopP(logits, FindLargest(logits), p, candidates); }, [=](auto& candidates) { TopP(candidates, p); });
-    TestStage("typical_p " + text + " keeps what llama.cpp keeps", true, [=] { return llama_sampler_init_typical(p, 1); },
-              [=](auto logits, auto& candidates) {
-                SelectAll(logits, candidates);
-                Typical(candidates, p);
-              },
-              [=](auto& candidates) { Typical(candidates, p); });
+    TestStage(
+        "top_p " + text + " keeps what llama.cpp keeps", true, [=] { return llama_sampler_init_top_p(p, 1); },
+        [=](auto logits, auto& candidates) { SelectTopP(logits, FindLargest(logits), p, candidates); },
+        [=](auto& candidates) { TopP(candidates, p); });
+    TestStage(
+        "typical_p " + text + " keeps what llama.cpp keeps", true, [=] { return llama_sampler_init_typical(p, 1); },
+        [=](auto logits, auto& candidates) {
+          SelectAll(logits, candidates);
+          Typical(candidates, p);
+        },
+        [=](auto& candidates) { Typical(candidates, p); });
   }
   for (const float p : {0.01F, 0.05F, 0.5F, 1.0F}) {
-    TestStage("min_p " + std::to_string(p) + " keeps what llama.cpp keeps", false, [=] { return llama_sampler_init_min_p(p, 1); },
-              [=](auto logits, auto& candidates) { SelectMinP(logits, FindLargest(logits), p, candidates); }, [=](auto& candidates) { MinP(candidates, p); });
+    TestStage(
+        "min_p " + std::to_string(p) + " keeps what llama.cpp keeps", false,
+        [=] { return llama_sampler_init_min_p(p, 1); },
+        [=](auto logits, auto& candidates) { SelectMinP(logits, FindLargest(logits), p, candidates); },
+        [=](auto& candidates) { MinP(candidates, p); });
   }
   for (const float threshold : {0.02F, 0.1F, 0.4F}) {
-    TestStage("XTC at " + std::to_string(threshold) + " keeps what llama.cpp keeps", false, [=] { return llama_sampler_init_xtc(1.0F, threshold, 1, 3); },
-              [=](auto logits, auto& candidates) {
-                SelectAll(logits, candidates);
-                ExcludeTopChoices(candidates, threshold);
-              },
-              [=](auto& candidates) { ExcludeTopChoices(candidates, threshold); });
+    TestStage(
+        "XTC at " + std::to_string(threshold) + " keeps what llama.cpp keeps", false,
+        [=] { return llama_sampler_init_xtc(1.0F, threshold, 1, 3); },
+        [=](auto logits, auto& candidates) {
+          SelectAll(logits, candidates);
+          ExcludeTopChoices(candidates, threshold);
+        },
+        [=](auto& candidates) { ExcludeTopChoices(candidates, threshold); });
   }
   Test("the temperature gives the probabilities of llama.cpp", [] {
     std::mt19937 generator(12);
@@ -115,7 +127,8 @@ void TestTruncation() {
 void ExpectSameLogits(std::span<const float> ours, std::span<const llama_token_data> theirs) {
   for (const auto& item : theirs) {
     const auto logit = static_cast<double>(item.logit);
-    ExpectNear(ours[static_cast<size_t>(item.id)], logit, 1e-5 * std::max(1.0, std::fabs(logit)), "logit of token " + std::to_string(item.id));
+    ExpectNear(ours[static_cast<size_t>(item.id)], logit, 1e-5 * std::max(1.0, std::fabs(logit)),
+               "logit of token " + std::to_string(item.id));
   }
 }
 
@@ -130,7 +143,8 @@ void TestAdjustments() {
   Test("penalties give the logits of llama.cpp over all tokens of a completion", [] {
     std::mt19937 generator(13);
     const PenaltyParams params{.repetition = 1.3F, .presence = 0.4F, .frequency = 0.2F};
-    const Upstream sampler(llama_sampler_init_penalties(kVocabulary, 100'000, params.repetition, params.frequency, params.presence));
+    const Upstream sampler(
+        llama_sampler_init_penalties(kVocabulary, 100'000, params.repetition, params.frequency, params.presence));
     TokenCounts counts;
     for (int round = 0; round < kRounds; round++) {
       for (int i = 0; i < 20; i++) {
@@ -159,7 +173,8 @@ void TestAdjustments() {
       if (round % 5 == 0) sequences = {{static_cast<TokenId>(kVocabulary - 1)}};  // one that does not come
       DryBreakers breakers;
       for (const auto& sequence : sequences) breakers.Add(sequence);
-      const Upstream sampler(llama_sampler_init_dry_testing(params.multiplier, params.base, params.allowed_length, params.last_n, sequences));
+      const Upstream sampler(llama_sampler_init_dry_testing(params.multiplier, params.base, params.allowed_length,
+                                                            params.last_n, sequences));
       std::vector<TokenId> history;
       for (size_t i = 0; i < length; i++) {
         history.push_back(static_cast<TokenId>(generator()) % n_tokens);
@@ -176,7 +191,8 @@ void TestAdjustments() {
 }
 
 // Both choose tokens over the same logits, from the same seed.
-void TestChain(const std::string& title, const SamplingParams& params, const std::function<void(llama_sampler* chain)>& fill) {
+void TestChain(const std::string& title, const SamplingParams& params,
+               const std::function<void(llama_sampler* chain)>& fill) {
   Test(title, [&] {
     std::mt19937 generator(15);
     const Upstream chain(llama_sampler_chain_init(llama_sampler_chain_default_params()));
@@ -211,7 +227,8 @@ SamplingParams Params(uint32_t seed) {
 void TestChains() {
   auto params = Params(1);
   params.temperature = 0.0F;
-  TestChain("greedy takes llama.cpp's token", params, [](llama_sampler* chain) { llama_sampler_chain_add(chain, llama_sampler_init_greedy()); });
+  TestChain("greedy takes llama.cpp's token", params,
+            [](llama_sampler* chain) { llama_sampler_chain_add(chain, llama_sampler_init_greedy()); });
 
   params = Params(7);
   params.temperature = 0.8F;
@@ -260,8 +277,10 @@ void TestMirostat() {
       Mirostats mirostats({.version = version, .tau = 4.0F, .eta = 0.1F}, kVocabulary, 0.9F);
       for (int i = 0; i < 300; i++) {
         auto logits = RandomLogits(generator);
-        // Version 1 expects probabilities that fall as a power of the rank; upstream's number of tokens overflows with others.
-        for (size_t token = 0; token < logits.size(); token++) logits[token] = 0.02F * logits[token] - 1.3F * std::log(static_cast<float>(token + 1));
+        // Version 1 expects probabilities that fall as a power of the rank; upstream's number of tokens overflows with
+        // others.
+        for (size_t token = 0; token < logits.size(); token++)
+          logits[token] = 0.02F * logits[token] - 1.3F * std::log(static_cast<float>(token + 1));
         mirostats.Select(logits);
       }
     });

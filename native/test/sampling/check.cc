@@ -30,7 +30,8 @@ void Expect(bool is_true, const std::string& reason) {
 void ExpectSame(const std::string& actual, const std::string& expected) {
   const auto at = static_cast<size_t>(std::ranges::mismatch(actual, expected).in1 - actual.begin());
   const size_t begin = at > 40 ? at - 40 : 0;
-  if (actual != expected) throw std::runtime_error("\"" + actual.substr(begin, 80) + "\", not \"" + expected.substr(begin, 80) + "\"");
+  if (actual != expected)
+    throw std::runtime_error("\"" + actual.substr(begin, 80) + "\", not \"" + expected.substr(begin, 80) + "\"");
 }
 
 void ExpectNear(double actual, double expected, double tolerance, const std::string& what) {

@@ -24,7 +24,9 @@ namespace {
 
 std::optional<TokenId> FindNone(const std::string&) { return std::nullopt; }
 
-std::shared_ptr<const Grammar> Compile(const std::string& gbnf) { return std::make_shared<const Grammar>(gbnf, "root", FindNone); }
+std::shared_ptr<const Grammar> Compile(const std::string& gbnf) {
+  return std::make_shared<const Grammar>(gbnf, "root", FindNone);
+}
 
 bool Matches(const Grammar& grammar, std::string_view text) {
   auto& states = grammar.states()->states;
@@ -65,7 +67,10 @@ std::string CompletionOf(const std::string& gbnf, std::string_view text, size_t 
 GrammarMatcher Match(const std::string& gbnf, std::vector<std::string> pieces, std::vector<std::string> triggers = {}) {
   pieces.emplace_back();
   const auto end = static_cast<TokenId>(pieces.size()) - 1;
-  return {Compile(gbnf), {.trie = std::make_shared<const TokenTrie>(std::move(pieces)), .ends = {end}, .visible = {}}, std::move(triggers), {}};
+  return {Compile(gbnf),
+          {.trie = std::make_shared<const TokenTrie>(std::move(pieces)), .ends = {end}, .visible = {}},
+          std::move(triggers),
+          {}};
 }
 
 std::string AllowedBy(GrammarMatcher& matcher, size_t n_vocab) {
@@ -74,7 +79,8 @@ std::string AllowedBy(GrammarMatcher& matcher, size_t n_vocab) {
   std::string allowed;
   for (size_t i = 0; i < n_vocab; i++) {
     const bool is_allowed = !std::isinf(logits[i]);
-    Expect(is_allowed == matcher.Allows(static_cast<TokenId>(i)), "token " + std::to_string(i) + " is allowed in one of two ways only");
+    Expect(is_allowed == matcher.Allows(static_cast<TokenId>(i)),
+           "token " + std::to_string(i) + " is allowed in one of two ways only");
     if (is_allowed) allowed.append(allowed.empty() ? "" : " ").append(std::to_string(i));
   }
   return allowed;
@@ -103,7 +109,8 @@ void TestGrammar() {
     ExpectMatches("root ::= item{2,3}\nitem ::= [a-c] \",\"", {"a,b,", "a,b,c,"}, {"a,", "a,b,c,a,", "a,b"});
     ExpectMatches("root ::= \"ab\"{2} \"c\"{0,2} \"d\"{1,}", {"ababd", "ababccddd"}, {"abd", "ababc", "ababcccd"});
     ExpectMatches("root ::= (\n  \"a\" |\n  \"b\"\n)*", {"", "abba"}, {"c"});
-    ExpectMatches("root ::= [^a\\]\\-\\n] . \"\\x41\\u00e9\\U0001F600\\\"\"", {"bxA\u00e9\U0001F600\"", "\u00fc\U0001F601A\u00e9\U0001F600\""}, {"axA\u00e9\U0001F600\""});
+    ExpectMatches("root ::= [^a\\]\\-\\n] . \"\\x41\\u00e9\\U0001F600\\\"\"",
+                  {"bxA\u00e9\U0001F600\"", "\u00fc\U0001F601A\u00e9\U0001F600\""}, {"axA\u00e9\U0001F600\""});
     ExpectMatches("root ::= \"a\" | ", {"", "a"}, {"aa"});
     ExpectMatches("root ::= [a-]", {"a", "-"}, {"b"});
     ExpectMatches("root ::= (\"a\"?)* \"b\"", {"b", "aab"}, {"a"});
@@ -130,7 +137,8 @@ void TestGrammar() {
   Test("JSON nests as deep as a text does", [] {
     const std::string open(900, '[');
     const std::string close(900, ']');
-    ExpectMatches(kJson, {"{}", R"({"a": [1, -2.5, "x\n\u00e9é"], "b": {"c": null}})", open + close}, {"{", "{\"a\"}", "[1,]", "01", "\"\n\"", open + "]"});
+    ExpectMatches(kJson, {"{}", R"({"a": [1, -2.5, "x\n\u00e9é"], "b": {"c": null}})", open + close},
+                  {"{", "{\"a\"}", "[1,]", "01", "\"\n\"", open + "]"});
     const std::string too_deep(5000, '[');
     ExpectMatches(kJson, {}, {too_deep});
   });
@@ -158,7 +166,8 @@ void TestGrammar() {
     ExpectRefusal("root ::= (\"a\"?){0,90000} \"b\"", "too ambiguous");
     ExpectRefusal(std::string(5U << 20, ' '), "bytes");
     std::string doubling = "root ::= r40\nr0 ::= \"a\"\n";
-    for (int i = 1; i <= 40; i++) doubling += "r" + std::to_string(i) + " ::= r" + std::to_string(i - 1) + " r" + std::to_string(i - 1) + "\n";
+    for (int i = 1; i <= 40; i++)
+      doubling += "r" + std::to_string(i) + " ::= r" + std::to_string(i - 1) + " r" + std::to_string(i - 1) + "\n";
     Expect(Refusal(doubling) == "none", "2^40 bytes in few rules");
   });
   Test("left recursion and grammars without an end are refused by the rule's name", [] {
@@ -188,8 +197,11 @@ void TestGrammar() {
     Expect(matcher.IsComplete(), "it is complete");
   });
   Test("branches of plain texts are allowed as far as a text may go on", [] {
-    // Texts of a few characters in all combinations, so that branches end at each length, and some of their tokens are not plain.
-    std::vector<std::string> pieces = {std::string(300, 'a'), std::string(300, 'a') + "b", "a\x7F", "a\xE6\x9D", "\xED\xA0\x80", "a\xC0\x80", "\x80", "a\u6771\U0001F600b"};
+    // Texts of a few characters in all combinations, so that branches end at each length, and some of their tokens are
+    // not plain.
+    std::vector<std::string> pieces = {
+        std::string(300, 'a'), std::string(300, 'a') + "b", "a\x7F", "a\xE6\x9D", "\xED\xA0\x80", "a\xC0\x80", "\x80",
+        "a\u6771\U0001F600b"};
     for (const std::string first : {"a", " ", "~", "\"", "\\", "\n", "\u00e9", "\u6771", "\xE6", "\xE6\x9D"}) {
       pieces.push_back(first);
       for (const std::string second : {"a", "b", "\"", "\\", "\u00e9", "\u00e8", "\xC3"}) {
@@ -201,11 +213,11 @@ void TestGrammar() {
     const std::string escapes = "\"\\\\\" [\"\\\\n]";
     const std::vector<std::string> grammars = {
         "root ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | " + escapes + ")* \"\\\"\" \"}\"?",      // any text
-        "root ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | " + escapes + "){0,5} \"\\\"\" \"}\"?",   // of limited length
-        "root ::= \"\\\"\" [^\"\\\\b\\x00-\\x1f]* \"\\\"\"",                                 // without a plain letter
-        "root ::= \"\\\"\" ([a-z ]{3} [^\"\\\\\\x00-\\x1f]*)? \"\\\"\"",                      // narrow at first
-        "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1f\\u00e9]* \"\\\"\"",                             // without a character of two bytes
-        "root ::= \"\\\"\" [ -~]{0,400}",                                                            // longer than a height has numbers
+        "root ::= \"\\\"\" ([^\"\\\\\\x00-\\x1f] | " + escapes + "){0,5} \"\\\"\" \"}\"?",  // of limited length
+        "root ::= \"\\\"\" [^\"\\\\b\\x00-\\x1f]* \"\\\"\"",                                // without a plain letter
+        "root ::= \"\\\"\" ([a-z ]{3} [^\"\\\\\\x00-\\x1f]*)? \"\\\"\"",                    // narrow at first
+        "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1f\\u00e9]* \"\\\"\"",  // without a character of two bytes
+        "root ::= \"\\\"\" [ -~]{0,400}",                           // longer than a height has numbers
     };
     for (const auto& gbnf : grammars) {
       auto matcher = Match(gbnf, pieces);
@@ -218,7 +230,8 @@ void TestGrammar() {
     }
     auto any = Match(grammars.front(), pieces);
     any.Accept(static_cast<TokenId>(std::ranges::find(pieces, "\"") - pieces.begin()));
-    Expect(any.Allows(0) && any.Allows(1) && any.Allows(2) && any.Allows(3) && !any.Allows(4) && !any.Allows(5), "long texts, the character 127, and no other UTF-8");
+    Expect(any.Allows(0) && any.Allows(1) && any.Allows(2) && any.Allows(3) && !any.Allows(4) && !any.Allows(5),
+           "long texts, the character 127, and no other UTF-8");
     auto limited = Match(grammars[1], pieces);
     limited.Accept(static_cast<TokenId>(std::ranges::find(pieces, "\"") - pieces.begin()));
     Expect(!limited.Allows(0), "a text that is too long");
@@ -320,7 +333,8 @@ void TestGrammar() {
     } catch (const SamplingError& error) {
       refusal = error.what();
     }
-    Expect(refusal.find("too ambiguous") != std::string::npos || refusal.find("too many states") != std::string::npos, "'" + refusal + "'");
+    Expect(refusal.find("too ambiguous") != std::string::npos || refusal.find("too many states") != std::string::npos,
+           "'" + refusal + "'");
   });
   Test("states that grow large are replaced, and the text goes on", [] {
     std::vector<std::string> pieces;

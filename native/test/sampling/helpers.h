@@ -21,6 +21,7 @@ void ExpectTokens(const llama::Candidates& candidates, const std::vector<llama::
 // The fault and the message with which a sampler fails; `none` when it does not.
 std::string FailureOf(std::vector<float> logits, llama::SamplingParams params, llama::TokenRules rules);
 // The token after `prompt` at temperature 0.
-llama::TokenId Greedy(std::vector<float> logits, llama::SamplingParams params, const std::vector<llama::TokenId>& prompt = {});
+llama::TokenId Greedy(std::vector<float> logits, llama::SamplingParams params,
+                      const std::vector<llama::TokenId>& prompt = {});
 
 }  // namespace aana::test

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "check.h"
-#include "core/llama/sampling/dry.h"
-#include "core/llama/sampling/penalties.h"
+#include "core/llama/sampling/stages/dry.h"
+#include "core/llama/sampling/stages/penalties.h"
 #include "helpers.h"
 #include "tests.h"
 
@@ -70,7 +70,8 @@ void TestPenalties() {
   Test("DRY looks back as far as it is told", [] {
     std::vector<size_t> lengths;
     const std::vector<TokenId> history = {1, 2, 3, 0, 0, 1, 2};
-    for (const auto& [last_n, expected] : std::vector<std::pair<int32_t, float>>{{-1, -1.0F}, {7, -1.0F}, {6, -1.0F}, {5, 0.0F}, {2, 0.0F}}) {
+    for (const auto& [last_n, expected] :
+         std::vector<std::pair<int32_t, float>>{{-1, -1.0F}, {7, -1.0F}, {6, -1.0F}, {5, 0.0F}, {2, 0.0F}}) {
       std::vector<float> logits(4, 0.0F);
       PenalizeRepeats(logits, history, {.multiplier = 1.0F, .allowed_length = 1, .last_n = last_n}, {}, lengths);
       if (last_n == 6) continue;  // 2 alone repeats: another length

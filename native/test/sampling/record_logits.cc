@@ -1,5 +1,5 @@
-// `aana-record-logits <folder of the backends> <model.gguf> >native/test/sampling/recorded_logits.h` writes the largest logits that a model gives after a
-// few prompts. The recorded ones are of SmolLM2 135M Instruct (Q4_1).
+// `aana-record-logits <folder of the backends> <model.gguf> >native/test/sampling/recorded_logits.h` writes the largest
+// logits that a model gives after a few prompts. The recorded ones are of SmolLM2 135M Instruct (Q4_1).
 #include <ggml-backend.h>
 #include <llama.h>
 
@@ -17,12 +17,9 @@ constexpr size_t kKept = 384;
 constexpr float kStep = 1.0F / 4096.0F;
 
 constexpr const char* kPrompts[] = {
-    "The capital of France is",
-    "Once upon a time there was a",
-    "def fibonacci(n):\n    if n <",
-    "red, green, blue, red, green, blue, red, green,",
-    "{\"name\": \"Ada\", \"age\":",
-    "I think that",
+    "The capital of France is",      "Once upon a time there was a",
+    "def fibonacci(n):\n    if n <", "red, green, blue, red, green, blue, red, green,",
+    "{\"name\": \"Ada\", \"age\":",  "I think that",
 };
 
 }  // namespace
@@ -35,15 +32,22 @@ int main(int argc, char** argv) {
   if (!model) return 1;
   const auto* vocab = llama_model_get_vocab(model);
   std::printf("#pragma once\n\n#include <array>\n#include <cstdint>\n\nnamespace aana::test {\n\n");
-  std::printf("// Written by record_logits.cc: the %zu largest logits after each of a few prompts, in the order of their tokens, in steps of 1/4096. No two of a row\n", kKept);
-  std::printf("// are equal.\nconstexpr float kRecordedStep = 1.0F / 4096.0F;\nconstexpr std::array<std::array<int32_t, %zu>, %zu> kRecordedLogits = {{\n", kKept, std::size(kPrompts));
+  std::printf(
+      "// Written by record_logits.cc: the %zu largest logits after each of a few prompts, in the order of their "
+      "tokens, in steps of 1/4096. No two of a row\n",
+      kKept);
+  std::printf(
+      "// are equal.\nconstexpr float kRecordedStep = 1.0F / 4096.0F;\nconstexpr std::array<std::array<int32_t, %zu>, "
+      "%zu> kRecordedLogits = {{\n",
+      kKept, std::size(kPrompts));
   for (const auto* prompt : kPrompts) {
     auto params = llama_context_default_params();
     params.n_ctx = 128;
     params.n_threads = params.n_threads_batch = 1;
     auto* context = llama_init_from_model(model, params);
     std::vector<llama_token> tokens(64);
-    tokens.resize(static_cast<size_t>(llama_tokenize(vocab, prompt, static_cast<int32_t>(std::strlen(prompt)), tokens.data(), 64, true, false)));
+    tokens.resize(static_cast<size_t>(
+        llama_tokenize(vocab, prompt, static_cast<int32_t>(std::strlen(prompt)), tokens.data(), 64, true, false)));
     if (llama_decode(context, llama_batch_get_one(tokens.data(), static_cast<int32_t>(tokens.size()))) != 0) return 1;
     const float* logits = llama_get_logits_ith(context, -1);
     std::vector<int32_t> order(static_cast<size_t>(llama_vocab_n_tokens(vocab)));

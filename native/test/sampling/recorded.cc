@@ -1,4 +1,5 @@
-// Our sampler and llama.cpp's over logits that a real model gave: the same distributions, from stage to stage and at the end.
+// Our sampler and llama.cpp's over logits that a real model gave: the same distributions, from stage to stage and at
+// the end.
 #include <llama.h>
 
 #include <algorithm>
@@ -11,9 +12,9 @@
 
 #include "check.h"
 #include "core/llama/sampling/candidates.h"
-#include "core/llama/sampling/penalties.h"
+#include "core/llama/sampling/stages/penalties.h"
 #include "core/llama/sampling/sampler.h"
-#include "core/llama/sampling/truncation.h"
+#include "core/llama/sampling/stages/truncation.h"
 #include "recorded_logits.h"
 #include "tests.h"
 #include "upstream.h"
@@ -49,12 +50,14 @@ using Stage = std::function<void(Candidates&)>;
 
 // Expects the very same tokens, and their probabilities within the tolerance.
 void ExpectExactly(const Probabilities& ours, const Probabilities& theirs) {
-  Expect(ours.size() == theirs.size(), std::to_string(ours.size()) + " tokens, upstream " + std::to_string(theirs.size()));
+  Expect(ours.size() == theirs.size(),
+         std::to_string(ours.size()) + " tokens, upstream " + std::to_string(theirs.size()));
   for (const auto& [token, p] : theirs) Expect(ours.contains(token), "token " + std::to_string(token) + " is missing");
   ExpectSame(ours, theirs);
 }
 
-void TestStages(const std::string& title, const std::vector<Stage>& stages, const std::vector<std::function<llama_sampler*()>>& make) {
+void TestStages(const std::string& title, const std::vector<Stage>& stages,
+                const std::vector<std::function<llama_sampler*()>>& make) {
   Test("recorded logits: " + title, [&] {
     for (const auto& logits : Recorded()) {
       Candidates candidates;
@@ -81,15 +84,20 @@ void TestTruncations() {
   }
   for (const float p : {0.1F, 0.5F, 0.8F, 0.95F, 0.99F}) {
     const auto text = std::to_string(p);
-    TestStages("top_p " + text, {[=](Candidates& of) { TopP(of, p); }}, {[=] { return llama_sampler_init_top_p(p, 1); }});
-    TestStages("typical_p " + text, {[=](Candidates& of) { Typical(of, p); }}, {[=] { return llama_sampler_init_typical(p, 1); }});
+    TestStages("top_p " + text, {[=](Candidates& of) { TopP(of, p); }},
+               {[=] { return llama_sampler_init_top_p(p, 1); }});
+    TestStages("typical_p " + text, {[=](Candidates& of) { Typical(of, p); }},
+               {[=] { return llama_sampler_init_typical(p, 1); }});
   }
   for (const float p : {0.01F, 0.05F, 0.3F}) {
-    TestStages("min_p " + std::to_string(p), {[=](Candidates& of) { MinP(of, p); }}, {[=] { return llama_sampler_init_min_p(p, 1); }});
-    TestStages("XTC at " + std::to_string(p), {[=](Candidates& of) { ExcludeTopChoices(of, p); }}, {[=] { return llama_sampler_init_xtc(1.0F, p, 1, 3); }});
+    TestStages("min_p " + std::to_string(p), {[=](Candidates& of) { MinP(of, p); }},
+               {[=] { return llama_sampler_init_min_p(p, 1); }});
+    TestStages("XTC at " + std::to_string(p), {[=](Candidates& of) { ExcludeTopChoices(of, p); }},
+               {[=] { return llama_sampler_init_xtc(1.0F, p, 1, 3); }});
   }
   TestStages("typical_p, top_p and min_p one behind the other",
-             {[](Candidates& of) { Typical(of, 0.9F); }, [](Candidates& of) { TopP(of, 0.9F); }, [](Candidates& of) { MinP(of, 0.02F); }},
+             {[](Candidates& of) { Typical(of, 0.9F); }, [](Candidates& of) { TopP(of, 0.9F); },
+              [](Candidates& of) { MinP(of, 0.02F); }},
              {[] { return llama_sampler_init_typical(0.9F, 1); }, [] { return llama_sampler_init_top_p(0.9F, 1); },
               [] { return llama_sampler_init_min_p(0.02F, 1); }});
 }
@@ -115,7 +123,8 @@ void TestPenaltiesOfText() {
     const PenaltyParams params{.repetition = 1.2F, .presence = 0.5F, .frequency = 0.3F};
     for (auto logits : Recorded()) {
       const auto n_vocab = static_cast<int32_t>(logits.size());
-      const Upstream sampler(llama_sampler_init_penalties(n_vocab, 1000, params.repetition, params.frequency, params.presence));
+      const Upstream sampler(
+          llama_sampler_init_penalties(n_vocab, 1000, params.repetition, params.frequency, params.presence));
       TokenCounts counts;
       for (const auto token : Likeliest(logits, 30)) {
         for (int times = 0; times <= token % 3; times++) {
@@ -143,8 +152,8 @@ void TestMirostats() {
   }
 }
 
-// Expects that our draws have upstream's distribution: chi-square over tokens that are expected five times or more, the rest together. The bound is passed
-// by a right sampler in one of a million seeds, and the seed is fixed.
+// Expects that our draws have upstream's distribution: chi-square over tokens that are expected five times or more, the
+// rest together. The bound is passed by a right sampler in one of a million seeds, and the seed is fixed.
 void ExpectDraws(std::span<const float> logits, SamplingParams params, const Probabilities& expected) {
   SamplingMemory memory;
   params.seed = 5;
@@ -166,7 +175,8 @@ void ExpectDraws(std::span<const float> logits, SamplingParams params, const Pro
   for (size_t token = 0; token < n_drawn.size(); token++) {
     const auto found = expected.find(static_cast<TokenId>(token));
     const double wanted = found == expected.end() ? 0.0 : found->second * kDraws;
-    Expect(wanted > 0.0 || n_drawn[token] == 0, "token " + std::to_string(token) + " was drawn, which upstream would not");
+    Expect(wanted > 0.0 || n_drawn[token] == 0,
+           "token " + std::to_string(token) + " was drawn, which upstream would not");
     if (wanted >= 5.0) {
       add(wanted, n_drawn[token]);
     } else {
@@ -176,7 +186,8 @@ void ExpectDraws(std::span<const float> logits, SamplingParams params, const Pro
   }
   if (rest_expected >= 5.0) add(rest_expected, rest_drawn);
   const double freedom = std::max(1.0, n_classes - 1.0);
-  Expect(chi < freedom + 5.0 * std::sqrt(2.0 * freedom) + 15.0, "chi-square " + std::to_string(chi) + " of " + std::to_string(freedom));
+  Expect(chi < freedom + 5.0 * std::sqrt(2.0 * freedom) + 15.0,
+         "chi-square " + std::to_string(chi) + " of " + std::to_string(freedom));
 }
 
 void TestDraws() {
@@ -198,17 +209,18 @@ void TestDraws() {
   params.top_p = 0.9F;
   params.min_p = 0.02F;
   test("top_k, top_p, min_p and a temperature", params,
-       {[] { return llama_sampler_init_top_k(40); }, [] { return llama_sampler_init_top_p(0.9F, 1); }, [] { return llama_sampler_init_min_p(0.02F, 1); },
-        [] { return llama_sampler_init_temp(0.8F); }});
+       {[] { return llama_sampler_init_top_k(40); }, [] { return llama_sampler_init_top_p(0.9F, 1); },
+        [] { return llama_sampler_init_min_p(0.02F, 1); }, [] { return llama_sampler_init_temp(0.8F); }});
   SamplingParams biased;
   biased.temperature = 1.2F;
   biased.typical_p = 0.8F;
   // With -100 the probability underflows to 0, and then upstream's typical_p computes with numbers that are none.
   biased.logit_bias = {{3, 4.0F}, {17, -20.0F}};
   static const std::vector<llama_logit_bias> kBiases = {{3, 4.0F}, {17, -20.0F}};
-  test("logit_bias, typical_p and a temperature", biased,
-       {[] { return llama_sampler_init_logit_bias(static_cast<int32_t>(kRecordedLogits[0].size()), 2, kBiases.data()); },
-        [] { return llama_sampler_init_typical(0.8F, 1); }, [] { return llama_sampler_init_temp(1.2F); }});
+  test(
+      "logit_bias, typical_p and a temperature", biased,
+      {[] { return llama_sampler_init_logit_bias(static_cast<int32_t>(kRecordedLogits[0].size()), 2, kBiases.data()); },
+       [] { return llama_sampler_init_typical(0.8F, 1); }, [] { return llama_sampler_init_temp(1.2F); }});
   Test("recorded logits: draws with XTC, which some of them have", [] {
     SamplingParams xtc;
     xtc.temperature = 1.0F;

@@ -61,7 +61,8 @@ void TestSampler() {
     Expect(FailureOf({1, 2}, params, {.never = {0, 1}, .ends = {}, .bad_sequences = {}, .dry_breakers = nullptr}) ==
                "caller: bad_words, ignore_eos and min_tokens leave no token to choose",
            "forbidden");
-    Expect(FailureOf({-kInfinity, -kInfinity}, params, {}) == "deployment: the model computed no token that can follow", "the model");
+    Expect(FailureOf({-kInfinity, -kInfinity}, params, {}) == "deployment: the model computed no token that can follow",
+           "the model");
   });
   Test("a tiny temperature takes the likeliest token, and tokens without a chance never come", [] {
     for (const float temperature : {1e-39F, 1e-20F, 1e-3F}) {
@@ -94,7 +95,8 @@ void TestSampler() {
       auto logits = LogitsOf(p);
       counts[static_cast<size_t>(sampler.Sample(logits, {}, memory))]++;
     }
-    for (size_t i = 0; i < p.size(); i++) ExpectNear(static_cast<double>(counts[i]) / kDraws, p[i], 0.005, "token " + std::to_string(i));
+    for (size_t i = 0; i < p.size(); i++)
+      ExpectNear(static_cast<double>(counts[i]) / kDraws, p[i], 0.005, "token " + std::to_string(i));
   });
   Test("XTC is done as often as its probability says", [] {
     SamplingParams params;
@@ -126,8 +128,8 @@ void TestSampler() {
         const auto token = sampler.Sample(logits, {}, memory);
         sum -= FindLogprobs(raw, token, 0, memory.candidates).chosen.logprob;
       }
-      // Surprise counts among the kept candidates, so over the whole vocabulary it is larger; what is held stays far below the 8.2 bits of a
-      // draw from all.
+      // Surprise counts among the kept candidates, so over the whole vocabulary it is larger; what is held stays far
+      // below the 8.2 bits of a draw from all.
       const double bits = sum / kTokens / std::log(2.0);
       Expect(bits > 2.0 && bits < 7.5, "version " + std::to_string(version) + ": " + std::to_string(bits) + " bits");
     }

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "core/llama/sampling/candidates.h"
-#include "core/llama/sampling/truncation.h"
+#include "core/llama/sampling/stages/truncation.h"
 #include "helpers.h"
 #include "tests.h"
 
@@ -21,7 +21,8 @@ void TestSelections() {
         std::vector<float> logits(n, -3.0F);
         logits[at] = logits.back() = 2.5F;
         const auto largest = FindLargest(logits);
-        Expect(largest.token == static_cast<TokenId>(at) && largest.logit == 2.5F, std::to_string(at) + " of " + std::to_string(n));
+        Expect(largest.token == static_cast<TokenId>(at) && largest.logit == 2.5F,
+               std::to_string(at) + " of " + std::to_string(n));
       }
     }
   });
@@ -30,9 +31,11 @@ void TestSelections() {
       for (size_t at = 0; at < n; at += 13) {
         std::vector<float> logits(n, 1.0F);
         logits[at] = std::nanf("");
-        Expect(FailureOf(logits, {}, {}) == "deployment: the model computed a logit that is not a number", "NaN at " + std::to_string(at));
+        Expect(FailureOf(logits, {}, {}) == "deployment: the model computed a logit that is not a number",
+               "NaN at " + std::to_string(at));
         logits[at] = kInfinity;
-        Expect(FailureOf(logits, {}, {}) == "deployment: the model computed an infinite logit", "infinity at " + std::to_string(at));
+        Expect(FailureOf(logits, {}, {}) == "deployment: the model computed an infinite logit",
+               "infinity at " + std::to_string(at));
       }
     }
   });
@@ -63,7 +66,8 @@ void TestSelections() {
     Candidates candidates;
     SelectTopP(flat, FindLargest(flat), 0.5F, candidates);
     Expect(candidates.items.size() >= 2500 && candidates.items.size() <= 2501, std::to_string(candidates.items.size()));
-    Expect(std::ranges::all_of(candidates.items, [](const Candidate& item) { return item.token <= 2500; }), "the first half");
+    Expect(std::ranges::all_of(candidates.items, [](const Candidate& item) { return item.token <= 2500; }),
+           "the first half");
   });
   Test("min-p keeps what is likely enough beside the likeliest", [] {
     const std::vector<double> p = {0.05, 0.5, 0.2, 0.25};

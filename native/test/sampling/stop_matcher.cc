@@ -17,7 +17,8 @@ namespace {
 using namespace aana::llama;
 
 // The text that is shown, and the stop string that ended it, when the text comes in pieces of `length` bytes.
-std::pair<std::string, std::optional<std::string>> Show(const std::string& text, const std::vector<std::string>& stops, size_t length) {
+std::pair<std::string, std::optional<std::string>> Show(const std::string& text, const std::vector<std::string>& stops,
+                                                        size_t length) {
   StopMatcher matcher(stops);
   std::string shown;
   for (size_t begin = 0; begin < text.size(); begin += length) {
@@ -29,11 +30,13 @@ std::pair<std::string, std::optional<std::string>> Show(const std::string& text,
 }
 
 // Without anything clever: the stop string that ends first; of several that end there, the longest.
-std::pair<std::string, std::optional<std::string>> Expected(const std::string& text, const std::vector<std::string>& stops) {
+std::pair<std::string, std::optional<std::string>> Expected(const std::string& text,
+                                                            const std::vector<std::string>& stops) {
   for (size_t end = 1; end <= text.size(); end++) {
     size_t longest = 0;
     for (const auto& stop : stops) {
-      if (!stop.empty() && std::string_view(text).substr(0, end).ends_with(stop)) longest = std::max(longest, stop.size());
+      if (!stop.empty() && std::string_view(text).substr(0, end).ends_with(stop))
+        longest = std::max(longest, stop.size());
     }
     if (longest > 0) return {text.substr(0, end - longest), text.substr(end - longest, longest)};
   }
@@ -55,7 +58,8 @@ void TestStopMatcher() {
       const std::vector<std::string> stops = {random_text(6), random_text(9), random_text(4) + "c"};
       const auto expected = Expected(text, stops);
       for (const size_t length : {1U, 2U, 3U, 7U, 30U}) {
-        Expect(Show(text, stops, length) == expected, text + " in pieces of " + std::to_string(length) + " with " + stops[0] + ", " + stops[1]);
+        Expect(Show(text, stops, length) == expected,
+               text + " in pieces of " + std::to_string(length) + " with " + stops[0] + ", " + stops[1]);
       }
     }
   });

@@ -20,7 +20,8 @@ constexpr Seconds kLeast{0.001};
 
 void ExpectThreads(ThreadChoice& choice, size_t n_sequences, size_t n) {
   const size_t n_threads = choice.Next(n_sequences);
-  Expect(n_threads == n, std::to_string(n_threads) + " threads for " + std::to_string(n_sequences) + " sequences, not " + std::to_string(n));
+  Expect(n_threads == n, std::to_string(n_threads) + " threads for " + std::to_string(n_sequences) +
+                             " sequences, not " + std::to_string(n));
 }
 
 }  // namespace
@@ -45,7 +46,8 @@ void TestThreadTeam() {
     });
     int n_callers = 0;
     for (const auto thread : thread_by_part) n_callers += thread == 0 ? 1 : 0;
-    Expect(n_callers == 1, "the caller did " + std::to_string(n_callers) + " of three parts that waited for each other");
+    Expect(n_callers == 1,
+           "the caller did " + std::to_string(n_callers) + " of three parts that waited for each other");
   });
   Test("the caller does all parts where nobody helps", [] {
     for (const size_t n_helpers : {0, 2}) {

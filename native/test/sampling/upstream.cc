@@ -55,7 +55,8 @@ void ExpectSame(const Probabilities& ours, const Probabilities& theirs) {
   }
   const auto sizes = std::to_string(ours.size()) + " tokens, upstream " + std::to_string(theirs.size());
   const bool is_few = theirs.size() < 50;
-  Expect(sum_ours > 0.999 && sum_theirs > 0.999 && (!is_few || std::abs(std::ssize(ours) - std::ssize(theirs)) <= 1), sizes);
+  Expect(sum_ours > 0.999 && sum_theirs > 0.999 && (!is_few || std::abs(std::ssize(ours) - std::ssize(theirs)) <= 1),
+         sizes);
   for (const auto& [token, p] : theirs) {
     if (const auto found = ours.find(token); found != ours.end()) {
       ExpectNear(found->second / sum_ours, p / sum_theirs, kTolerance, "p of token " + std::to_string(token));

@@ -9,7 +9,7 @@
 
 #include "core/deleter.h"
 #include "core/llama/sampling/candidates.h"
-#include "core/llama/sampling/mirostat.h"
+#include "core/llama/sampling/stages/mirostat.h"
 
 // llama.cpp's samplers beside ours.
 namespace aana::test {
@@ -23,8 +23,8 @@ std::vector<llama_token_data> ToUpstream(std::span<const float> logits);
 Probabilities Apply(const std::vector<llama_sampler*>& samplers, std::span<const float> logits);
 Probabilities ProbabilitiesOf(const llama::Candidates& candidates);
 
-// Expects the same tokens with the same probabilities. Upstream sums floats, so unlikely tokens at the very end of a sum may be on one side
-// only; the probabilities are those among the tokens that both have.
+// Expects the same tokens with the same probabilities. Upstream sums floats, so unlikely tokens at the very end of a
+// sum may be on one side only; the probabilities are those among the tokens that both have.
 void ExpectSame(const Probabilities& ours, const Probabilities& theirs);
 
 // Our mirostat and upstream's, which both learn from the same tokens.

@@ -33,7 +33,8 @@ struct Folder {
     for (const auto& entry : fs::directory_iterator(path)) found.push_back(entry.path());
     return found;
   }
-  fs::path path = fs::temp_directory_path() / ("aana-prompts-" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()));
+  fs::path path = fs::temp_directory_path() /
+                  ("aana-prompts-" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()));
 };
 
 SavedPrompt Prompt(std::vector<TokenId> tokens, size_t n_bytes = 1000, const std::string& key = "key") {
@@ -70,10 +71,12 @@ void TestPromptCache() {
     const auto files = Files(folder).List();
     Expect(files.size() == 1 && files[0].tokens == Numbers(1, 40) && files[0].key == "key", "the head");
     const auto prompt = Files(folder).Read(files[0].name);
-    Expect(prompt && prompt->tokens == Numbers(1, 40) && prompt->state.size == 1000 && prompt->state.bytes[999] == 40, "the prompt");
+    Expect(prompt && prompt->tokens == Numbers(1, 40) && prompt->state.size == 1000 && prompt->state.bytes[999] == 40,
+           "the prompt");
     Expect(PromptFiles(folder.path, "another model", kRoomy).List().empty(), "another model has no file");
     const auto permissions = fs::status(folder.files()[0]).permissions();
-    Expect((permissions & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none, "only this user may read it");
+    Expect((permissions & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none,
+           "only this user may read it");
   });
 
   Test("damaged files are deleted, others are left alone", [] {
@@ -113,13 +116,15 @@ void TestPromptCache() {
     std::vector<std::string> names;
     for (const TokenId first : {100, 200, 300}) {
       names.push_back(files.Write(Prompt(Numbers(first, 10))));
-      fs::last_write_time(folder.path / names.back(), fs::file_time_type::clock::now() - std::chrono::seconds(1000 - first));
+      fs::last_write_time(folder.path / names.back(),
+                          fs::file_time_type::clock::now() - std::chrono::seconds(1000 - first));
     }
     files.Touch(names[0]);
     names.push_back(files.Write(Prompt(Numbers(400, 10))));
     const auto has = [&](size_t i) { return fs::exists(folder.path / names[i]); };
     Expect(has(0) && !has(1) && has(2) && has(3), "the second is deleted");
-    Expect(files.Write(Prompt(Numbers(1, 10), 4000)).empty() && folder.files().size() == 3, "one that is too large is not written");
+    Expect(files.Write(Prompt(Numbers(1, 10), 4000)).empty() && folder.files().size() == 3,
+           "one that is too large is not written");
   });
 
   Test("files that writers left unfinished are deleted after a while", [] {
@@ -181,7 +186,9 @@ void TestPromptCache() {
   Test("a file that goes or is damaged later is nothing to fetch", [] {
     for (const std::string what : {"is gone", "is damaged", "is a link"}) {
       const Folder folder;
-      { PromptCache(Files(folder), 16, false).Save(Prompt(Numbers(1, 40))); }
+      {
+        PromptCache(Files(folder), 16, false).Save(Prompt(Numbers(1, 40)));
+      }
       PromptCache cache(Files(folder), 16, false);
       const auto path = folder.files()[0];
       if (what == "is damaged") {
@@ -199,9 +206,12 @@ void TestPromptCache() {
   Test("processes that share a folder learn of each other's files", [] {
     const Folder folder;
     PromptCache one(Files(folder), 16, false);
-    { PromptCache(Files(folder), 16, false).Save(Prompt(Numbers(500, 40))); }
+    {
+      PromptCache(Files(folder), 16, false).Save(Prompt(Numbers(500, 40)));
+    }
     one.Save(Prompt(Numbers(1, 40)));
-    for (int i = 0; i < 200 && !one.Find("key", Numbers(500, 50), 0, 1000); i++) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    for (int i = 0; i < 200 && !one.Find("key", Numbers(500, 50), 0, 1000); i++)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
     Expect(Fetched(one, Numbers(500, 50)) != nullptr, "the other's file");
   });
 

@@ -19,7 +19,8 @@ using llama::WaitingLine;
 
 const auto kStart = std::chrono::steady_clock::now();
 
-std::unique_ptr<Sequence> Waiting(int64_t id, const std::string& tenant, int32_t priority = 0, std::chrono::seconds arrived_after = {}) {
+std::unique_ptr<Sequence> Waiting(int64_t id, const std::string& tenant, int32_t priority = 0,
+                                  std::chrono::seconds arrived_after = {}) {
   auto sequence = std::make_unique<Sequence>(llama::ReadRequest{
       .id = id,
       .tokens = {1, 2},
@@ -33,7 +34,8 @@ std::unique_ptr<Sequence> Waiting(int64_t id, const std::string& tenant, int32_t
 }
 
 // Returns the order in which one place is given to the line, when each request costs as many tokens as `cost` says.
-std::vector<int64_t> OrderOf(WaitingLine& line, FairShare& shares, const std::map<std::string, double>& weights, int64_t cost = 10) {
+std::vector<int64_t> OrderOf(WaitingLine& line, FairShare& shares, const std::map<std::string, double>& weights,
+                             int64_t cost = 10) {
   std::vector<int64_t> order;
   while (!line.empty()) {
     const auto next = line.TakeNext(shares);
@@ -89,8 +91,8 @@ void TestShares() {
     FairShare shares;
     using std::chrono::seconds;
     line.Add(Waiting(1, "a", 0, seconds(0)));
-    line.Add(Waiting(2, "a", 2, seconds(9)));   // as if it had come at −1 s
-    line.Add(Waiting(3, "a", 2, seconds(12)));  // as if it had come at 2 s
+    line.Add(Waiting(2, "a", 2, seconds(9)));            // as if it had come at −1 s
+    line.Add(Waiting(3, "a", 2, seconds(12)));           // as if it had come at 2 s
     line.Add(Waiting(4, "a", 1'000'000, seconds(200)));  // as if it had come at 80 s
     line.Add(Waiting(5, "a", -1'000'000, seconds(0)));   // as if it had come at 120 s
     ExpectOrder(OrderOf(line, shares, {{"a", 1}}), {2, 1, 3, 4, 5});

@@ -71,13 +71,23 @@ class FakeMemory final : public SequenceMemory {
 };
 
 std::unique_ptr<Sequence> Prompt(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
-  return std::make_unique<Sequence>(
-      llama::ReadRequest{.id = id, .tokens = std::move(tokens), .sampling = {}, .rules = {}, .terms = {.tenant = cache_key, .cache_key = cache_key}, .arrived_at = {}});
+  return std::make_unique<Sequence>(llama::ReadRequest{.id = id,
+                                                       .tokens = std::move(tokens),
+                                                       .sampling = {},
+                                                       .rules = {},
+                                                       .terms = {.tenant = cache_key, .cache_key = cache_key},
+                                                       .arrived_at = {}});
 }
 
 std::unique_ptr<Sequence> ReproduciblePrompt(int64_t id, std::vector<llama_token> tokens) {
-  return std::make_unique<Sequence>(llama::ReadRequest{
-      .id = id, .tokens = std::move(tokens), .sampling = {.is_reproducible = true}, .rules = {}, .shown_tokens = {}, .terms = {}, .adapter = {}, .arrived_at = {}});
+  return std::make_unique<Sequence>(llama::ReadRequest{.id = id,
+                                                       .tokens = std::move(tokens),
+                                                       .sampling = {.is_reproducible = true},
+                                                       .rules = {},
+                                                       .shown_tokens = {},
+                                                       .terms = {},
+                                                       .adapter = {},
+                                                       .arrived_at = {}});
 }
 
 std::vector<llama_token> Joined(std::vector<llama_token> a, const std::vector<llama_token>& b) {
@@ -92,7 +102,8 @@ void Decode(Slots& slots, FakeMemory& memory, Slot& slot, size_t n) {
 }
 
 struct Fixture {
-  explicit Fixture(SequenceMemory::Sharing sharing = SequenceMemory::Sharing::kCells, size_t count = 4, size_t n_cells = 1000)
+  explicit Fixture(SequenceMemory::Sharing sharing = SequenceMemory::Sharing::kCells, size_t count = 4,
+                   size_t n_cells = 1000)
       : memory(sharing), slots(count, memory, n_cells) {}
 
   Slot& Admit(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
@@ -130,14 +141,15 @@ void ExpectReused(const Slot& slot, int32_t n) {
 
 // Four conversations of `n` tokens, the oldest in slot 0, of which the third goes on and runs.
 struct ThirdRuns : Fixture {
-  explicit ThirdRuns(SequenceMemory::Sharing sharing = SequenceMemory::Sharing::kCopies, size_t n = 50) : Fixture(sharing, 4, 10'000) {
+  explicit ThirdRuns(SequenceMemory::Sharing sharing = SequenceMemory::Sharing::kCopies, size_t n = 50)
+      : Fixture(sharing, 4, 10'000) {
     for (int i = 0; i < 4; i++) Finish(i, Numbers(1000 * i, n));
     Expect(Admit(4, Numbers(2000, n + 1)).index == 2, "the third conversation has another slot");
   }
 };
 
-// Returns the mean number of passes of a step in which each running sequence computes a token. Answers of random lengths come at random times, so that
-// `n_running` of them run on average.
+// Returns the mean number of passes of a step in which each running sequence computes a token. Answers of random
+// lengths come at random times, so that `n_running` of them run on average.
 double MeanPasses(size_t n_slots, size_t n_running) {
   Fixture of(SequenceMemory::Sharing::kCopies, n_slots, SIZE_MAX);
   std::mt19937 random(1);
@@ -167,7 +179,8 @@ double MeanPasses(size_t n_slots, size_t n_running) {
   return n_passes / static_cast<double>(n_steps);
 }
 
-// Ten tokens, an image of 20 tokens whose numbers begin at `number`, and ten tokens. The last `n_other` of the image have other numbers.
+// Ten tokens, an image of 20 tokens whose numbers begin at `number`, and ten tokens. The last `n_other` of the image
+// have other numbers.
 std::unique_ptr<Sequence> PromptWithImage(int64_t id, llama_token number, size_t n_other = 0) {
   llama::PromptImage image;
   image.first = 10;
@@ -196,14 +209,15 @@ void DecodeImage(Fixture& of, Slot& slot, size_t n) {
 }  // namespace
 
 void TestSlots() {
-  Test("a prompt gets the slot beside a running one, and the conversation of that slot takes the place of the oldest", [] {
-    ThirdRuns of;
-    Expect(of.Admit(5, Numbers(9000, 20)).index == 1, "it got another slot");
-    const auto& moved = of.Admit(6, Numbers(1000, 60));
-    Expect(moved.index == 0, "the conversation is not in the oldest slot");
-    ExpectReused(moved, 50);
-    ExpectReused(of.Admit(7, Numbers(3000, 60)), 50);
-  });
+  Test("a prompt gets the slot beside a running one, and the conversation of that slot takes the place of the oldest",
+       [] {
+         ThirdRuns of;
+         Expect(of.Admit(5, Numbers(9000, 20)).index == 1, "it got another slot");
+         const auto& moved = of.Admit(6, Numbers(1000, 60));
+         Expect(moved.index == 0, "the conversation is not in the oldest slot");
+         ExpectReused(moved, 50);
+         ExpectReused(of.Admit(7, Numbers(3000, 60)), 50);
+       });
   Test("a moved conversation keeps its age", [] {
     ThirdRuns of;
     auto& beside = of.Admit(5, Numbers(9000, 20));
@@ -219,11 +233,13 @@ void TestSlots() {
     of.slots.Forget(of.slots[3]);
     Expect(of.Admit(5, Numbers(9000, 20)).index == 3, "it did not get the empty one");
     Expect(of.memory.n_shares == 0, "something was copied");
-    Expect(of.Admit(6, Numbers(9500, 20)).index == 1 && of.memory.n_shares == 1, "the second conversation was not moved");
+    Expect(of.Admit(6, Numbers(9500, 20)).index == 1 && of.memory.n_shares == 1,
+           "the second conversation was not moved");
   });
   Test("nothing moves for a place beside others where it costs more than it gains", [] {
     ThirdRuns shared(SequenceMemory::Sharing::kCells);
-    Expect(shared.Admit(5, Numbers(9000, 20)).index == 0, "sequences that share their cells need no place beside others");
+    Expect(shared.Admit(5, Numbers(9000, 20)).index == 0,
+           "sequences that share their cells need no place beside others");
     ThirdRuns with_long_ones(SequenceMemory::Sharing::kCopies, 600);
     Expect(with_long_ones.Admit(5, Numbers(9000, 20)).index == 0, "a long conversation moved");
     ThirdRuns of;
@@ -242,7 +258,8 @@ void TestSlots() {
   Test("answers that come and go stay beside each other", [] {
     for (const auto& [n_slots, n_running, most] : {std::tuple(8, 2, 1.2), {8, 4, 1.5}, {32, 8, 2.0}}) {
       const double passes = MeanPasses(static_cast<size_t>(n_slots), static_cast<size_t>(n_running));
-      Expect(passes < most, std::to_string(n_running) + " of " + std::to_string(n_slots) + " take " + std::to_string(passes) + " passes a step");
+      Expect(passes < most, std::to_string(n_running) + " of " + std::to_string(n_slots) + " take " +
+                                std::to_string(passes) + " passes a step");
     }
   });
   Test("a prompt that continues a finished one gets its slot", [] {
@@ -399,7 +416,8 @@ void TestSlots() {
     auto& slot = of.Admit(1, Numbers(0, 100));
     Decode(of.slots, of.memory, slot, 100);
     of.slots.Shift(slot, 20, 40);
-    Expect(slot.decoded == Joined(Numbers(0, 20), Numbers(60, 40)) && of.memory.held[slot.sequence_id] == 60, "it has other tokens");
+    Expect(slot.decoded == Joined(Numbers(0, 20), Numbers(60, 40)) && of.memory.held[slot.sequence_id] == 60,
+           "it has other tokens");
     auto& second = of.Admit(2, Joined(Numbers(0, 20), Numbers(60, 90)));
     ExpectReused(second, 20);
     ExpectReused(of.Admit(3, Numbers(0, 90)), 20);
@@ -425,7 +443,8 @@ void TestSlots() {
     Decode(of.slots, of.memory, slot, 100);
     const auto& other = of.Admit(2, Joined(Numbers(0, 70), Numbers(900, 9)));
     of.slots.Shift(slot, 20, 40);
-    Expect(slot.decoded == Numbers(0, 20) && of.memory.held[slot.sequence_id] == 20, "it kept tokens behind the beginning");
+    Expect(slot.decoded == Numbers(0, 20) && of.memory.held[slot.sequence_id] == 20,
+           "it kept tokens behind the beginning");
     Expect(other.decoded == Numbers(0, 70) && of.memory.held[other.sequence_id] == 70, "the other slot lost tokens");
   });
   Test("a shift takes shared cells out and moves those of its slot alone", [] {
@@ -467,14 +486,16 @@ void TestSlots() {
     Expect(first.next_position() == 25, "the image has other positions");
     auto& same = of.Admit(PromptWithImage(2, -100));
     ExpectReused(same, 39);
-    Expect(of.memory.held[same.sequence_id] == 24 && same.images.size() == 1, "the positions are not those of the first");
+    Expect(of.memory.held[same.sequence_id] == 24 && same.images.size() == 1,
+           "the positions are not those of the first");
     // Another image whose first tokens have the same numbers.
     auto other = PromptWithImage(3, -100, 7);
     ExpectReused(of.Admit(std::move(other)), 10);
     of.slots.Truncate(same, 35);
     Expect(same.decoded.size() == 35 && of.memory.held[same.sequence_id] == 20, "it was cut at another place");
     of.slots.Truncate(same, 20);
-    Expect(same.decoded.size() == 10 && same.images.empty() && of.memory.held[same.sequence_id] == 10, "a part of the image is left");
+    Expect(same.decoded.size() == 10 && same.images.empty() && of.memory.held[same.sequence_id] == 10,
+           "a part of the image is left");
   });
   Test("a part of an image is computed again when its sequence goes, or its decode fails", [] {
     Fixture of;

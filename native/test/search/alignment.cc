@@ -12,12 +12,15 @@ namespace {
 
 std::string Show(const std::vector<TimedWord>& words) {
   std::string shown;
-  for (const auto& word : words) shown += "[" + word.text + " " + std::to_string(word.start).substr(0, 4) + "-" + std::to_string(word.end).substr(0, 4) + "]";
+  for (const auto& word : words)
+    shown += "[" + word.text + " " + std::to_string(word.start).substr(0, 4) + "-" +
+             std::to_string(word.end).substr(0, 4) + "]";
   return shown;
 }
 
 // The words of one segment, whose tokens have these texts and begin at these times; the last time is the end.
-std::string Words(const std::vector<std::string>& texts, const std::vector<double>& starts, double segment_start, double segment_end, const WordRules& rules = {}) {
+std::string Words(const std::vector<std::string>& texts, const std::vector<double>& starts, double segment_start,
+                  double segment_end, const WordRules& rules = {}) {
   Vocabulary vocabulary;
   vocabulary.texts = texts;
   vocabulary.end = vocabulary.size();
@@ -25,7 +28,8 @@ std::string Words(const std::vector<std::string>& texts, const std::vector<doubl
   for (int32_t token = 0; token < vocabulary.size(); token++) segment.tokens.push_back({token, 0});
   std::vector segments{segment};
   const auto words = TimeWords(vocabulary, segments, starts, rules);
-  return Show(words.front()) + " " + std::to_string(segments[0].start).substr(0, 4) + "-" + std::to_string(segments[0].end).substr(0, 4);
+  return Show(words.front()) + " " + std::to_string(segments[0].start).substr(0, 4) + "-" +
+         std::to_string(segments[0].end).substr(0, 4);
 }
 
 }  // namespace
@@ -46,7 +50,9 @@ void TestAlignment() {
       }
     }
     const auto starts = AlignTokens({scores, 2, kTokens, kPositions}, 0, kTokens);
-    for (size_t token = 0; token < kTokens; token++) ExpectNear(static_cast<double>(starts[token]), static_cast<double>(expected[token]), 2, "start of token " + std::to_string(token));
+    for (size_t token = 0; token < kTokens; token++)
+      ExpectNear(static_cast<double>(starts[token]), static_cast<double>(expected[token]), 2,
+                 "start of token " + std::to_string(token));
     Expect(AlignTokens({scores, 2, kTokens, kPositions}, 2, 4).size() == 2, "a part of the tokens");
   });
   Test("starts do not decrease for any attention, also with fewer positions than tokens", [] {
@@ -57,17 +63,22 @@ void TestAlignment() {
     Expect(AlignTokens({{}, 0, 3, 5}, 0, 3) == std::vector<size_t>(3, 0), "without heads");
   });
   Test("words begin with a space, and their time is that of their tokens", [] {
-    ExpectSame(Words({" one", " tw", "o", " three"}, {0, 0.4, 0.6, 0.8, 1.2}, 0, 1.2), "[ one 0.00-0.40][ two 0.40-0.80][ three 0.80-1.20] 0.00-1.20");
+    ExpectSame(Words({" one", " tw", "o", " three"}, {0, 0.4, 0.6, 0.8, 1.2}, 0, 1.2),
+               "[ one 0.00-0.40][ two 0.40-0.80][ three 0.80-1.20] 0.00-1.20");
   });
   Test("punctuation is joined to its word", [] {
-    ExpectSame(Words({" one", ",", " (", "two", ")", "."}, {0, 0.4, 0.4, 0.4, 0.8, 0.8, 0.8}, 0, 0.8), "[ one, 0.00-0.40][ (two). 0.40-0.80] 0.00-0.80");
-    ExpectSame(Words({" one", ","}, {0, 0.4, 0.5}, 0, 0.5, {.appended = ""}), "[ one 0.00-0.40][, 0.40-0.50] 0.00-0.50");
+    ExpectSame(Words({" one", ",", " (", "two", ")", "."}, {0, 0.4, 0.4, 0.4, 0.8, 0.8, 0.8}, 0, 0.8),
+               "[ one, 0.00-0.40][ (two). 0.40-0.80] 0.00-0.80");
+    ExpectSame(Words({" one", ","}, {0, 0.4, 0.5}, 0, 0.5, {.appended = ""}),
+               "[ one 0.00-0.40][, 0.40-0.50] 0.00-0.50");
   });
   Test("each character is a word in a language without spaces, and parts of a character are one", [] {
-    ExpectSame(Words({"\xe4\xbb", "\x8a", "日", "は"}, {0, 0.1, 0.2, 0.4, 0.6}, 0, 0.6, {.by_character = true}), "[今 0.00-0.20][日 0.20-0.40][は 0.40-0.60] 0.00-0.60");
+    ExpectSame(Words({"\xe4\xbb", "\x8a", "日", "は"}, {0, 0.1, 0.2, 0.4, 0.6}, 0, 0.6, {.by_character = true}),
+               "[今 0.00-0.20][日 0.20-0.40][は 0.40-0.60] 0.00-0.60");
   });
   Test("a first word that reaches into the pause before it is shortened, and the segment begins with it", [] {
-    ExpectSame(Words({" one", " two", " three", " four"}, {0, 4, 4.4, 4.8, 5.2}, 3.6, 5.2), "[ one 3.20-4.00][ two 4.00-4.40][ three 4.40-4.80][ four 4.80-5.20] 3.20-5.20");
+    ExpectSame(Words({" one", " two", " three", " four"}, {0, 4, 4.4, 4.8, 5.2}, 3.6, 5.2),
+               "[ one 3.20-4.00][ two 4.00-4.40][ three 4.40-4.80][ four 4.80-5.20] 3.20-5.20");
   });
   Test("words of later segments do not begin before those of earlier ones", [] {
     Vocabulary vocabulary;

@@ -33,11 +33,13 @@ Found Run(const Model& model, SearchOptions options) {
     for (size_t row = 0; row < texts.size(); row++) {
       for (const auto& [letter, probability] : model.at(texts[row])) {
         const auto token = letter == '.' ? vocabulary.end : Word(letter);
-        logits[row * size + static_cast<size_t>(token)] = static_cast<float>(std::log(probability)) + 3;  // the sum is not 1
+        logits[row * size + static_cast<size_t>(token)] =
+            static_cast<float>(std::log(probability)) + 3;  // the sum is not 1
       }
     }
     std::vector<std::string> next;
-    for (const auto& [parent, token] : search.Advance(logits)) next.push_back(texts[static_cast<size_t>(parent)] + static_cast<char>('a' + token));
+    for (const auto& [parent, token] : search.Advance(logits))
+      next.push_back(texts[static_cast<size_t>(parent)] + static_cast<char>('a' + token));
     texts = next;
   }
   const auto best = search.Best();
@@ -47,11 +49,20 @@ Found Run(const Model& model, SearchOptions options) {
 }
 
 // The likeliest first word leads to a text that is less likely than one that begins with another word.
-const Model kTrap = {{"", {{'a', 0.6}, {'b', 0.4}}}, {"a", {{'c', 0.4}, {'d', 0.3}, {'.', 0.3}}}, {"b", {{'c', 0.9}, {'.', 0.1}}},
-                     {"ac", {{'.', 1}}},             {"ad", {{'.', 1}}},                          {"bc", {{'.', 1}}}};
+const Model kTrap = {{"", {{'a', 0.6}, {'b', 0.4}}},
+                     {"a", {{'c', 0.4}, {'d', 0.3}, {'.', 0.3}}},
+                     {"b", {{'c', 0.9}, {'.', 0.1}}},
+                     {"ac", {{'.', 1}}},
+                     {"ad", {{'.', 1}}},
+                     {"bc", {{'.', 1}}}};
 // A short text is likelier than a long one, and less likely for each of its tokens.
-const Model kShort = {{"", {{'a', 0.3}, {'b', 0.7}}}, {"a", {{'.', 1}}}, {"b", {{'c', 0.6}, {'d', 0.4}}}, {"bc", {{'e', 0.6}, {'f', 0.4}}},
-                      {"bce", {{'.', 1}}},            {"bd", {{'.', 1}}}, {"bcf", {{'.', 1}}}};
+const Model kShort = {{"", {{'a', 0.3}, {'b', 0.7}}},
+                      {"a", {{'.', 1}}},
+                      {"b", {{'c', 0.6}, {'d', 0.4}}},
+                      {"bc", {{'e', 0.6}, {'f', 0.4}}},
+                      {"bce", {{'.', 1}}},
+                      {"bd", {{'.', 1}}},
+                      {"bcf", {{'.', 1}}}};
 
 }  // namespace
 
@@ -90,16 +101,18 @@ void TestSearch() {
     ExpectNear(counts["ac"] / 2000.0, 0.24, 0.05, "share of ac");
     ExpectNear(counts["bc"] / 2000.0, 0.36, 0.05, "share of bc");
     int best = 0;
-    for (uint32_t seed = 0; seed < 200; seed++) best += Run(kTrap, {.best_of = 8, .temperature = 1, .seed = seed}).text == "bc" ? 1 : 0;
+    for (uint32_t seed = 0; seed < 200; seed++)
+      best += Run(kTrap, {.best_of = 8, .temperature = 1, .seed = seed}).text == "bc" ? 1 : 0;
     Expect(best > 180, std::to_string(best) + " of 200 were the best text");
   });
-  Test("a low temperature nearly always samples the likeliest token, and its score is the one without a temperature", [] {
-    for (uint32_t seed = 0; seed < 50; seed++) {
-      const auto found = Run(kTrap, {.temperature = 0.02F, .seed = seed});
-      Expect(found.text == "ac", found.text);
-      ExpectNear(found.log_probability, std::log(0.6 * 0.4), 1e-5, "log-probability");
-    }
-  });
+  Test("a low temperature nearly always samples the likeliest token, and its score is the one without a temperature",
+       [] {
+         for (uint32_t seed = 0; seed < 50; seed++) {
+           const auto found = Run(kTrap, {.temperature = 0.02F, .seed = seed});
+           Expect(found.text == "ac", found.text);
+           ExpectNear(found.log_probability, std::log(0.6 * 0.4), 1e-5, "log-probability");
+         }
+       });
 }
 
 }  // namespace aana::test

@@ -17,7 +17,8 @@ struct Decoded {
 };
 
 // Decodes a window with `logits_for`, which fills the logits after a text, given as the tokens after the prompt.
-Decoded Decode(DecodingTask task, const std::function<void(const std::vector<int32_t>&, std::span<float>)>& logits_for, double no_speech) {
+Decoded Decode(DecodingTask task, const std::function<void(const std::vector<int32_t>&, std::span<float>)>& logits_for,
+               double no_speech) {
   const auto vocabulary = SmallVocabulary();
   const auto size = vocabulary.texts.size();
   Cells cells;
@@ -43,7 +44,8 @@ Decoded Decode(DecodingTask task, const std::function<void(const std::vector<int
         if (!row.wants_logits) continue;
         const auto own = std::span(logits).subspan(size * at++, size);
         std::vector<int32_t> text;
-        for (size_t i = n_prompt; i < row.cells.size(); i++) text.push_back(token_of_cell[static_cast<size_t>(row.cells[i])]);
+        for (size_t i = n_prompt; i < row.cells.size(); i++)
+          text.push_back(token_of_cell[static_cast<size_t>(row.cells[i])]);
         if (row.cells.size() <= n_prompt) {
           decoded.prompt_rows++;
           own[static_cast<size_t>(vocabulary.no_speech)] = static_cast<float>(std::log(no_speech / (1 - no_speech)));
@@ -79,7 +81,8 @@ std::function<void(const std::vector<int32_t>&, std::span<float>)> Words(double 
       return;
     }
     logits[text.size()] = static_cast<float>(std::log(probability));
-    for (int32_t word = 5; word < kWords; word++) logits[static_cast<size_t>(word)] = static_cast<float>(std::log((1 - probability) / 5));
+    for (int32_t word = 5; word < kWords; word++)
+      logits[static_cast<size_t>(word)] = static_cast<float>(std::log((1 - probability) / 5));
   };
 }
 
@@ -88,7 +91,9 @@ std::function<void(const std::vector<int32_t>&, std::span<float>)> Words(double 
 void TestWindows() {
   Test("a likely text is found at the first temperature, after one computation of the prompt", [] {
     const auto decoded = Decode(Task({0, 0.5F, 1}), Words(0.9), 0.1);
-    Expect(decoded.text.temperature == 0 && decoded.text.is_speech && decoded.text.tokens.size() == 3 && decoded.text.tokens[1].id == 1, "another text");
+    Expect(decoded.text.temperature == 0 && decoded.text.is_speech && decoded.text.tokens.size() == 3 &&
+               decoded.text.tokens[1].id == 1,
+           "another text");
     ExpectNear(decoded.text.average_log_probability, 3 * std::log(0.9) / 4, 1e-5, "mean log-probability");
     ExpectNear(decoded.text.no_speech_probability, 0.1, 1e-5, "probability that nobody speaks");
     Expect(decoded.prompt_rows == 2, "logits of the start and of the end of the prompt");
@@ -116,7 +121,8 @@ void TestWindows() {
     auto task = Task({0, 1});
     task.search.best_of = 4;
     const auto decoded = Decode(task, repeat, 0.1);
-    Expect(decoded.text.temperature == 1 && decoded.text.compression_ratio <= 2.4, std::to_string(decoded.text.compression_ratio));
+    Expect(decoded.text.temperature == 1 && decoded.text.compression_ratio <= 2.4,
+           std::to_string(decoded.text.compression_ratio));
     task.compression_ratio_threshold = 100;
     Expect(Decode(task, repeat, 0.1).text.temperature == 0, "the threshold is not that of the task");
   });

@@ -26,15 +26,21 @@ class Folder {
   ~Folder() { std::filesystem::remove_all(path_); }
 
   ChannelFile Write(const std::string& name, const std::vector<float>& samples) const {
-    std::ofstream(path_ / name, std::ios::binary).write(reinterpret_cast<const char*>(samples.data()), static_cast<std::streamsize>(samples.size() * sizeof(float)));
+    std::ofstream(path_ / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(samples.data()),
+               static_cast<std::streamsize>(samples.size() * sizeof(float)));
     return {path_ / name, static_cast<int64_t>(samples.size()), name};
   }
   void Append(const std::string& name, const std::vector<float>& samples) const {
-    std::ofstream(path_ / name, std::ios::binary | std::ios::app).write(reinterpret_cast<const char*>(samples.data()), static_cast<std::streamsize>(samples.size() * sizeof(float)));
+    std::ofstream(path_ / name, std::ios::binary | std::ios::app)
+        .write(reinterpret_cast<const char*>(samples.data()),
+               static_cast<std::streamsize>(samples.size() * sizeof(float)));
   }
   void Text(const std::string& name, const std::string& text) const { std::ofstream(path_ / name) << text; }
   void Remove(const std::string& name) const { std::filesystem::remove(path_ / name); }
-  Growth End(int64_t expected, size_t n_channels, size_t first = 0) const { return {path_ / "end", expected, n_channels, first}; }
+  Growth End(int64_t expected, size_t n_channels, size_t first = 0) const {
+    return {path_ / "end", expected, n_channels, first};
+  }
 
  private:
   std::filesystem::path path_;
@@ -55,7 +61,9 @@ std::string AudioErrorOf(const std::function<void()>& run) {
   return "it did not throw";
 }
 
-void ExpectText(const std::string& actual, const std::string& expected) { Expect(actual == expected, "it is \"" + actual + "\", not \"" + expected + "\""); }
+void ExpectText(const std::string& actual, const std::string& expected) {
+  Expect(actual == expected, "it is \"" + actual + "\", not \"" + expected + "\"");
+}
 
 }  // namespace
 
@@ -79,7 +87,8 @@ void TestAudioFiles() {
   Test("eight channels are mixed", [] {
     const Folder folder;
     std::vector<ChannelFile> files;
-    for (int i = 0; i < 8; i++) files.push_back(folder.Write("channel" + std::to_string(i), std::vector<float>(100, static_cast<float>(i))));
+    for (int i = 0; i < 8; i++)
+      files.push_back(folder.Write("channel" + std::to_string(i), std::vector<float>(100, static_cast<float>(i))));
     for (const float sample : ReadAll(ChannelMix(files))) ExpectNear(sample, 3.5, 1e-6, "a sample");
   });
   Test("a channel without samples needs no file and counts as silent", [] {
@@ -95,7 +104,8 @@ void TestAudioFiles() {
     const std::vector<float> usable{0, 0, 0, 100, -100, 0.5F};
     Expect(ReadAll(ChannelMix({folder.Write("a", samples)})) == usable, "in a file");
     Expect(ReadAll(AudioInMemory(samples)) == usable, "in memory");
-    Expect(ReadAll(ChannelMix({folder.Write("b", {infinity}), folder.Write("c", {1})})) == std::vector<float>{0.5F}, "in a mix");
+    Expect(ReadAll(ChannelMix({folder.Write("b", {infinity}), folder.Write("c", {1})})) == std::vector<float>{0.5F},
+           "in a mix");
   });
   Test("a file with too few samples is refused with both numbers", [] {
     const Folder folder;
@@ -104,12 +114,14 @@ void TestAudioFiles() {
     ExpectText(AudioErrorOf([&] { ChannelMix{{file}}; }), "the audio short holds 2 samples, not 3");
   });
   Test("a missing file and a folder are refused by name", [] {
-    ExpectText(AudioErrorOf([] { ChannelMix({{"/nowhere/a.f32", 1, "a"}}); }), "the audio a cannot be read: No such file or directory");
+    ExpectText(AudioErrorOf([] { ChannelMix({{"/nowhere/a.f32", 1, "a"}}); }),
+               "the audio a cannot be read: No such file or directory");
     const ChannelFile folder{std::filesystem::temp_directory_path(), 1, "b"};
     Expect(AudioErrorOf([&] {
              std::vector<float> sample(1);
              ChannelMix({folder}).Read(0, sample);
-           }) != "it did not throw", "a folder was read");
+           }) != "it did not throw",
+           "a folder was read");
   });
   Test("files that grow have the samples that all of them have, and those of their end", [] {
     const Folder folder;
@@ -153,7 +165,8 @@ void TestAudioFiles() {
     audio.Refresh();
     folder.Remove("a");
     ExpectText(AudioErrorOf([&] { audio.Refresh(); }), "the audio a was removed before it was complete");
-    ExpectText(AudioErrorOf([&] { GrowingMix({file}, folder.End(2, 1)); }), "the audio a cannot be read: No such file or directory");
+    ExpectText(AudioErrorOf([&] { GrowingMix({file}, folder.End(2, 1)); }),
+               "the audio a cannot be read: No such file or directory");
   });
   Test("an end that does not fit the files is an error", [] {
     for (const std::string end : {"", "1", "1 x", "1 -1", "1 1 1", "x"}) {

@@ -40,7 +40,8 @@ std::string Cut(int64_t seconds, const std::vector<SpeechRegion>& clips) {
 
 void TestClipWindows() {
   Test("chosen parts are windows in order of time, cut to the audio", [] {
-    const auto text = Cut(60, {{40 * kSecond, 90 * kSecond}, {10, 20}, {5, 5}, {30, 20}, {70 * kSecond, 80 * kSecond}, {12, 18}});
+    const auto text =
+        Cut(60, {{40 * kSecond, 90 * kSecond}, {10, 20}, {5, 5}, {30, 20}, {70 * kSecond, 80 * kSecond}, {12, 18}});
     Expect(text == " 10-20 12-18 640000-960000", text);
   });
   Test("chosen parts of an audio that grows are cut when all their samples are there", [] {
@@ -55,16 +56,19 @@ void TestClipWindows() {
     const std::vector<SpeechRegion> clips{{0, 60}, {10, 50}};
     const std::vector<SpeechRegion> to_the_end{{10, 1'000'000}};
     Expect(!CanCutClips(Growing(59, true), clips) && CanCutClips(Growing(60, true), clips), "parts that end before");
-    Expect(!CanCutClips(Growing(60, true), to_the_end) && CanCutClips(Growing(60, false), to_the_end), "a part that goes on");
+    Expect(!CanCutClips(Growing(60, true), to_the_end) && CanCutClips(Growing(60, false), to_the_end),
+           "a part that goes on");
   });
   Test("chosen parts of zeros have no window", [] {
-    const auto text = Cut(200, {{100 * kSecond, 110 * kSecond}, {101 * kSecond, 102 * kSecond}, {109 * kSecond, 111 * kSecond}});
+    const auto text =
+        Cut(200, {{100 * kSecond, 110 * kSecond}, {101 * kSecond, 102 * kSecond}, {109 * kSecond, 111 * kSecond}});
     Expect(text == " " + std::to_string(109 * kSecond) + "-" + std::to_string(111 * kSecond), text);
   });
   Test("the caller may ask for shorter windows", [] {
     for (int64_t seconds = 1; seconds <= 30; seconds++) {
       const auto windows = ClipWindows(Sound(61 * kSecond), {{0, 61 * kSecond}}, seconds * kSecond);
-      Expect(windows.back().end() == 61 * kSecond && windows.size() >= static_cast<size_t>(61 / seconds), TextOf(windows));
+      Expect(windows.back().end() == 61 * kSecond && windows.size() >= static_cast<size_t>(61 / seconds),
+             TextOf(windows));
       for (const auto& window : windows) Expect(window.end() - window.begin() <= seconds * kSecond, TextOf(windows));
     }
   });
@@ -75,7 +79,8 @@ void TestClipWindows() {
       for (size_t i = 0; i < windows.size(); i++) {
         const auto length = windows[i].end() - windows[i].begin();
         const bool is_last = i + 1 == windows.size();
-        Expect(windows[i].begin() == at && length <= 30 * kSecond && length >= (is_last && i > 0 ? 5 : 18) * kSecond, TextOf(windows));
+        Expect(windows[i].begin() == at && length <= 30 * kSecond && length >= (is_last && i > 0 ? 5 : 18) * kSecond,
+               TextOf(windows));
         at = windows[i].end();
       }
       Expect(at == seconds * kSecond, TextOf(windows));

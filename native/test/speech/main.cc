@@ -1,4 +1,5 @@
-// Unit tests of how long audio is read, transformed and cut into windows, and how a prompt is split; they need no model.
+// Unit tests of how long audio is read, transformed and cut into windows, and how a prompt is split; they need no
+// model.
 #include "../sampling/check.h"
 #include "tests.h"
 

@@ -21,7 +21,8 @@ void TestShortDft() {
     }
     const ShortDft transform(cosines.data(), sines.data(), kAngles);
     std::array<float, ShortDft::kSize> samples{};
-    for (size_t i = 0; i < samples.size(); i++) samples[i] = std::sin(1.7F * static_cast<float>(i)) + (i % 3 == 0 ? 0.5F : -0.25F);
+    for (size_t i = 0; i < samples.size(); i++)
+      samples[i] = std::sin(1.7F * static_cast<float>(i)) + (i % 3 == 0 ? 0.5F : -0.25F);
     std::array<float, 2 * ShortDft::kSize> waves{};
     transform.Transform(samples.data(), waves.data());
     for (size_t wave = 0; wave < samples.size(); wave++) {
@@ -33,7 +34,8 @@ void TestShortDft() {
         imaginary -= static_cast<double>(samples[i]) * std::sin(angle);
       }
       ExpectNear(static_cast<double>(waves[2 * wave]), real, 1e-5, "real part of wave " + std::to_string(wave));
-      ExpectNear(static_cast<double>(waves[2 * wave + 1]), imaginary, 1e-5, "imaginary part of wave " + std::to_string(wave));
+      ExpectNear(static_cast<double>(waves[2 * wave + 1]), imaginary, 1e-5,
+                 "imaginary part of wave " + std::to_string(wave));
     }
   });
 }

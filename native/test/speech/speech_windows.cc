@@ -83,12 +83,14 @@ std::vector<SpeechRegion> Regions(const std::vector<float>& probabilities, int64
   return regions;
 }
 
-std::vector<SpeechRegion> Parts(const std::vector<SpeechRegion>& regions, const AudioSource& audio, const SpeechRules& rules) {
+std::vector<SpeechRegion> Parts(const std::vector<SpeechRegion>& regions, const AudioSource& audio,
+                                const SpeechRules& rules) {
   const auto longest = std::min(rules.max_speech, rules.max_window);
   std::vector<SpeechRegion> parts;
   for (size_t i = 0; i < regions.size(); i++) {
     const auto before = i == 0 ? regions[i].begin : (regions[i].begin - regions[i - 1].end) / 2;
-    const auto after = i + 1 == regions.size() ? audio.size() - regions[i].end : (regions[i + 1].begin - regions[i].end) / 2;
+    const auto after =
+        i + 1 == regions.size() ? audio.size() - regions[i].end : (regions[i + 1].begin - regions[i].end) / 2;
     SpeechRegion part{regions[i].begin - std::min(rules.pad, before), regions[i].end + std::min(rules.pad, after)};
     while (part.end - part.begin > longest) {
       const auto at = QuietestPlace(audio, part.begin + longest * 3 / 5, part.begin + longest);
@@ -121,7 +123,9 @@ int64_t Length(const std::vector<SpeechRegion>& pieces) {
 
 size_t LastPart(const std::vector<SpeechRegion>& parts, size_t first, int64_t window) {
   size_t fitting = first;
-  while (fitting + 1 < parts.size() && Length(Pieces(parts, first, fitting + 1)) <= window && parts[fitting + 1].end - parts[first].begin <= 120 * kSecond) fitting++;
+  while (fitting + 1 < parts.size() && Length(Pieces(parts, first, fitting + 1)) <= window &&
+         parts[fitting + 1].end - parts[first].begin <= 120 * kSecond)
+    fitting++;
   if (fitting + 1 == parts.size()) return fitting;
   size_t best = fitting;
   int64_t longest = -1;
@@ -157,7 +161,8 @@ struct CutResult {
 };
 
 // Cuts while the frames arrive in parts of the sizes that `part_size` gives.
-CutResult CutInParts(WindowCutter& cutter, const std::vector<float>& probabilities, int64_t total, const std::function<size_t()>& part_size, const SpeechRules& rules = {}) {
+CutResult CutInParts(WindowCutter& cutter, const std::vector<float>& probabilities, int64_t total,
+                     const std::function<size_t()>& part_size, const SpeechRules& rules = {}) {
   SpeechRegionFinder finder(kFrame, total, rules);
   CutResult result;
   for (size_t at = 0; at < probabilities.size();) {
@@ -179,15 +184,18 @@ CutResult CutInParts(WindowCutter& cutter, const std::vector<float>& probabiliti
   return result;
 }
 
-// Cuts as SpeechScan does, while the audio grows by random lengths: a part is analysed when it is known whether it is the last.
-Windows CutWhileGrowing(WindowCutter& cutter, GrowingNoise& audio, int64_t total, const std::vector<float>& probabilities, std::mt19937& random, const SpeechRules& rules) {
+// Cuts as SpeechScan does, while the audio grows by random lengths: a part is analysed when it is known whether it is
+// the last.
+Windows CutWhileGrowing(WindowCutter& cutter, GrowingNoise& audio, int64_t total,
+                        const std::vector<float>& probabilities, std::mt19937& random, const SpeechRules& rules) {
   SpeechRegionFinder finder(kFrame, std::numeric_limits<int64_t>::max(), rules);
   Windows windows;
   const auto largest = static_cast<int64_t>(1 + random() % 4000) * kFrame;
   for (size_t at = 0; at < probabilities.size();) {
     const auto count = std::min<size_t>(1 + random() % 300, probabilities.size() - at);
     const auto part_end = static_cast<int64_t>(at + count) * kFrame;
-    while (audio.is_growing() && audio.size() <= part_end) audio.Grow(audio.size() + 1 + static_cast<int64_t>(random() % static_cast<size_t>(largest)));
+    while (audio.is_growing() && audio.size() <= part_end)
+      audio.Grow(audio.size() + 1 + static_cast<int64_t>(random() % static_cast<size_t>(largest)));
     const bool is_end = at + count == probabilities.size();
     if (is_end) audio.Grow(total);
     if (!audio.is_growing()) finder.set_total(total);
@@ -234,7 +242,9 @@ std::vector<float> RandomSpeech(std::mt19937& random, size_t n_frames) {
 // The rules of a caller, or those that hold without one.
 SpeechRules RandomRules(std::mt19937& random) {
   if (random() % 3 == 0) return {};
-  const auto seconds = [&](double most) { return static_cast<int64_t>(std::uniform_real_distribution(0.0, most)(random) * kSecond); };
+  const auto seconds = [&](double most) {
+    return static_cast<int64_t>(std::uniform_real_distribution(0.0, most)(random) * kSecond);
+  };
   const auto threshold = std::uniform_real_distribution(0.0F, 1.0F)(random);
   return {.threshold = threshold,
           .neg_threshold = std::uniform_real_distribution(0.0F, threshold)(random),
@@ -247,7 +257,8 @@ SpeechRules RandomRules(std::mt19937& random) {
 
 std::vector<float> Frames(const std::vector<std::pair<bool, double>>& seconds) {
   std::vector<float> probabilities;
-  for (const auto& [is_speech, length] : seconds) probabilities.insert(probabilities.end(), static_cast<size_t>(length * kSecond / kFrame), is_speech ? 0.9F : 0.1F);
+  for (const auto& [is_speech, length] : seconds)
+    probabilities.insert(probabilities.end(), static_cast<size_t>(length * kSecond / kFrame), is_speech ? 0.9F : 0.1F);
   return probabilities;
 }
 
@@ -264,8 +275,11 @@ void TestSpeechWindows() {
       const size_t largest = 1 + random() % 300;
       const auto cut = CutInParts(cutter, probabilities, audio.size(), [&] { return 1 + random() % largest; }, rules);
       const auto expected = whole::SpeechWindows(probabilities, audio, rules);
-      for (const auto& window : expected) Expect(whole::Length(window) <= rules.max_window, "a window is too long:" + TextOf(expected));
-      if (TextOf(cut.windows) != TextOf(expected)) throw std::runtime_error("seed " + std::to_string(seed) + ":" + TextOf(cut.windows) + "\n not" + TextOf(expected));
+      for (const auto& window : expected)
+        Expect(whole::Length(window) <= rules.max_window, "a window is too long:" + TextOf(expected));
+      if (TextOf(cut.windows) != TextOf(expected))
+        throw std::runtime_error("seed " + std::to_string(seed) + ":" + TextOf(cut.windows) + "\n not" +
+                                 TextOf(expected));
     }
   });
   Test("a window of speech is known at most 4 minutes after its beginning", [] {
@@ -290,7 +304,8 @@ void TestSpeechWindows() {
     Expect(cut.windows.size() >= 120, std::to_string(cut.windows.size()) + " windows");
   });
   Test("speech is found and cut as the rules say", [] {
-    const auto probabilities = Frames({{false, 5}, {true, 3.2}, {false, 1.6}, {true, 0.64}, {false, 6.4}, {true, 12.8}, {false, 3.2}});
+    const auto probabilities =
+        Frames({{false, 5}, {true, 3.2}, {false, 1.6}, {true, 0.64}, {false, 6.4}, {true, 12.8}, {false, 3.2}});
     const Noise audio(static_cast<int64_t>(probabilities.size()) * kFrame);
     const auto regions = [&](const SpeechRules& rules) {
       SpeechRegionFinder finder(kFrame, audio.size(), rules);
@@ -298,14 +313,21 @@ void TestSpeechWindows() {
       for (const auto& region : finder.Finish()) found.push_back(region);
       return found.size();
     };
-    Expect(regions({}) == 3 && regions({.threshold = 0.95F}) == 0 && regions({.threshold = 0.05F, .neg_threshold = 0.05F}) == 1, "thresholds");
-    Expect(regions({.min_speech = kSecond}) == 2 && regions({.min_silence = 2 * kSecond}) == 2 && regions({.min_silence = 8 * kSecond}) == 1, "durations");
+    Expect(regions({}) == 3 && regions({.threshold = 0.95F}) == 0 &&
+               regions({.threshold = 0.05F, .neg_threshold = 0.05F}) == 1,
+           "thresholds");
+    Expect(regions({.min_speech = kSecond}) == 2 && regions({.min_silence = 2 * kSecond}) == 2 &&
+               regions({.min_silence = 8 * kSecond}) == 1,
+           "durations");
     const auto windows = [&](const SpeechRules& rules) {
       SpeechCutter cutter(audio, rules);
       return CutInParts(cutter, probabilities, audio.size(), [] { return size_t{3}; }, rules).windows;
     };
-    Expect(windows({}).size() == 1 && windows({.max_window = 16 * kSecond}).size() == 2 && windows({.max_window = 8 * kSecond}).size() == 3, "windows");
-    Expect(windows({.pad = kSecond}).front().front().begin == windows({.pad = 0}).front().front().begin - kSecond, "padding");
+    Expect(windows({}).size() == 1 && windows({.max_window = 16 * kSecond}).size() == 2 &&
+               windows({.max_window = 8 * kSecond}).size() == 3,
+           "windows");
+    Expect(windows({.pad = kSecond}).front().front().begin == windows({.pad = 0}).front().front().begin - kSecond,
+           "padding");
     // A window ends where the speech was cut.
     Expect(windows({.max_speech = 10 * kSecond, .max_window = 16 * kSecond}).size() == 2, "the longest speech");
   });
@@ -328,12 +350,16 @@ void TestSpeechWindows() {
       const size_t largest = 1 + random() % 300;
       const auto cut = CutInParts(cutter, probabilities, audio.size(), [&] { return 1 + random() % largest; });
       const auto expected = CutInParts(at_once, probabilities, audio.size(), [&] { return probabilities.size(); });
-      if (TextOf(cut.windows) != TextOf(expected.windows)) throw std::runtime_error("seed " + std::to_string(seed) + ":" + TextOf(cut.windows) + "\n not" + TextOf(expected.windows));
+      if (TextOf(cut.windows) != TextOf(expected.windows))
+        throw std::runtime_error("seed " + std::to_string(seed) + ":" + TextOf(cut.windows) + "\n not" +
+                                 TextOf(expected.windows));
       int64_t end = 0;
       for (const auto& pieces : cut.windows) {
         const auto& piece = pieces.front();
-        Expect(pieces.size() == 1 && piece.begin == end && piece.end - piece.begin <= window, "seed " + std::to_string(seed) + ":" + TextOf(cut.windows));
-        Expect(piece.end - piece.begin >= window / 6 || cut.windows.size() == 1, "a short window:" + TextOf(cut.windows));
+        Expect(pieces.size() == 1 && piece.begin == end && piece.end - piece.begin <= window,
+               "seed " + std::to_string(seed) + ":" + TextOf(cut.windows));
+        Expect(piece.end - piece.begin >= window / 6 || cut.windows.size() == 1,
+               "a short window:" + TextOf(cut.windows));
         end = piece.end;
       }
       Expect(end == audio.size(), "the end is missing:" + TextOf(cut.windows));
@@ -353,10 +379,13 @@ void TestSpeechWindows() {
         const auto at_once = make(static_cast<const AudioSource&>(complete));
         const auto windows = CutWhileGrowing(*cutter, audio, total, probabilities, random, rules);
         const auto expected = CutInParts(*at_once, probabilities, total, all, rules).windows;
-        if (TextOf(windows) != TextOf(expected)) throw std::runtime_error(std::string(what) + ", seed " + std::to_string(seed) + ":" + TextOf(windows) + "\n not" + TextOf(expected));
+        if (TextOf(windows) != TextOf(expected))
+          throw std::runtime_error(std::string(what) + ", seed " + std::to_string(seed) + ":" + TextOf(windows) +
+                                   "\n not" + TextOf(expected));
       };
       check("of speech", [&](const AudioSource& audio) { return std::make_unique<SpeechCutter>(audio, rules); });
-      check("of everything", [&](const AudioSource& audio) { return std::make_unique<WholeCutter>(audio, rules.max_window); });
+      check("of everything",
+            [&](const AudioSource& audio) { return std::make_unique<WholeCutter>(audio, rules.max_window); });
     }
   });
   Test("the first windows of an audio that grows are known before its end", [] {
@@ -368,11 +397,13 @@ void TestSpeechWindows() {
     const SpeechSoFar speech{ended, finder.open(), finder.next_begin(), finder.settled(), false};
     const auto of_speech = SpeechCutter(audio).Cut(speech);
     const auto of_everything = WholeCutter(audio).Cut(speech);
-    Expect(of_speech.size() >= 2 && of_everything.size() >= 3, std::to_string(of_speech.size()) + " and " + std::to_string(of_everything.size()) + " windows");
+    Expect(of_speech.size() >= 2 && of_everything.size() >= 3,
+           std::to_string(of_speech.size()) + " and " + std::to_string(of_everything.size()) + " windows");
   });
   Test("windows of the whole audio end in the longest pauses, as late as 30 s", [] {
     // Pauses from 20 to 20.5 s, from 25 to 25.8 s and from 40 s on.
-    const auto probabilities = Frames({{true, 20}, {false, 0.512}, {true, 4.512}, {false, 0.8}, {true, 15}, {false, 3.008}, {true, 30}});
+    const auto probabilities =
+        Frames({{true, 20}, {false, 0.512}, {true, 4.512}, {false, 0.8}, {true, 15}, {false, 3.008}, {true, 30}});
     const Noise audio(static_cast<int64_t>(probabilities.size()) * kFrame);
     WholeCutter cutter(audio);
     const auto cut = CutInParts(cutter, probabilities, audio.size(), [] { return size_t{7}; });
@@ -383,7 +414,8 @@ void TestSpeechWindows() {
   Test("text of a window with hardly a voice needs a sure model that hears speech", [] {
     const auto left = [](float voice) {
       std::vector<WhisperSegment> segments;
-      for (const auto& [log_probability, no_speech] : {std::pair{-0.9, 0.1}, {-0.3, 0.1}, {-0.3, 0.7}}) segments.push_back({"text", 0, 1, log_probability, no_speech, {}});
+      for (const auto& [log_probability, no_speech] : {std::pair{-0.9, 0.1}, {-0.3, 0.1}, {-0.3, 0.7}})
+        segments.push_back({"text", 0, 1, log_probability, no_speech, {}});
       SpeechWindow window({{0, kSecond}});
       if (voice >= 0) window.set_voice(voice);
       LeaveOutInvented(window, WhisperParams{}, segments);
@@ -395,7 +427,8 @@ void TestSpeechWindows() {
     const Noise audio(0);
     Expect(SpeechCutter(audio).Cut({{}, std::nullopt, 0, 0, true}).empty(), "windows of speech");
     WholeCutter whole_cutter(audio);
-    Expect(whole_cutter.is_complete() && whole_cutter.Cut({{}, std::nullopt, 0, 0, true}).empty(), "windows of the whole audio");
+    Expect(whole_cutter.is_complete() && whole_cutter.Cut({{}, std::nullopt, 0, 0, true}).empty(),
+           "windows of the whole audio");
   });
 }
 

@@ -86,7 +86,10 @@ export interface Params {
 
 /** A running transcription. */
 export interface Transcriptions extends Disposable {
-  /** Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only new segments. */
+  /**
+   * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only
+   * new segments.
+   */
   next(): readonly Transcription[];
 }
 
@@ -117,9 +120,15 @@ export interface TranscribeOptions {
   readonly maxNewTokens?: number | undefined;
   /** The longest part of the speech that is transcribed in one piece, in seconds, 1 to 30. */
   readonly chunkLength?: number | undefined;
-  /** Seconds at which the parts to transcribe start and end in turn. The last end may be left out. Empty counts as absent. */
+  /**
+   * Seconds at which the parts to transcribe start and end in turn. The last end may be left out. Empty counts as
+   * absent.
+   */
   readonly clipTimestamps: ArrayLike<number>;
-  /** Text that is probably invented is left out where this many seconds around it have no speech. Needs `word-timestamps`. */
+  /**
+   * Text that is probably invented is left out where this many seconds around it have no speech. Needs
+   * `word-timestamps`.
+   */
   readonly hallucinationSilenceThreshold?: number | undefined;
   /** The first part whose language is likelier than this decides the language of all. 0 to 1. */
   readonly languageDetectionThreshold?: number | undefined;
@@ -157,7 +166,10 @@ export interface DetailedTranscription {
 
 /** A running transcription with all that is known of it. */
 export interface DetailedTranscriptions extends Disposable {
-  /** Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only new segments. */
+  /**
+   * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only
+   * new segments.
+   */
   next(): readonly DetailedTranscription[];
 }
 

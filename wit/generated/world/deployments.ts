@@ -5,7 +5,10 @@ import type { Audio, Image } from './media.ts';
 export interface Chunks extends Disposable {
   /** Returns the values since the last call, at least one. Empty when the stream has ended. */
   next(): readonly string[];
-  /** The value that the method returned after its last one, in JSON. Empty until the stream has ended, and for a method that returns none. */
+  /**
+   * The value that the method returned after its last one, in JSON. Empty until the stream has ended, and for a
+   * method that returns none.
+   */
   returned(): string;
 }
 

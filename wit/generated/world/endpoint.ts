@@ -9,7 +9,10 @@ export interface Info {
   readonly description: string;
   /** JSON Schema (2020-12) of the input object. Its keys are the parameters. */
   readonly inputSchema: string;
-  /** JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is text of a media type. */
+  /**
+   * JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is
+   * text of a media type.
+   */
   readonly outputSchema: string;
   readonly streaming: boolean;
 }
@@ -19,8 +22,8 @@ export interface Endpoint {
   /** Returns the endpoints of this component. Called once when it is loaded. */
   describe(): readonly Info[];
   /**
-   * Runs the endpoint `name`, or a helper for `helper:<name>`. `input` is a JSON object that matches the input schema, or any JSON
-   * for a helper. Returns the output as JSON. A streaming endpoint writes to `output` and returns `null`.
+   * Runs the endpoint `name`, or a helper for `helper:<name>`. `input` is a JSON object that matches the input schema,
+   * or any JSON for a helper. Returns the output as JSON. A streaming endpoint writes to `output` and returns `null`.
    */
   run(name: string, input: string): string;
 }

@@ -12,6 +12,9 @@ export interface Invocation {
   user(): string | undefined;
   /** The priority: higher is sooner, 0 for ordinary requests. */
   priority(): number;
-  /** The position in a distributed trace, in the form of the `traceparent` header. None when the request is in no trace. */
+  /**
+   * The position in a distributed trace, in the form of the `traceparent` header. None when the request is in no
+   * trace.
+   */
   traceparent(): string | undefined;
 }

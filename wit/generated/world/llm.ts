@@ -46,7 +46,10 @@ export interface TokenCount {
 export interface TextStream extends Disposable {
   /** Returns the pieces of text since the last call, at least one. Empty when the answer has ended. */
   next(): readonly string[];
-  /** Sends all remaining pieces to the client, each as a value `{"text": …}`, without entering the guest for each one. */
+  /**
+   * Sends all remaining pieces to the client, each as a value `{"text": …}`, without entering the guest for each
+   * one.
+   */
   forward(): void;
 }
 
@@ -144,7 +147,10 @@ export interface Sampling {
   readonly badWords: readonly string[];
   /** Answers to the dialog, 1 to 16. More than one needs a temperature above 0. */
   readonly n?: number | undefined;
-  /** Tells the log-probability of each token of the answer, and so many of the likeliest tokens at its place, 0 to 20. */
+  /**
+   * Tells the log-probability of each token of the answer, and so many of the likeliest tokens at its place, 0 to
+   * 20.
+   */
   readonly logprobs?: number | undefined;
   /** The same for the tokens of the prompt. */
   readonly promptLogprobs?: number | undefined;
@@ -212,8 +218,8 @@ export interface Outcome {
   readonly timings?: Timings | undefined;
   readonly dropped?: Dropped | undefined;
   /**
-   * A JSON object with `prompt_token_ids` and `prompt_logprobs`, as the deployment's method gives them, if they were requested. Those of
-   * a stream are in its pieces.
+   * A JSON object with `prompt_token_ids` and `prompt_logprobs`, as the deployment's method gives them, if they were
+   * requested. Those of a stream are in its pieces.
    */
   readonly promptScores?: string | undefined;
 }
@@ -283,7 +289,10 @@ export interface CompletionStream extends Disposable {
   next(): readonly Piece[];
   /** Returns how the answers ended. Fails with `conflict` before `next` or `forward` has reached the end. */
   end(): CompletionEnd;
-  /** Sends all remaining pieces to the client, each as a value of the deployment's method `chat_stream`, without entering the guest for each one. */
+  /**
+   * Sends all remaining pieces to the client, each as a value of the deployment's method `chat_stream`, without
+   * entering the guest for each one.
+   */
   forward(): void;
 }
 

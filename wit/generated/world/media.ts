@@ -28,7 +28,10 @@ export type Channels = 'mix' | 'separate';
 
 /** Decoded audio: mono 16 kHz, one or more channels, held by the host. */
 export interface Audio extends Disposable {
-  /** Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media says. */
+  /**
+   * Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media
+   * says.
+   */
   duration(): number;
 }
 
@@ -67,8 +70,8 @@ export interface ImageInfo {
 export interface Image extends Disposable {
   info(): ImageInfo;
   /**
-   * Decodes the image and scales it to this size. Returns the red, green and blue value of each pixel, row by row from the top,
-   * without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
+   * Decodes the image and scales it to this size. Returns the red, green and blue value of each pixel, row by row
+   * from the top, without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
    */
   pixels(width: number, height: number): Uint8Array;
 }

@@ -4,8 +4,8 @@ import type { Chunks } from './deployments.ts';
 /** The interface `output` as a guest sees it. A function that fails throws the record `error`. */
 export interface Output {
   /**
-   * Sends one JSON value to the client. It may return before the client has received the value. Fails with `cancelled` when the
-   * client has gone.
+   * Sends one JSON value to the client. It may return before the client has received the value. Fails with `cancelled`
+   * when the client has gone.
    */
   write(chunk: string): void;
   /** Sends all remaining values of a stream, without entering the guest for each one. */

@@ -10,8 +10,8 @@ export interface Task extends Disposable {
 export interface Remote {
   readonly Task: {
     /**
-     * Starts `run` of this component's `endpoint` with the name `helper:<name>`. Clients cannot reach a helper. It has the files, the
-     * request id and the deadline of this invocation, ends with it, and cannot start helpers.
+     * Starts `run` of this component's `endpoint` with the name `helper:<name>`. Clients cannot reach a helper. It has
+     * the files, the request id and the deadline of this invocation, ends with it, and cannot start helpers.
      */
     start(name: string, input: string): Task;
   };

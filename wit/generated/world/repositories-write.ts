@@ -40,7 +40,10 @@ export interface NewTranscript {
 
 /** The interface `repositories-write` as a guest sees it. A function that fails throws the record `error`. */
 export interface RepositoriesWrite {
-  /** Creates media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when media of any kind have this id. */
+  /**
+   * Creates media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when media of any kind have
+   * this id.
+   */
   createMedia(mediaId: string, mediaType: string): void;
   /** Returns the id of the video. Fails with `MediaIdAlreadyExistsException`. */
   saveVideo(video: NewVideo): string;

@@ -54,7 +54,10 @@ export interface TranscriptRecord {
 export interface Repositories {
   mediaExists(mediaId: string): boolean;
   readVideo(mediaId: string): VideoRecord;
-  /** Returns the videos after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200. */
+  /**
+   * Returns the videos after `after`, in the order of their ids. Each list of this interface has at most `limit`
+   * entries, and at most 200.
+   */
   listVideos(after: string | undefined, limit: number): readonly VideoRecord[];
   readCaption(id: RowId): CaptionRecord;
   /** Returns the captions of one media after `after`, in the order of their times. Empty when the media do not exist. */

@@ -5,13 +5,16 @@ export interface Storage {
   /** Returns the value of a key, none when the key is missing. */
   get(key: string): Uint8Array | undefined;
   /**
-   * Sets the value of a key, completely or not at all. Keys have 1 to 120 bytes. Fails with `too-large` over the limits on one
-   * value, on the number of values and on all values together.
+   * Sets the value of a key, completely or not at all. Keys have 1 to 120 bytes. Fails with `too-large` over the
+   * limits on one value, on the number of values and on all values together.
    */
   set(key: string, value: Uint8Array): void;
   /** Removes a key. Returns whether it existed. */
   delete(key: string): boolean;
-  /** Returns the keys that begin with `prefix` and come after `after`, in the order of their bytes: at most `limit`, and at most 1,000. */
+  /**
+   * Returns the keys that begin with `prefix` and come after `after`, in the order of their bytes: at most `limit`,
+   * and at most 1,000.
+   */
   list(prefix: string, after: string | undefined, limit: number): readonly string[];
 }
 

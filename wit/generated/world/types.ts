@@ -14,7 +14,10 @@ export interface Error {
   readonly data: string;
 }
 
-/** The number of a stored row: a whole number from 1 on. It is not a u64, because some languages' bindings lack that type. */
+/**
+ * The number of a stored row: a whole number from 1 on. It is not a u64, because some languages' bindings lack that
+ * type.
+ */
 export type RowId = number;
 
 /** A token of a text and how likely the model found it. */

@@ -1,12 +1,21 @@
 import * as z from 'zod';
 import { MIB, positiveBytes } from '../fields.ts';
+import { settings } from '../../registry.ts';
 
 /** Endpoints as tools of the Model Context Protocol. */
 export const McpConfig = z.strictObject({
-  enabled: z.boolean().default(false).describe('Whether `/mcp` is served. See [mcp.md](mcp.md).'),
-  endpoints: z.array(z.string().min(1)).default(['*']).describe('Names of the endpoints that are tools; `*` is all.'),
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe('Whether `/mcp` is served. See [mcp.md](mcp.md).')
+    .register(settings, { env: 'AANA_MCP' }),
+  endpoints: z
+    .array(z.string().min(1))
+    .default(['*'])
+    .describe('Names of the endpoints that are tools; `*` is all.')
+    .register(settings, { env: 'AANA_MCP_ENDPOINTS' }),
   max_result_bytes: positiveBytes(
     4 * MIB,
     'Largest result of a tool, in bytes. For an endpoint that streams, this is the limit of all its values together.',
-  ),
+  ).register(settings, { env: 'AANA_MCP_MAX_RESULT_BYTES' }),
 });

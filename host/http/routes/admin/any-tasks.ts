@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../../../core/log/logger.ts';
+import type { Logger } from '../../../core/log/logger.ts';
 import type { AnyAttempt, AnyTask } from './admin-definitions.ts';
 import type { Task } from '../../../openapi/index.ts';
 import type { TaskCounts } from '../tasks/task-definitions.ts';
@@ -8,9 +8,11 @@ import type {
   TaskEvent,
   TaskQueue,
   TaskRecord,
+  UserTasks,
   WatchOptions,
 } from '../../../tasks/index.ts';
 import { attemptInfo, taskCounts, taskInfo } from '../tasks/task-answers.ts';
+import type { Operator } from './operator.ts';
 
 export interface AnyTasksOptions {
   readonly tasks: TaskQueue;
@@ -31,56 +33,62 @@ export interface AnyTaskFilter {
 }
 
 /**
- * The tasks of all users, as admins and commands see and end them. The log says who ended something (`by`), because it
- * was not its user. Each method with an id throws `NotFoundException`, and the errors of {@link TaskQueue}.
+ * The tasks of all users, as admins and commands see and end them. The log says who ended something, because it was not
+ * its user. Each method with an id throws `NotFoundException`, and the errors of {@link UserTasks}.
  */
 export class AnyTasks {
   readonly #options: AnyTasksOptions;
+  readonly #operator: Operator;
+  readonly #all: UserTasks;
 
-  constructor(options: AnyTasksOptions) {
+  constructor(options: AnyTasksOptions, operator: Operator) {
     this.#options = options;
+    this.#operator = operator;
+    this.#all = this.#of(null);
   }
 
-  async list(
-    { user_id: user, page, per_page: perPage, ...filter }: AnyTaskFilter,
-    traceparent?: string,
-  ): Promise<AnyTask[]> {
-    const found = await this.#options.tasks.list(user ?? null, { ...filter, page, perPage }, traceparent);
+  async list({ user_id: user, page, per_page: perPage, ...filter }: AnyTaskFilter): Promise<AnyTask[]> {
+    const found = await this.#of(user ?? null).list({ ...filter, page, perPage });
     return found.map((task) => this.#show(task));
   }
 
-  async count(userId: string | undefined, traceparent?: string): Promise<TaskCounts> {
-    return taskCounts(await this.#options.tasks.count(userId ?? null, traceparent));
+  async count(userId: string | undefined): Promise<TaskCounts> {
+    return taskCounts(await this.#of(userId ?? null).count());
   }
 
-  async get(id: string, traceparent?: string): Promise<AnyTask> {
-    return this.#show(await this.#options.tasks.get(id, null, traceparent));
+  async get(id: string): Promise<AnyTask> {
+    return this.#show(await this.#all.get(id));
   }
 
-  async attempts(id: string, traceparent?: string): Promise<AnyAttempt[]> {
-    return (await this.#options.tasks.attempts(id, null, traceparent)).map((attempt) => this.#showAttempt(attempt));
+  async attempts(id: string): Promise<AnyAttempt[]> {
+    return (await this.#all.attempts(id)).map((attempt) => this.#showAttempt(attempt));
   }
 
-  async cancel(id: string, by: LogFields, traceparent?: string): Promise<AnyTask> {
-    return this.#changed(await this.#options.tasks.cancel(id, null, traceparent), 'task cancelled by an admin', by);
+  async cancel(id: string): Promise<AnyTask> {
+    return this.#changed(await this.#all.cancel(id), 'task cancelled by an admin');
   }
 
-  async retry(id: string, by: LogFields, traceparent?: string): Promise<AnyTask> {
-    return this.#changed(await this.#options.tasks.retry(id, null, traceparent), 'task retried by an admin', by);
+  async retry(id: string): Promise<AnyTask> {
+    return this.#changed(await this.#all.retry(id), 'task retried by an admin');
   }
 
-  async delete(id: string, by: LogFields, traceparent?: string): Promise<AnyTask> {
-    return this.#changed(await this.#options.tasks.delete(id, null, traceparent), 'task removed by an admin', by);
+  async delete(id: string): Promise<AnyTask> {
+    return this.#changed(await this.#all.delete(id), 'task removed by an admin');
   }
 
   /** Returns the events of a task after the event `after`, until it has ended. */
   async watch(id: string, wanted: WatchOptions): Promise<AsyncGenerator<TaskEvent, void>> {
-    const events = await this.#options.tasks.watch(id, null, wanted);
+    const events = await this.#all.watch(id, wanted);
     return this.#options.showsContents ? events : withoutChunks(events);
   }
 
-  #changed(task: TaskRecord, message: string, by: LogFields): AnyTask {
-    this.#options.log.info(message, { task: task.id, user: task.user_id, ...by });
+  /** Returns the tasks of a user, or of all users (null). */
+  #of(userId: string | null): UserTasks {
+    return this.#options.tasks.as({ userId, traceparent: this.#operator.traceparent });
+  }
+
+  #changed(task: TaskRecord, message: string): AnyTask {
+    this.#options.log.info(message, { task: task.id, user: task.user_id, ...this.#operator.by });
     return this.#show(task);
   }
 

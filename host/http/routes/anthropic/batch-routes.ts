@@ -15,12 +15,11 @@ import {
   page,
   requireEnd,
 } from '../../../anthropic/index.ts';
-import { messageLines, MESSAGES_PATH, unansweredResults, type UserBatches } from '../../../batches/index.ts';
+import { messageLines, MESSAGES_PATH, unansweredResults, type ApiBatches } from '../../../batches/index.ts';
 import type { UserFiles } from '../../../files/index.ts';
 import { requireBatch, requireFile } from '../../../openai/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { refusalToRun } from '../../guards/run-rights.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai/openai-request.ts';
 import { mountPath } from '../routers.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
@@ -28,9 +27,8 @@ import { type HostRouter, serveRoute } from '../serve-route.ts';
 /** Adds the routes of the batches of messages of the caller. */
 export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const batchesOf = (ctx: Context): UserBatches =>
-    openai.batchesOf(callerOf(ctx).userId, 'anthropic', traceparentOf(ctx));
-  const filesOf = (ctx: Context): UserFiles => openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const batchesOf = (ctx: Context): ApiBatches => openai.batches.as(callerOf(ctx)).in('anthropic');
+  const filesOf = (ctx: Context): UserFiles => openai.files.as(callerOf(ctx));
 
   serveRoute(
     router,
@@ -61,7 +59,6 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
           metadata: null,
           outputExpiresAfterS: undefined,
           deployments: allowedDeployments(caller.scopes, MESSAGES_PATH),
-          traceparent: traceparentOf(ctx),
         });
         return shown(ctx, batch);
       } catch (error) {

@@ -1,6 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
-import { networkOf } from '../../../access/index.ts';
 import { errorLogFields, loggedStack } from '../../../core/errors.ts';
 import { traceFields } from '../../../core/request-context.ts';
 import { noTelemetry } from '../../../core/telemetry.ts';
@@ -17,8 +16,8 @@ import { callerOf, showsInside } from '../../guards/caller.ts';
 import { runCounter } from '../../guards/rate-limit-guard.ts';
 import { refusalToRun } from '../../guards/run-rights.ts';
 import type { HttpAppOptions } from '../../options.ts';
-import { meterOf } from '../../request/request-meter.ts';
 import { traceparentOf } from '../../request/request-context.ts';
+import { workContextOf } from '../../request/work-context.ts';
 import { errorJson } from '../../response/error-body.ts';
 import { statusOfThrown } from '../../response/status.ts';
 import type { McpOptions } from './mcp-options.ts';
@@ -89,11 +88,7 @@ async function runEndpoint(
     onTooLarge: (error) => overflow.abort(error),
   });
   const output = await invoke(endpoint, input, {
-    requestId: String(ctx.state['requestId']),
-    userId: callerOf(ctx).userId,
-    client: networkOf(ctx.ip),
-    traceparent: traceparentOf(ctx),
-    meter: meterOf(ctx),
+    ...workContextOf(ctx),
     timeoutMs: limits.invocation_timeout_s * 1000,
     signal: AbortSignal.any([signal, overflow.signal]),
     ...(endpoint.streaming

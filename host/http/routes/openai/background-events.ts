@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { openAiError } from '../../../openai/index.ts';
 import { callerOf } from '../../guards/caller.ts';
-import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
+import { abortOnClose } from '../../request/request-context.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
 import { type EventFormat, namedEvent, sendEvents } from './event-stream.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
@@ -28,7 +28,7 @@ export async function sendStoredEvents(
   { openai, limits, log }: OpenAiHttpOptions,
 ): Promise<void> {
   const signal = abortOnClose(ctx);
-  const events = await openai.backgroundOf(callerOf(ctx).userId, traceparentOf(ctx)).watch(id, after ?? -1, signal);
+  const events = await openai.background.as(callerOf(ctx)).watch(id, after ?? -1, signal);
   const keepAliveMs = limits.stream_keep_alive_s * 1000;
   await sendEvents(ctx, { signal, keepAliveMs, log, format: STORED_EVENTS }, async (send) => {
     for await (const event of events) await send([event]);

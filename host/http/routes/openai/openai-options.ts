@@ -1,7 +1,8 @@
 import type { ClientSecrets } from '../../../access/index.ts';
+import type { ForCallers } from '../../../core/request-context.ts';
 import type { UploadedFile } from '../../../endpoints/index.ts';
 import type { UserBackground } from '../../../background/index.ts';
-import type { BatchApi, UserBatches } from '../../../batches/index.ts';
+import type { UserBatches } from '../../../batches/index.ts';
 import type { UserFiles, UserUploads } from '../../../files/index.ts';
 import type { HostedToolsPolicy, ModelDirectory, ResponseStore } from '../../../openai/index.ts';
 import type { AudioReference, ImageReference } from '../../../schemas/index.ts';
@@ -35,16 +36,12 @@ export interface OpenAiRoutesOptions {
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
   readonly imageScope: () => Promise<ImageScope>;
-  /** Returns the stored responses of a user, or those of all callers if API keys are off (null). */
-  readonly responsesOf: (userId: string | null, traceparent?: string) => ResponseStore;
-  /** Returns the responses of a user that tasks make, or those of all callers if API keys are off (null). */
-  readonly backgroundOf: (userId: string | null, traceparent?: string) => UserBackground;
-  /** Returns the stored files of a user, or those of all callers if API keys are off (null). */
-  readonly filesOf: (userId: string | null, traceparent?: string) => UserFiles;
-  /** Returns the uploads of a user, or those of all callers if API keys are off (null). */
-  readonly uploadsOf: (userId: string | null, traceparent?: string) => UserUploads;
-  /** Returns the batches of a user, or those of all callers if API keys are off (null). */
-  readonly batchesOf: (userId: string | null, api: BatchApi, traceparent?: string) => UserBatches;
+  readonly responses: ForCallers<ResponseStore>;
+  /** The responses that tasks make. */
+  readonly background: ForCallers<UserBackground>;
+  readonly files: ForCallers<UserFiles>;
+  readonly uploads: ForCallers<UserUploads>;
+  readonly batches: ForCallers<UserBatches>;
   /** Most requests of a batch. */
   readonly maxBatchRequests: number;
 }

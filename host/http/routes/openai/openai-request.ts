@@ -1,5 +1,4 @@
 import type { Context } from 'koa';
-import { networkOf } from '../../../access/index.ts';
 import { withDeadline } from '../../../core/abort.ts';
 import { fail } from '../../../core/errors.ts';
 import {
@@ -10,11 +9,10 @@ import {
   type RunContext,
   unsupported,
 } from '../../../openai/index.ts';
-import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { type LargeParts, readBody } from '../../request/request-body.ts';
-import { meterOf } from '../../request/request-meter.ts';
-import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
+import { abortOnClose } from '../../request/request-context.ts';
+import { workContextOf } from '../../request/work-context.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 
 /** What the routes below `/v1` need of the HTTP side. */
@@ -81,12 +79,8 @@ export async function withinTime<T>(
   const timedOut = (): Error => fail('TimeoutError', `the request was ended after ${timeoutS} seconds`);
   return withDeadline({ signal: abortOnClose(ctx), timeoutMs: timeoutS * 1000, timedOut }, (ending) =>
     work({
+      ...workContextOf(ctx),
       ...ending,
-      requestId: String(ctx.state['requestId']),
-      userId: callerOf(ctx).userId,
-      client: networkOf(ctx.ip),
-      traceparent: traceparentOf(ctx),
-      meter: meterOf(ctx),
       ignore: (param) => {
         if (strict) throw unsupported(param, 'no grammar can express it');
         addIgnored(ctx, param);

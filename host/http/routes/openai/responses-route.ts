@@ -26,7 +26,6 @@ import {
 } from '../../../openai/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { callerOf } from '../../guards/caller.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import { EVENT_KEEP_ALIVE } from '../../response/server-sent-events.ts';
@@ -44,7 +43,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
   const { openai, limits, log } = options;
   const openImages = imageOpener(options);
   const dialogsOf = (ctx: Context): Dialogs => ({
-    store: openai.responsesOf(callerOf(ctx).userId, traceparentOf(ctx)),
+    store: openai.responses.as(callerOf(ctx)),
     maxBytes: limits.max_json_bytes,
   });
 
@@ -145,12 +144,11 @@ async function makeInBackground(
   { begun: response, input }: ResponseRun,
   options: OpenAiHttpOptions,
 ): Promise<ModelResponse | undefined> {
-  const { userId, scopes } = callerOf(ctx);
+  const caller = callerOf(ctx);
   const isStreamed = request.stream === true;
-  await options.openai.backgroundOf(userId, traceparentOf(ctx)).create({
+  await options.openai.background.as(caller).create({
     ...{ response, input, request, isStreamed },
-    deployments: allowedDeployments(scopes, PATH),
-    traceparent: traceparentOf(ctx),
+    deployments: allowedDeployments(caller.scopes, PATH),
   });
   if (!isStreamed) return response;
   await sendStoredEvents(ctx, response.id, undefined, options);

@@ -14,7 +14,6 @@ import {
   type ResponseStore,
 } from '../../../openai/index.ts';
 import { callerOf } from '../../guards/caller.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 import { sendStoredEvents } from './background-events.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
@@ -24,7 +23,7 @@ const INCLUDE: IdleField = { why: 'items are told with all their parts', isHarml
 /** Adds the routes that read, end and remove a stored response of the caller. */
 export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const storeOf = (ctx: Context): ResponseStore => openai.responsesOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const storeOf = (ctx: Context): ResponseStore => openai.responses.as(callerOf(ctx));
 
   serveRoute(
     router,
@@ -59,10 +58,7 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
       answers: answers('The response, which has ended.', ModelResponse),
       fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
     },
-    ({ ctx, params }) =>
-      requireResponse(params.response_id, (id) =>
-        openai.backgroundOf(callerOf(ctx).userId, traceparentOf(ctx)).cancel(id),
-      ),
+    ({ ctx, params }) => requireResponse(params.response_id, (id) => openai.background.as(callerOf(ctx)).cancel(id)),
   );
   serveRoute(
     router,

@@ -6,7 +6,6 @@ import { DeferQuery, IdempotencyKey, type TaskId, TaskQuery } from '../../../ope
 import type { TaskQueue } from '../../../tasks/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import { badQuery, queryReader, queryValue } from '../../request/query.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 
 const deferOf = queryReader(DeferQuery);
 const taskOptionsOf = queryReader(TaskQuery);
@@ -25,9 +24,10 @@ export function isDeferred(ctx: Context, { deferOption = 'optional' }: ServedEnd
  * announced body does not fit. A repeated request passes in any case, because it gets the id of an existing task.
  */
 export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<void> {
-  const { userId, isAdmin } = callerOf(ctx);
+  const caller = callerOf(ctx);
+  const own = tasks.as(caller);
   const { priority, execution_timeout: executionTimeoutS } = taskOptionsOf(ctx);
-  const { maxPriority = Infinity, maxExecutionTimeoutS = Infinity } = tasks.ceilings(userId, isAdmin);
+  const { maxPriority = Infinity, maxExecutionTimeoutS = Infinity } = own.ceilings(caller.isAdmin);
   const refused = (name: string, most: number): AanaError =>
     badQuery(
       name,
@@ -38,8 +38,7 @@ export async function admitDeferred(ctx: Context, tasks: TaskQueue): Promise<voi
   if (priority !== undefined && priority > maxPriority) throw refused('priority', maxPriority);
   if (executionTimeoutS !== undefined && executionTimeoutS > maxExecutionTimeoutS)
     throw refused('execution_timeout', maxExecutionTimeoutS);
-  if (ctx.get('idempotency-key') === '')
-    await tasks.requireRoom(userId, { bytes: ctx.request.length ?? 1, traceparent: traceparentOf(ctx) });
+  if (ctx.get('idempotency-key') === '') await own.requireRoom({ bytes: ctx.request.length ?? 1 });
 }
 
 /** Stores a request as a task and answers with the id of the task. */
@@ -52,14 +51,12 @@ export async function deferRequest(
   const key = ctx.get('idempotency-key');
   const { header } = parseInput(Headers, { header: key === '' ? {} : { 'idempotency-key': key } });
   const { priority, execution_timeout: executionTimeoutS } = taskOptionsOf(ctx);
-  const taskId = await tasks.enqueue(endpoint, {
+  const taskId = await tasks.as(callerOf(ctx)).enqueue(endpoint, {
     input: body.input,
     files: body.files,
-    userId: callerOf(ctx).userId,
     priority,
     executionTimeoutS,
     idempotencyKey: header['idempotency-key'],
-    traceparent: traceparentOf(ctx),
   });
   ctx.body = { task_id: taskId } satisfies TaskId;
 }

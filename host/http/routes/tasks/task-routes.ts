@@ -2,11 +2,11 @@ import type { Context } from 'koa';
 import type { EndpointRegistry } from '../../../endpoints/index.ts';
 import type { Task } from '../../../openapi/index.ts';
 import { TASK_ROUTES } from './task-definitions.ts';
-import type { ListedTask, TaskEvent, TaskQueue, TaskRecord, WatchOptions } from '../../../tasks/index.ts';
+import type { ListedTask, TaskEvent, TaskQueue, TaskRecord, UserTasks, WatchOptions } from '../../../tasks/index.ts';
 import { callerOf, isOperator, showsInside } from '../../guards/caller.ts';
 import { refuseForeignGet } from '../../guards/foreign-page.ts';
 import { refusalToRun } from '../../guards/run-rights.ts';
-import { abortOnClose, traceparentOf } from '../../request/request-context.ts';
+import { abortOnClose } from '../../request/request-context.ts';
 import { HttpError } from '../../response/error-body.ts';
 import { sendEvents } from '../../response/server-sent-events.ts';
 import { withDetail } from '../refusals.ts';
@@ -24,24 +24,23 @@ const KEEP_ALIVE_MS = 15_000;
 
 /** Adds the routes of the original for tasks, and `cancel` and `events`. */
 export function taskRoutes(router: HostRouter, { tasks, registry, includeStacktrace }: TaskRoutesOptions): void {
+  const tasksOf = (ctx: Context): UserTasks => tasks.as(callerOf(ctx));
   const show = (ctx: Context, task: TaskRecord | ListedTask): Task =>
     taskInfo(task, showsInside(ctx, includeStacktrace));
 
   // The first route that matches answers, and `/tasks/{task_id}` matches `/tasks/count` too.
-  serveRoute(router, TASK_ROUTES.count, async ({ ctx }) =>
-    taskCounts(await tasks.count(userOf(ctx), traceparentOf(ctx))),
-  );
+  serveRoute(router, TASK_ROUTES.count, async ({ ctx }) => taskCounts(await tasksOf(ctx).count()));
   serveRoute(router, TASK_ROUTES.list, async ({ ctx, query: { page, per_page: perPage, ...filter } }) => {
-    const found = await tasks.list(userOf(ctx), { ...filter, page, perPage }, traceparentOf(ctx));
+    const found = await tasksOf(ctx).list({ ...filter, page, perPage });
     return { tasks: found.map((task) => show(ctx, task)) };
   });
   serveRoute(router, TASK_ROUTES.retryFailed, async ({ ctx, query: { limit, ...filter } }) => {
     const chosen = { ...filter, endpoints: runnablePaths(ctx, registry) };
-    const ids = await tasks.retryFailed(userOf(ctx), chosen, limit, traceparentOf(ctx));
+    const ids = await tasksOf(ctx).retryFailed(chosen, limit);
     return { count: ids.length, task_ids: ids };
   });
   serveRoute(router, TASK_ROUTES.getLegacy, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.get(params.task_id, userOf(ctx), traceparentOf(ctx)))),
+    show(ctx, await withDetail(tasksOf(ctx).get(params.task_id))),
   );
   serveRoute(router, TASK_ROUTES.deleteLegacy, async ({ ctx, params }) => {
     if (ctx.method === 'HEAD')
@@ -49,32 +48,30 @@ export function taskRoutes(router: HostRouter, { tasks, registry, includeStacktr
         headers: { allow: 'GET' },
       }); // a HEAD request must not delete anything
     refuseForeignGet(ctx, 'programs can send DELETE /tasks/{id}');
-    return { task_id: (await withDetail(tasks.delete(params.task_id, userOf(ctx), traceparentOf(ctx)))).id };
+    return { task_id: (await withDetail(tasksOf(ctx).delete(params.task_id))).id };
   });
   serveRoute(router, TASK_ROUTES.get, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.get(params.task_id, userOf(ctx), traceparentOf(ctx)))),
+    show(ctx, await withDetail(tasksOf(ctx).get(params.task_id))),
   );
   serveRoute(router, TASK_ROUTES.delete, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.delete(params.task_id, userOf(ctx), traceparentOf(ctx)))),
+    show(ctx, await withDetail(tasksOf(ctx).delete(params.task_id))),
   );
   serveRoute(router, TASK_ROUTES.retry, async ({ ctx, params: { task_id: id } }) => {
-    const { endpoint: path } = await withDetail(tasks.get(id, userOf(ctx), traceparentOf(ctx)));
+    const { endpoint: path } = await withDetail(tasksOf(ctx).get(id));
     const refusal = refusalToRun(callerOf(ctx), path, registry.find(path));
     if (refusal) throw refusal;
-    return show(ctx, await withDetail(tasks.retry(id, userOf(ctx), traceparentOf(ctx))));
+    return show(ctx, await withDetail(tasksOf(ctx).retry(id)));
   });
   serveRoute(router, TASK_ROUTES.cancel, async ({ ctx, params }) =>
-    show(ctx, await withDetail(tasks.cancel(params.task_id, userOf(ctx), traceparentOf(ctx)))),
+    show(ctx, await withDetail(tasksOf(ctx).cancel(params.task_id))),
   );
   serveRoute(router, TASK_ROUTES.attempts, async ({ ctx, params }) => {
-    const found = await withDetail(tasks.attempts(params.task_id, userOf(ctx), traceparentOf(ctx)));
+    const found = await withDetail(tasksOf(ctx).attempts(params.task_id));
     const options = { showsHost: isOperator(ctx), includeStacktrace: showsInside(ctx, includeStacktrace) };
     return { attempts: found.map((attempt) => attemptInfo(attempt, options)) };
   });
   serveRoute(router, TASK_ROUTES.watch, async ({ ctx, params, query }) => {
-    await sendTaskEvents(ctx, query.last_event_id, (wanted) =>
-      withDetail(tasks.watch(params.task_id, userOf(ctx), wanted)),
-    );
+    await sendTaskEvents(ctx, query.last_event_id, (wanted) => withDetail(tasksOf(ctx).watch(params.task_id, wanted)));
   });
 }
 
@@ -90,7 +87,7 @@ export async function sendTaskEvents(
   const after = lastEventOf(ctx) ?? lastEventId ?? 0;
   const signal = abortOnClose(ctx);
   // The client continues from its last event, also if the database was away for a while.
-  await sendEvents(ctx, await watch({ after, signal, traceparent: traceparentOf(ctx) }), {
+  await sendEvents(ctx, await watch({ after, signal }), {
     signal,
     keepAliveMs: KEEP_ALIVE_MS,
     onFailure: () => {},
@@ -108,10 +105,6 @@ function runnablePaths(ctx: Context, registry: EndpointRegistry): readonly strin
     .list()
     .filter((endpoint) => refusalToRun(caller, endpoint.path, endpoint) === undefined)
     .map(({ path }) => path);
-}
-
-function userOf(ctx: Context): string | null {
-  return callerOf(ctx).userId;
 }
 
 /** Returns the event after which a browser continues when it connects again. */

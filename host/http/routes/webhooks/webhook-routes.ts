@@ -3,11 +3,16 @@ import type * as z from 'zod';
 import { parseInput } from '../../../endpoints/index.ts';
 import { type Delivery, type Webhook, WEBHOOK_ROUTES } from './webhook-definitions.ts';
 import { OPERATION_ROUTES } from '../admin/operation-definitions.ts';
-import { type DeliveryRecord, isAlertEvent, type WebhookRecord, type Webhooks } from '../../../webhooks/index.ts';
+import {
+  type DeliveryRecord,
+  isAlertEvent,
+  type UserWebhooks,
+  type WebhookRecord,
+  type Webhooks,
+} from '../../../webhooks/index.ts';
 import { allowsPath } from '../../../access/index.ts';
 import { callerOf, isOperator } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
-import { traceparentOf } from '../../request/request-context.ts';
 import { readBody } from '../../request/request-body.ts';
 import { HttpError } from '../../response/error-body.ts';
 import { isoTime, isoTimeOrNull } from '../iso-time.ts';
@@ -20,6 +25,7 @@ export interface WebhookRoutesOptions extends Pick<HttpAppOptions, 'limits' | 't
 
 /** Adds the routes of the original for webhooks, and the log of deliveries. */
 export function webhookRoutes(router: HostRouter, { webhooks, limits, tempDir }: WebhookRoutesOptions): void {
+  const webhooksOf = (ctx: Context): UserWebhooks => webhooks.as(callerOf(ctx));
   const inputOf = async <T extends z.ZodType>(ctx: Context, schema: T): Promise<z.output<T>> => {
     if (ctx.is('application/json', '+json') === false)
       throw new HttpError('UnsupportedMediaType', 'send a JSON object with the content type application/json');
@@ -28,40 +34,34 @@ export function webhookRoutes(router: HostRouter, { webhooks, limits, tempDir }:
   };
 
   serveRoute(router, WEBHOOK_ROUTES.create, async ({ ctx }) => {
-    const { webhook, newSecret } = await webhooks.create({
-      userId: userOf(ctx),
+    const { webhook, newSecret } = await webhooksOf(ctx).create({
       scopes: callerOf(ctx).scopes,
       followsAlerts: followsAlerts(ctx),
-      traceparent: traceparentOf(ctx),
       ...(await inputOf(ctx, WEBHOOK_ROUTES.create.body)),
     });
     return { ...webhookInfo(webhook), ...(newSecret !== undefined && { secret: newSecret }) };
   });
   serveRoute(router, WEBHOOK_ROUTES.list, async ({ ctx }) => ({
-    webhooks: (await webhooks.list(userOf(ctx), traceparentOf(ctx))).map(webhookInfo),
+    webhooks: (await webhooksOf(ctx).list()).map(webhookInfo),
   }));
   serveRoute(router, WEBHOOK_ROUTES.get, async ({ ctx, params }) =>
-    webhookInfo(await withDetail(webhooks.get(params.webhook_id, userOf(ctx), traceparentOf(ctx)))),
+    webhookInfo(await withDetail(webhooksOf(ctx).get(params.webhook_id))),
   );
   serveRoute(router, WEBHOOK_ROUTES.update, async ({ ctx, params }) => {
     const { scopes } = callerOf(ctx);
     const change = { ...(await inputOf(ctx, WEBHOOK_ROUTES.update.body)), scopes, followsAlerts: followsAlerts(ctx) };
-    return webhookInfo(await withDetail(webhooks.update(params.webhook_id, userOf(ctx), change, traceparentOf(ctx))));
+    return webhookInfo(await withDetail(webhooksOf(ctx).update(params.webhook_id, change)));
   });
   serveRoute(router, WEBHOOK_ROUTES.delete, async ({ ctx, params }) =>
-    webhookInfo(await withDetail(webhooks.delete(params.webhook_id, userOf(ctx), traceparentOf(ctx)))),
+    webhookInfo(await withDetail(webhooksOf(ctx).delete(params.webhook_id))),
   );
   serveRoute(router, WEBHOOK_ROUTES.deliveries, async ({ ctx, params, query }) => {
     const { status, page, per_page: perPage } = query;
-    const found = await withDetail(
-      webhooks.deliveries(params.webhook_id, userOf(ctx), { status, page, perPage }, traceparentOf(ctx)),
-    );
+    const found = await withDetail(webhooksOf(ctx).deliveries(params.webhook_id, { status, page, perPage }));
     return { deliveries: found.map(deliveryInfo) };
   });
   serveRoute(router, WEBHOOK_ROUTES.replay, async ({ ctx, params }) =>
-    deliveryInfo(
-      await withDetail(webhooks.replay(params.webhook_id, params.delivery_id, userOf(ctx), traceparentOf(ctx))),
-    ),
+    deliveryInfo(await withDetail(webhooksOf(ctx).replay(params.webhook_id, params.delivery_id))),
   );
 }
 
@@ -116,8 +116,4 @@ export function deliveryInfo({
 /** Whether the caller may receive events of alerts: whoever may also ask for the alerts. */
 function followsAlerts(ctx: Context): boolean {
   return isOperator(ctx) && allowsPath(callerOf(ctx).scopes, OPERATION_ROUTES.alerts.path);
-}
-
-function userOf(ctx: Context): string | null {
-  return callerOf(ctx).userId;
 }

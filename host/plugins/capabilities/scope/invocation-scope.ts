@@ -230,7 +230,7 @@ export class InvocationScope {
     this.#capabilityScope = {
       ...{ plugin, granted, files, requestUrls, context, signal: this.#signal, http: ports.http },
       get user() {
-        return (userPorts ??= ports.forUser(context.userId ?? null, traceparent));
+        return (userPorts ??= ports.as({ userId: context.userId ?? null, traceparent }));
       },
       startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
       media: () => this.#openMedia(),

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Deferred, deferred } from '../../../core/deferred.ts';
+import { packageRoot } from '../../../core/package-root.ts';
 import type { StorageConfig } from '../../../storage/index.ts';
 import { descendants, isRunning } from '../../helpers/server.ts';
 import type { HostMessage, HostOrder } from './protocol.ts';
@@ -10,7 +11,8 @@ import type { HostMessage, HostOrder } from './protocol.ts';
 /** After this many unexpected exits, a host is not started again. */
 const MOST_OWN_ENDS = 3;
 
-const script = new URL('host.js', import.meta.url);
+/** The program of a host, below the folder of its package. */
+const SCRIPT = 'dist/host/test/campaign/tasks/host.js';
 
 /** Keeps one host running: it starts another process after each kill. */
 export class HostKeeper {
@@ -22,6 +24,8 @@ export class HostKeeper {
   readonly #own: string;
   readonly #database: StorageConfig;
   readonly #env: Readonly<Record<string, string>>;
+  /** The folder of the package that it runs. */
+  #root = packageRoot;
   #child: ChildProcess | undefined;
   #url: Deferred<string> = deferred();
   #current: string | undefined;
@@ -42,6 +46,11 @@ export class HostKeeper {
 
   get logFile(): string {
     return `${this.#own}.log`;
+  }
+
+  /** Returns how many attempts at tasks all its processes have begun. */
+  async begun(): Promise<number> {
+    return (await readFile(this.logFile, 'utf8')).split(' task started ').length - 1;
   }
 
   async start(): Promise<void> {
@@ -100,6 +109,14 @@ export class HostKeeper {
     await this.#exited;
   }
 
+  /** Stops the host in good order, and starts it from the package in another folder. */
+  async replace(root: string): Promise<void> {
+    await this.stop();
+    this.#root = root;
+    await this.start();
+    await this.ready();
+  }
+
   /** Returns the processes that should have ended with their host. */
   async orphans(): Promise<number[]> {
     const found: number[] = [];
@@ -109,7 +126,7 @@ export class HostKeeper {
   }
 
   #spawn(): void {
-    const child = fork(script, [this.#folder, this.#own, this.logFile], {
+    const child = fork(join(this.#root, SCRIPT), [this.#folder, this.#own, this.logFile], {
       env: { ...process.env, ...this.#env, DB_CONFIG: JSON.stringify(this.#database) },
       execArgv: ['--enable-source-maps'],
     });

@@ -12,7 +12,9 @@
 namespace aana {
 namespace {
 
-std::string OptionalString(const Napi::Object& object, const char* key) { return Has(object, key) ? String(object, key) : std::string(); }
+std::string OptionalString(const Napi::Object& object, const char* key) {
+  return Has(object, key) ? String(object, key) : std::string();
+}
 
 std::optional<bool> OptionalBool(const Napi::Object& object, const char* key) {
   if (!Has(object, key)) return std::nullopt;
@@ -38,7 +40,8 @@ llama::Image ToImage(Napi::Env env, Napi::Value value) {
     }
     const auto array = given.As<Napi::Uint8Array>();
     if (array.ElementLength() != n_bytes) {
-      throw Napi::RangeError::New(env, std::string(key) + " of an image has " + std::to_string(array.ElementLength()) + " bytes, not " + std::to_string(n_bytes));
+      throw Napi::RangeError::New(env, std::string(key) + " of an image has " + std::to_string(array.ElementLength()) +
+                                           " bytes, not " + std::to_string(n_bytes));
     }
     return array;
   };
@@ -65,8 +68,10 @@ llama::ChatMessage ToMessage(Napi::Env env, Napi::Value value) {
       .reasoning = OptionalString(message, "reasoning"),
       .name = OptionalString(message, "name"),
       .tool_call_id = OptionalString(message, "toolCallId"),
-      .tool_calls = OptionalList<llama::ToolCall>(message, "toolCalls", [&](const Napi::Value& item) { return ToCall(env, item); }),
-      .parts = OptionalList<llama::ContentPart>(message, "parts", [&](const Napi::Value& item) { return ToPart(env, item); }),
+      .tool_calls = OptionalList<llama::ToolCall>(message, "toolCalls",
+                                                  [&](const Napi::Value& item) { return ToCall(env, item); }),
+      .parts = OptionalList<llama::ContentPart>(message, "parts",
+                                                [&](const Napi::Value& item) { return ToPart(env, item); }),
   };
 }
 
@@ -99,8 +104,10 @@ void ReadArgumentRules(const Napi::Object& object, llama::Dialog& dialog) {
   if (!Has(object, "argumentRules")) return;
   const auto env = object.Env();
   const auto given = ToObject(env, object.Get("argumentRules"), "argumentRules");
-  const auto rules = OptionalList<llama::ArgumentRules>(given, "tools", [&](const Napi::Value& item) { return ToArgumentRules(env, item); });
-  if (rules.size() != dialog.tools.size()) throw Napi::TypeError::New(env, "argumentRules.tools is not as long as tools");
+  const auto rules = OptionalList<llama::ArgumentRules>(
+      given, "tools", [&](const Napi::Value& item) { return ToArgumentRules(env, item); });
+  if (rules.size() != dialog.tools.size())
+    throw Napi::TypeError::New(env, "argumentRules.tools is not as long as tools");
   for (size_t i = 0; i < rules.size(); i++) dialog.tools[i].rules = rules[i];
   dialog.argument_rules = String(given, "text");
 }
@@ -109,7 +116,8 @@ llama::Dialog ToDialog(Napi::Env env, const Napi::Object& object) {
   const auto messages = object.Get("messages");
   if (!messages.IsArray()) throw Napi::TypeError::New(env, "messages is not an array");
   llama::Dialog dialog{
-      .messages = OptionalList<llama::ChatMessage>(object, "messages", [&](const Napi::Value& item) { return ToMessage(env, item); }),
+      .messages = OptionalList<llama::ChatMessage>(object, "messages",
+                                                   [&](const Napi::Value& item) { return ToMessage(env, item); }),
       .prefix = String(object, "prefix"),
       .tools = OptionalList<llama::Tool>(object, "tools", [&](const Napi::Value& item) { return ToTool(env, item); }),
       .required_tool = OptionalString(object, "requiredTool"),
@@ -118,7 +126,8 @@ llama::Dialog ToDialog(Napi::Env env, const Napi::Object& object) {
       .is_reasoning_split = OptionalBool(object, "splitReasoning").value_or(true),
   };
   ReadArgumentRules(object, dialog);
-  if (!dialog.required_tool.empty() || OptionalBool(object, "toolRequired").value_or(false)) dialog.tool_choice = llama::ToolChoice::kRequired;
+  if (!dialog.required_tool.empty() || OptionalBool(object, "toolRequired").value_or(false))
+    dialog.tool_choice = llama::ToolChoice::kRequired;
   return dialog;
 }
 

@@ -87,7 +87,8 @@ std::vector<int32_t> ToTokens(const Napi::Array& array) {
 
 llama::TextOrTokens ToText(const Napi::Value& item) {
   if (item.IsArray()) return ToTokens(item.As<Napi::Array>());
-  if (!item.IsString()) throw Napi::TypeError::New(item.Env(), "texts has an item that is not a string or an array of tokens");
+  if (!item.IsString())
+    throw Napi::TypeError::New(item.Env(), "texts has an item that is not a string or an array of tokens");
   return item.As<Napi::String>().Utf8Value();
 }
 
@@ -138,8 +139,10 @@ Napi::Value CountsValue(Napi::Env env, const llama::EmbeddingCounts& counts) {
 
 Napi::Object MakeEmbeddingObject(Napi::Env env, const std::shared_ptr<Session>& session) {
   auto object = Napi::Object::New(env);
-  AddMethod(object, session, "submit", [](Session& of, const Napi::CallbackInfo& info) { return SubmitTexts(of, info, false); });
-  AddMethod(object, session, "countTokens", [](Session& of, const Napi::CallbackInfo& info) { return SubmitTexts(of, info, true); });
+  AddMethod(object, session, "submit",
+            [](Session& of, const Napi::CallbackInfo& info) { return SubmitTexts(of, info, false); });
+  AddMethod(object, session, "countTokens",
+            [](Session& of, const Napi::CallbackInfo& info) { return SubmitTexts(of, info, true); });
   AddLife(object, session);
   object.Set("info", InfoValue(env, session->engine(env).info()));
   // Zeros after the end of the engine.
@@ -153,8 +156,10 @@ Napi::Object MakeEmbeddingObject(Napi::Env env, const std::shared_ptr<Session>& 
 
 Napi::Value LoadLlamaEmbedding(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
-  if (!info[1].IsFunction() || !info[2].IsFunction()) throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
-  return Session::Load(env, ToOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(), MakeEmbeddingObject);
+  if (!info[1].IsFunction() || !info[2].IsFunction())
+    throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
+  return Session::Load(env, ToOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(),
+                       MakeEmbeddingObject);
 }
 
 }  // namespace aana

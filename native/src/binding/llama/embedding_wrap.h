@@ -4,7 +4,8 @@
 
 namespace aana {
 
-// loadLlamaEmbedding(options, onEvents, onProgress): Promise<NativeLlamaEmbeddingEngine>, described in native/lib/binding.ts.
+// loadLlamaEmbedding(options, onEvents, onProgress): Promise<NativeLlamaEmbeddingEngine>, described in
+// native/lib/binding.ts.
 Napi::Value LoadLlamaEmbedding(const Napi::CallbackInfo& info);
 
 }  // namespace aana

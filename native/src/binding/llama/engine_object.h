@@ -15,7 +15,9 @@ void AddMethod(Napi::Object& object, const std::shared_ptr<Session>& session, co
 
 template <class Session, class Read>
 void AddGetter(Napi::Object& object, const std::shared_ptr<Session>& session, const char* name, Read read) {
-  const auto get = [session, read](const Napi::CallbackInfo& info) -> Napi::Value { return Napi::Value::From(info.Env(), read(*session)); };
+  const auto get = [session, read](const Napi::CallbackInfo& info) -> Napi::Value {
+    return Napi::Value::From(info.Env(), read(*session));
+  };
   object.DefineProperty(Napi::PropertyDescriptor::Accessor(object.Env(), object, name, get, napi_enumerable));
 }
 

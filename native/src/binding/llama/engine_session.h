@@ -27,7 +27,8 @@ class EngineSession : public std::enable_shared_from_this<EngineSession<Engine, 
   // Makes the object to which the promise of a load resolves.
   using MakeObject = Napi::Object (*)(Napi::Env env, const std::shared_ptr<EngineSession>& session);
 
-  static Napi::Promise Load(Napi::Env env, typename Engine::Options options, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
+  static Napi::Promise Load(Napi::Env env, typename Engine::Options options, Napi::Function on_events,
+                            Napi::Function on_progress, MakeObject make_object);
 
   EngineSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
   ~EngineSession();
@@ -98,8 +99,9 @@ void EngineSession<Engine, Values>::Call(const Napi::FunctionReference& listener
 }
 
 template <class Engine, class Values>
-Napi::Promise EngineSession<Engine, Values>::Load(Napi::Env env, typename Engine::Options options, Napi::Function on_events, Napi::Function on_progress,
-                                 MakeObject make_object) {
+Napi::Promise EngineSession<Engine, Values>::Load(Napi::Env env, typename Engine::Options options,
+                                                  Napi::Function on_events, Napi::Function on_progress,
+                                                  MakeObject make_object) {
   auto session = std::make_shared<EngineSession>(env, on_events, on_progress, make_object);
   session->loading_.emplace(env);
   const auto promise = session->loading_->Promise();
@@ -110,7 +112,8 @@ Napi::Promise EngineSession<Engine, Values>::Load(Napi::Env env, typename Engine
 }
 
 template <class Engine, class Values>
-EngineSession<Engine, Values>::EngineSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object)
+EngineSession<Engine, Values>::EngineSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress,
+                                             MakeObject make_object)
     : env_(env),
       on_events_(Napi::Persistent(on_events)),
       on_progress_(Napi::Persistent(on_progress)),
@@ -121,7 +124,9 @@ EngineSession<Engine, Values>::EngineSession(Napi::Env env, Napi::Function on_ev
 }
 
 template <class Engine, class Values>
-EngineSession<Engine, Values>::~EngineSession() { ReleaseAll(); }
+EngineSession<Engine, Values>::~EngineSession() {
+  ReleaseAll();
+}
 
 template <class Engine, class Values>
 Engine& EngineSession<Engine, Values>::engine(Napi::Env env) const {
@@ -203,7 +208,9 @@ void EngineSession<Engine, Values>::OnEnded(Napi::Env env, const llama::Delivery
   const auto closing = std::exchange(closing_, {});
   const auto self = std::exchange(keep_alive_, nullptr);
   ReleaseAll();
-  if (loading) loading->Reject(Napi::Error::New(env, delivery.failure.empty() ? "the load was stopped" : delivery.failure).Value());
+  if (loading)
+    loading->Reject(
+        Napi::Error::New(env, delivery.failure.empty() ? "the load was stopped" : delivery.failure).Value());
   for (const auto& deferred : closing) deferred.Resolve(env.Undefined());
 }
 

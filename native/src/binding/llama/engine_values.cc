@@ -10,15 +10,24 @@ namespace {
 
 const char* NameOf(llama::ErrorCode code) {
   switch (code) {
-    case llama::ErrorCode::kPromptTooLong: return "prompt-too-long";
-    case llama::ErrorCode::kEmptyPrompt: return "empty-prompt";
-    case llama::ErrorCode::kTemplate: return "template";
-    case llama::ErrorCode::kInvalidSampling: return "invalid-sampling";
-    case llama::ErrorCode::kDeadlineExceeded: return "deadline-exceeded";
-    case llama::ErrorCode::kSlowReader: return "slow-reader";
-    case llama::ErrorCode::kNoRoom: return "no-room";
-    case llama::ErrorCode::kEngineEnded: return "engine-ended";
-    case llama::ErrorCode::kFailed: return "failed";
+    case llama::ErrorCode::kPromptTooLong:
+      return "prompt-too-long";
+    case llama::ErrorCode::kEmptyPrompt:
+      return "empty-prompt";
+    case llama::ErrorCode::kTemplate:
+      return "template";
+    case llama::ErrorCode::kInvalidSampling:
+      return "invalid-sampling";
+    case llama::ErrorCode::kDeadlineExceeded:
+      return "deadline-exceeded";
+    case llama::ErrorCode::kSlowReader:
+      return "slow-reader";
+    case llama::ErrorCode::kNoRoom:
+      return "no-room";
+    case llama::ErrorCode::kEngineEnded:
+      return "engine-ended";
+    case llama::ErrorCode::kFailed:
+      return "failed";
   }
   return "failed";
 }
@@ -47,18 +56,23 @@ void ReadModelOptions(const Napi::Object& object, llama::ModelOptions& options) 
   options.model_path = String(object, "modelPath");
   options.n_threads = Int(object, "threads", 1, 512);
   options.fits_gpu_layers = object.Get("gpuLayers").IsString();
-  if (options.fits_gpu_layers && String(object, "gpuLayers") != "auto") throw Napi::TypeError::New(env, "gpuLayers must be a number or auto");
+  if (options.fits_gpu_layers && String(object, "gpuLayers") != "auto")
+    throw Napi::TypeError::New(env, "gpuLayers must be a number or auto");
   if (!options.fits_gpu_layers) options.n_gpu_layers = Int(object, "gpuLayers", -1);
   if (Has(object, "flashAttention")) options.flash_attention = ToFlashAttention(object);
   if (Has(object, "mapsFile")) options.is_mapped = object.Get("mapsFile").ToBoolean();
   if (Has(object, "locksMemory")) options.is_locked = object.Get("locksMemory").ToBoolean();
-  options.devices = OptionalList<std::string>(object, "devices", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
+  options.devices =
+      OptionalList<std::string>(object, "devices", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
   if (!object.Get("splitMode").IsUndefined()) options.split_mode = ToSplitMode(object);
   if (!object.Get("mainGpu").IsUndefined()) options.main_gpu = Int(object, "mainGpu", 0, 1024);
-  options.tensor_split = OptionalList<float>(object, "tensorSplit", [](const Napi::Value& item) { return item.ToNumber().FloatValue(); });
-  if (options.fits_gpu_layers && !options.tensor_split.empty()) throw Napi::TypeError::New(env, "tensorSplit is chosen where gpuLayers is auto");
+  options.tensor_split =
+      OptionalList<float>(object, "tensorSplit", [](const Napi::Value& item) { return item.ToNumber().FloatValue(); });
+  if (options.fits_gpu_layers && !options.tensor_split.empty())
+    throw Napi::TypeError::New(env, "tensorSplit is chosen where gpuLayers is auto");
   for (const float part : options.tensor_split) {
-    if (!std::isfinite(part) || part < 0) throw Napi::RangeError::New(env, "tensorSplit has a part that is negative or not a number");
+    if (!std::isfinite(part) || part < 0)
+      throw Napi::RangeError::New(env, "tensorSplit has a part that is negative or not a number");
   }
 }
 

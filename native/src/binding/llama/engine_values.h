@@ -6,8 +6,8 @@
 #include "core/llama/model/model.h"
 #include "core/llama/request.h"
 
-// Values that the engines over llama.cpp share, described in native/lib/binding.ts. All functions throw a Napi::Error for a value of the
-// wrong type.
+// Values that the engines over llama.cpp share, described in native/lib/binding.ts. All functions throw a Napi::Error
+// for a value of the wrong type.
 namespace aana {
 
 // Reads the fields of LlamaModelOptions.

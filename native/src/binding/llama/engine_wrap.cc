@@ -17,7 +17,8 @@ using SessionPtr = std::shared_ptr<LlamaSession>;
 Napi::Value Submit(LlamaSession& session, const Napi::CallbackInfo& info) {
   const auto& engine = session.engine(info.Env());
   auto request = ToLlamaRequest(info);
-  if (request.adapter.index >= static_cast<int32_t>(engine.n_adapters())) throw Napi::RangeError::New(info.Env(), "there is no such adapter");
+  if (request.adapter.index >= static_cast<int32_t>(engine.n_adapters()))
+    throw Napi::RangeError::New(info.Env(), "there is no such adapter");
   if (request.overflow == llama::Overflow::kShift && !engine.info().can_shift) {
     throw Napi::RangeError::New(info.Env(), "the model cannot take tokens out of the middle of its context");
   }
@@ -26,7 +27,8 @@ Napi::Value Submit(LlamaSession& session, const Napi::CallbackInfo& info) {
 }
 
 Napi::Value Acknowledge(LlamaSession& session, const Napi::CallbackInfo& info) {
-  if (session.IsOpen()) session.engine(info.Env()).Acknowledge(info[0].ToNumber().Int64Value(), info[1].ToNumber().Int64Value());
+  if (session.IsOpen())
+    session.engine(info.Env()).Acknowledge(info[0].ToNumber().Int64Value(), info[1].ToNumber().Int64Value());
   return info.Env().Undefined();
 }
 
@@ -55,8 +57,10 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
 
 Napi::Value LoadLlama(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
-  if (!info[1].IsFunction() || !info[2].IsFunction()) throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
-  return LlamaSession::Load(env, ToLlamaLoadOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(), MakeEngineObject);
+  if (!info[1].IsFunction() || !info[2].IsFunction())
+    throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
+  return LlamaSession::Load(env, ToLlamaLoadOptions(env, info[0]), info[1].As<Napi::Function>(),
+                            info[2].As<Napi::Function>(), MakeEngineObject);
 }
 
 }  // namespace aana

@@ -12,7 +12,9 @@
 namespace aana {
 
 struct LlamaEvents {
-  static Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events) { return aana::ToValue(env, events); }
+  static Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events) {
+    return aana::ToValue(env, events);
+  }
   static bool IsLast(const llama::Event& event) { return !std::holds_alternative<llama::TextEvent>(event.what); }
 };
 

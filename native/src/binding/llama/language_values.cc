@@ -17,9 +17,12 @@ namespace {
 
 const char* NameOf(llama::FinishReason reason) {
   switch (reason) {
-    case llama::FinishReason::kStop: return "stop";
-    case llama::FinishReason::kLength: return "length";
-    case llama::FinishReason::kCancelled: return "cancelled";
+    case llama::FinishReason::kStop:
+      return "stop";
+    case llama::FinishReason::kLength:
+      return "length";
+    case llama::FinishReason::kCancelled:
+      return "cancelled";
   }
   return "stop";
 }
@@ -135,7 +138,8 @@ llama::PromptCacheOptions ToPromptCache(Napi::Env env, const Napi::Value& value)
 
 ggml_type ToKvType(const Napi::Object& object, const char* key) {
   const auto name = String(object, key);
-  for (const auto type : {GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0, GGML_TYPE_Q5_1, GGML_TYPE_Q5_0, GGML_TYPE_Q4_1, GGML_TYPE_Q4_0}) {
+  for (const auto type : {GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0, GGML_TYPE_Q5_1, GGML_TYPE_Q5_0, GGML_TYPE_Q4_1,
+                          GGML_TYPE_Q4_0}) {
     if (name == ggml_type_name(type)) return type;
   }
   throw Napi::TypeError::New(object.Env(), std::string(key) + " must be f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0");
@@ -150,16 +154,20 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.n_context = Int(object, "contextTokens", 0);
   options.n_sequences = Int(object, "maxSequences", 1, 64);
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
-  if (!object.Get("guessedTokensPerStep").IsUndefined()) options.n_drafted = Int(object, "guessedTokensPerStep", 0, 256);
+  if (!object.Get("guessedTokensPerStep").IsUndefined())
+    options.n_drafted = Int(object, "guessedTokensPerStep", 0, 256);
   if (!object.Get("draftModelPath").IsUndefined()) options.draft_model_path = String(object, "draftModelPath");
-  if (!object.Get("leastGuessProbability").IsUndefined()) options.least_draft_probability = Probability(object, "leastGuessProbability");
-  if (!object.Get("readerTimeoutMs").IsUndefined()) options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
+  if (!object.Get("leastGuessProbability").IsUndefined())
+    options.least_draft_probability = Probability(object, "leastGuessProbability");
+  if (!object.Get("readerTimeoutMs").IsUndefined())
+    options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   options.key_type = ToKvType(object, "keyType");
   options.value_type = ToKvType(object, "valueType");
   if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
   if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
   if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
-  options.adapters = OptionalList<std::string>(object, "adapters", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
+  options.adapters = OptionalList<std::string>(object, "adapters",
+                                               [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
   if (!object.Get("projectorPath").IsUndefined()) options.projector_path = String(object, "projectorPath");
   if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");
   return options;
@@ -181,7 +189,8 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
 llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   const auto options = ToObject(env, info[2], "options");
-  llama::CountRequest request{.id = ToRequestId(info), .prompt = ToPrompt(env, info[1]), .terms = ToRequestTerms(options)};
+  llama::CountRequest request{
+      .id = ToRequestId(info), .prompt = ToPrompt(env, info[1]), .terms = ToRequestTerms(options)};
   request.tells_tokens = options.Get("tellsTokens").ToBoolean();
   request.has_outer_tokens = !Has(options, "outerTokens") || options.Get("outerTokens").ToBoolean();
   return request;

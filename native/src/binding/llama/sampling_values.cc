@@ -12,7 +12,9 @@ namespace {
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
 constexpr double kMinPositive = std::numeric_limits<float>::min();
 
-float Float(const Napi::Object& object, const char* key, double min, double max) { return static_cast<float>(Number(object, key, min, max)); }
+float Float(const Napi::Object& object, const char* key, double min, double max) {
+  return static_cast<float>(Number(object, key, min, max));
+}
 
 void ReadFloat(const Napi::Object& object, const char* key, double min, double max, float& value) {
   if (Has(object, key)) value = Float(object, key, min, max);

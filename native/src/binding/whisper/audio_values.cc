@@ -11,12 +11,15 @@
 namespace aana {
 namespace {
 
-Napi::TypeError NoAudio(Napi::Env env) { return Napi::TypeError::New(env, "audio is neither a Float32Array nor a list of files nor growing files"); }
+Napi::TypeError NoAudio(Napi::Env env) {
+  return Napi::TypeError::New(env, "audio is neither a Float32Array nor a list of files nor growing files");
+}
 
 ChannelFile ReadChannelFile(const Napi::Value& value) {
   if (!value.IsObject() || value.IsArray()) throw NoAudio(value.Env());
   const auto object = value.As<Napi::Object>();
-  return {String(object, "path"), static_cast<int64_t>(Number(object, "samples", 0, kMaxSamples)), String(object, "name")};
+  return {String(object, "path"), static_cast<int64_t>(Number(object, "samples", 0, kMaxSamples)),
+          String(object, "name")};
 }
 
 std::vector<ChannelFile> ReadChannelFiles(const Napi::Value& value) {
@@ -30,7 +33,8 @@ std::vector<ChannelFile> ReadChannelFiles(const Napi::Value& value) {
 OpenAudio ReadGrowingAudio(const Napi::Object& object) {
   auto files = ReadChannelFiles(object.Get("files"));
   if (files.empty()) throw NoAudio(object.Env());
-  Growth growth{String(object, "endPath"), static_cast<int64_t>(Number(object, "expectedSamples", 0, kMaxSamples)), files.size(), 0};
+  Growth growth{String(object, "endPath"), static_cast<int64_t>(Number(object, "expectedSamples", 0, kMaxSamples)),
+                files.size(), 0};
   if (object.Has("channel")) {
     growth.first_channel = static_cast<size_t>(Number(object, "channel", 0, static_cast<double>(files.size() - 1)));
     files = {files[growth.first_channel]};
@@ -43,10 +47,12 @@ OpenAudio ReadGrowingAudio(const Napi::Object& object) {
 OpenAudio ReadAudio(const Napi::Value& value) {
   if (value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_float32_array) {
     const auto array = value.As<Napi::Float32Array>();
-    const auto audio = std::make_shared<AudioInMemory>(std::vector<float>(array.Data(), array.Data() + array.ElementLength()));
+    const auto audio =
+        std::make_shared<AudioInMemory>(std::vector<float>(array.Data(), array.Data() + array.ElementLength()));
     return [audio] { return audio; };
   }
-  if (value.IsObject() && !value.IsArray() && value.As<Napi::Object>().Has("endPath")) return ReadGrowingAudio(value.As<Napi::Object>());
+  if (value.IsObject() && !value.IsArray() && value.As<Napi::Object>().Has("endPath"))
+    return ReadGrowingAudio(value.As<Napi::Object>());
   return [files = ReadChannelFiles(value)] { return std::make_shared<ChannelMix>(files); };
 }
 

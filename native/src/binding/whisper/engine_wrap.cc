@@ -71,7 +71,8 @@ Napi::Array ToJs(Napi::Env env, const std::vector<Language>& languages) {
 
 Napi::Object ToJs(Napi::Env env, const WhisperResult& result) {
   auto segments = Napi::Array::New(env, result.segments.size());
-  for (size_t i = 0; i < result.segments.size(); i++) segments.Set(static_cast<uint32_t>(i), ToJs(env, result.segments[i]));
+  for (size_t i = 0; i < result.segments.size(); i++)
+    segments.Set(static_cast<uint32_t>(i), ToJs(env, result.segments[i]));
   auto entry = Napi::Object::New(env);
   entry.Set("segments", segments);
   entry.Set("language", result.language);
@@ -177,14 +178,16 @@ WhisperParams ReadParams(const Napi::Object& object) {
   number("audioContext", params.audio_context);
   flag("withoutTimestamps", params.without_timestamps);
   flag("wordTimestamps", params.word_timestamps);
-  if (object.Get("hallucinationSilenceThreshold").IsNumber()) params.hallucination_silence_threshold = object.Get("hallucinationSilenceThreshold").ToNumber().DoubleValue();
+  if (object.Get("hallucinationSilenceThreshold").IsNumber())
+    params.hallucination_silence_threshold = object.Get("hallucinationSilenceThreshold").ToNumber().DoubleValue();
   flag("logprobs", params.logprobs);
   text("prependPunctuations", params.prepend_punctuations);
   text("appendPunctuations", params.append_punctuations);
   flag("vad", params.vad);
   if (object.Has("speech")) params.speech = ReadSpeechRules(ToObject(object.Env(), object.Get("speech"), "speech"));
   if (object.Get("clips").IsArray()) params.clips = ReadClips(object.Get("clips").As<Napi::Array>());
-  if (object.Get("maxWindows").IsNumber()) params.max_windows = std::max(0, object.Get("maxWindows").ToNumber().Int32Value());
+  if (object.Get("maxWindows").IsNumber())
+    params.max_windows = std::max(0, object.Get("maxWindows").ToNumber().Int32Value());
   return params;
 }
 
@@ -216,17 +219,18 @@ struct WaitingRequests {
 class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
  public:
   static Napi::Object Create(Napi::Env env, EnginePtr engine) {
-    const auto constructor = DefineClass(env, "WhisperEngine",
-                                         {
-                                             InstanceMethod<&WhisperEngineWrap::Transcribe>("transcribe"),
-                                             InstanceMethod<&WhisperEngineWrap::CancelTranscription>("cancelTranscription"),
-                                             InstanceMethod<&WhisperEngineWrap::DetectSpeech>("detectSpeech"),
-                                             InstanceMethod<&WhisperEngineWrap::Close>("close"),
-                                             InstanceAccessor<&WhisperEngineWrap::Info>("info"),
-                                             InstanceAccessor<&WhisperEngineWrap::Steps>("steps"),
-                                             InstanceAccessor<&WhisperEngineWrap::Busy>("busy"),
-                                             InstanceAccessor<&WhisperEngineWrap::Beats>("beats"),
-                                         });
+    const auto constructor =
+        DefineClass(env, "WhisperEngine",
+                    {
+                        InstanceMethod<&WhisperEngineWrap::Transcribe>("transcribe"),
+                        InstanceMethod<&WhisperEngineWrap::CancelTranscription>("cancelTranscription"),
+                        InstanceMethod<&WhisperEngineWrap::DetectSpeech>("detectSpeech"),
+                        InstanceMethod<&WhisperEngineWrap::Close>("close"),
+                        InstanceAccessor<&WhisperEngineWrap::Info>("info"),
+                        InstanceAccessor<&WhisperEngineWrap::Steps>("steps"),
+                        InstanceAccessor<&WhisperEngineWrap::Busy>("busy"),
+                        InstanceAccessor<&WhisperEngineWrap::Beats>("beats"),
+                    });
     return constructor.New({Napi::External<EnginePtr>::New(env, &engine)});
   }
 
@@ -278,11 +282,21 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
           Unref();
         }
         switch (shared->end) {
-          case TranscriptionEnd::kDone: settled.Resolve(to_value(call_env, *shared)); break;
-          case TranscriptionEnd::kCancelled: settled.Reject(Failure(call_env, "cancelled", "the transcription was cancelled", Fault::kCancelled)); break;
-          case TranscriptionEnd::kOverdue: settled.Reject(Failure(call_env, "deadline-exceeded", shared->error, shared->fault)); break;
-          case TranscriptionEnd::kUnreadable: settled.Reject(Failure(call_env, "unreadable-audio", shared->error, shared->fault)); break;
-          case TranscriptionEnd::kFailed: settled.Reject(Failure(call_env, "failed", shared->error, shared->fault)); break;
+          case TranscriptionEnd::kDone:
+            settled.Resolve(to_value(call_env, *shared));
+            break;
+          case TranscriptionEnd::kCancelled:
+            settled.Reject(Failure(call_env, "cancelled", "the transcription was cancelled", Fault::kCancelled));
+            break;
+          case TranscriptionEnd::kOverdue:
+            settled.Reject(Failure(call_env, "deadline-exceeded", shared->error, shared->fault));
+            break;
+          case TranscriptionEnd::kUnreadable:
+            settled.Reject(Failure(call_env, "unreadable-audio", shared->error, shared->fault));
+            break;
+          case TranscriptionEnd::kFailed:
+            settled.Reject(Failure(call_env, "failed", shared->error, shared->fault));
+            break;
         }
       });
     };
@@ -291,7 +305,8 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
 
   // Returns a function for any thread that calls `listener` of the request with a value, while its promise is open.
   template <class Value, class ToValue>
-  std::function<void(const Value&)> ToListener(uint64_t ticket, Napi::FunctionReference Waiting::*listener, ToValue to_value) {
+  std::function<void(const Value&)> ToListener(uint64_t ticket, Napi::FunctionReference Waiting::* listener,
+                                               ToValue to_value) {
     return [queue = queue_, waiting = waiting_, ticket, listener, to_value](const Value& value) {
       queue->Post([waiting, ticket, listener, to_value, value](Napi::Env env) {
         const auto found = waiting->by_ticket.find(ticket);
@@ -308,15 +323,22 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     auto terms = ToRequestTerms(info[2].ToObject());
     const auto ticket = next_ticket_++;
     WhisperEngine::Listener listener;
-    auto promise = Await(env, ticket, [](Napi::Env call_env, const TranscriptionOutcome& outcome) { return ToJs(call_env, outcome.result); }, &listener.on_end);
+    auto promise = Await(
+        env, ticket,
+        [](Napi::Env call_env, const TranscriptionOutcome& outcome) { return ToJs(call_env, outcome.result); },
+        &listener.on_end);
     auto& open = waiting_->by_ticket.at(ticket);
     if (info[3].IsFunction()) {
       open.on_segment = Napi::Persistent(info[3].As<Napi::Function>());
-      listener.on_segment = ToListener<WhisperSegment>(ticket, &Waiting::on_segment, [](Napi::Env call_env, const WhisperSegment& segment) { return ToJs(call_env, segment); });
+      listener.on_segment = ToListener<WhisperSegment>(
+          ticket, &Waiting::on_segment,
+          [](Napi::Env call_env, const WhisperSegment& segment) { return ToJs(call_env, segment); });
     }
     if (info[4].IsFunction()) {
       open.on_progress = Napi::Persistent(info[4].As<Napi::Function>());
-      listener.on_progress = ToListener<double>(ticket, &Waiting::on_progress, [](Napi::Env call_env, double fraction) { return Napi::Number::New(call_env, fraction); });
+      listener.on_progress = ToListener<double>(ticket, &Waiting::on_progress, [](Napi::Env call_env, double fraction) {
+        return Napi::Number::New(call_env, fraction);
+      });
     }
     engine_->Transcribe(id, std::move(audio), std::move(params), std::move(terms), std::move(listener));
     return promise;
@@ -326,12 +348,16 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     auto audio = ReadAudio(info[0]);
     const auto ticket = next_ticket_++;
     WhisperEngine::OnEnd on_end;
-    auto promise = Await(info.Env(), ticket, [](Napi::Env env, const TranscriptionOutcome& outcome) { return ToJs(env, outcome.speech); }, &on_end);
+    auto promise = Await(
+        info.Env(), ticket,
+        [](Napi::Env env, const TranscriptionOutcome& outcome) { return ToJs(env, outcome.speech); }, &on_end);
     engine_->DetectSpeech(kOwnIds + ticket, std::move(audio), std::move(on_end));
     return promise;
   }
 
-  void CancelTranscription(const Napi::CallbackInfo& info) { engine_->Cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value())); }
+  void CancelTranscription(const Napi::CallbackInfo& info) {
+    engine_->Cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
+  }
 
   Napi::Value Info(const Napi::CallbackInfo& info) {
     auto entry = Napi::Object::New(info.Env());
@@ -341,16 +367,21 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     return entry;
   }
 
-  Napi::Value Steps(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(engine_->steps())); }
+  Napi::Value Steps(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(engine_->steps()));
+  }
 
   Napi::Value Busy(const Napi::CallbackInfo& info) { return Napi::Boolean::New(info.Env(), engine_->IsBusy()); }
 
-  Napi::Value Beats(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(engine_->beats())); }
+  Napi::Value Beats(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(engine_->beats()));
+  }
 
   Napi::Value Close(const Napi::CallbackInfo& info) {
     class Closing : public Napi::AsyncWorker {
      public:
-      Closing(Napi::Env env, EnginePtr engine) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), engine_(std::move(engine)) {}
+      Closing(Napi::Env env, EnginePtr engine)
+          : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), engine_(std::move(engine)) {}
       const Napi::Promise::Deferred deferred;
 
      private:
@@ -377,7 +408,8 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
 
 class EngineLoading : public Napi::AsyncWorker {
  public:
-  EngineLoading(Napi::Env env, WhisperOptions options) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), options_(std::move(options)) {}
+  EngineLoading(Napi::Env env, WhisperOptions options)
+      : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), options_(std::move(options)) {}
   const Napi::Promise::Deferred deferred;
 
  private:

@@ -32,7 +32,8 @@ Napi::Float32Array ToJs(Napi::Env env, const std::vector<float>& values) {
 // Detects the speech of one part of an audio on a thread of the pool.
 class Detecting : public Napi::AsyncWorker {
  public:
-  Detecting(Napi::Env env, DetectorPtr shared, OpenAudio open_audio, int64_t begin, int64_t samples, VoiceDetector::State state)
+  Detecting(Napi::Env env, DetectorPtr shared, OpenAudio open_audio, int64_t begin, int64_t samples,
+            VoiceDetector::State state)
       : AsyncWorker(env),
         deferred(Napi::Promise::Deferred::New(env)),
         shared_(std::move(shared)),
@@ -88,7 +89,8 @@ class VoiceDetectorWrap : public Napi::ObjectWrap<VoiceDetectorWrap> {
     return constructor.New({Napi::External<DetectorPtr>::New(env, &shared)});
   }
 
-  explicit VoiceDetectorWrap(const Napi::CallbackInfo& info) : ObjectWrap(info), shared_(*info[0].As<Napi::External<DetectorPtr>>().Data()) {}
+  explicit VoiceDetectorWrap(const Napi::CallbackInfo& info)
+      : ObjectWrap(info), shared_(*info[0].As<Napi::External<DetectorPtr>>().Data()) {}
 
  private:
   Napi::Value Detect(const Napi::CallbackInfo& info) {
@@ -96,7 +98,8 @@ class VoiceDetectorWrap : public Napi::ObjectWrap<VoiceDetectorWrap> {
     auto open_audio = ReadAudio(info[0]);
     const auto count = [&](size_t index) {
       const double value = info[index].IsNumber() ? info[index].ToNumber().DoubleValue() : -1;
-      if (!(value >= 0 && value <= kMaxSamples)) throw Napi::RangeError::New(env, "a number of samples is out of range");
+      if (!(value >= 0 && value <= kMaxSamples))
+        throw Napi::RangeError::New(env, "a number of samples is out of range");
       return static_cast<int64_t>(value);
     };
     const auto begin = count(1);
@@ -106,8 +109,10 @@ class VoiceDetectorWrap : public Napi::ObjectWrap<VoiceDetectorWrap> {
       const auto given = info[3].As<Napi::Float32Array>();
       state.assign(given.Data(), given.Data() + given.ElementLength());
     }
-    if (!state.empty() && state.size() != shared_->detector.state_size()) throw Napi::RangeError::New(env, "this is not a state of the detector");
-    auto* detecting = new Detecting(env, shared_, std::move(open_audio), begin, samples, std::move(state));  // deletes itself
+    if (!state.empty() && state.size() != shared_->detector.state_size())
+      throw Napi::RangeError::New(env, "this is not a state of the detector");
+    auto* detecting =
+        new Detecting(env, shared_, std::move(open_audio), begin, samples, std::move(state));  // deletes itself
     auto promise = detecting->deferred.Promise();
     detecting->Queue();
     return promise;
@@ -118,7 +123,8 @@ class VoiceDetectorWrap : public Napi::ObjectWrap<VoiceDetectorWrap> {
 
 class DetectorLoading : public Napi::AsyncWorker {
  public:
-  DetectorLoading(Napi::Env env, std::string model_path) : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), model_path_(std::move(model_path)) {}
+  DetectorLoading(Napi::Env env, std::string model_path)
+      : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), model_path_(std::move(model_path)) {}
   const Napi::Promise::Deferred deferred;
 
  private:

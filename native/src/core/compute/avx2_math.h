@@ -6,11 +6,14 @@
 // Functions of the files that are compiled for AVX2. They are static, so that none of them is taken for another file.
 namespace aana::compute {
 
-// e^x for x from -87 to 88, with an error of 2 units in the last place. Source: expf of the Cephes library, Stephen L. Moshier (1992).
+// e^x for x from -87 to 88, with an error of 2 units in the last place. Source: expf of the Cephes library, Stephen L.
+// Moshier (1992).
 static inline __m256 Exp(__m256 x) {
   x = _mm256_max_ps(_mm256_min_ps(x, _mm256_set1_ps(88.0F)), _mm256_set1_ps(-87.0F));
-  const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341F)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  const __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4F), _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375F), x));
+  const __m256 n = _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504088896341F)),
+                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m256 r =
+      _mm256_fnmadd_ps(n, _mm256_set1_ps(-2.12194440e-4F), _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375F), x));
   __m256 p = _mm256_set1_ps(1.9875691500e-4F);
   p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.3981999507e-3F));
   p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(8.3334519073e-3F));
@@ -42,6 +45,8 @@ static inline __m128 SumOfEach(const __m256* vectors) {
 }
 
 // Returns 8 halves.
-static inline __m256 Halves(const void* values) { return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(values))); }
+static inline __m256 Halves(const void* values) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(static_cast<const __m128i*>(values)));
+}
 
 }  // namespace aana::compute

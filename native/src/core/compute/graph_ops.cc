@@ -13,7 +13,8 @@
 namespace aana::compute {
 namespace {
 
-// Stands in `extra` of packed weights. ggml's processor backend uses that field only for weights in buffers of special types.
+// Stands in `extra` of packed weights. ggml's processor backend uses that field only for weights in buffers of special
+// types.
 char packed_mark;
 
 bool IsPackedInPlace(const ggml_tensor* weights) { return weights->extra == &packed_mark; }
@@ -25,8 +26,11 @@ bool IsOfProcessor(ggml_backend_buffer_type_t memory) {
   return ggml_backend_buft_is_host(memory) || (device && ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU);
 }
 
-// Whether the processor computes with these weights. Some of a model's may be in main memory, and others in a layout of ggml's own.
-bool IsForProcessor(const ggml_tensor* weights) { return weights->buffer && IsOfProcessor(ggml_backend_buffer_get_type(weights->buffer)); }
+// Whether the processor computes with these weights. Some of a model's may be in main memory, and others in a layout of
+// ggml's own.
+bool IsForProcessor(const ggml_tensor* weights) {
+  return weights->buffer && IsOfProcessor(ggml_backend_buffer_get_type(weights->buffer));
+}
 
 // A part of `n` things, of which each of `n_threads` threads does one.
 struct Part {
@@ -39,8 +43,10 @@ void QuantiseRows(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto* x = out->src[0];
   const auto [begin, end] = PartOf(out->ne[1], thread, n_threads);
   for (int64_t row = begin; row < end; row++) {
-    const auto* values = reinterpret_cast<const float*>(static_cast<const char*>(x->data) + static_cast<size_t>(row) * x->nb[1]);
-    FastKernels()->quantise(values, static_cast<int>(x->ne[0]), static_cast<int>(out->ne[1]), static_cast<int>(row), out->data);
+    const auto* values =
+        reinterpret_cast<const float*>(static_cast<const char*>(x->data) + static_cast<size_t>(row) * x->nb[1]);
+    FastKernels()->quantise(values, static_cast<int>(x->ne[0]), static_cast<int>(out->ne[1]), static_cast<int>(row),
+                            out->data);
   }
 }
 
@@ -48,8 +54,9 @@ void MultiplyRows(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto* weights = out->src[0];
   const auto n_out = static_cast<int>(out->ne[0]);
   const auto [begin, end] = PartOf((n_out + kLanes - 1) / kLanes, thread, n_threads);
-  FastKernels()->multiply(weights->data, out->src[1]->data, static_cast<int>(weights->ne[0]), n_out, static_cast<int>(out->ne[1]),
-                          static_cast<int>(begin) * kLanes, std::min(n_out, static_cast<int>(end) * kLanes), static_cast<float*>(out->data));
+  FastKernels()->multiply(weights->data, out->src[1]->data, static_cast<int>(weights->ne[0]), n_out,
+                          static_cast<int>(out->ne[1]), static_cast<int>(begin) * kLanes,
+                          std::min(n_out, static_cast<int>(end) * kLanes), static_cast<float*>(out->data));
 }
 
 void UnpackRows(ggml_tensor* out, int thread, int n_threads, void*) {
@@ -57,7 +64,8 @@ void UnpackRows(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto [begin, end] = PartOf(out->ne[1], thread, n_threads);
   for (int64_t i = begin; i < end; i++) {
     const auto row = static_cast<const int32_t*>(out->src[1]->data)[i];
-    UnpackRow(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]), row, static_cast<float*>(out->data) + i * out->ne[0]);
+    UnpackRow(weights->data, static_cast<int>(weights->ne[0]), static_cast<int>(weights->ne[1]), row,
+              static_cast<float*>(out->data) + i * out->ne[0]);
   }
 }
 
@@ -65,7 +73,9 @@ void AttendHeads(ggml_tensor* out, int thread, int n_threads, void*) {
   thread_local std::vector<float> scratch;
   const auto n = static_cast<int>(out->ne[1]);
   scratch.resize(AttentionScratch(n));
-  const auto data = [&](int source, int64_t head) { return static_cast<const float*>(out->src[source]->data) + head * kHead; };
+  const auto data = [&](int source, int64_t head) {
+    return static_cast<const float*>(out->src[source]->data) + head * kHead;
+  };
   // Blocks of rows, the ones of a head one after another.
   const int64_t n_blocks = (n + kAttentionRows - 1) / kAttentionRows;
   auto [block, last] = PartOf(out->ne[0] / kHead * n_blocks, thread, n_threads);
@@ -74,8 +84,8 @@ void AttendHeads(ggml_tensor* out, int thread, int n_threads, void*) {
     const int64_t until = std::min(last, (head + 1) * n_blocks);
     const auto begin = static_cast<int>(block - head * n_blocks) * kAttentionRows;
     const auto end = std::min(n, static_cast<int>(until - head * n_blocks) * kAttentionRows);
-    FastKernels()->attend(data(0, head), data(1, head), data(2, head), static_cast<float*>(out->data) + head * kHead, static_cast<size_t>(out->ne[0]), n, begin, end,
-                          scratch.data());
+    FastKernels()->attend(data(0, head), data(1, head), data(2, head), static_cast<float*>(out->data) + head * kHead,
+                          static_cast<size_t>(out->ne[0]), n, begin, end, scratch.data());
     block = until;
   }
 }
@@ -87,7 +97,10 @@ float* Scratch(size_t n) {
   return scratch.data();
 }
 
-const uint16_t* Halves(const ggml_tensor* tensor, int64_t head) { return reinterpret_cast<const uint16_t*>(static_cast<const char*>(tensor->data) + static_cast<size_t>(head) * tensor->nb[2]); }
+const uint16_t* Halves(const ggml_tensor* tensor, int64_t head) {
+  return reinterpret_cast<const uint16_t*>(static_cast<const char*>(tensor->data) +
+                                           static_cast<size_t>(head) * tensor->nb[2]);
+}
 
 void AttendAudio(ggml_tensor* out, int thread, int n_threads, void* data) {
   const auto& groups = *static_cast<const std::vector<AudioRows>*>(data);
@@ -98,8 +111,10 @@ void AttendAudio(ggml_tensor* out, int thread, int n_threads, void* data) {
     const int64_t head = i % n_heads;
     const int64_t at = group.begin * out->ne[0] + head * kHead;
     const int n_rows = group.end - group.begin;
-    FastKernels()->attend_many(static_cast<const float*>(out->src[0]->data) + at, static_cast<size_t>(out->ne[0]), n_rows, Halves(group.k, head), Halves(group.v, head),
-                               group.k->nb[1] / sizeof(uint16_t), group.n, static_cast<float*>(out->data) + at, Scratch(SharedAttentionScratch(group.n, n_rows)));
+    FastKernels()->attend_many(static_cast<const float*>(out->src[0]->data) + at, static_cast<size_t>(out->ne[0]),
+                               n_rows, Halves(group.k, head), Halves(group.v, head), group.k->nb[1] / sizeof(uint16_t),
+                               group.n, static_cast<float*>(out->data) + at,
+                               Scratch(SharedAttentionScratch(group.n, n_rows)));
   }
 }
 
@@ -112,9 +127,10 @@ void AttendCells(ggml_tensor* out, int thread, int n_threads, void* data) {
     const auto& list = cells[static_cast<size_t>(i / n_heads)];
     const auto n = static_cast<int>(list.size());
     const int64_t offset = i % n_heads * kHead;
-    FastKernels()->attend_cells(static_cast<const float*>(out->src[0]->data) + i * kHead, static_cast<const uint16_t*>(k->data) + offset,
-                                static_cast<const uint16_t*>(v->data) + offset, k->nb[1] / sizeof(uint16_t), list.data(), n, static_cast<float*>(out->data) + i * kHead,
-                                Scratch(SharedAttentionScratch(n, 1)));
+    FastKernels()->attend_cells(
+        static_cast<const float*>(out->src[0]->data) + i * kHead, static_cast<const uint16_t*>(k->data) + offset,
+        static_cast<const uint16_t*>(v->data) + offset, k->nb[1] / sizeof(uint16_t), list.data(), n,
+        static_cast<float*>(out->data) + i * kHead, Scratch(SharedAttentionScratch(n, 1)));
   }
 }
 
@@ -125,21 +141,26 @@ void GeluValues(ggml_tensor* out, int thread, int n_threads, void*) {
 }
 
 template <size_t N>
-ggml_tensor* Custom(ggml_context* context, ggml_type type, int64_t n_values, int64_t n_rows, std::array<ggml_tensor*, N> sources, ggml_custom_op_t run, const void* data = nullptr) {
-  return ggml_custom_4d(context, type, n_values, n_rows, 1, 1, sources.data(), static_cast<int>(N), run, GGML_N_TASKS_MAX, const_cast<void*>(data));
+ggml_tensor* Custom(ggml_context* context, ggml_type type, int64_t n_values, int64_t n_rows,
+                    std::array<ggml_tensor*, N> sources, ggml_custom_op_t run, const void* data = nullptr) {
+  return ggml_custom_4d(context, type, n_values, n_rows, 1, 1, sources.data(), static_cast<int>(N), run,
+                        GGML_N_TASKS_MAX, const_cast<void*>(data));
 }
 
 bool IsMatrix(const ggml_tensor* tensor) { return tensor->ne[2] == 1 && tensor->ne[3] == 1; }
 
 // Whether PackWeights reorders such weights in main memory.
 bool CanPackInPlace(const ggml_tensor* weights) {
-  return FastKernels() && weights->type == GGML_TYPE_Q8_0 && IsMatrix(weights) && ggml_is_contiguous(weights) && weights->ne[0] % kBlock == 0;
+  return FastKernels() && weights->type == GGML_TYPE_Q8_0 && IsMatrix(weights) && ggml_is_contiguous(weights) &&
+         weights->ne[0] % kBlock == 0;
 }
 
 }  // namespace
 
 ggml_backend_buffer_type_t MemoryFor(const ggml_tensor* weights, ggml_backend_buffer_type_t chosen) {
-  return chosen && CanPackInPlace(weights) && IsOfProcessor(chosen) && !ggml_backend_buft_is_host(chosen) ? ggml_backend_cpu_buffer_type() : chosen;
+  return chosen && CanPackInPlace(weights) && IsOfProcessor(chosen) && !ggml_backend_buft_is_host(chosen)
+             ? ggml_backend_cpu_buffer_type()
+             : chosen;
 }
 
 void PackWeights(ggml_tensor* weights) {
@@ -151,7 +172,8 @@ void PackWeights(ggml_tensor* weights) {
 ggml_tensor* MulMat(ggml_context* context, ggml_tensor* weights, ggml_tensor* x) {
   if (!IsPackedInPlace(weights)) return ggml_mul_mat(context, weights, x);
   GGML_ASSERT(x->type == GGML_TYPE_F32 && x->nb[0] == sizeof(float) && IsMatrix(x) && x->ne[0] == weights->ne[0]);
-  auto* rows = Custom<1>(context, GGML_TYPE_I8, static_cast<int64_t>(QuantisedBytes(static_cast<int>(x->ne[0]))), x->ne[1], {x}, QuantiseRows);
+  auto* rows = Custom<1>(context, GGML_TYPE_I8, static_cast<int64_t>(QuantisedBytes(static_cast<int>(x->ne[0]))),
+                         x->ne[1], {x}, QuantiseRows);
   return Custom<2>(context, GGML_TYPE_F32, weights->ne[1], x->ne[1], {weights, rows}, MultiplyRows);
 }
 
@@ -161,32 +183,40 @@ ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* r
   return Custom<2>(context, GGML_TYPE_F32, weights->ne[0], rows->ne[0], {weights, rows}, UnpackRows);
 }
 
-ggml_tensor* Attention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int n_heads, const ggml_tensor* weights) {
+ggml_tensor* Attention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int n_heads,
+                       const ggml_tensor* weights) {
   if (!FastKernels() || !IsForProcessor(weights) || q->ne[0] != n_heads * kHead) return nullptr;
-  for (const auto* tensor : {q, k, v}) GGML_ASSERT(tensor->type == GGML_TYPE_F32 && ggml_is_contiguous(tensor) && ggml_are_same_shape(tensor, q) && IsMatrix(tensor));
+  for (const auto* tensor : {q, k, v})
+    GGML_ASSERT(tensor->type == GGML_TYPE_F32 && ggml_is_contiguous(tensor) && ggml_are_same_shape(tensor, q) &&
+                IsMatrix(tensor));
   return Custom<3>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {q, k, v}, AttendHeads);
 }
 
-bool UsesKernels(int64_t n_values, const ggml_tensor* weights) { return FastKernels() && IsForProcessor(weights) && n_values == kHead; }
+bool UsesKernels(int64_t n_values, const ggml_tensor* weights) {
+  return FastKernels() && IsForProcessor(weights) && n_values == kHead;
+}
 
 namespace {
 
 // Attention of rows `begin` to `end` of `q` by ggml.
-ggml_tensor* FlashAttention(ggml_context* context, ggml_tensor* q, int64_t begin, int64_t end, ggml_tensor* k, ggml_tensor* v, ggml_tensor* mask, float scale) {
+ggml_tensor* FlashAttention(ggml_context* context, ggml_tensor* q, int64_t begin, int64_t end, ggml_tensor* k,
+                            ggml_tensor* v, ggml_tensor* mask, float scale) {
   const int64_t n_values = k->ne[0];
-  auto* rows = ggml_view_3d(context, q, n_values, q->ne[0] / n_values, end - begin, static_cast<size_t>(n_values) * q->nb[0], q->nb[1], static_cast<size_t>(begin) * q->nb[1]);
+  auto* rows = ggml_view_3d(context, q, n_values, q->ne[0] / n_values, end - begin,
+                            static_cast<size_t>(n_values) * q->nb[0], q->nb[1], static_cast<size_t>(begin) * q->nb[1]);
   auto* out = ggml_flash_attn_ext(context, ggml_permute(context, rows, 0, 2, 1, 3), k, v, mask, scale, 0.0F, 0.0F);
   return ggml_reshape_2d(context, out, q->ne[0], end - begin);
 }
 
 }  // namespace
 
-ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, const std::vector<AudioRows>& groups, const std::vector<ggml_tensor*>& masks, float scale,
-                            const ggml_tensor* weights) {
+ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, const std::vector<AudioRows>& groups,
+                            const std::vector<ggml_tensor*>& masks, float scale, const ggml_tensor* weights) {
   if (UsesKernels(groups.front().k->ne[0], weights)) {
     GGML_ASSERT(q->type == GGML_TYPE_F32 && ggml_is_contiguous(q) && IsMatrix(q) && groups.back().end == q->ne[1]);
     for (const auto& group : groups) {
-      GGML_ASSERT(group.k->type == GGML_TYPE_F16 && group.v->type == GGML_TYPE_F16 && group.k->nb[0] == sizeof(uint16_t) && ggml_are_same_stride(group.k, group.v));
+      GGML_ASSERT(group.k->type == GGML_TYPE_F16 && group.v->type == GGML_TYPE_F16 &&
+                  group.k->nb[0] == sizeof(uint16_t) && ggml_are_same_stride(group.k, group.v));
       GGML_ASSERT(group.k->ne[1] >= group.n && group.k->ne[2] * kHead == q->ne[0]);
     }
     return Custom<1>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {ggml_scale(context, q, scale)}, AttendAudio, &groups);
@@ -200,20 +230,28 @@ ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, const std::ve
   return all;
 }
 
-ggml_tensor* CellAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, const CellLists& cells, ggml_tensor* mask, int n_heads, float scale,
+ggml_tensor* CellAttention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v,
+                           const CellLists& cells, ggml_tensor* mask, int n_heads, float scale,
                            const ggml_tensor* weights) {
   const int64_t n_values = q->ne[0] / n_heads;
   if (UsesKernels(n_values, weights)) {
-    GGML_ASSERT(q->type == GGML_TYPE_F32 && ggml_is_contiguous(q) && IsMatrix(q) && cells.size() == static_cast<size_t>(q->ne[1]));
-    GGML_ASSERT(k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16 && ggml_are_same_shape(k, v) && k->ne[0] == q->ne[0]);
-    return Custom<3>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {ggml_scale(context, q, scale), k, v}, AttendCells, &cells);
+    GGML_ASSERT(q->type == GGML_TYPE_F32 && ggml_is_contiguous(q) && IsMatrix(q) &&
+                cells.size() == static_cast<size_t>(q->ne[1]));
+    GGML_ASSERT(k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16 && ggml_are_same_shape(k, v) &&
+                k->ne[0] == q->ne[0]);
+    return Custom<3>(context, GGML_TYPE_F32, q->ne[0], q->ne[1], {ggml_scale(context, q, scale), k, v}, AttendCells,
+                     &cells);
   }
-  const auto heads = [&](ggml_tensor* cache) { return ggml_view_3d(context, cache, n_values, mask->ne[0], n_heads, cache->nb[1], static_cast<size_t>(n_values) * cache->nb[0], 0); };
+  const auto heads = [&](ggml_tensor* cache) {
+    return ggml_view_3d(context, cache, n_values, mask->ne[0], n_heads, cache->nb[1],
+                        static_cast<size_t>(n_values) * cache->nb[0], 0);
+  };
   return FlashAttention(context, q, 0, q->ne[1], heads(k), heads(v), mask, scale);
 }
 
 ggml_tensor* Gelu(ggml_context* context, ggml_tensor* x, const ggml_tensor* weights) {
-  if (!FastKernels() || !IsForProcessor(weights) || x->type != GGML_TYPE_F32 || !ggml_is_contiguous(x) || !IsMatrix(x)) return ggml_gelu(context, x);
+  if (!FastKernels() || !IsForProcessor(weights) || x->type != GGML_TYPE_F32 || !ggml_is_contiguous(x) || !IsMatrix(x))
+    return ggml_gelu(context, x);
   return ggml_custom_inplace(context, x, nullptr, 0, GeluValues, GGML_N_TASKS_MAX, nullptr);
 }
 

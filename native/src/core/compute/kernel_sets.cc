@@ -17,12 +17,13 @@ namespace {
 // The processor is asked when the program runs, because addons are built on one machine and used on another.
 std::vector<KernelSet> FindKernelSets() {
   std::vector<KernelSet> sets;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vnni")) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni")) {
     sets.push_back({"AVX-512", kAvx512MatrixKernels, Avx512Attention, kAvx512Kernels});
   }
   // All processors with AVX2 and FMA convert halves (F16C).
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back({"AVX2", kAvx2MatrixKernels, Avx2Attention, kAvx2Kernels});
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    sets.push_back({"AVX2", kAvx2MatrixKernels, Avx2Attention, kAvx2Kernels});
   return sets;
 }
 

@@ -5,7 +5,8 @@
 
 #include "core/compute/matrix/matrix_kernels.h"
 
-// Computations of speech models, faster than ggml's for matrices with many columns and for attention. Pointers need no alignment.
+// Computations of speech models, faster than ggml's for matrices with many columns and for attention. Pointers need no
+// alignment.
 namespace aana::compute {
 
 // Numbers of a Q8_0 block, which share a scale.
@@ -19,21 +20,26 @@ inline constexpr int kHead = 64;
 constexpr size_t QuantisedBytes(int n_in) { return InputBytes(n_in, 1); }
 
 struct Kernels {
-  // Quantises one of `n_rows` rows of `n_in` values to 8 bits, with a scale for each block, as ggml does for Q8_0. `row` says which. `rows` has
-  // QuantisedBytes() for each.
+  // Quantises one of `n_rows` rows of `n_in` values to 8 bits, with a scale for each block, as ggml does for Q8_0.
+  // `row` says which. `rows` has QuantisedBytes() for each.
   void (*quantise)(const float* values, int n_in, int n_rows, int row, void* rows);
-  // Multiplies `n_rows` quantised rows by weights of PackRows(): out[row * n_out + o] for each o from `begin`, a multiple of 16, to `end`, which is one too or
-  // `n_out`.
-  void (*multiply)(const void* weights, const void* rows, int n_in, int n_out, int n_rows, int begin, int end, float* out);
-  // Softmax attention without a mask of `n` tokens for a head. Rows of `q`, `k`, `v` and `out` are `stride` values apart. Computes the rows from
-  // `begin` to `end`. `scratch` has room for AttentionScratch(n) values.
-  void (*attend)(const float* q, const float* k, const float* v, float* out, size_t stride, int n, int begin, int end, float* scratch);
-  // Softmax attention of `n_queries` tokens to the same `n` positions for a head. Rows of `q` and `out` are `q_stride` values apart. Keys and values are
-  // halves, `stride` of them apart. `scratch` has room for SharedAttentionScratch(n, n_queries) values. Scores are not scaled. The result of a token does
-  // not depend on the other tokens.
-  void (*attend_many)(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scratch);
-  // Softmax attention of one token to the `n` positions that `cells` names. `scratch` has room for SharedAttentionScratch(n, 1) values.
-  void (*attend_cells)(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n, float* out, float* scratch);
+  // Multiplies `n_rows` quantised rows by weights of PackRows(): out[row * n_out + o] for each o from `begin`, a
+  // multiple of 16, to `end`, which is one too or `n_out`.
+  void (*multiply)(const void* weights, const void* rows, int n_in, int n_out, int n_rows, int begin, int end,
+                   float* out);
+  // Softmax attention without a mask of `n` tokens for a head. Rows of `q`, `k`, `v` and `out` are `stride` values
+  // apart. Computes the rows from `begin` to `end`. `scratch` has room for AttentionScratch(n) values.
+  void (*attend)(const float* q, const float* k, const float* v, float* out, size_t stride, int n, int begin, int end,
+                 float* scratch);
+  // Softmax attention of `n_queries` tokens to the same `n` positions for a head. Rows of `q` and `out` are `q_stride`
+  // values apart. Keys and values are halves, `stride` of them apart. `scratch` has room for SharedAttentionScratch(n,
+  // n_queries) values. Scores are not scaled. The result of a token does not depend on the other tokens.
+  void (*attend_many)(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v,
+                      size_t stride, int n, float* out, float* scratch);
+  // Softmax attention of one token to the `n` positions that `cells` names. `scratch` has room for
+  // SharedAttentionScratch(n, 1) values.
+  void (*attend_cells)(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n,
+                       float* out, float* scratch);
   // GELU by its approximation with tanh, as ggml's.
   void (*gelu)(const float* values, float* out, size_t n);
 };

@@ -1,5 +1,5 @@
-// Compiled with options for AVX2. It includes no header of the C++ library with templates, because the linker could take such a function from here
-// for the rest of the program, which runs on other processors too.
+// Compiled with options for AVX2. It includes no header of the C++ library with templates, because the linker could
+// take such a function from here for the rest of the program, which runs on other processors too.
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,9 @@ namespace {
 
 constexpr int kFloats = 8;  // of a register
 
-void Quantise(const float* values, int n_in, int n_rows, int row, void* rows) { kAvx2MatrixKernels.quantise(MatrixForm::kEight, values, n_in, n_rows, row, rows); }
+void Quantise(const float* values, int n_in, int n_rows, int row, void* rows) {
+  kAvx2MatrixKernels.quantise(MatrixForm::kEight, values, n_in, n_rows, row, rows);
+}
 
 // One output of one row, whose weights are not packed.
 float MultiplyLast(const uint8_t* weights, const void* rows, int n_in, int n_rows, int row) {
@@ -30,7 +32,8 @@ float MultiplyLast(const uint8_t* weights, const void* rows, int n_in, int n_row
   float sum = 0;
   for (int i = 0; i < n_in; i += kBlock, weights += kQ8Bytes, inputs += InputBytes(kBlock, panel.n_rows)) {
     int total = 0;
-    for (int j = 0; j < kBlock; j++) total += static_cast<int8_t>(weights[2 + j]) * static_cast<int8_t>(inputs[place * kBlock + j]);
+    for (int j = 0; j < kBlock; j++)
+      total += static_cast<int8_t>(weights[2 + j]) * static_cast<int8_t>(inputs[place * kBlock + j]);
     uint16_t half;
     float scale;
     memcpy(&half, weights, sizeof half);
@@ -44,8 +47,11 @@ void Multiply(const void* weights, const void* rows, int n_in, int n_out, int n_
   const int last_group = end / kLanes;
   kAvx2MatrixKernels.multiply(MatrixForm::kEight, weights, rows, n_in, n_out, n_rows, begin / kLanes, last_group, out);
   for (int o = last_group * kLanes > begin ? last_group * kLanes : begin; o < end; o++) {
-    const auto* weights_of_o = static_cast<const uint8_t*>(weights) + static_cast<size_t>(o) * static_cast<size_t>(n_in / kBlock) * kQ8Bytes;
-    for (int row = 0; row < n_rows; row++) out[static_cast<size_t>(row) * static_cast<size_t>(n_out) + static_cast<size_t>(o)] = MultiplyLast(weights_of_o, rows, n_in, n_rows, row);
+    const auto* weights_of_o =
+        static_cast<const uint8_t*>(weights) + static_cast<size_t>(o) * static_cast<size_t>(n_in / kBlock) * kQ8Bytes;
+    for (int row = 0; row < n_rows; row++)
+      out[static_cast<size_t>(row) * static_cast<size_t>(n_out) + static_cast<size_t>(o)] =
+          MultiplyLast(weights_of_o, rows, n_in, n_rows, row);
   }
 }
 
@@ -58,7 +64,8 @@ void MultiplyGroup(const float* const* rows, const float* columns, float* const*
 #pragma GCC unroll 6
     for (int r = 0; r < kGroupRows; r++) {
 #pragma GCC unroll 2
-      for (int c = 0; c < 2; c++) sums[r][c] = kAdds ? _mm256_loadu_ps(out[r] + first + c * kFloats) : _mm256_setzero_ps();
+      for (int c = 0; c < 2; c++)
+        sums[r][c] = kAdds ? _mm256_loadu_ps(out[r] + first + c * kFloats) : _mm256_setzero_ps();
     }
     for (int i = 0; i < kHead; i++) {
       const float* column = columns + i * kHead + first;
@@ -97,7 +104,8 @@ float Softmax(float* scores, int n, int n_padded, float scale) {
 }
 
 void Scale(const float* from, float factor, float* to) {
-  for (int c = 0; c < kHead; c += kFloats) _mm256_storeu_ps(to + c, _mm256_mul_ps(_mm256_loadu_ps(from + c), _mm256_set1_ps(factor)));
+  for (int c = 0; c < kHead; c += kFloats)
+    _mm256_storeu_ps(to + c, _mm256_mul_ps(_mm256_loadu_ps(from + c), _mm256_set1_ps(factor)));
 }
 
 struct Avx2 {
@@ -107,9 +115,10 @@ struct Avx2 {
   static constexpr auto Scale = compute::Scale;
 };
 
-// Attention to halves by the kernel for language models, which wants a multiple of 16 cells: the last one is repeated, and a mask hides the copies. `cells`
-// may be null for the first `n` ones.
-void AttendHalves(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n, float* out, float* scratch) {
+// Attention to halves by the kernel for language models, which wants a multiple of 16 cells: the last one is repeated,
+// and a mask hides the copies. `cells` may be null for the first `n` ones.
+void AttendHalves(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride,
+                  const int32_t* cells, int n, float* out, float* scratch) {
   const int n_padded = (n + kCellLanes - 1) / kCellLanes * kCellLanes;
   auto* all_cells = reinterpret_cast<int32_t*>(scratch);
   auto* mask = reinterpret_cast<uint16_t*>(all_cells + n_padded);
@@ -145,11 +154,13 @@ void AttendHalves(const float* q, size_t q_stride, int n_queries, const uint16_t
   }
 }
 
-void AttendMany(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scratch) {
+void AttendMany(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride,
+                int n, float* out, float* scratch) {
   AttendHalves(q, q_stride, n_queries, k, v, stride, nullptr, n, out, scratch);
 }
 
-void AttendCells(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n, float* out, float* scratch) {
+void AttendCells(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n,
+                 float* out, float* scratch) {
   AttendHalves(q, 0, 1, k, v, stride, cells, n, out, scratch);
 }
 

@@ -1,5 +1,5 @@
-// Compiled with options for AVX-512. It includes no header of the C++ library with templates, because the linker could take such a function from here
-// for the rest of the program, which runs on other processors too.
+// Compiled with options for AVX-512. It includes no header of the C++ library with templates, because the linker could
+// take such a function from here for the rest of the program, which runs on other processors too.
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
@@ -16,8 +16,8 @@ extern const Kernels kAvx512Kernels;
 namespace {
 
 constexpr int kGroupBytes = kLanes * static_cast<int>(kQ8Bytes);  // a block of 16 rows
-constexpr int kScalesBytes = 2 * kLanes;             // stand first in such a group
-constexpr int kStepBytes = 4 * kLanes;               // one instruction multiplies four values of each row
+constexpr int kScalesBytes = 2 * kLanes;                          // stand first in such a group
+constexpr int kStepBytes = 4 * kLanes;                            // one instruction multiplies four values of each row
 constexpr int kSteps = kBlock / 4;
 
 float ToFloat(const uint8_t* half) {
@@ -26,8 +26,8 @@ float ToFloat(const uint8_t* half) {
   return _cvtsh_ss(bits);
 }
 
-// Bytes of a row of quantised values: the values, a scale for each block, and a correction for each block: -128 times the sum of its values, because VNNI
-// multiplies unsigned by signed bytes and weights are greater by 128.
+// Bytes of a row of quantised values: the values, a scale for each block, and a correction for each block: -128 times
+// the sum of its values, because VNNI multiplies unsigned by signed bytes and weights are greater by 128.
 constexpr size_t RowBytes(int n_in) { return static_cast<size_t>(n_in) + static_cast<size_t>(n_in) / kBlock * 8; }
 
 struct QuantisedRow {
@@ -85,8 +85,10 @@ void MultiplyTile(const uint8_t* weights, const void* rows, int n_in, int first_
     for (int r = 0; r < R; r++) {
       __m512i sum = _mm512_set1_epi32(row[r].corrections[block]);
 #pragma GCC unroll 8
-      for (int i = 0; i < kSteps; i++) sum = _mm512_dpbusd_epi32(sum, values[i], FourOfEach(row[r].values + block * kBlock + 4 * i));
-      sums[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(weight_scales, _mm512_set1_ps(row[r].scales[block])), sums[r]);
+      for (int i = 0; i < kSteps; i++)
+        sum = _mm512_dpbusd_epi32(sum, values[i], FourOfEach(row[r].values + block * kBlock + 4 * i));
+      sums[r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum),
+                                _mm512_mul_ps(weight_scales, _mm512_set1_ps(row[r].scales[block])), sums[r]);
     }
     weights += kGroupBytes;
   }
@@ -96,8 +98,9 @@ void MultiplyTile(const uint8_t* weights, const void* rows, int n_in, int first_
 
 using Tile = void (*)(const uint8_t*, const void*, int, int, float*, size_t);
 constexpr int kTileRows = 16;
-constexpr Tile kTiles[kTileRows] = {MultiplyTile<1>,  MultiplyTile<2>,  MultiplyTile<3>,  MultiplyTile<4>,  MultiplyTile<5>,  MultiplyTile<6>,
-                                    MultiplyTile<7>,  MultiplyTile<8>,  MultiplyTile<9>,  MultiplyTile<10>, MultiplyTile<11>, MultiplyTile<12>,
+constexpr Tile kTiles[kTileRows] = {MultiplyTile<1>,  MultiplyTile<2>,  MultiplyTile<3>,  MultiplyTile<4>,
+                                    MultiplyTile<5>,  MultiplyTile<6>,  MultiplyTile<7>,  MultiplyTile<8>,
+                                    MultiplyTile<9>,  MultiplyTile<10>, MultiplyTile<11>, MultiplyTile<12>,
                                     MultiplyTile<13>, MultiplyTile<14>, MultiplyTile<15>, MultiplyTile<16>};
 
 // One output of one row, whose weights are not packed.
@@ -106,7 +109,9 @@ float MultiplyLast(const uint8_t* weights, const void* rows, int n_in, int row) 
   float sum = 0;
   for (int block = 0; block < n_in / kBlock; block++) {
     const auto* from = weights + static_cast<size_t>(block) * kQ8Bytes;
-    const auto widened = [](const void* values) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(values))); };
+    const auto widened = [](const void* values) {
+      return _mm512_cvtepi8_epi16(_mm256_loadu_si256(static_cast<const __m256i*>(values)));
+    };
     const int total = _mm512_reduce_add_epi32(_mm512_madd_epi16(widened(from + 2), widened(x.values + block * kBlock)));
     sum += static_cast<float>(total) * ToFloat(from) * x.scales[block];
   }
@@ -131,15 +136,19 @@ void Multiply(const void* weights, const void* rows, int n_in, int n_out, int n_
       }
     }
     for (; o < end; o++) {
-      const auto* weights_of_o = static_cast<const uint8_t*>(weights) + static_cast<size_t>(o) * static_cast<size_t>(n_in / kBlock) * kQ8Bytes;
-      for (int row = first; row < last; row++) out[static_cast<size_t>(row) * static_cast<size_t>(n_out) + static_cast<size_t>(o)] = MultiplyLast(weights_of_o, rows, n_in, row);
+      const auto* weights_of_o =
+          static_cast<const uint8_t*>(weights) + static_cast<size_t>(o) * static_cast<size_t>(n_in / kBlock) * kQ8Bytes;
+      for (int row = first; row < last; row++)
+        out[static_cast<size_t>(row) * static_cast<size_t>(n_out) + static_cast<size_t>(o)] =
+            MultiplyLast(weights_of_o, rows, n_in, row);
     }
   }
 }
 
 constexpr int kVectors = kHead / kLanes;  // registers for 64 values
 
-// out[r][c] is the sum of rows[r][i] * columns[i * 64 + c] over 64 values of i, for 64 of c. With `kAdds`, it is added to `out`.
+// out[r][c] is the sum of rows[r][i] * columns[i * 64 + c] over 64 values of i, for 64 of c. With `kAdds`, it is added
+// to `out`.
 template <bool kAdds>
 void MultiplyGroup(const float* const* rows, const float* columns, float* const* out) {
   __m512 sums[kGroupRows][kVectors];
@@ -180,12 +189,14 @@ float Softmax(float* scores, int n, int n_padded, float scale) {
     _mm512_storeu_ps(scores + i, weight);
     sum = _mm512_add_ps(sum, weight);
   }
-  for (int i = (n + kLanes - 1) / kLanes * kLanes; i < n_padded; i += kLanes) _mm512_storeu_ps(scores + i, _mm512_setzero_ps());
+  for (int i = (n + kLanes - 1) / kLanes * kLanes; i < n_padded; i += kLanes)
+    _mm512_storeu_ps(scores + i, _mm512_setzero_ps());
   return _mm512_reduce_add_ps(sum);
 }
 
 void Scale(const float* from, float factor, float* to) {
-  for (int c = 0; c < kHead; c += kLanes) _mm512_storeu_ps(to + c, _mm512_mul_ps(_mm512_loadu_ps(from + c), _mm512_set1_ps(factor)));
+  for (int c = 0; c < kHead; c += kLanes)
+    _mm512_storeu_ps(to + c, _mm512_mul_ps(_mm512_loadu_ps(from + c), _mm512_set1_ps(factor)));
 }
 
 struct Avx512 {
@@ -205,7 +216,8 @@ struct Listed {
 };
 
 template <class Position>
-void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, Position position, int n, float* out, float* scores) {
+void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, Position position, int n,
+               float* out, float* scores) {
   __m512 query[kVectors];
 #pragma GCC unroll 4
   for (int c = 0; c < kVectors; c++) query[c] = _mm512_loadu_ps(q + c * kLanes);
@@ -246,7 +258,8 @@ void AttendOne(const float* q, const uint16_t* k, const uint16_t* v, size_t stri
   }
 }
 
-void AttendCells(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n, float* out, float* scores) {
+void AttendCells(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n,
+                 float* out, float* scores) {
   AttendOne(q, k, v, stride, Listed{cells}, n, out, scores);
 }
 
@@ -287,16 +300,18 @@ void AddValues(const float* weights, const float* values, int n, ValueSums* sums
   }
 }
 
-// Adds up in the order of AttendOne, so that the result for a token is the same whatever other tokens there are. Halves are read and widened once for all
-// tokens, 16 positions at a time.
-void AttendMany(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride, int n, float* out, float* scratch) {
+// Adds up in the order of AttendOne, so that the result for a token is the same whatever other tokens there are. Halves
+// are read and widened once for all tokens, 16 positions at a time.
+void AttendMany(const float* q, size_t q_stride, int n_queries, const uint16_t* k, const uint16_t* v, size_t stride,
+                int n, float* out, float* scratch) {
   if (n_queries == 1) return AttendOne(q, k, v, stride, Consecutive{}, n, out, scratch);
   const auto n_padded = static_cast<size_t>((n + kLanes - 1) / kLanes * kLanes);
   auto* sums = reinterpret_cast<ValueSums*>(scratch);
   float* scores = scratch + static_cast<size_t>(n_queries) * 2 * kHead;
   float widened[kLanes * kHead];
   for (int first = 0; first < n; first += kLanes) {
-    for (int i = 0; i < kLanes; i++) Widen(k + static_cast<size_t>(first + i < n ? first + i : n - 1) * stride, widened + i * kHead);
+    for (int i = 0; i < kLanes; i++)
+      Widen(k + static_cast<size_t>(first + i < n ? first + i : n - 1) * stride, widened + i * kHead);
     for (int row = 0; row < n_queries; row++) {
       const float* query = q + static_cast<size_t>(row) * q_stride;
       __m512 products[kLanes];
@@ -304,7 +319,9 @@ void AttendMany(const float* q, size_t q_stride, int n_queries, const uint16_t* 
       for (int i = 0; i < kLanes; i++) {
         products[i] = _mm512_mul_ps(_mm512_loadu_ps(query), _mm512_loadu_ps(widened + i * kHead));
 #pragma GCC unroll 3
-        for (int c = 1; c < kVectors; c++) products[i] = _mm512_fmadd_ps(_mm512_loadu_ps(query + c * kLanes), _mm512_loadu_ps(widened + i * kHead + c * kLanes), products[i]);
+        for (int c = 1; c < kVectors; c++)
+          products[i] = _mm512_fmadd_ps(_mm512_loadu_ps(query + c * kLanes),
+                                        _mm512_loadu_ps(widened + i * kHead + c * kLanes), products[i]);
       }
       _mm512_storeu_ps(scores + static_cast<size_t>(row) * n_padded + first, SumOfEach(products));
     }
@@ -317,17 +334,21 @@ void AttendMany(const float* q, size_t q_stride, int n_queries, const uint16_t* 
   for (int first = 0; first < n / 2 * 2; first += kLanes) {
     const int count = n / 2 * 2 - first < kLanes ? n / 2 * 2 - first : kLanes;
     for (int i = 0; i < count; i++) Widen(v + static_cast<size_t>(first + i) * stride, widened + i * kHead);
-    for (int row = 0; row < n_queries; row++) AddValues(scores + static_cast<size_t>(row) * n_padded + first, widened, count, sums + row);
+    for (int row = 0; row < n_queries; row++)
+      AddValues(scores + static_cast<size_t>(row) * n_padded + first, widened, count, sums + row);
   }
   const auto* last = v + static_cast<size_t>(n - 1) * stride;
   for (int row = 0; row < n_queries; row++) {
     float* to = out + static_cast<size_t>(row) * q_stride;
-    const __m512 last_weight = _mm512_set1_ps(n % 2 == 1 ? scores[static_cast<size_t>(row) * n_padded + static_cast<size_t>(n) - 1] : 0.0F);
+    const __m512 last_weight =
+        _mm512_set1_ps(n % 2 == 1 ? scores[static_cast<size_t>(row) * n_padded + static_cast<size_t>(n) - 1] : 0.0F);
     const __m512 factor = _mm512_set1_ps(1.0F / to[0]);
 #pragma GCC unroll 4
     for (int c = 0; c < kVectors; c++) {
-      const __m512 pairs = _mm512_add_ps(_mm512_loadu_ps(sums[row].even + c * kLanes), _mm512_loadu_ps(sums[row].odd + c * kLanes));
-      _mm512_storeu_ps(to + c * kLanes, _mm512_mul_ps(_mm512_fmadd_ps(last_weight, Halves(last + c * kLanes), pairs), factor));
+      const __m512 pairs =
+          _mm512_add_ps(_mm512_loadu_ps(sums[row].even + c * kLanes), _mm512_loadu_ps(sums[row].odd + c * kLanes));
+      _mm512_storeu_ps(to + c * kLanes,
+                       _mm512_mul_ps(_mm512_fmadd_ps(last_weight, Halves(last + c * kLanes), pairs), factor));
     }
   }
 }

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kGroupBytes = kLanes * kQ8Bytes;  // a block of 16 rows
 constexpr size_t kScalesBytes = 2 * kLanes;        // stand first in such a group
 constexpr int kStepBytes = 4 * kLanes;
-static_assert(kGroupBytes == MatrixGroupBytes(MatrixForm::kEight) && kScalesBytes == MatrixHeadBytes(MatrixForm::kEight) && kStepBytes == kMatrixStep);
+static_assert(kGroupBytes == MatrixGroupBytes(MatrixForm::kEight) &&
+              kScalesBytes == MatrixHeadBytes(MatrixForm::kEight) && kStepBytes == kMatrixStep);
 
 float ToFloat(const uint8_t* half) {
   ggml_fp16_t bits;
@@ -23,7 +24,9 @@ float ToFloat(const uint8_t* half) {
 }
 
 // Where the value of a column is in a group.
-size_t PlaceOf(int lane, int column) { return kScalesBytes + static_cast<size_t>(column / 4 * kStepBytes + 4 * lane + column % 4); }
+size_t PlaceOf(int lane, int column) {
+  return kScalesBytes + static_cast<size_t>(column / 4 * kStepBytes + 4 * lane + column % 4);
+}
 
 }  // namespace
 

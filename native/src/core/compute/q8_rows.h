@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
-// Weights in ggml's Q8_0 as the kernels for speech take them: for 16 rows at a time and each block, 16 scales, then for four columns at a time the values
-// of all 16 rows. Values are greater by 128. These groups are those of MatrixForm::kEight. The last rows, fewer than 16, stay as they are, so that weights
-// need no more memory than before.
+// Weights in ggml's Q8_0 as the kernels for speech take them: for 16 rows at a time and each block, 16 scales, then for
+// four columns at a time the values of all 16 rows. Values are greater by 128. These groups are those of
+// MatrixForm::kEight. The last rows, fewer than 16, stay as they are, so that weights need no more memory than before.
 namespace aana::compute {
 
 // Bytes of a block of a row: a scale of 16 bits and 32 values.

@@ -7,12 +7,12 @@ namespace aana::llama {
 
 // What an engine has done since its load, and what it has at the moment.
 struct Counts {
-  uint64_t n_steps = 0;     // decodes
-  uint64_t n_ubatches = 0;  // passes over the weights in these decodes
-  uint64_t n_computed = 0;  // tokens of these decodes
-  uint64_t n_idle = 0;      // further tokens, which only joined sequences in a pass
-  uint64_t n_prompt = 0;    // prompt tokens of the requests that began
-  uint64_t n_reused = 0;    // those of them whose keys and values were cached
+  uint64_t n_steps = 0;      // decodes
+  uint64_t n_ubatches = 0;   // passes over the weights in these decodes
+  uint64_t n_computed = 0;   // tokens of these decodes
+  uint64_t n_idle = 0;       // further tokens, which only joined sequences in a pass
+  uint64_t n_prompt = 0;     // prompt tokens of the requests that began
+  uint64_t n_reused = 0;     // those of them whose keys and values were cached
   uint64_t n_restored = 0;   // those of them that came from disk
   uint64_t n_preempted = 0;  // sequences that lost their cells while they ran
   uint64_t n_paused = 0;     // times that a sequence made room for one of another tenant

@@ -4,7 +4,7 @@
 
 #include "core/llama/loop/decode_loop.h"
 #include "core/llama/engine_life.h"
-#include "core/llama/model/layer_fit.h"
+#include "core/llama/gguf/layer_fit.h"
 #include "core/llama/model/purpose.h"
 #include "core/thread_name.h"
 
@@ -44,7 +44,8 @@ void Engine::Run() {
     if (projector_) images_.Start(*projector_);
     prompts_.Start(*tokenizer_, *rule_finder_, {context_->n_context(), context_->n_ubatch()});
     outbox_.PostPhase(Phase::kReady);
-    DecodeLoop loop(*model_, *context_, *adapters_, draft_model_.get(), prompt_store_.get(), options_, inbox_, outbox_, counters_);
+    DecodeLoop loop(*model_, *context_, *adapters_, draft_model_.get(), prompt_store_.get(), options_, inbox_, outbox_,
+                    counters_);
     loop.Run();
     prompts_.Join();
     images_.Join();
@@ -86,9 +87,11 @@ bool Engine::Load() {
     }
     if (inbox_.IsStopping()) return;
     context_ = std::make_unique<Context>(*model_, options, IsAbandoned, this);
-    if (has_draft_model) draft_model_ = std::make_unique<DraftModel>(options_, *model_, PartOf(progress, part, 1.0F), IsAbandoned, this);
+    if (has_draft_model)
+      draft_model_ = std::make_unique<DraftModel>(options_, *model_, PartOf(progress, part, 1.0F), IsAbandoned, this);
     if (inbox_.IsStopping()) return;
-    if (!options_.prompt_cache.folder.empty()) prompt_store_ = std::make_unique<PromptStore>(*model_, *context_, options_);
+    if (!options_.prompt_cache.folder.empty())
+      prompt_store_ = std::make_unique<PromptStore>(*model_, *context_, options_);
     chat_template_ = std::make_unique<ChatTemplate>(model_->get(), options_.chat_template);
     tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_, projector_.get());
     rule_finder_ = std::make_unique<RuleFinder>(*model_);

@@ -24,8 +24,9 @@
 
 namespace aana::llama {
 
-// One model, the thread that decodes with it for many requests at the same time, the thread that reads their prompts, and the one that encodes their
-// images. The first loads the model, decodes until it is stopped and frees the model. All tell everything through the outbox.
+// One model, the thread that decodes with it for many requests at the same time, the thread that reads their prompts,
+// and the one that encodes their images. The first loads the model, decodes until it is stopped and frees the model.
+// All tell everything through the outbox.
 class Engine {
  public:
   using Options = LoadOptions;
@@ -62,7 +63,8 @@ class Engine {
   // Decodes made.
   uint64_t steps() const { return counters_.Read().n_steps; }
   Counts counts() const { return counters_.Read(); }
-  // Has sequences that it can go on with; then beats() grows. The same for an engine whose thread has ended, which never beats again.
+  // Has sequences that it can go on with; then beats() grows. The same for an engine whose thread has ended, which
+  // never beats again.
   bool IsBusy() { return inbox_.HasWork(); }
   uint64_t beats() const { return pulse_.beats() + steps(); }
 
@@ -89,7 +91,7 @@ class Engine {
   std::unique_ptr<Projector> projector_;  // null without one
   std::unique_ptr<Adapters> adapters_;
   std::unique_ptr<Context> context_;
-  std::unique_ptr<DraftModel> draft_model_;  // null without one
+  std::unique_ptr<DraftModel> draft_model_;    // null without one
   std::unique_ptr<PromptStore> prompt_store_;  // null where prompts are not kept on disk
   std::unique_ptr<ChatTemplate> chat_template_;
   std::unique_ptr<PromptTokenizer> tokenizer_;

@@ -22,8 +22,8 @@ inline std::string ReasonOf(const std::exception& error) noexcept {
   }
 }
 
-// Runs `work`, which posts kReady, then `clean_up`, and posts how it ended. Listeners must learn of the end, so posting is repeated where
-// there is no memory for it.
+// Runs `work`, which posts kReady, then `clean_up`, and posts how it ended. Listeners must learn of the end, so posting
+// is repeated where there is no memory for it.
 template <class Event, class Work, class CleanUp>
 void RunEngine(OutboxOf<Event>& outbox, Work work, CleanUp clean_up) {
   constexpr auto kRetryInterval = std::chrono::milliseconds(50);
@@ -48,8 +48,8 @@ void RunEngine(OutboxOf<Event>& outbox, Work work, CleanUp clean_up) {
   }
 }
 
-// Calls `load(progress)`, where `progress` reports to the outbox and ends a load that is no longer wanted. Returns false when the load was
-// stopped. Throws LoadError, which names the file.
+// Calls `load(progress)`, where `progress` reports to the outbox and ends a load that is no longer wanted. Returns
+// false when the load was stopped. Throws LoadError, which names the file.
 template <class Event, class IsStopping, class Load>
 bool LoadReporting(OutboxOf<Event>& outbox, const std::string& model_path, IsStopping is_stopping, Load load) {
   constexpr auto kProgressInterval = std::chrono::milliseconds(100);

@@ -37,7 +37,8 @@ struct TokenScores {
   std::vector<ScoredToken> top;  // the likeliest first
 };
 
-// Completion text that `n_tokens` tokens made; valid UTF-8. Not empty, unless it only has the scores of tokens that made no text, or of the prompt.
+// Completion text that `n_tokens` tokens made; valid UTF-8. Not empty, unless it only has the scores of tokens that
+// made no text, or of the prompt.
 struct TextEvent {
   std::string text;
   int32_t n_tokens = 0;
@@ -75,11 +76,21 @@ struct CountEvent {
   int32_t n_tokens = 0;
   // Empty unless the request asks for the tokens.
   std::vector<llama_token> tokens = {};
-  std::string text = {};                 // of all tokens, one after the other; control tokens have theirs, too
-  std::vector<int32_t> n_bytes = {};     // in the text, for each token
+  std::string text = {};              // of all tokens, one after the other; control tokens have theirs, too
+  std::vector<int32_t> n_bytes = {};  // in the text, for each token
 };
 
-enum class ErrorCode { kPromptTooLong, kEmptyPrompt, kTemplate, kInvalidSampling, kDeadlineExceeded, kSlowReader, kNoRoom, kEngineEnded, kFailed };
+enum class ErrorCode {
+  kPromptTooLong,
+  kEmptyPrompt,
+  kTemplate,
+  kInvalidSampling,
+  kDeadlineExceeded,
+  kSlowReader,
+  kNoRoom,
+  kEngineEnded,
+  kFailed
+};
 
 struct ErrorEvent {
   ErrorCode code = ErrorCode::kFailed;

@@ -29,7 +29,8 @@ struct DeliveryOf {
 template <class Event>
 class OutboxOf {
  public:
-  // `wake` is called by the posting thread and must not block. What it throws comes from Post; what was posted stays to be taken.
+  // `wake` is called by the posting thread and must not block. What it throws comes from Post; what was posted stays to
+  // be taken.
   explicit OutboxOf(std::function<void()> wake) : wake_(std::move(wake)) {}
 
   using Delivery = DeliveryOf<Event>;

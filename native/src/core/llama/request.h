@@ -62,14 +62,15 @@ struct ReadRequest {
   RequestId id = 0;
   std::vector<llama_token> tokens;  // at least one, and fewer than fit into the context
   SamplingParams sampling;
-  TokenRules rules;  // of the sampling parameters
+  TokenRules rules;                       // of the sampling parameters
   std::vector<llama_token> shown_tokens;  // control tokens that are part of the text
-  std::optional<size_t> n_kept = {};      // tokens of the beginning that stay when the full context shifts; empty: it does not shift
-  Dropped dropped = {};                   // from the prompt
+  std::optional<size_t> n_kept =
+      {};                // tokens of the beginning that stay when the full context shifts; empty: it does not shift
+  Dropped dropped = {};  // from the prompt
   RequestTerms terms;
   AdapterUse adapter;
   std::chrono::steady_clock::time_point arrived_at;
-  std::vector<PromptImage> images = {};  // in the order of their places
+  std::vector<PromptImage> images = {};                  // in the order of their places
   std::shared_ptr<const ImagePrompt> image_prompt = {};  // until the images are encoded
 };
 

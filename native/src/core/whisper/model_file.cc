@@ -19,7 +19,8 @@ namespace {
 // Reads a file in ggml's old format and detects a premature end.
 class ModelFile {
  public:
-  ModelFile(const std::string& path, const char* kind) : path_(path), kind_(kind), file_(std::fopen(path.c_str(), "rb")) {
+  ModelFile(const std::string& path, const char* kind)
+      : path_(path), kind_(kind), file_(std::fopen(path.c_str(), "rb")) {
     if (!file_) throw WhisperError("cannot open " + path + ": " + std::strerror(errno));
     std::error_code error;
     const auto size = std::filesystem::file_size(path, error);
@@ -39,7 +40,9 @@ class ModelFile {
 
   int32_t ReadInt(const char* what, int32_t least, int32_t most) {
     const auto value = ReadInt();
-    if (value < least || value > most) Refuse(std::string(what) + " is " + std::to_string(value) + ": the file is damaged, or not a " + kind_ + " of a known version");
+    if (value < least || value > most)
+      Refuse(std::string(what) + " is " + std::to_string(value) + ": the file is damaged, or not a " + kind_ +
+             " of a known version");
     return value;
   }
 
@@ -86,7 +89,9 @@ constexpr int32_t kMaxDimension = 1 << 16;
 void CheckWhisperFile(const std::string& path) {
   ModelFile file(path, "Whisper model");
   file.ReadInt("the vocabulary's size", 50000, 60000);
-  for (const char* what : {"the audio context", "the audio state", "the number of audio heads", "the number of audio layers", "the text context", "the text state", "the number of text heads", "the number of text layers"}) {
+  for (const char* what :
+       {"the audio context", "the audio state", "the number of audio heads", "the number of audio layers",
+        "the text context", "the text state", "the number of text heads", "the number of text layers"}) {
     file.ReadInt(what, 1, kMaxDimension);
   }
   const auto mel_bands = file.ReadInt("the number of mel bands", 1, 512);
@@ -113,7 +118,8 @@ void CheckVoiceActivityFile(const std::string& path) {
 }
 
 std::string NotLoaded(const std::string& path, const std::string& reason) {
-  return "cannot load " + path + ": " + (reason.empty() ? "its parts do not fit together, or there is not enough memory" : reason);
+  return "cannot load " + path + ": " +
+         (reason.empty() ? "its parts do not fit together, or there is not enough memory" : reason);
 }
 
 }  // namespace aana

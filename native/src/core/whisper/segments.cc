@@ -31,7 +31,9 @@ std::string WithoutTags(std::string text) {
     const auto close = text.find(']', open);
     if (close == std::string::npos) break;
     const auto inside = std::string_view(text).substr(open + 1, close - open - 1);
-    const bool is_tag = !inside.empty() && std::all_of(inside.begin(), inside.end(), [](char c) { return std::isupper(static_cast<unsigned char>(c)) || c == '_' || c == ' '; });
+    const bool is_tag = !inside.empty() && std::all_of(inside.begin(), inside.end(), [](char c) {
+      return std::isupper(static_cast<unsigned char>(c)) || c == '_' || c == ' ';
+    });
     if (!is_tag) {
       open = close;
       continue;
@@ -45,9 +47,12 @@ std::string WithoutTags(std::string text) {
 
 }  // namespace
 
-std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const PartText& part, const SegmentReading& how) {
+std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const PartText& part,
+                                         const SegmentReading& how) {
   using Side = SpeechWindow::Side;
-  const auto to_media = [&](double seconds, Side side) { return std::clamp(how.window.ToMedia(part.begin + seconds, side), 0.0, how.duration); };
+  const auto to_media = [&](double seconds, Side side) {
+    return std::clamp(how.window.ToMedia(part.begin + seconds, side), 0.0, how.duration);
+  };
   std::vector<WhisperSegment> segments;
   for (size_t i = 0; i < part.segments.size(); i++) {
     const auto& from = part.segments[i];
@@ -63,7 +68,8 @@ std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const Par
     WhisperSegment segment;
     segment.text = std::move(text);
     segment.start = how.whole_window ? to_media(0, Side::kStart) : to_media(from.start, Side::kStart);
-    segment.end = how.whole_window ? static_cast<double>(how.window.end()) / kSampleRate : to_media(from.end, Side::kEnd);
+    segment.end =
+        how.whole_window ? static_cast<double>(how.window.end()) / kSampleRate : to_media(from.end, Side::kEnd);
     segment.end = std::clamp(segment.end, segment.start, std::max(segment.start, how.duration));
     segment.average_log_probability = log_probability / static_cast<double>(from.tokens.size());
     segment.no_speech_probability = part.no_speech_probability;
@@ -76,7 +82,9 @@ std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const Par
       }
     }
     if (how.with_tokens) {
-      for (const auto& token : from.tokens) segment.tokens.push_back({token.id, vocabulary.texts[static_cast<size_t>(token.id)], static_cast<double>(token.log_probability)});
+      for (const auto& token : from.tokens)
+        segment.tokens.push_back(
+            {token.id, vocabulary.texts[static_cast<size_t>(token.id)], static_cast<double>(token.log_probability)});
     }
     segments.push_back(std::move(segment));
   }

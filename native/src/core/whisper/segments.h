@@ -25,8 +25,8 @@ struct SegmentReading {
   bool with_tokens;
 };
 
-// Returns the segments in media time. Leaves out tags such as [BLANK_AUDIO] and empty segments. The tokens of a segment are
-// those of text, also of its tags.
+// Returns the segments in media time. Leaves out tags such as [BLANK_AUDIO] and empty segments. The tokens of a segment
+// are those of text, also of its tags.
 std::vector<WhisperSegment> ReadSegments(const Vocabulary& vocabulary, const PartText& part, const SegmentReading& how);
 
 }  // namespace aana

@@ -39,7 +39,8 @@ double SpeechWindow::ToMedia(double seconds, Side side) const {
   auto at = static_cast<int64_t>(seconds * kSampleRate);
   for (const auto& piece : pieces_) {
     const auto length = piece.end - piece.begin;
-    if (at < length || (at == length && side == Side::kEnd)) return static_cast<double>(piece.begin + std::max<int64_t>(0, at)) / kSampleRate;
+    if (at < length || (at == length && side == Side::kEnd))
+      return static_cast<double>(piece.begin + std::max<int64_t>(0, at)) / kSampleRate;
     at -= length;
   }
   return static_cast<double>(end()) / kSampleRate;
@@ -48,7 +49,8 @@ double SpeechWindow::ToMedia(double seconds, Side side) const {
 void LeaveOutInvented(const SpeechWindow& window, const WhisperParams& params, std::vector<WhisperSegment>& segments) {
   if (window.voice() >= kVoice) return;
   std::erase_if(segments, [&](const WhisperSegment& segment) {
-    return segment.average_log_probability < kVerySure || segment.no_speech_probability > static_cast<double>(params.no_speech_threshold);
+    return segment.average_log_probability < kVerySure ||
+           segment.no_speech_probability > static_cast<double>(params.no_speech_threshold);
   });
 }
 

@@ -39,8 +39,8 @@ class SpeechWindow {
   float voice_ = 1;
 };
 
-// Leaves out what the model has probably invented in a window with hardly a voice: text of which it is not very sure, and
-// text where it hears no speech.
+// Leaves out what the model has probably invented in a window with hardly a voice: text of which it is not very sure,
+// and text where it hears no speech.
 void LeaveOutInvented(const SpeechWindow& window, const WhisperParams& params, std::vector<WhisperSegment>& segments);
 
 }  // namespace aana

@@ -27,7 +27,9 @@ constexpr double kLeastPart = 0.1;
 // Lends the state the memory into which it encodes.
 class LentAudio {
  public:
-  LentAudio(whisper_state* state, EncodedAudio* audio) : state_(state), audio_(audio) { SwapEncodedAudio(state_, audio_); }
+  LentAudio(whisper_state* state, EncodedAudio* audio) : state_(state), audio_(audio) {
+    SwapEncodedAudio(state_, audio_);
+  }
   ~LentAudio() { SwapEncodedAudio(state_, audio_); }
   LentAudio(const LentAudio&) = delete;
   LentAudio& operator=(const LentAudio&) = delete;
@@ -59,7 +61,9 @@ bool KnownLanguage(const WhisperModel& model, const std::string& asked, Language
   return true;
 }
 
-size_t RowsOf(const WhisperParams& params) { return static_cast<size_t>(std::max({1, params.beam_size, params.temperatures.size() > 1 ? params.best_of : 1})); }
+size_t RowsOf(const WhisperParams& params) {
+  return static_cast<size_t>(std::max({1, params.beam_size, params.temperatures.size() > 1 ? params.best_of : 1}));
+}
 
 // A window that is being transcribed, part by part: a part is what the text of one decoding covers.
 struct Transcriber::Running {
@@ -71,8 +75,8 @@ struct Transcriber::Running {
   std::vector<int32_t> initial_prompt = {};
   std::vector<int32_t> hotwords = {};
   std::vector<int32_t> prefix = {};
-  double duration = 0;  // of the window
-  double begin = 0;     // of the part
+  double duration = 0;                    // of the window
+  double begin = 0;                       // of the part
   std::optional<double> speech_end = {};  // of the last word of the parts before
   EncodedAudioPtr audio = nullptr;
   AudioKeys keys = {};
@@ -100,7 +104,8 @@ void Transcriber::Begin(TranscriptionJob job) {
 void Transcriber::Prepare(Running& running) {
   const auto& params = *running.job.params;
   for (const auto token : params.suppress_tokens) {
-    if (token < -1 || token >= model_.vocabulary().size()) throw WhisperError("suppress_tokens: the model has no token " + std::to_string(token), Fault::kCaller);
+    if (token < -1 || token >= model_.vocabulary().size())
+      throw WhisperError("suppress_tokens: the model has no token " + std::to_string(token), Fault::kCaller);
   }
   running.initial_prompt = model_.Tokenise(params.initial_prompt);
   if (!params.hotwords.empty()) running.hotwords = model_.Tokenise(" " + params.hotwords);
@@ -125,14 +130,17 @@ void Transcriber::BeginPart(Running& running) {
     const Pulse::Pause pause(pulse_);  // reading and the spectrogram cannot beat
     samples = running.job.window->Samples(*running.job.media);
     running.duration = static_cast<double>(samples.size()) / kSampleRate;
-    if (whisper_pcm_to_mel_with_state(model_.context(), state_.get(), samples.data(), static_cast<int>(samples.size()), threads_) != 0) {
+    if (whisper_pcm_to_mel_with_state(model_.context(), state_.get(), samples.data(), static_cast<int>(samples.size()),
+                                      threads_) != 0) {
       throw WhisperError("the spectrogram could not be computed");
     }
   }
   const int most = whisper_model_n_audio_ctx(model_.context());
   const int asked = running.job.params->audio_context;
   // The audio must fit.
-  running.keys.n_positions = asked > 0 ? std::clamp(asked, std::min(most, static_cast<int>(std::ceil(running.duration / kTimeStep))), most) : most;
+  running.keys.n_positions =
+      asked > 0 ? std::clamp(asked, std::min(most, static_cast<int>(std::ceil(running.duration / kTimeStep))), most)
+                : most;
   SetAudioPositions(state_.get(), running.keys.n_positions);
   {
     const ScopedLogDemotion demotion(*running.job.cancelled);
@@ -154,7 +162,8 @@ void Transcriber::BeginPart(Running& running) {
   auto task = TaskFor(running);
   running.begun = task.prompt.begun;
   std::erase_if(running.begun, [&](int32_t token) { return !model_.vocabulary().IsText(token); });
-  running.decoder = std::make_unique<WindowDecoder>(model_.vocabulary(), decoder_->cells(), running.keys, std::move(task));
+  running.decoder =
+      std::make_unique<WindowDecoder>(model_.vocabulary(), decoder_->cells(), running.keys, std::move(task));
 }
 
 std::vector<Language> Transcriber::DetectLanguages(Running& running) {
@@ -162,10 +171,13 @@ std::vector<Language> Transcriber::DetectLanguages(Running& running) {
   CellList cells(decoder_->cells());
   cells.Append();
   const DecoderRow row{vocabulary.start, &running.keys, cells.all(), true};
-  const auto logits = decoder_->Compute({&row, 1}, threads_).subspan(static_cast<size_t>(vocabulary.first_language), static_cast<size_t>(vocabulary.n_languages));
+  const auto logits =
+      decoder_->Compute({&row, 1}, threads_)
+          .subspan(static_cast<size_t>(vocabulary.first_language), static_cast<size_t>(vocabulary.n_languages));
   const auto total = LogSumExp(logits);
   std::vector<Language> languages;
-  for (size_t i = 0; i < logits.size(); i++) languages.push_back({whisper_lang_str(static_cast<int>(i)), std::exp(static_cast<double>(logits[i] - total))});
+  for (size_t i = 0; i < logits.size(); i++)
+    languages.push_back({whisper_lang_str(static_cast<int>(i)), std::exp(static_cast<double>(logits[i] - total))});
   std::ranges::stable_sort(languages, std::greater<>{}, &Language::probability);
   return languages;
 }
@@ -188,12 +200,16 @@ DecodingTask Transcriber::TaskFor(const Running& running) const {
   task.logits.space = TokenOf(vocabulary, " ");
   task.logits.suppress_blank = params.suppress_blank;
   task.logits.without_timestamps = without_timestamps;
-  task.logits.max_initial_time = static_cast<int32_t>(std::lround(static_cast<double>(params.max_initial_timestamp) / kTimeStep));
+  task.logits.max_initial_time =
+      static_cast<int32_t>(std::lround(static_cast<double>(params.max_initial_timestamp) / kTimeStep));
   task.logits.repetition_penalty = params.repetition_penalty;
   task.logits.no_repeat_ngram_size = params.no_repeat_ngram_size;
   for (const auto token : params.suppress_tokens) {
-    if (token >= 0) task.logits.suppressed.push_back(token);
-    else task.logits.suppressed.insert(task.logits.suppressed.end(), model_.non_speech_tokens().begin(), model_.non_speech_tokens().end());
+    if (token >= 0)
+      task.logits.suppressed.push_back(token);
+    else
+      task.logits.suppressed.insert(task.logits.suppressed.end(), model_.non_speech_tokens().begin(),
+                                    model_.non_speech_tokens().end());
   }
   const int room = std::min(n_positions / 2, n_positions - static_cast<int>(task.prompt.tokens.size()));
   task.search = {.beam_size = params.beam_size,
@@ -217,13 +233,15 @@ size_t Transcriber::rows() const {
 }
 
 void Transcriber::Step() {
-  for (auto place = running_.begin(); place != running_.end();) place = *(*place)->job.cancelled ? End(place, nullptr) : std::next(place);
+  for (auto place = running_.begin(); place != running_.end();)
+    place = *(*place)->job.cancelled ? End(place, nullptr) : std::next(place);
   std::vector<DecoderRow> rows;
   std::vector<size_t> n_wanted;
   for (const auto& running : running_) {
     const auto before = rows.size();
     running->decoder->AddRows(rows);
-    n_wanted.push_back(static_cast<size_t>(std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(), [](const auto& row) { return row.wants_logits; })));
+    n_wanted.push_back(static_cast<size_t>(std::count_if(rows.begin() + static_cast<std::ptrdiff_t>(before), rows.end(),
+                                                         [](const auto& row) { return row.wants_logits; })));
   }
   if (rows.empty()) return;
   std::span<float> logits;
@@ -246,7 +264,10 @@ void Transcriber::Step() {
     std::exception_ptr failure;
     bool goes_on = !(*place)->decoder->text();
     try {
-      if (!goes_on && (goes_on = EndPart(**place))) BeginPart(**place);
+      if (!goes_on) {
+        goes_on = EndPart(**place);
+        if (goes_on) BeginPart(**place);
+      }
     } catch (...) {
       failure = std::current_exception();
       goes_on = false;
@@ -275,7 +296,9 @@ bool Transcriber::EndPart(Running& running) {
     if (text.temperature > params.prompt_reset_on_temperature) running.job.previous.clear();
   }
   const bool whole_window = (params.without_timestamps || model_.lacks_timestamps()) && params.vad;
-  auto read = ReadSegments(vocabulary, part, {*running.job.window, static_cast<double>(running.job.media->size()) / kSampleRate, whole_window, params.logprobs});
+  auto read = ReadSegments(vocabulary, part,
+                           {*running.job.window, static_cast<double>(running.job.media->size()) / kSampleRate,
+                            whole_window, params.logprobs});
   if (!read.empty()) running.job.on_segments(std::move(read), running.job.language);
   running.begin += next;
   return running.seconds_left() >= kLeastPart && !*running.job.cancelled;
@@ -285,7 +308,8 @@ std::optional<double> Transcriber::LeaveOutHallucinationsOf(Running& running, Pa
   if (part.words.empty()) return std::nullopt;
   auto& speech_end = running.speech_end;
   if (speech_end) *speech_end -= running.begin;
-  const auto next = LeaveOutHallucinations({part.segments, part.words, duration, speech_end}, *running.job.params->hallucination_silence_threshold);
+  const auto next = LeaveOutHallucinations({part.segments, part.words, duration, speech_end},
+                                           *running.job.params->hallucination_silence_threshold);
   for (size_t i = 0; i < part.words.size(); i++) {
     if (!part.words[i].empty()) speech_end = part.segments[i].end;
   }
@@ -293,7 +317,8 @@ std::optional<double> Transcriber::LeaveOutHallucinationsOf(Running& running, Pa
   return next;
 }
 
-std::vector<std::vector<TimedWord>> Transcriber::TimeWordsOf(Running& running, std::vector<TokenSegment>& segments, double duration) {
+std::vector<std::vector<TimedWord>> Transcriber::TimeWordsOf(Running& running, std::vector<TokenSegment>& segments,
+                                                             double duration) {
   const auto& vocabulary = model_.vocabulary();
   const auto text = TextTokens(segments);
   if (text.empty()) return {};
@@ -316,19 +341,24 @@ std::vector<std::vector<TimedWord>> Transcriber::TimeWordsOf(Running& running, s
   const auto& heads = model_.alignment_heads();
   const ComputeWatch watch(pulse_);
   const auto scores = decoder_->ComputeAlignment(rows, heads, n_frames, threads_);
-  const auto positions = AlignTokens({scores, heads.size(), tokens.size(), static_cast<size_t>(n_frames)}, first, tokens.size() - 1);
+  const auto positions =
+      AlignTokens({scores, heads.size(), tokens.size(), static_cast<size_t>(n_frames)}, first, tokens.size() - 1);
   std::vector<double> starts;
-  for (const auto position : std::span(positions).subspan(begun.size())) starts.push_back(kTimeStep * static_cast<double>(position));
+  for (const auto position : std::span(positions).subspan(begun.size()))
+    starts.push_back(kTimeStep * static_cast<double>(position));
   const auto& params = *running.job.params;
-  return TimeWords(vocabulary, segments, starts, {IsWrittenWithoutSpaces(running.job.language.code), params.prepend_punctuations, params.append_punctuations});
+  return TimeWords(
+      vocabulary, segments, starts,
+      {IsWrittenWithoutSpaces(running.job.language.code), params.prepend_punctuations, params.append_punctuations});
 }
 
-Transcriber::Place Transcriber::End(Place place, std::exception_ptr failure) {
+Transcriber::Place Transcriber::End(Place place, const std::exception_ptr& failure) {
   auto running = std::move(*place);
   const auto next = running_.erase(place);
   if (running->audio) free_audio_.push_back(std::move(running->audio));
   running->decoder.reset();
-  // The next window begins at once with the memory of this one. Without further windows, that of the others is given back.
+  // The next window begins at once with the memory of this one. Without further windows, that of the others is given
+  // back.
   if (running_.empty() && free_audio_.size() > 1) free_audio_.resize(1);
   running->job.on_end(failure, std::move(running->job.previous));
   return next;

@@ -40,17 +40,20 @@ struct TranscriptionJob {
   // The tokens of the text before the window, for `condition_on_previous_text`.
   std::vector<int32_t> previous;
 
-  // Called with all languages, the likeliest first, when they were detected. Returns whether the window is to be decoded now. If not, it ends without text.
+  // Called with all languages, the likeliest first, when they were detected. Returns whether the window is to be
+  // decoded now. If not, it ends without text.
   std::function<bool(const std::vector<Language>&)> on_language;
   std::function<void(std::vector<WhisperSegment>, const Language&)> on_segments;
-  // Called exactly once, with a WhisperError or an AudioError if it failed, and with the tokens of the text before the next window.
-  std::function<void(std::exception_ptr, std::vector<int32_t> previous)> on_end;
+  // Called exactly once, with a WhisperError or an AudioError if it failed, and with the tokens of the text before the
+  // next window.
+  std::function<void(const std::exception_ptr&, std::vector<int32_t> previous)> on_end;
 };
 
 // Transcribes windows on one thread: encodes them one after another and decodes them together.
 class Transcriber {
  public:
-  // `on_node` is called continuously while audio is encoded. It may cancel windows. `model` and `pulse` must outlive this.
+  // `on_node` is called continuously while audio is encoded. It may cancel windows. `model` and `pulse` must outlive
+  // this.
   Transcriber(const WhisperModel& model, int threads, Pulse& pulse, std::function<void()> on_node);
   ~Transcriber();
   Transcriber(const Transcriber&) = delete;
@@ -78,8 +81,9 @@ class Transcriber {
   bool EndPart(Running& running);
   // Leaves out text that was probably invented. Returns where the audio goes on if it leaves something out.
   std::optional<double> LeaveOutHallucinationsOf(Running& running, PartText& part, double duration) const;
-  std::vector<std::vector<TimedWord>> TimeWordsOf(Running& running, std::vector<TokenSegment>& segments, double duration);
-  Place End(Place place, std::exception_ptr failure);
+  std::vector<std::vector<TimedWord>> TimeWordsOf(Running& running, std::vector<TokenSegment>& segments,
+                                                  double duration);
+  Place End(Place place, const std::exception_ptr& failure);
 
   const WhisperModel& model_;
   const int threads_;

@@ -16,10 +16,10 @@ struct WhisperOptions {
   std::string model_path;
   std::string vad_model_path;
   bool use_gpu = false;
-  std::string device;  // name of the GPU as in ListDevices; empty: the first GPU that the process sees
-  int threads = 1;     // of one computation
-  int max_states = 1;  // number of computations at the same time: each encodes a window, or decodes its windows
-  int batch_size = 8;  // number of windows that one computation decodes together
+  std::string device;      // name of the GPU as in ListDevices; empty: the first GPU that the process sees
+  int threads = 1;         // of one computation
+  int max_states = 1;      // number of computations at the same time: each encodes a window, or decodes its windows
+  int batch_size = 8;      // number of windows that one computation decodes together
   std::string model_size;  // selects the alignment heads; empty: derived from the model
 };
 
@@ -31,8 +31,8 @@ struct SpeechRegion {
 
 // How regions of speech are found and cut. Lengths are in samples.
 struct SpeechRules {
-  float threshold = 0.5F;       // speech begins at this probability
-  float neg_threshold = 0.35F;  // it continues until the probability stays below this for `min_silence`
+  float threshold = 0.5F;                // speech begins at this probability
+  float neg_threshold = 0.35F;           // it continues until the probability stays below this for `min_silence`
   int64_t min_speech = kSampleRate / 4;  // shorter regions are left out
   int64_t min_silence = kSampleRate / 10;
   int64_t pad = kSampleRate / 5;  // added on each side of a region, so that soft beginnings and endings are not lost
@@ -47,15 +47,17 @@ struct WhisperParams {
   std::string initial_prompt;  // text before each window, such as names that come up
   std::string prefix;          // text that the first window begins with
   std::string hotwords;        // words that are likely; before each window without a prefix
-  bool condition_on_previous_text = false;   // whether the text of a window is the prompt of the next one, which then waits for it
+  bool condition_on_previous_text =
+      false;  // whether the text of a window is the prompt of the next one, which then waits for it
   float prompt_reset_on_temperature = 0.5F;  // a text of a higher temperature is no such prompt
   int beam_size = 5;
   float patience = 1.0F;
   int best_of = 5;
   // Tried in turn while a window's text is unlikely. Not empty.
   std::vector<float> temperatures{0.0F};
-  // A text is unlikely when the mean log-probability of its tokens is below this, unless the window has no speech by `no_speech_threshold`; or when it repeats
-  // itself, so that its compressed form is more than `compression_ratio_threshold` times as short.
+  // A text is unlikely when the mean log-probability of its tokens is below this, unless the window has no speech by
+  // `no_speech_threshold`; or when it repeats itself, so that its compressed form is more than
+  // `compression_ratio_threshold` times as short.
   float log_prob_threshold = -1.0F;
   float no_speech_threshold = 0.6F;
   float compression_ratio_threshold = 2.4F;
@@ -64,10 +66,10 @@ struct WhisperParams {
   int no_repeat_ngram_size = 0;
   bool suppress_blank = true;
   std::vector<int32_t> suppress_tokens{-1};  // never chosen; -1: signs that are not spoken
-  float max_initial_timestamp = 1.0F;  // seconds
+  float max_initial_timestamp = 1.0F;        // seconds
   // Frames of 20 ms that the encoder computes, at most 1500; 0: all 1500. The audio must fit. Fewer take less time.
   int audio_context = 0;
-  int max_new_tokens = 0;              // of a window; 0: as many as the model can write
+  int max_new_tokens = 0;  // of a window; 0: as many as the model can write
   bool without_timestamps = false;
   bool word_timestamps = false;
   // Seconds of silence around text that is probably invented, which is then left out. Needs `word_timestamps`.
@@ -80,11 +82,12 @@ struct WhisperParams {
   // The parts to transcribe, instead of those with voice activity.
   std::optional<std::vector<SpeechRegion>> clips;
   bool multilingual = false;  // finds the language of each window, not of the first one only
-  // The language is that of the first window that is surer of it than the threshold, of at most so many windows. If none is, most windows decide.
+  // The language is that of the first window that is surer of it than the threshold, of at most so many windows. If
+  // none is, most windows decide.
   float language_detection_threshold = 0.5F;
   int language_detection_segments = 1;
   bool all_language_probs = false;  // whether the result has the probabilities of all languages
-  int max_windows = 0;  // that are transcribed at the same time; 0: no limit
+  int max_windows = 0;              // that are transcribed at the same time; 0: no limit
 };
 
 // Times are in seconds from the start of the media.
@@ -130,7 +133,8 @@ struct WhisperResult {
 // A failure of whisper.cpp, with a message for the caller.
 class WhisperError : public std::runtime_error {
  public:
-  explicit WhisperError(const std::string& message, Fault fault = Fault::kDeployment) : std::runtime_error(message), fault_(fault) {}
+  explicit WhisperError(const std::string& message, Fault fault = Fault::kDeployment)
+      : std::runtime_error(message), fault_(fault) {}
   Fault fault() const { return fault_; }
 
  private:

@@ -8,8 +8,8 @@
 #include "core/engine_log.h"
 #include "core/whisper/model_file.h"
 
-// Added to whisper.cpp by native/cmake/whisper.cmake. The first one returns the number of values, which it writes unless
-// `values` is null.
+// Added to whisper.cpp by native/cmake/whisper.cmake. The first one returns the number of values, which it writes
+// unless `values` is null.
 extern "C" size_t aana_vad_get_state(whisper_vad_context* context, float* values);
 extern "C" void aana_vad_set_state(whisper_vad_context* context, const float* values);
 

@@ -19,8 +19,8 @@ using Clock = std::chrono::steady_clock;
 
 // The part of an audio after which an analysis without windows ends, so that other requests get their turn.
 constexpr int64_t kTurnSamples = 120 * kSampleRate;
-// The most rows of a step of the decoder on a processor, if several windows share it. The kernels read each weight once for 16 rows, so more rows take memory
-// and save no time.
+// The most rows of a step of the decoder on a processor, if several windows share it. The kernels read each weight once
+// for 16 rows, so more rows take memory and save no time.
 constexpr size_t kMostRows = 20;
 // Progress is reported after each percent.
 constexpr double kProgressStep = 0.01;
@@ -58,7 +58,8 @@ WhisperEngine::WhisperEngine(WhisperOptions options)
 
 WhisperEngine::~WhisperEngine() { Close(); }
 
-void WhisperEngine::Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms, Listener listener) {
+void WhisperEngine::Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms,
+                               Listener listener) {
   auto request = std::make_shared<Request>(id, std::move(open_audio), std::move(params));
   request->terms = std::move(terms);
   request->listener = std::move(listener);
@@ -77,10 +78,13 @@ void WhisperEngine::Submit(RequestPtr request) {
   const auto& on_end = request->listener.on_end;
   if (stopping_) return on_end({.end = TranscriptionEnd::kFailed, .error = "the engine is closed"});
   if (request_by_id_.contains(request->id)) {
-    return on_end({.end = TranscriptionEnd::kFailed, .error = "a request with id " + std::to_string(request->id) + " is running"});
+    return on_end({.end = TranscriptionEnd::kFailed,
+                   .error = "a request with id " + std::to_string(request->id) + " is running"});
   }
   if (request->terms.IsOverdue(Clock::now())) {
-    return on_end({.end = TranscriptionEnd::kOverdue, .error = "its deadline had passed before the engine received it", .fault = Fault::kOverload});
+    return on_end({.end = TranscriptionEnd::kOverdue,
+                   .error = "its deadline had passed before the engine received it",
+                   .fault = Fault::kOverload});
   }
   request_by_id_[request->id] = request;
   if (request->terms.deadline) next_deadline_ = std::min(next_deadline_.load(), *request->terms.deadline);
@@ -128,8 +132,10 @@ void WhisperEngine::RunThread() {
     while (!work && transcriber.size() == 0) {
       if (stopping_) return;
       const auto next_look = NextLook();
-      if (next_look == Clock::time_point::max()) wake_.wait(lock);
-      else wake_.wait_until(lock, next_look);
+      if (next_look == Clock::time_point::max())
+        wake_.wait(lock);
+      else
+        wake_.wait_until(lock, next_look);
       work = TakeWork(transcriber);
     }
     lock.unlock();
@@ -162,7 +168,9 @@ void WhisperEngine::RunAnalysis(Request& request, std::unique_ptr<VoiceDetector>
 std::optional<WhisperEngine::Work> WhisperEngine::TakeWork(const Transcriber& transcriber) {
   EndOverdue();
   if (stopping_ || transcriber.size() >= static_cast<size_t>(std::max(1, options_.batch_size))) return std::nullopt;
-  const auto rank = [&](const RequestPtr& request) { return std::pair(turns_.Rank(request->terms.tenant), -static_cast<int64_t>(request->terms.priority)); };
+  const auto rank = [&](const RequestPtr& request) {
+    return std::pair(turns_.Rank(request->terms.tenant), -static_cast<int64_t>(request->terms.priority));
+  };
   auto chosen = turn_.end();
   for (auto it = turn_.begin(); it != turn_.end(); ++it) {
     if (HasWork(**it, transcriber) && (chosen == turn_.end() || rank(*it) < rank(*chosen))) chosen = it;
@@ -199,15 +207,18 @@ bool WhisperEngine::HasWork(const Request& request, const Transcriber& transcrib
     const auto rows = RowsOf(request.params);
     const auto most_rows = options_.use_gpu ? std::numeric_limits<size_t>::max() : kMostRows;
     if (transcriber.rows() + rows > most_rows) return false;
-    // The first text of a request does not wait until further windows of the request were encoded. One place stays free for another request.
+    // The first text of a request does not wait until further windows of the request were encoded. One place stays free
+    // for another request.
     if (request.n_running > 0 && !request.has_text) return false;
-    const bool is_last_place = transcriber.size() + 1 >= static_cast<size_t>(options_.batch_size) || transcriber.rows() + 2 * rows > most_rows;
+    const bool is_last_place =
+        transcriber.size() + 1 >= static_cast<size_t>(options_.batch_size) || transcriber.rows() + 2 * rows > most_rows;
     if (request.n_running > 0 && is_last_place) return false;
   }
   if (request.CanTranscribe()) return true;
   // No thread has to wait for a window, but a request that is cancelled early was not analysed to its end.
   const auto ahead = std::max(static_cast<size_t>(std::max(1, options_.max_states)), request.next_place()) + 1;
-  return !request.is_analysed && !request.is_analysing && request.waiting.size() < ahead && request.next_look <= Clock::now();
+  return !request.is_analysed && !request.is_analysing && request.waiting.size() < ahead &&
+         request.next_look <= Clock::now();
 }
 
 void WhisperEngine::EndOverdue() {
@@ -216,14 +227,17 @@ void WhisperEngine::EndOverdue() {
   auto next = Clock::time_point::max();
   std::vector<RequestPtr> overdue;
   for (const auto& [id, request] : request_by_id_) {
-    if (request->terms.IsOverdue(now)) overdue.push_back(request);
-    else if (request->terms.deadline) next = std::min(next, *request->terms.deadline);
+    if (request->terms.IsOverdue(now))
+      overdue.push_back(request);
+    else if (request->terms.deadline)
+      next = std::min(next, *request->terms.deadline);
   }
   next_deadline_ = next;
   for (const auto& request : overdue) {
     const bool has_begun = request->has_begun;
     End(*request, {.end = TranscriptionEnd::kOverdue,
-                   .error = has_begun ? "its deadline passed before its answer was complete" : "its deadline passed while it waited for its turn",
+                   .error = has_begun ? "its deadline passed before its answer was complete"
+                                      : "its deadline passed while it waited for its turn",
                    .fault = has_begun ? Fault::kCancelled : Fault::kOverload});
   }
 }
@@ -240,7 +254,9 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
     if (!request.only_speech) KnownLanguage(*model_, request.params.language, language);
     const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
     request.audio = request.open_audio();
-    const auto coverage = request.only_speech ? Coverage::kNone : request.params.vad ? Coverage::kSpeech : Coverage::kWhole;
+    const auto coverage = request.only_speech  ? Coverage::kNone
+                          : request.params.vad ? Coverage::kSpeech
+                                               : Coverage::kWhole;
     request.scan.emplace(*request.audio, coverage, request.params.speech);
   }
   auto& scan = *request.scan;
@@ -260,7 +276,8 @@ void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
     lacks_samples = !is_analysed;
   } else {
     const auto turn_end = scan.position() + kTurnSamples;
-    while (windows.empty() && !scan.is_complete() && scan.CanAdvance() && scan.position() < turn_end && !request.cancelled) {
+    while (windows.empty() && !scan.is_complete() && scan.CanAdvance() && scan.position() < turn_end &&
+           !request.cancelled) {
       windows = scan.Advance(detector);
       pulse_.Beat();
       EndOverdueIfDue();
@@ -346,12 +363,15 @@ void WhisperEngine::Flush(Request& request) {
     }
     if (!window.is_done) break;
     // A long audio has many segments, so only one side keeps them.
-    if (!listener.on_segment) std::move(window.segments.begin(), window.segments.end(), std::back_inserter(request.result.segments));
+    if (!listener.on_segment)
+      std::move(window.segments.begin(), window.segments.end(), std::back_inserter(request.result.segments));
     request.windows.pop_front();
   }
   const bool is_done = request.windows.empty() && request.is_analysed;
   if (listener.on_progress) {
-    const double progress = is_done ? 1 : std::min(kMostProgress, static_cast<double>(request.SamplesDone()) / static_cast<double>(request.audio->expected_size()));
+    const double progress = is_done ? 1
+                                    : std::min(kMostProgress, static_cast<double>(request.SamplesDone()) /
+                                                                  static_cast<double>(request.audio->expected_size()));
     if (progress - request.progress >= kProgressStep || (is_done && request.progress < 1)) {
       request.progress = progress;
       listener.on_progress(progress);

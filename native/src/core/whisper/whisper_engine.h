@@ -34,17 +34,17 @@ enum class TranscriptionEnd {
 // The outcome of a request.
 struct TranscriptionOutcome {
   TranscriptionEnd end = TranscriptionEnd::kDone;
-  std::string error;                    // for kOverdue, kUnreadable and kFailed
-  Fault fault = Fault::kDeployment;     // for all ends but kDone
+  std::string error;                 // for kOverdue, kUnreadable and kFailed
+  Fault fault = Fault::kDeployment;  // for all ends but kDone
   WhisperResult result = {};
   std::vector<SpeechRegion> speech = {};  // for DetectSpeech
 };
 
-// One Whisper model with `max_states` threads. Requests are divided into windows of at most 30 s, and the threads take windows from the requests in turn, so
-// that a long request does not delay a short one. A thread encodes its windows one after another and decodes them together. The speech of a request is found
-// a little ahead of its windows. Tenants take turns, and a tenant's requests with a higher priority go first. Any
-// thread may call the methods. Callbacks come from the engine's threads, one at a time for a request. They must not block
-// and must not call the engine.
+// One Whisper model with `max_states` threads. Requests are divided into windows of at most 30 s, and the threads take
+// windows from the requests in turn, so that a long request does not delay a short one. A thread encodes its windows
+// one after another and decodes them together. The speech of a request is found a little ahead of its windows. Tenants
+// take turns, and a tenant's requests with a higher priority go first. Any thread may call the methods. Callbacks come
+// from the engine's threads, one at a time for a request. They must not block and must not call the engine.
 class WhisperEngine {
  public:
   using OnSegment = std::function<void(const WhisperSegment&)>;
@@ -66,7 +66,8 @@ class WhisperEngine {
 
   WhisperModelInfo info() const { return info_; }
 
-  // Calls `on_end` exactly once, and before it `on_segment` in order of time. With `on_segment` the result has no segments.
+  // Calls `on_end` exactly once, and before it `on_segment` in order of time. With `on_segment` the result has no
+  // segments.
   void Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms, Listener listener);
   void DetectSpeech(uint64_t id, OpenAudio open_audio, OnEnd on_end);
 
@@ -97,15 +98,15 @@ class WhisperEngine {
   std::optional<Work> TakeWork(const Transcriber& transcriber);
   // Returns when a thread without work looks for some if nobody wakes it. With the lock held.
   std::chrono::steady_clock::time_point NextLook() const;
-  void EndOverdue();               // with the lock held
+  void EndOverdue();  // with the lock held
   void EndOverdueIfDue();
   // Analyses the audio until a window is known, but not for long.
   void Analyse(Request& request, VoiceDetector& detector);
   void RunAnalysis(Request& request, std::unique_ptr<VoiceDetector>& detector);
   TranscriptionJob JobFor(const RequestPtr& request, const WindowPtr& window);
   bool HasWork(const Request& request, const Transcriber& transcriber) const;  // with the lock held
-  void Flush(Request& request);                              // with the lock held
-  void End(Request& request, TranscriptionOutcome outcome);  // with the lock held
+  void Flush(Request& request);                                                // with the lock held
+  void End(Request& request, TranscriptionOutcome outcome);                    // with the lock held
 
   const WhisperOptions options_;
   std::unique_ptr<WhisperModel> model_;

@@ -22,12 +22,18 @@ struct Preset {
 
 // A size stands before the sizes that are prefixes of its name.
 constexpr std::array kPresets = {
-    Preset{"tiny.en", WHISPER_AHEADS_TINY_EN, 4},          Preset{"tiny", WHISPER_AHEADS_TINY, 4},
-    Preset{"base.en", WHISPER_AHEADS_BASE_EN, 6},          Preset{"base", WHISPER_AHEADS_BASE, 6},
-    Preset{"small.en", WHISPER_AHEADS_SMALL_EN, 12},       Preset{"small", WHISPER_AHEADS_SMALL, 12},
-    Preset{"medium.en", WHISPER_AHEADS_MEDIUM_EN, 24},     Preset{"medium", WHISPER_AHEADS_MEDIUM, 24},
-    Preset{"large-v3-turbo", WHISPER_AHEADS_LARGE_V3_TURBO, 4}, Preset{"turbo", WHISPER_AHEADS_LARGE_V3_TURBO, 4},
-    Preset{"large-v1", WHISPER_AHEADS_LARGE_V1, 32},       Preset{"large-v2", WHISPER_AHEADS_LARGE_V2, 32},
+    Preset{"tiny.en", WHISPER_AHEADS_TINY_EN, 4},
+    Preset{"tiny", WHISPER_AHEADS_TINY, 4},
+    Preset{"base.en", WHISPER_AHEADS_BASE_EN, 6},
+    Preset{"base", WHISPER_AHEADS_BASE, 6},
+    Preset{"small.en", WHISPER_AHEADS_SMALL_EN, 12},
+    Preset{"small", WHISPER_AHEADS_SMALL, 12},
+    Preset{"medium.en", WHISPER_AHEADS_MEDIUM_EN, 24},
+    Preset{"medium", WHISPER_AHEADS_MEDIUM, 24},
+    Preset{"large-v3-turbo", WHISPER_AHEADS_LARGE_V3_TURBO, 4},
+    Preset{"turbo", WHISPER_AHEADS_LARGE_V3_TURBO, 4},
+    Preset{"large-v1", WHISPER_AHEADS_LARGE_V1, 32},
+    Preset{"large-v2", WHISPER_AHEADS_LARGE_V2, 32},
     Preset{"large-v3", WHISPER_AHEADS_LARGE_V3, 32},
 };
 
@@ -65,7 +71,8 @@ int GpuNumber(const WhisperOptions& options) {
     if (device.name == options.device) return number;
     number++;
   }
-  throw WhisperError("model file " + options.model_path + " cannot be loaded onto " + options.device + ": there is no such GPU");
+  throw WhisperError("model file " + options.model_path + " cannot be loaded onto " + options.device +
+                     ": there is no such GPU");
 }
 
 WhisperContextPtr Load(const WhisperOptions& options) {
@@ -132,7 +139,8 @@ WhisperModelInfo WhisperModel::info() const {
 std::vector<int32_t> WhisperModel::Tokenise(const std::string& text) const {
   if (text.empty()) return {};
   std::vector<int32_t> tokens(text.size());  // a token has at least one byte
-  tokens.resize(static_cast<size_t>(std::max(0, whisper_tokenize(context(), text.c_str(), tokens.data(), static_cast<int>(tokens.size())))));
+  tokens.resize(static_cast<size_t>(
+      std::max(0, whisper_tokenize(context(), text.c_str(), tokens.data(), static_cast<int>(tokens.size())))));
   return tokens;
 }
 

@@ -37,7 +37,8 @@ class WhisperModel {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   // The signs that are not spoken.
   const std::vector<int32_t>& non_speech_tokens() const { return non_speech_tokens_; }
-  // The heads whose attention follows the speech. Those of the upper half of the layers where nobody has looked for them.
+  // The heads whose attention follows the speech. Those of the upper half of the layers where nobody has looked for
+  // them.
   const std::vector<AlignmentHead>& alignment_heads() const { return alignment_heads_; }
   // Whether it cannot write times: the first distilled models.
   bool lacks_timestamps() const { return lacks_timestamps_; }

@@ -214,11 +214,13 @@ declare module 'aana:host/asr@0.1.0' {
      */
     chunkLength?: number,
     /**
-     * Seconds at which the parts to transcribe start and end in turn. The last end may be left out. Empty counts as absent.
+     * Seconds at which the parts to transcribe start and end in turn. The last end may be left out. Empty counts as
+     * absent.
      */
     clipTimestamps: Float64Array,
     /**
-     * Text that is probably invented is left out where this many seconds around it have no speech. Needs `word-timestamps`.
+     * Text that is probably invented is left out where this many seconds around it have no speech. Needs
+     * `word-timestamps`.
      */
     hallucinationSilenceThreshold?: number,
     /**
@@ -278,7 +280,8 @@ declare module 'aana:host/asr@0.1.0' {
      */
     private constructor();
     /**
-    * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only new segments.
+    * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only
+    * new segments.
     */
     next(): Array<DetailedTranscription>;
     [Symbol.dispose](): void;
@@ -290,7 +293,8 @@ declare module 'aana:host/asr@0.1.0' {
      */
     private constructor();
     /**
-    * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only new segments.
+    * Returns the final parts since the last call, at least one. Empty when the stream has ended. Each part has only
+    * new segments.
     */
     next(): Array<Transcription>;
     [Symbol.dispose](): void;

@@ -32,7 +32,8 @@ declare module 'aana:host/deployments@0.1.0' {
     */
     next(): Array<string>;
     /**
-    * The value that the method returned after its last one, in JSON. Empty until the stream has ended, and for a method that returns none.
+    * The value that the method returned after its last one, in JSON. Empty until the stream has ended, and for a
+    * method that returns none.
     */
     returned(): string;
     [Symbol.dispose](): void;

@@ -6,8 +6,8 @@ declare module 'aana:host/endpoint@0.1.0' {
    */
   export function describe(): Array<Info>;
   /**
-   * Runs the endpoint `name`, or a helper for `helper:<name>`. `input` is a JSON object that matches the input schema, or any JSON
-   * for a helper. Returns the output as JSON. A streaming endpoint writes to `output` and returns `null`.
+   * Runs the endpoint `name`, or a helper for `helper:<name>`. `input` is a JSON object that matches the input schema,
+   * or any JSON for a helper. Returns the output as JSON. A streaming endpoint writes to `output` and returns `null`.
    */
   export function run(name: string, input: string): string;
   export type Error = import('aana:host/types@0.1.0').Error;
@@ -27,7 +27,8 @@ declare module 'aana:host/endpoint@0.1.0' {
      */
     inputSchema: string,
     /**
-     * JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is text of a media type.
+     * JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is
+     * text of a media type.
      */
     outputSchema: string,
     streaming: boolean,

@@ -21,7 +21,8 @@ declare module 'aana:host/invocation@0.1.0' {
    */
   export function priority(): number;
   /**
-   * The position in a distributed trace, in the form of the `traceparent` header. None when the request is in no trace.
+   * The position in a distributed trace, in the form of the `traceparent` header. None when the request is in no
+   * trace.
    */
   export function traceparent(): string | undefined;
 }

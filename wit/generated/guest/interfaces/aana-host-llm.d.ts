@@ -316,7 +316,8 @@ declare module 'aana:host/llm@0.1.0' {
      */
     n?: number,
     /**
-     * Tells the log-probability of each token of the answer, and so many of the likeliest tokens at its place, 0 to 20.
+     * Tells the log-probability of each token of the answer, and so many of the likeliest tokens at its place, 0 to
+     * 20.
      */
     logprobs?: number,
     /**
@@ -434,8 +435,8 @@ declare module 'aana:host/llm@0.1.0' {
     timings?: Timings,
     dropped?: Dropped,
     /**
-     * A JSON object with `prompt_token_ids` and `prompt_logprobs`, as the deployment's method gives them, if they were requested. Those of
-     * a stream are in its pieces.
+     * A JSON object with `prompt_token_ids` and `prompt_logprobs`, as the deployment's method gives them, if they were
+     * requested. Those of a stream are in its pieces.
      */
     promptScores?: string,
   }
@@ -534,7 +535,8 @@ declare module 'aana:host/llm@0.1.0' {
     */
     end(): CompletionEnd;
     /**
-    * Sends all remaining pieces to the client, each as a value of the deployment's method `chat_stream`, without entering the guest for each one.
+    * Sends all remaining pieces to the client, each as a value of the deployment's method `chat_stream`, without
+    * entering the guest for each one.
     */
     forward(): void;
     [Symbol.dispose](): void;
@@ -550,7 +552,8 @@ declare module 'aana:host/llm@0.1.0' {
     */
     next(): Array<string>;
     /**
-    * Sends all remaining pieces to the client, each as a value `{"text": …}`, without entering the guest for each one.
+    * Sends all remaining pieces to the client, each as a value `{"text": …}`, without entering the guest for each
+    * one.
     */
     forward(): void;
     [Symbol.dispose](): void;

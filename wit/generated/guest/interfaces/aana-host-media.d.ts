@@ -62,7 +62,8 @@ declare module 'aana:host/media@0.1.0' {
      */
     private constructor();
     /**
-    * Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media says.
+    * Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media
+    * says.
     */
     duration(): number;
     [Symbol.dispose](): void;
@@ -83,8 +84,8 @@ declare module 'aana:host/media@0.1.0' {
     static decode(file: Uint8Array): Image;
     info(): ImageInfo;
     /**
-    * Decodes the image and scales it to this size. Returns the red, green and blue value of each pixel, row by row from the top,
-    * without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
+    * Decodes the image and scales it to this size. Returns the red, green and blue value of each pixel, row by row
+    * from the top, without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
     */
     pixels(width: number, height: number): Uint8Array;
     [Symbol.dispose](): void;

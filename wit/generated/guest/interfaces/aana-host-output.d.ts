@@ -3,8 +3,8 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/output@0.1.0' {
   /**
-   * Sends one JSON value to the client. It may return before the client has received the value. Fails with `cancelled` when the
-   * client has gone.
+   * Sends one JSON value to the client. It may return before the client has received the value. Fails with `cancelled`
+   * when the client has gone.
    */
   export function write(chunk: string): void;
   /**

@@ -9,8 +9,8 @@ declare module 'aana:host/remote@0.1.0' {
      */
     private constructor();
     /**
-    * Starts `run` of this component's `endpoint` with the name `helper:<name>`. Clients cannot reach a helper. It has the files, the
-    * request id and the deadline of this invocation, ends with it, and cannot start helpers.
+    * Starts `run` of this component's `endpoint` with the name `helper:<name>`. Clients cannot reach a helper. It has
+    * the files, the request id and the deadline of this invocation, ends with it, and cannot start helpers.
     */
     static start(name: string, input: string): Task;
     /**

@@ -2,7 +2,8 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/repositories-write@0.1.0' {
   /**
-   * Creates media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when media of any kind have this id.
+   * Creates media of another kind than a video. Fails with `MediaIdAlreadyExistsException` when media of any kind have
+   * this id.
    */
   export function createMedia(mediaId: string, mediaType: string): void;
   /**

@@ -4,7 +4,8 @@ declare module 'aana:host/repositories@0.1.0' {
   export function mediaExists(mediaId: string): boolean;
   export function readVideo(mediaId: string): VideoRecord;
   /**
-   * Returns the videos after `after`, in the order of their ids. Each list of this interface has at most `limit` entries, and at most 200.
+   * Returns the videos after `after`, in the order of their ids. Each list of this interface has at most `limit`
+   * entries, and at most 200.
    */
   export function listVideos(after: string | undefined, limit: number): Array<VideoRecord>;
   export function readCaption(id: RowId): CaptionRecord;

@@ -6,8 +6,8 @@ declare module 'aana:host/storage@0.1.0' {
    */
   export function get(key: string): Uint8Array | undefined;
   /**
-   * Sets the value of a key, completely or not at all. Keys have 1 to 120 bytes. Fails with `too-large` over the limits on one
-   * value, on the number of values and on all values together.
+   * Sets the value of a key, completely or not at all. Keys have 1 to 120 bytes. Fails with `too-large` over the
+   * limits on one value, on the number of values and on all values together.
    */
   export function set(key: string, value: Uint8Array): void;
   /**
@@ -16,7 +16,8 @@ declare module 'aana:host/storage@0.1.0' {
   export { _delete as delete };
   function _delete(key: string): boolean;
   /**
-   * Returns the keys that begin with `prefix` and come after `after`, in the order of their bytes: at most `limit`, and at most 1,000.
+   * Returns the keys that begin with `prefix` and come after `after`, in the order of their bytes: at most `limit`,
+   * and at most 1,000.
    */
   export function list(prefix: string, after: string | undefined, limit: number): Array<string>;
   export type Error = import('aana:host/types@0.1.0').Error;

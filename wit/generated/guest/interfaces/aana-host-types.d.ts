@@ -44,7 +44,8 @@ declare module 'aana:host/types@0.1.0' {
     data: string,
   }
   /**
-   * The number of a stored row: a whole number from 1 on. It is not a u64, because some languages' bindings lack that type.
+   * The number of a stored row: a whole number from 1 on. It is not a u64, because some languages' bindings lack that
+   * type.
    */
   export type RowId = number;
   /**

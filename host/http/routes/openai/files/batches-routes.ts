@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { answers, STORED_FAILURES } from '../../../../openapi/index.ts';
 import { allowedDeployments } from '../../../../access/index.ts';
-import type { UserBatches } from '../../../../batches/index.ts';
+import type { ApiBatches } from '../../../../batches/index.ts';
 import {
   Batch,
   BATCH_FIELDS,
@@ -17,14 +17,13 @@ import {
 } from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { refusalToRun } from '../../../guards/run-rights.ts';
-import { traceparentOf } from '../../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../../serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 
 /** Adds the routes of the batches of the caller. */
 export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const batchesOf = (ctx: Context): UserBatches => openai.batchesOf(callerOf(ctx).userId, 'openai', traceparentOf(ctx));
+  const batchesOf = (ctx: Context): ApiBatches => openai.batches.as(callerOf(ctx)).in('openai');
 
   serveRoute(
     router,
@@ -45,7 +44,7 @@ export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): v
       const refusal = refusalToRun(caller, request.endpoint, undefined);
       if (refusal) throw refusal;
       const id = request.input_file_id;
-      const input = requireFile(id, await openai.filesOf(caller.userId, traceparentOf(ctx)).find(id), 'input_file_id');
+      const input = requireFile(id, await openai.files.as(caller).find(id), 'input_file_id');
       if (input.purpose !== 'batch')
         throw invalidValue('input_file_id', `the purpose of the file is ${input.purpose}, not batch`);
       const batch = await batchesOf(ctx).create({
@@ -54,7 +53,6 @@ export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): v
         metadata: request.metadata ?? null,
         outputExpiresAfterS: request.output_expires_after?.seconds,
         deployments: allowedDeployments(caller.scopes, request.endpoint),
-        traceparent: traceparentOf(ctx),
       });
       return batchObject(batch);
     },

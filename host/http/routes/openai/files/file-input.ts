@@ -5,7 +5,6 @@ import { isPdf, readPdf } from '../../../../documents/index.ts';
 import { type FilePart, invalidValue, type NamedBytes, requireFile, textOf } from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
 import { withTemporaryFile } from '../../../request/form/temporary-file.ts';
-import { traceparentOf } from '../../../request/request-context.ts';
 import { tooLarge } from '../../../request/too-large.ts';
 import { type OpenAiHttpOptions, withinTime } from '../openai-request.ts';
 
@@ -18,8 +17,8 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
   const { openai, limits } = options;
   const excess = parts[limits.max_files];
   if (excess) throw invalidValue(excess.part, `a request may have ${limits.max_files} files`);
-  const { userId, scopes } = callerOf(ctx);
-  const files = openai.filesOf(userId, traceparentOf(ctx));
+  const caller = callerOf(ctx);
+  const files = openai.files.as(caller);
   const room = { bytes: limits.max_json_bytes, text: limits.max_json_bytes };
   const take = (kind: keyof typeof room, bytes: number): void => {
     room[kind] -= bytes;
@@ -31,7 +30,7 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
       take('bytes', given.bytes.length);
       return given;
     }
-    if (!allowsPath(scopes, `/v1/files/${given.id}/content`))
+    if (!allowsPath(caller.scopes, `/v1/files/${given.id}/content`))
       throw new AccessError('InsufficientScope', 'the API key does not allow to read files', {
         'www-authenticate': 'Bearer error="insufficient_scope"',
       });

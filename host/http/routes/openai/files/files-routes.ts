@@ -16,14 +16,13 @@ import {
   requireFile,
 } from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
-import { traceparentOf } from '../../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../../serve-route.ts';
 import { formRequests } from '../form-request.ts';
 import type { OpenAiHttpOptions } from '../openai-request.ts';
 
 /** Adds the routes of the stored files of the caller. */
 export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
-  const filesOf = (ctx: Context): UserFiles => options.openai.filesOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const filesOf = (ctx: Context): UserFiles => options.openai.files.as(callerOf(ctx));
   const read = formRequests(FILE_FIELDS, options);
 
   serveRoute(

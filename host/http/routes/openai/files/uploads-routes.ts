@@ -16,14 +16,13 @@ import {
   UploadRequest,
 } from '../../../../openai/index.ts';
 import { callerOf } from '../../../guards/caller.ts';
-import { traceparentOf } from '../../../request/request-context.ts';
 import { type HostRouter, serveRoute } from '../../serve-route.ts';
 import { formRequests } from '../form-request.ts';
 import { type OpenAiHttpOptions, readJsonRequest } from '../openai-request.ts';
 
 /** Adds the routes of files of the caller that come in parts. */
 export function uploadsRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
-  const uploadsOf = (ctx: Context): UserUploads => options.openai.uploadsOf(callerOf(ctx).userId, traceparentOf(ctx));
+  const uploadsOf = (ctx: Context): UserUploads => options.openai.uploads.as(callerOf(ctx));
   const readPart = formRequests(PART_FIELDS, options, 'data');
 
   serveRoute(

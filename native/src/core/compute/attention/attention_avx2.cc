@@ -1,5 +1,5 @@
-// Compiled with options for AVX2. It includes no header of the C++ library with templates, because the linker could take such a function from here
-// for the rest of the program, which runs on other processors too.
+// Compiled with options for AVX2. It includes no header of the C++ library with templates, because the linker could
+// take such a function from here for the rest of the program, which runs on other processors too.
 #include <immintrin.h>
 #include <math.h>
 
@@ -45,7 +45,8 @@ void ScoreCells(const float* queries, const float* keys, int n_values, float* sc
 // Scores of R rows and all cells of a step.
 template <int R>
 void ScoreStep(const float* queries, const float* keys, int n_values, float* scores, size_t score_stride) {
-  for (int i = 0; i < kCellLanes; i += kCells) ScoreCells<R>(queries, keys + i * n_values, n_values, scores + i, score_stride);
+  for (int i = 0; i < kCellLanes; i += kCells)
+    ScoreCells<R>(queries, keys + i * n_values, n_values, scores + i, score_stride);
 }
 
 // Turns the scores of a row into weights and returns one by their sum; 0 for a row that sees nothing.
@@ -90,7 +91,8 @@ void SumVectors(const AttentionTask& task, const float* weights, const float* fa
     const uint16_t* value = task.v + static_cast<size_t>(task.cells[i]) * task.v_stride + first;
     __m256 weight[R];
 #pragma GCC unroll 3
-    for (int r = 0; r < R; r++) weight[r] = _mm256_set1_ps(weights[static_cast<size_t>(r) * stride + static_cast<size_t>(i)]);
+    for (int r = 0; r < R; r++)
+      weight[r] = _mm256_set1_ps(weights[static_cast<size_t>(r) * stride + static_cast<size_t>(i)]);
 #pragma GCC unroll 4
     for (int c = 0; c < C; c++) {
       const __m256 part = Halves(value + c * kLanes);
@@ -102,7 +104,8 @@ void SumVectors(const AttentionTask& task, const float* weights, const float* fa
   for (int r = 0; r < R; r++) {
     const __m256 factor = _mm256_set1_ps(factors[r]);
 #pragma GCC unroll 4
-    for (int c = 0; c < C; c++) _mm256_storeu_ps(task.out[row + r] + first + c * kLanes, _mm256_mul_ps(sums[r][c], factor));
+    for (int c = 0; c < C; c++)
+      _mm256_storeu_ps(task.out[row + r] + first + c * kLanes, _mm256_mul_ps(sums[r][c], factor));
   }
 }
 
@@ -110,7 +113,8 @@ void SumVectors(const AttentionTask& task, const float* weights, const float* fa
 template <int R>
 void SumValues(const AttentionTask& task, const float* weights, const float* factors, int row) {
   int first = 0;
-  for (; first + kColumns * kLanes <= task.n_values; first += kColumns * kLanes) SumVectors<R, kColumns>(task, weights, factors, row, first);
+  for (; first + kColumns * kLanes <= task.n_values; first += kColumns * kLanes)
+    SumVectors<R, kColumns>(task, weights, factors, row, first);
   // Heads have a multiple of 16 values.
   if (first < task.n_values) SumVectors<R, 2>(task, weights, factors, row, first);
 }
@@ -125,7 +129,9 @@ void Attend(const AttentionTask& task) {
   const auto stride = static_cast<size_t>(task.n_cells);
   const auto rows_from = [&task](int row) { return task.n_rows - row < kRows ? task.n_rows - row : kRows; };
   for (int row = 0; row < task.n_rows; row++) {
-    for (int c = 0; c < n_values; c += kLanes) _mm256_storeu_ps(queries + row * n_values + c, _mm256_mul_ps(_mm256_loadu_ps(task.q[row] + c), _mm256_set1_ps(task.scale)));
+    for (int c = 0; c < n_values; c += kLanes)
+      _mm256_storeu_ps(queries + row * n_values + c,
+                       _mm256_mul_ps(_mm256_loadu_ps(task.q[row] + c), _mm256_set1_ps(task.scale)));
   }
   for (int first = 0; first < task.n_cells; first += kCellLanes) {
     for (int i = 0; i < kCellLanes; i++) {
@@ -133,14 +139,17 @@ void Attend(const AttentionTask& task) {
       for (int c = 0; c < n_values; c += kLanes) _mm256_storeu_ps(keys + i * n_values + c, Halves(key + c));
     }
     for (int row = 0; row < task.n_rows; row += kRows) {
-      kScores[rows_from(row) - 1](queries + row * n_values, keys, n_values, scores + static_cast<size_t>(row) * stride + first, stride);
+      kScores[rows_from(row) - 1](queries + row * n_values, keys, n_values,
+                                  scores + static_cast<size_t>(row) * stride + first, stride);
     }
   }
   for (int row = 0; row < task.n_rows; row += kRows) {
     const int n = rows_from(row);
     float* of_rows = scores + static_cast<size_t>(row) * stride;
     float factors[kRows];
-    for (int r = 0; r < n; r++) factors[r] = Weigh(of_rows + static_cast<size_t>(r) * stride, task.masks ? task.masks[row + r] : nullptr, task.n_cells);
+    for (int r = 0; r < n; r++)
+      factors[r] =
+          Weigh(of_rows + static_cast<size_t>(r) * stride, task.masks ? task.masks[row + r] : nullptr, task.n_cells);
     kSums[n - 1](task, of_rows, factors, row);
   }
 }

@@ -1,5 +1,5 @@
-// Compiled with options for AVX-512. It includes no header of the C++ library with templates, because the linker could take such a function from here
-// for the rest of the program, which runs on other processors too.
+// Compiled with options for AVX-512. It includes no header of the C++ library with templates, because the linker could
+// take such a function from here for the rest of the program, which runs on other processors too.
 #include <immintrin.h>
 #include <math.h>
 
@@ -27,7 +27,8 @@ void ScoreCells(const float* queries, int n_rows, const float* keys, float* scor
     for (int i = 0; i < kCellLanes; i++) {
       products[i] = _mm512_mul_ps(query[0], _mm512_loadu_ps(keys + i * kValues));
 #pragma GCC unroll 16
-      for (int c = 1; c < kVectors; c++) products[i] = _mm512_fmadd_ps(query[c], _mm512_loadu_ps(keys + i * kValues + c * kLanesOf), products[i]);
+      for (int c = 1; c < kVectors; c++)
+        products[i] = _mm512_fmadd_ps(query[c], _mm512_loadu_ps(keys + i * kValues + c * kLanesOf), products[i]);
     }
     _mm512_storeu_ps(scores + static_cast<size_t>(row) * score_stride, SumOfEach(products));
   }
@@ -74,7 +75,8 @@ void SumValues(const AttentionTask& task, const float* weights, const float* fac
     const uint16_t* value = task.v + static_cast<size_t>(task.cells[i]) * task.v_stride;
     __m512 weight[R];
 #pragma GCC unroll 8
-    for (int r = 0; r < R; r++) weight[r] = _mm512_set1_ps(weights[static_cast<size_t>(r) * stride + static_cast<size_t>(i)]);
+    for (int r = 0; r < R; r++)
+      weight[r] = _mm512_set1_ps(weights[static_cast<size_t>(r) * stride + static_cast<size_t>(i)]);
 #pragma GCC unroll 16
     for (int c = 0; c < kVectors; c++) {
       const __m512 part = Halves(value + c * kLanesOf);
@@ -86,7 +88,8 @@ void SumValues(const AttentionTask& task, const float* weights, const float* fac
   for (int r = 0; r < R; r++) {
     const __m512 factor = _mm512_set1_ps(factors[r]);
 #pragma GCC unroll 16
-    for (int c = 0; c < kVectors; c++) _mm512_storeu_ps(task.out[row + r] + c * kLanesOf, _mm512_mul_ps(sums[r][c], factor));
+    for (int c = 0; c < kVectors; c++)
+      _mm512_storeu_ps(task.out[row + r] + c * kLanesOf, _mm512_mul_ps(sums[r][c], factor));
   }
 }
 
@@ -112,13 +115,16 @@ void Attend(const AttentionTask& task) {
   float* scores = keys + kCellLanes * kValues;
   const auto stride = static_cast<size_t>(task.n_cells);
   for (int row = 0; row < task.n_rows; row++) {
-    for (int c = 0; c < kValues; c += kLanesOf) _mm512_storeu_ps(queries + row * kValues + c, _mm512_mul_ps(_mm512_loadu_ps(task.q[row] + c), _mm512_set1_ps(task.scale)));
+    for (int c = 0; c < kValues; c += kLanesOf)
+      _mm512_storeu_ps(queries + row * kValues + c,
+                       _mm512_mul_ps(_mm512_loadu_ps(task.q[row] + c), _mm512_set1_ps(task.scale)));
   }
   for (int first = 0; first < task.n_cells; first += kCellLanes) {
     for (int i = 0; i < kCellLanes; i++) {
       const uint16_t* key = task.k + static_cast<size_t>(task.cells[first + i]) * task.k_stride;
 #pragma GCC unroll 16
-      for (int c = 0; c < kVectors; c++) _mm512_storeu_ps(keys + i * kValues + c * kLanesOf, Halves(key + c * kLanesOf));
+      for (int c = 0; c < kVectors; c++)
+        _mm512_storeu_ps(keys + i * kValues + c * kLanesOf, Halves(key + c * kLanesOf));
     }
     ScoreCells<kVectors>(queries, task.n_rows, keys, scores + first, stride);
   }
@@ -126,7 +132,9 @@ void Attend(const AttentionTask& task) {
     const int n = task.n_rows - row < kRows ? task.n_rows - row : kRows;
     float* of_rows = scores + static_cast<size_t>(row) * stride;
     float factors[kRows];
-    for (int r = 0; r < n; r++) factors[r] = Weigh(of_rows + static_cast<size_t>(r) * stride, task.masks ? task.masks[row + r] : nullptr, task.n_cells);
+    for (int r = 0; r < n; r++)
+      factors[r] =
+          Weigh(of_rows + static_cast<size_t>(r) * stride, task.masks ? task.masks[row + r] : nullptr, task.n_cells);
     SumValuesOf<kVectors>(n, task, of_rows, factors, row);
   }
 }
@@ -135,12 +143,18 @@ void Attend(const AttentionTask& task) {
 
 AttentionKernel Avx512Attention(int64_t n_values) {
   switch (n_values) {
-    case 64: return Attend<4>;
-    case 80: return Attend<5>;
-    case 96: return Attend<6>;
-    case 128: return Attend<8>;
-    case 256: return Attend<16>;
-    default: return nullptr;
+    case 64:
+      return Attend<4>;
+    case 80:
+      return Attend<5>;
+    case 96:
+      return Attend<6>;
+    case 128:
+      return Attend<8>;
+    case 256:
+      return Attend<16>;
+    default:
+      return nullptr;
   }
 }
 

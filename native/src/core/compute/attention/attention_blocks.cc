@@ -37,14 +37,22 @@ void AttentionBlocks::Read(const ggml_tensor* mask, int64_t n_tokens, int most_t
   masks.clear();
   most_cells = 0;
   const auto row_of = [&](int64_t stream, int64_t token) {
-    return Row(reinterpret_cast<const uint16_t*>(static_cast<const char*>(mask->data) + static_cast<size_t>(stream) * mask->nb[3] + static_cast<size_t>(token) * mask->nb[1]), static_cast<size_t>(mask->ne[0]));
+    return Row(reinterpret_cast<const uint16_t*>(static_cast<const char*>(mask->data) +
+                                                 static_cast<size_t>(stream) * mask->nb[3] +
+                                                 static_cast<size_t>(token) * mask->nb[1]),
+               static_cast<size_t>(mask->ne[0]));
   };
   std::vector<int32_t> seen;
   std::vector<int32_t> next;
   std::vector<int32_t> both;
   for (int64_t stream = 0; stream < mask->ne[3]; stream++) {
     for (int64_t token = 0; token < n_tokens;) {
-      AttentionBlock block{.stream = stream, .first = token, .n_tokens = 1, .cells_begin = cells.size(), .n_cells = 0, .masks_begin = -1};
+      AttentionBlock block{.stream = stream,
+                           .first = token,
+                           .n_tokens = 1,
+                           .cells_begin = cells.size(),
+                           .n_cells = 0,
+                           .masks_begin = -1};
       FindSeen(row_of(stream, token), seen);
       while (block.n_tokens < most_tokens && token + block.n_tokens < n_tokens) {
         FindSeen(row_of(stream, token + block.n_tokens), next);
@@ -59,7 +67,9 @@ void AttentionBlocks::Read(const ggml_tensor* mask, int64_t n_tokens, int most_t
       const auto n_seen = static_cast<int>(seen.size());
       block.n_cells = (n_seen + kCellLanes - 1) / kCellLanes * kCellLanes;
       most_cells = std::max(most_cells, block.n_cells);
-      const auto value_at = [&](int i, int j) { return row_of(stream, block.first + i)[static_cast<size_t>(seen[static_cast<size_t>(j)])]; };
+      const auto value_at = [&](int i, int j) {
+        return row_of(stream, block.first + i)[static_cast<size_t>(seen[static_cast<size_t>(j)])];
+      };
       bool is_plain = n_seen == block.n_cells;
       for (int i = 0; i < block.n_tokens && is_plain; i++) {
         for (int j = 0; j < n_seen && is_plain; j++) is_plain = value_at(i, j) == 0;

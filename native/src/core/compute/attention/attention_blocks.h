@@ -16,7 +16,8 @@ struct AttentionBlock {
   // Of AttentionBlocks::cells; the last ones repeat a cell.
   size_t cells_begin;
   int n_cells;
-  // Of AttentionBlocks::masks: n_cells halves for each token. Negative: the tokens see all cells, except for the repeated ones.
+  // Of AttentionBlocks::masks: n_cells halves for each token. Negative: the tokens see all cells, except for the
+  // repeated ones.
   int64_t masks_begin;
 };
 
@@ -26,7 +27,8 @@ struct AttentionBlocks {
   std::vector<uint16_t> masks;
   int most_cells = 0;
 
-  // Reads a mask of halves, [cells, at least n_tokens, 1, streams]: minus infinity hides a cell. Blocks have up to `most_tokens` tokens.
+  // Reads a mask of halves, [cells, at least n_tokens, 1, streams]: minus infinity hides a cell. Blocks have up to
+  // `most_tokens` tokens.
   void Read(const ggml_tensor* mask, int64_t n_tokens, int most_tokens);
 };
 

@@ -18,9 +18,9 @@ struct AttentionTask {
   size_t v_stride;
   const int32_t* cells;  // n_cells of them
   int n_cells;
-  int n_values;          // of a head, as AttentionWidths()
-  float scale;           // of scores
-  int n_rows;            // queries: some heads of some tokens
+  int n_values;  // of a head, as AttentionWidths()
+  float scale;   // of scores
+  int n_rows;    // queries: some heads of some tokens
   const float* const* q;
   const uint16_t* const* masks;  // halves that are added to the scores of each row's cells; null: nothing is added
   float* const* out;             // becomes 0 for a row that sees nothing
@@ -30,7 +30,8 @@ struct AttentionTask {
 using AttentionKernel = void (*)(const AttentionTask& task);
 
 static constexpr size_t AttentionScratchValues(int n_rows, int n_cells, int n_values) {
-  return static_cast<size_t>(n_rows) * static_cast<size_t>(n_cells + n_values) + static_cast<size_t>(kCellLanes) * static_cast<size_t>(n_values);
+  return static_cast<size_t>(n_rows) * static_cast<size_t>(n_cells + n_values) +
+         static_cast<size_t>(kCellLanes) * static_cast<size_t>(n_values);
 }
 
 }  // namespace aana::compute

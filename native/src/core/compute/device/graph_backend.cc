@@ -21,8 +21,8 @@ const float* RowAt(const ggml_tensor* x, int64_t row) {
   const int64_t i1 = row % x->ne[1];
   const int64_t i2 = row / x->ne[1] % x->ne[2];
   const int64_t i3 = row / x->ne[1] / x->ne[2];
-  return reinterpret_cast<const float*>(static_cast<const char*>(x->data) + static_cast<size_t>(i1) * x->nb[1] + static_cast<size_t>(i2) * x->nb[2] +
-                                        static_cast<size_t>(i3) * x->nb[3]);
+  return reinterpret_cast<const float*>(static_cast<const char*>(x->data) + static_cast<size_t>(i1) * x->nb[1] +
+                                        static_cast<size_t>(i2) * x->nb[2] + static_cast<size_t>(i3) * x->nb[3]);
 }
 
 struct AttentionParams {
@@ -43,23 +43,29 @@ bool HasKernel(const ggml_tensor& node) {
   if (node.op != GGML_OP_FLASH_ATTN_EXT) return false;
   const auto *q = node.src[0], *k = node.src[1], *v = node.src[2], *mask = node.src[3], *sinks = node.src[4];
   const auto params = ReadParams(node.op_params);
-  return !sinks && mask && mask->type == GGML_TYPE_F16 && mask->ne[2] == 1 && mask->ne[3] == q->ne[3] && mask->ne[0] == k->ne[1] && params.max_bias == 0 &&
-         params.softcap == 0 && q->type == GGML_TYPE_F32 && k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16 && q->ne[0] == k->ne[0] && k->ne[0] == v->ne[0] &&
-         q->nb[0] == sizeof(float) && k->nb[0] == sizeof(uint16_t) && v->nb[0] == sizeof(uint16_t) && k->ne[2] == v->ne[2] && k->ne[3] == q->ne[3] &&
-         v->ne[3] == q->ne[3] && FastKernelSet()->attention(q->ne[0]);
+  return !sinks && mask && mask->type == GGML_TYPE_F16 && mask->ne[2] == 1 && mask->ne[3] == q->ne[3] &&
+         mask->ne[0] == k->ne[1] && params.max_bias == 0 && params.softcap == 0 && q->type == GGML_TYPE_F32 &&
+         k->type == GGML_TYPE_F16 && v->type == GGML_TYPE_F16 && q->ne[0] == k->ne[0] && k->ne[0] == v->ne[0] &&
+         q->nb[0] == sizeof(float) && k->nb[0] == sizeof(uint16_t) && v->nb[0] == sizeof(uint16_t) &&
+         k->ne[2] == v->ne[2] && k->ne[3] == q->ne[3] && v->ne[3] == q->ne[3] && FastKernelSet()->attention(q->ne[0]);
 }
 
-// Queries that are computed together: some heads of some tokens. More would need more memory for scores than a cache has.
+// Queries that are computed together: some heads of some tokens. More would need more memory for scores than a cache
+// has.
 constexpr int kMostRows = 24;
 
 // Where head `head` of stream `stream` begins.
 template <typename Value>
 const Value* HeadAt(const ggml_tensor* tensor, int64_t head, int64_t stream) {
-  return reinterpret_cast<const Value*>(static_cast<const char*>(tensor->data) + static_cast<size_t>(head) * tensor->nb[2] + static_cast<size_t>(stream) * tensor->nb[3]);
+  return reinterpret_cast<const Value*>(static_cast<const char*>(tensor->data) +
+                                        static_cast<size_t>(head) * tensor->nb[2] +
+                                        static_cast<size_t>(stream) * tensor->nb[3]);
 }
 
-// Attends the tokens of a block in a head of keys and values, for some of its rows: each row is a head of queries of a token.
-void AttendRows(ggml_tensor* out, const AttentionBlocks& blocks, const AttentionBlock& block, int64_t kv_head, int begin, int end) {
+// Attends the tokens of a block in a head of keys and values, for some of its rows: each row is a head of queries of a
+// token.
+void AttendRows(ggml_tensor* out, const AttentionBlocks& blocks, const AttentionBlock& block, int64_t kv_head,
+                int begin, int end) {
   thread_local std::vector<float> scratch;
   const auto *q = out->src[0], *k = out->src[1], *v = out->src[2];
   const auto heads = static_cast<int>(q->ne[2] / k->ne[2]);
@@ -72,30 +78,34 @@ void AttendRows(ggml_tensor* out, const AttentionBlocks& blocks, const Attention
     const int64_t token = block.first + row / heads;
     const int64_t head = kv_head * heads + row % heads;
     queries[n_rows] = HeadAt<float>(q, head, block.stream) + static_cast<size_t>(token) * q->nb[1] / sizeof(float);
-    if (block.masks_begin >= 0) masks[n_rows] = blocks.masks.data() + block.masks_begin + static_cast<int64_t>(row / heads) * block.n_cells;
-    results[n_rows] = reinterpret_cast<float*>(static_cast<char*>(out->data) + static_cast<size_t>(head) * out->nb[1] + static_cast<size_t>(token) * out->nb[2] +
+    if (block.masks_begin >= 0)
+      masks[n_rows] = blocks.masks.data() + block.masks_begin + static_cast<int64_t>(row / heads) * block.n_cells;
+    results[n_rows] = reinterpret_cast<float*>(static_cast<char*>(out->data) + static_cast<size_t>(head) * out->nb[1] +
+                                               static_cast<size_t>(token) * out->nb[2] +
                                                static_cast<size_t>(block.stream) * out->nb[3]);
   }
   scratch.resize(std::max(scratch.size(), AttentionScratchValues(n_rows, block.n_cells, n_values)));
-  FastKernelSet()->attention(n_values)({.k = HeadAt<uint16_t>(k, kv_head, block.stream),
-                           .v = HeadAt<uint16_t>(v, kv_head, block.stream),
-                           .k_stride = k->nb[1] / sizeof(uint16_t),
-                           .v_stride = v->nb[1] / sizeof(uint16_t),
-                           .cells = blocks.cells.data() + block.cells_begin,
-                           .n_cells = block.n_cells,
-                           .n_values = n_values,
-                           .scale = ReadParams(reinterpret_cast<const char*>(out->op_params) + kKeptAt).scale,
-                           .n_rows = n_rows,
-                           .q = queries,
-                           .masks = block.masks_begin >= 0 ? masks : nullptr,
-                           .out = results,
-                           .scratch = scratch.data()});
+  FastKernelSet()->attention(n_values)(
+      {.k = HeadAt<uint16_t>(k, kv_head, block.stream),
+       .v = HeadAt<uint16_t>(v, kv_head, block.stream),
+       .k_stride = k->nb[1] / sizeof(uint16_t),
+       .v_stride = v->nb[1] / sizeof(uint16_t),
+       .cells = blocks.cells.data() + block.cells_begin,
+       .n_cells = block.n_cells,
+       .n_values = n_values,
+       .scale = ReadParams(reinterpret_cast<const char*>(out->op_params) + kKeptAt).scale,
+       .n_rows = n_rows,
+       .q = queries,
+       .masks = block.masks_begin >= 0 ? masks : nullptr,
+       .out = results,
+       .scratch = scratch.data()});
 }
 
 }  // namespace
 
 bool MultipliesPacked(const ggml_tensor* op) {
-  return op->op == GGML_OP_MUL_MAT && IsPacked(op->src[0]) && op->src[1]->type == GGML_TYPE_F32 && op->src[1]->nb[0] == sizeof(float) && ggml_is_contiguous(op);
+  return op->op == GGML_OP_MUL_MAT && IsPacked(op->src[0]) && op->src[1]->type == GGML_TYPE_F32 &&
+         op->src[1]->nb[0] == sizeof(float) && ggml_is_contiguous(op);
 }
 
 ggml_status GraphBackend::Compute(const ggml_cgraph& graph) {
@@ -112,7 +122,9 @@ void GraphBackend::Replace(const ggml_cgraph& graph) {
   for (int i = 0; i < graph.n_nodes; i++) {
     const auto* node = graph.nodes[i];
     n_replaced += MultipliesPacked(node) || HasKernel(*node);
-    if (MultipliesPacked(node)) n_most = std::max(n_most, InputBytes(static_cast<int>(node->src[1]->ne[0]), static_cast<int>(RowsOf(node->src[1]))));
+    if (MultipliesPacked(node))
+      n_most =
+          std::max(n_most, InputBytes(static_cast<int>(node->src[1]->ne[0]), static_cast<int>(RowsOf(node->src[1]))));
   }
   nodes_.clear();
   steps_.clear();
@@ -122,15 +134,20 @@ void GraphBackend::Replace(const ggml_cgraph& graph) {
   const ggml_tensor* quantised = nullptr;
   for (int i = 0; i < graph.n_nodes; i++) {
     auto* node = graph.nodes[i];
-    if (MultipliesPacked(node)) AddProduct(*node, quantised);
-    else if (HasKernel(*node)) AddAttention(*node);
-    else nodes_.push_back(node);
+    if (MultipliesPacked(node))
+      AddProduct(*node, quantised);
+    else if (HasKernel(*node))
+      AddAttention(*node);
+    else
+      nodes_.push_back(node);
   }
 }
 
-// `quantised` is the product whose inputs were quantised last. Products that follow with the same inputs and form, as of queries and keys, use them too.
+// `quantised` is the product whose inputs were quantised last. Products that follow with the same inputs and form, as
+// of queries and keys, use them too.
 void GraphBackend::AddProduct(ggml_tensor& node, const ggml_tensor*& quantised) {
-  const bool has_inputs = quantised && quantised->src[1] == node.src[1] && FormOf(quantised->src[0]->type) == FormOf(node.src[0]->type);
+  const bool has_inputs =
+      quantised && quantised->src[1] == node.src[1] && FormOf(quantised->src[0]->type) == FormOf(node.src[0]->type);
   if (!has_inputs) AddStep(node, QuantiseInputs, inputs_.data());
   quantised = &node;
   AddStep(node, MultiplyInputs, inputs_.data());
@@ -147,7 +164,8 @@ GraphBackend::Mask& GraphBackend::MaskOf(const ggml_tensor& node, bool& is_new) 
   const auto *q = node.src[0], *k = node.src[1], *mask = node.src[3];
   const auto most_tokens = std::max(1, kMostRows / static_cast<int>(q->ne[2] / k->ne[2]));
   for (size_t i = 0; i < n_masks_; i++) {
-    if (masks_[i]->tensor == mask && masks_[i]->most_tokens == most_tokens && masks_[i]->n_tokens == q->ne[1]) return *masks_[i];
+    if (masks_[i]->tensor == mask && masks_[i]->most_tokens == most_tokens && masks_[i]->n_tokens == q->ne[1])
+      return *masks_[i];
   }
   is_new = true;
   if (n_masks_ == masks_.size()) masks_.push_back(std::make_unique<Mask>());
@@ -173,16 +191,18 @@ void GraphBackend::QuantiseInputs(ggml_tensor* product, int thread, int n_thread
   const auto form = *FormOf(product->src[0]->type);
   const int64_t n_rows = RowsOf(x);
   for (int64_t row = n_rows * thread / n_threads; row < n_rows * (thread + 1) / n_threads; row++) {
-    FastKernelSet()->matrix.quantise(form, RowAt(x, row), static_cast<int>(x->ne[0]), static_cast<int>(n_rows), static_cast<int>(row), inputs);
+    FastKernelSet()->matrix.quantise(form, RowAt(x, row), static_cast<int>(x->ne[0]), static_cast<int>(n_rows),
+                                     static_cast<int>(row), inputs);
   }
 }
 
 void GraphBackend::MultiplyInputs(ggml_tensor* product, int thread, int n_threads, void* inputs) {
   const auto* matrix = product->src[0];
   const int64_t n_groups = (product->ne[0] + kMatrixRows - 1) / kMatrixRows;
-  FastKernelSet()->matrix.multiply(*FormOf(matrix->type), matrix->data, inputs, static_cast<int>(matrix->ne[0]), static_cast<int>(product->ne[0]),
-                                static_cast<int>(RowsOf(product->src[1])), static_cast<int>(n_groups * thread / n_threads),
-                                static_cast<int>(n_groups * (thread + 1) / n_threads), static_cast<float*>(product->data));
+  FastKernelSet()->matrix.multiply(
+      *FormOf(matrix->type), matrix->data, inputs, static_cast<int>(matrix->ne[0]), static_cast<int>(product->ne[0]),
+      static_cast<int>(RowsOf(product->src[1])), static_cast<int>(n_groups * thread / n_threads),
+      static_cast<int>(n_groups * (thread + 1) / n_threads), static_cast<float*>(product->data));
 }
 
 void GraphBackend::ReadMask(ggml_tensor* attention, int thread, int, void* mask) {
@@ -197,7 +217,8 @@ void GraphBackend::Attend(ggml_tensor* attention, int thread, int n_threads, voi
   const auto heads = static_cast<int>(attention->src[0]->ne[2] / n_heads);
   // Parts of a block and head, if there are fewer of these than threads.
   const auto n_whole = static_cast<int64_t>(blocks.blocks.size()) * n_heads;
-  const int64_t n_parts = n_whole >= n_threads ? 1 : std::min<int64_t>(heads, (n_threads + n_whole - 1) / std::max<int64_t>(n_whole, 1));
+  const int64_t n_parts =
+      n_whole >= n_threads ? 1 : std::min<int64_t>(heads, (n_threads + n_whole - 1) / std::max<int64_t>(n_whole, 1));
   const int64_t n_all = n_whole * n_parts;
   for (int64_t i = n_all * thread / n_threads; i < n_all * (thread + 1) / n_threads; i++) {
     const auto& block = blocks.blocks[static_cast<size_t>(i / n_parts / n_heads)];
@@ -205,7 +226,8 @@ void GraphBackend::Attend(ggml_tensor* attention, int thread, int n_threads, voi
     const auto part = static_cast<int>(i % n_parts);
     const auto begin = static_cast<int>(n_rows * part / n_parts);
     const auto end = static_cast<int>(n_rows * (part + 1) / n_parts);
-    for (int row = begin; row < end; row += kMostRows) AttendRows(attention, blocks, block, i / n_parts % n_heads, row, std::min(end, row + kMostRows));
+    for (int row = begin; row < end; row += kMostRows)
+      AttendRows(attention, blocks, block, i / n_parts % n_heads, row, std::min(end, row + kMostRows));
   }
 }
 

@@ -15,7 +15,8 @@ namespace aana::compute {
 // Whether the operation multiplies by a packed matrix.
 bool MultipliesPacked(const ggml_tensor* op);
 
-// Computes graphs on a processor backend of ggml, with products of packed matrices and attention replaced by our kernels.
+// Computes graphs on a processor backend of ggml, with products of packed matrices and attention replaced by our
+// kernels.
 class GraphBackend {
  public:
   explicit GraphBackend(ggml_backend_dev_t processor) : backend_(ggml_backend_dev_init(processor, nullptr)) {}

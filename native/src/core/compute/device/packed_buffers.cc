@@ -21,14 +21,16 @@ std::atomic<size_t> packed_bytes{0};
 
 thread_local bool sets_weights = false;
 
-// Matrices that llama.cpp's graphs multiply as a whole. Others, such as those of latent attention, are also seen in parts, which a packed matrix has not.
+// Matrices that llama.cpp's graphs multiply as a whole. Others, such as those of latent attention, are also seen in
+// parts, which a packed matrix has not.
 bool HasKnownName(const ggml_tensor* weights) {
   std::string_view name = weights->name;
   constexpr std::string_view kEnd = ".weight";
   if (!name.ends_with(kEnd)) return false;
   name.remove_suffix(kEnd.size());
   if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
-  constexpr std::array<std::string_view, 9> kNames = {"attn_q", "attn_k", "attn_v", "attn_qkv", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "output"};
+  constexpr std::array<std::string_view, 9> kNames = {"attn_q",   "attn_k", "attn_v",   "attn_qkv", "attn_output",
+                                                      "ffn_gate", "ffn_up", "ffn_down", "output"};
   return name == "token_embd" || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
@@ -51,7 +53,8 @@ void SetTensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* da
 }
 
 void GetTensor(ggml_backend_buffer_t buffer, const ggml_tensor* tensor, void* data, size_t offset, size_t size) {
-  GGML_ASSERT((buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS || !CanPack(tensor)) && "packed weights are not read back");
+  GGML_ASSERT((buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS || !CanPack(tensor)) &&
+              "packed weights are not read back");
   std::memcpy(data, static_cast<const char*>(tensor->data) + offset, size);
 }
 
@@ -76,16 +79,21 @@ ggml_backend_buffer_t AllocateBuffer(ggml_backend_buffer_type_t type, size_t siz
 }
 
 size_t TensorBytes(ggml_backend_buffer_type_t, const ggml_tensor* tensor) {
-  return CanPack(tensor) ? std::max(ggml_nbytes(tensor), MatrixBytes(*FormOf(tensor->type), tensor->ne[0], tensor->ne[1])) : ggml_nbytes(tensor);
+  return CanPack(tensor)
+             ? std::max(ggml_nbytes(tensor), MatrixBytes(*FormOf(tensor->type), tensor->ne[0], tensor->ne[1]))
+             : ggml_nbytes(tensor);
 }
 
 }  // namespace
 
 bool CanPack(const ggml_tensor* weights) {
-  return FormOf(weights->type) && weights->ne[2] == 1 && weights->ne[3] == 1 && !weights->view_src && ggml_is_contiguous(weights) && HasKnownName(weights);
+  return FormOf(weights->type) && weights->ne[2] == 1 && weights->ne[3] == 1 && !weights->view_src &&
+         ggml_is_contiguous(weights) && HasKnownName(weights);
 }
 
-bool IsPacked(const ggml_tensor* tensor) { return tensor->buffer && tensor->buffer->buft == PackedBufferType() && CanPack(tensor); }
+bool IsPacked(const ggml_tensor* tensor) {
+  return tensor->buffer && tensor->buffer->buft == PackedBufferType() && CanPack(tensor);
+}
 
 SetsWeights::SetsWeights() { sets_weights = true; }
 

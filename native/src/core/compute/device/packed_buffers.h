@@ -13,12 +13,12 @@ bool CanPack(const ggml_tensor* weights);
 // Whether the tensor is a packed matrix. Only MUL_MAT can use it, and only as a whole.
 bool IsPacked(const ggml_tensor* tensor);
 
-// Buffers of main memory. Matrices are packed when they are set in a buffer of weights; everything else lies there as in ggml's own buffers, so that ggml's
-// processor backend can compute with it.
+// Buffers of main memory. Matrices are packed when they are set in a buffer of weights; everything else lies there as
+// in ggml's own buffers, so that ggml's processor backend can compute with it.
 ggml_backend_buffer_type_t PackedBufferType();
 
-// While it lives, this thread takes such buffers for memory that cannot be written directly. llama.cpp then sets weights that it reads from a file, in
-// place of reading them into the buffer, where they would not be packed.
+// While it lives, this thread takes such buffers for memory that cannot be written directly. llama.cpp then sets
+// weights that it reads from a file, in place of reading them into the buffer, where they would not be packed.
 class SetsWeights {
  public:
   SetsWeights();

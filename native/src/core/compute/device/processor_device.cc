@@ -19,7 +19,8 @@ ggml_backend_dev_t CpuDevice() { return ggml_backend_dev_by_type(GGML_BACKEND_DE
 GraphBackend& Self(ggml_backend_t backend) { return *static_cast<GraphBackend*>(backend->context); }
 
 ggml_backend_t InitBackend(ggml_backend_dev_t device, const char*) {
-  static ggml_guid guid = {0x3c, 0x51, 0x0e, 0x77, 0x6a, 0x1d, 0x4b, 0x19, 0x9e, 0x02, 0xd4, 0x8b, 0x25, 0xf0, 0x66, 0xac};
+  static ggml_guid guid = {0x3c, 0x51, 0x0e, 0x77, 0x6a, 0x1d, 0x4b, 0x19,
+                           0x9e, 0x02, 0xd4, 0x8b, 0x25, 0xf0, 0x66, 0xac};
   constexpr ggml_backend_i kBackend = {
       .get_name = [](ggml_backend_t) { return kName; },
       .free =
@@ -49,7 +50,8 @@ bool SupportsOp(ggml_backend_dev_t, const ggml_tensor* op) {
   if (MultipliesPacked(op)) return true;
   for (const auto* source : op->src) {
     if (!source || !source->buffer || source->buffer->buft != PackedBufferType()) continue;
-    // llama.cpp asks with an empty buffer whether weights shall lie in ours. All but matrices stay in the file's mapping.
+    // llama.cpp asks with an empty buffer whether weights shall lie in ours. All but matrices stay in the file's
+    // mapping.
     if (source->buffer->size == 0 || IsPacked(source->view_src ? source->view_src : source)) return false;
   }
   return ggml_backend_dev_supports_op(CpuDevice(), op);
@@ -69,10 +71,13 @@ Function CpuFunction(const char* name) {
   return reinterpret_cast<Function>(ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(CpuDevice()), name));
 }
 
-void SetThreads(ggml_backend_t backend, int n_threads) { CpuFunction<ggml_backend_set_n_threads_t>("ggml_backend_set_n_threads")(Self(backend).backend(), n_threads); }
+void SetThreads(ggml_backend_t backend, int n_threads) {
+  CpuFunction<ggml_backend_set_n_threads_t>("ggml_backend_set_n_threads")(Self(backend).backend(), n_threads);
+}
 
 void SetAbort(ggml_backend_t backend, ggml_abort_callback callback, void* data) {
-  CpuFunction<ggml_backend_set_abort_callback_t>("ggml_backend_set_abort_callback")(Self(backend).backend(), callback, data);
+  CpuFunction<ggml_backend_set_abort_callback_t>("ggml_backend_set_abort_callback")(Self(backend).backend(), callback,
+                                                                                    data);
 }
 
 void* FindFunction(ggml_backend_reg_t, const char* asked) {
@@ -108,7 +113,10 @@ ggml_backend_dev_t ProcessorDevice() {
                 .get_host_buffer_type = nullptr,
                 .buffer_from_host_ptr = nullptr,
                 .supports_op = SupportsOp,
-                .supports_buft = [](ggml_backend_dev_t, ggml_backend_buffer_type_t type) { return type == PackedBufferType() || ggml_backend_dev_supports_buft(CpuDevice(), type); },
+                .supports_buft =
+                    [](ggml_backend_dev_t, ggml_backend_buffer_type_t type) {
+                      return type == PackedBufferType() || ggml_backend_dev_supports_buft(CpuDevice(), type);
+                    },
                 .offload_op = nullptr,
                 .event_new = nullptr,
                 .event_free = nullptr,

@@ -1,5 +1,5 @@
-// Compiled with options for AVX2. It includes no header of the C++ library with templates, because the linker could take such a function from here
-// for the rest of the program, which runs on other processors too.
+// Compiled with options for AVX2. It includes no header of the C++ library with templates, because the linker could
+// take such a function from here for the rest of the program, which runs on other processors too.
 #include <immintrin.h>
 #include <string.h>
 
@@ -47,8 +47,10 @@ void Quantise(MatrixForm form, const float* values, int n_in, int n_rows, int ro
 #pragma GCC unroll 4
     for (int j = 0; j < 4; j++) rounded[j] = _mm256_cvtps_epi32(_mm256_mul_ps(parts[j], inverse));
     // Packing mixes the halves of registers; the permutation puts each four values to their place.
-    const __m256i bytes = _mm256_packs_epi16(_mm256_packs_epi32(rounded[0], rounded[1]), _mm256_packs_epi32(rounded[2], rounded[3]));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(block + place * kMatrixBlock), _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+    const __m256i bytes =
+        _mm256_packs_epi16(_mm256_packs_epi32(rounded[0], rounded[1]), _mm256_packs_epi32(rounded[2], rounded[3]));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(block + place * kMatrixBlock),
+                        _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
     const float scale = most / 127.0F;
     const int low_sum = SumOf(_mm256_add_epi32(rounded[0], rounded[1]));
     const int high_sum = SumOf(_mm256_add_epi32(rounded[2], rounded[3]));
@@ -98,7 +100,10 @@ AANA_INLINE void LoadSteps(const uint8_t* bytes, __m256i* values) {
     const __m256i bit = _mm256_set1_epi8(0x10);
     const __m256i high = Load(bytes + 4 * kMatrixStep);
 #pragma GCC unroll 8
-    for (int i = 0; i < kSteps; i++) values[i] = WithBits(values[i], i < 4 ? _mm256_slli_epi16(high, i < 4 ? 4 - i : 0) : _mm256_srli_epi16(high, i < 4 ? 0 : i - 4), bit);
+    for (int i = 0; i < kSteps; i++)
+      values[i] = WithBits(
+          values[i], i < 4 ? _mm256_slli_epi16(high, i < 4 ? 4 - i : 0) : _mm256_srli_epi16(high, i < 4 ? 0 : i - 4),
+          bit);
   }
   if constexpr (kBits == 6) {
     const __m256i bits = _mm256_set1_epi8(0x30);
@@ -116,8 +121,8 @@ AANA_INLINE void LoadSteps(const uint8_t* bytes, __m256i* values) {
 
 __m256i AddPairs(__m256i values) { return _mm256_madd_epi16(values, _mm256_set1_epi16(1)); }
 
-// Adds the products of 4 * N columns to `sum`. An instruction adds two products in 16 bits, and these sums are added in 16 bits as long as no values of
-// kBits bits by values from -128 overflow.
+// Adds the products of 4 * N columns to `sum`. An instruction adds two products in 16 bits, and these sums are added in
+// 16 bits as long as no values of kBits bits by values from -128 overflow.
 template <int kBits, int N>
 AANA_INLINE __m256i AddProducts(__m256i sum, const __m256i* values, const uint8_t* input) {
   constexpr int kRun = kBits == 4 ? 8 : kBits == 5 ? 4 : 2;
@@ -126,14 +131,15 @@ AANA_INLINE __m256i AddProducts(__m256i sum, const __m256i* values, const uint8_
   for (int first = 0; first < N; first += kRun) {
     __m256i run = _mm256_maddubs_epi16(values[first], FourOfEach(input + 4 * first));
 #pragma GCC unroll 8
-    for (int i = first + 1; i < (first + kRun < N ? first + kRun : N); i++) run = _mm256_add_epi16(run, _mm256_maddubs_epi16(values[i], FourOfEach(input + 4 * i)));
+    for (int i = first + 1; i < (first + kRun < N ? first + kRun : N); i++)
+      run = _mm256_add_epi16(run, _mm256_maddubs_epi16(values[i], FourOfEach(input + 4 * i)));
     sum = _mm256_add_epi32(sum, AddPairs(run));
   }
   return sum;
 }
 
-// AddProducts for values of 8 bits, which would overflow: their sizes are multiplied by inputs with their signs. Of each step `values` has the values
-// and `sizes` their sizes.
+// AddProducts for values of 8 bits, which would overflow: their sizes are multiplied by inputs with their signs. Of
+// each step `values` has the values and `sizes` their sizes.
 AANA_INLINE __m256i AddSignedProducts(__m256i sum, const __m256i* values, const __m256i* sizes, const uint8_t* input) {
 #pragma GCC unroll 4
   for (int i = 0; i < 4; i++) {
@@ -149,7 +155,8 @@ AANA_INLINE void MultiplyBlock(const uint8_t* group, int part, const uint8_t* pa
   constexpr int kBits = BitsOf(kForm);
   const uint8_t* numbers = panel + R * kMatrixBlock;
   const __m256 scales = Halves(group + 2 * kLanes * part);
-  const __m256 seconds = HasLeast(kForm) || HasHalves(kForm) ? Halves(group + 2 * (kMatrixRows + kLanes * part)) : scales;
+  const __m256 seconds =
+      HasLeast(kForm) || HasHalves(kForm) ? Halves(group + 2 * (kMatrixRows + kLanes * part)) : scales;
   const uint8_t* steps = group + MatrixHeadBytes(kForm) + 4 * kLanes * part;
   __m256i values[kSteps];
   LoadSteps<kBits>(steps, values);
@@ -188,8 +195,10 @@ AANA_INLINE void MultiplyBytes(const uint8_t* group, int part, const uint8_t* pa
     }
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) {
-      const __m256i sum = AddSignedProducts(_mm256_setzero_si256(), values, sizes, panel + r * kMatrixBlock + 16 * half);
-      sums[r] = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(sum), scales), NumberOfEach(panel + R * kMatrixBlock + 4 * r), sums[r]);
+      const __m256i sum =
+          AddSignedProducts(_mm256_setzero_si256(), values, sizes, panel + r * kMatrixBlock + 16 * half);
+      sums[r] = _mm256_fmadd_ps(_mm256_mul_ps(_mm256_cvtepi32_ps(sum), scales),
+                                NumberOfEach(panel + R * kMatrixBlock + 4 * r), sums[r]);
     }
   }
 }
@@ -197,10 +206,12 @@ AANA_INLINE void MultiplyBytes(const uint8_t* group, int part, const uint8_t* pa
 // Stores the lanes whose bit is set in `lanes`.
 void StoreLanes(float* to, unsigned lanes, __m256 values) {
   const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-  _mm256_maskstore_ps(to, _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bits), bits), values);
+  _mm256_maskstore_ps(to, _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bits), bits),
+                      values);
 }
 
-// With few inputs a core waits for the matrix. It gets more of it per second when it asks further ahead than the processor does by itself.
+// With few inputs a core waits for the matrix. It gets more of it per second when it asks further ahead than the
+// processor does by itself.
 constexpr int kAwaitedRows = 2;
 constexpr size_t kAheadBytes = 4096;
 
@@ -215,12 +226,15 @@ void MultiplyTile(const uint8_t* group, const uint8_t* panel, int n_blocks, floa
   }
   for (int block = 0; block < n_blocks; block++) {
     if constexpr (R <= kAwaitedRows) {
-      for (size_t i = 0; i < kGroupBytes; i += 64) _mm_prefetch(reinterpret_cast<const char*>(group + kAheadBytes + i), _MM_HINT_T0);
+      for (size_t i = 0; i < kGroupBytes; i += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(group + kAheadBytes + i), _MM_HINT_T0);
     }
 #pragma GCC unroll 1
     for (int part = 0; part < kParts; part++) {
-      if constexpr (kForm == MatrixForm::kEight) MultiplyBytes<R>(group, part, panel, sums[part]);
-      else MultiplyBlock<kForm, R>(group, part, panel, sums[part]);
+      if constexpr (kForm == MatrixForm::kEight)
+        MultiplyBytes<R>(group, part, panel, sums[part]);
+      else
+        MultiplyBlock<kForm, R>(group, part, panel, sums[part]);
     }
     group += kGroupBytes;
     panel += static_cast<size_t>(R) * kInputBlockBytes;
@@ -228,7 +242,9 @@ void MultiplyTile(const uint8_t* group, const uint8_t* panel, int n_blocks, floa
 #pragma GCC unroll 2
   for (int part = 0; part < kParts; part++) {
 #pragma GCC unroll 16
-    for (int r = 0; r < R; r++) StoreLanes(out + static_cast<size_t>(r) * n_out + part * kLanes, static_cast<unsigned>(lanes) >> (part * kLanes), sums[part][r]);
+    for (int r = 0; r < R; r++)
+      StoreLanes(out + static_cast<size_t>(r) * n_out + part * kLanes, static_cast<unsigned>(lanes) >> (part * kLanes),
+                 sums[part][r]);
   }
 }
 

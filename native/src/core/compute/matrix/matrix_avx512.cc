@@ -1,5 +1,5 @@
-// Compiled with options for AVX-512. It includes no header of the C++ library with templates, because the linker could take such a function from here
-// for the rest of the program, which runs on other processors too.
+// Compiled with options for AVX-512. It includes no header of the C++ library with templates, because the linker could
+// take such a function from here for the rest of the program, which runs on other processors too.
 #include <immintrin.h>
 #include <string.h>
 
@@ -59,7 +59,9 @@ __m512 NumberOfEach(const uint8_t* bytes) {
   return _mm512_set1_ps(number);
 }
 
-__m512 Halves(const uint8_t* bytes) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes))); }
+__m512 Halves(const uint8_t* bytes) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)));
+}
 
 // Returns `low` with the bits of `high` in `mask` added.
 __m512i WithBits(__m512i low, __m512i high, __m512i mask) { return _mm512_ternarylogic_epi32(low, high, mask, 0xF8); }
@@ -83,7 +85,11 @@ void LoadSteps(const uint8_t* bytes, __m512i* values) {
     const __m512i bit = _mm512_set1_epi8(0x10);
     const __m512i high = _mm512_loadu_si512(bytes + 4 * kMatrixStep);
 #pragma GCC unroll 8
-    for (int i = 0; i < kSteps; i++) values[i] = WithBits(values[i], i < 4 ? _mm512_slli_epi16(high, static_cast<unsigned>(i < 4 ? 4 - i : 0)) : _mm512_srli_epi16(high, static_cast<unsigned>(i < 4 ? 0 : i - 4)), bit);
+    for (int i = 0; i < kSteps; i++)
+      values[i] = WithBits(values[i],
+                           i < 4 ? _mm512_slli_epi16(high, static_cast<unsigned>(i < 4 ? 4 - i : 0))
+                                 : _mm512_srli_epi16(high, static_cast<unsigned>(i < 4 ? 0 : i - 4)),
+                           bit);
   }
   if constexpr (kBits == 6) {
     const __m512i bits = _mm512_set1_epi8(0x30);
@@ -99,8 +105,8 @@ void LoadSteps(const uint8_t* bytes, __m512i* values) {
   }
 }
 
-// With few inputs a core waits for the matrix. It gets more of it per second when it asks further ahead than the processor does by itself (measured:
-// a tenth to a quarter more at 4 KiB).
+// With few inputs a core waits for the matrix. It gets more of it per second when it asks further ahead than the
+// processor does by itself (measured: a tenth to a quarter more at 4 KiB).
 constexpr int kAwaitedRows = 2;
 constexpr size_t kAheadBytes = 4096;
 
@@ -113,7 +119,8 @@ void MultiplyTile(const uint8_t* group, const uint8_t* panel, int n_blocks, floa
   for (int r = 0; r < R; r++) sums[r] = _mm512_setzero_ps();
   for (int block = 0; block < n_blocks; block++) {
     if constexpr (R <= kAwaitedRows) {
-      for (size_t i = 0; i < kGroupBytes; i += 64) _mm_prefetch(reinterpret_cast<const char*>(group + kAheadBytes + i), _MM_HINT_T0);
+      for (size_t i = 0; i < kGroupBytes; i += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(group + kAheadBytes + i), _MM_HINT_T0);
     }
     const __m512 scales = Halves(group);
     const __m512 seconds = HasLeast(kForm) || HasHalves(kForm) ? Halves(group + 2 * kMatrixRows) : scales;
@@ -133,7 +140,8 @@ void MultiplyTile(const uint8_t* group, const uint8_t* panel, int n_blocks, floa
           first = _mm512_dpbusd_epi32(first, values[i], FourOfEach(input + 4 * i));
           second = _mm512_dpbusd_epi32(second, values[i + 4], FourOfEach(input + 16 + 4 * i));
         }
-        product = _mm512_fmadd_ps(_mm512_cvtepi32_ps(second), seconds, _mm512_mul_ps(_mm512_cvtepi32_ps(first), scales));
+        product =
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(second), seconds, _mm512_mul_ps(_mm512_cvtepi32_ps(first), scales));
       } else {
 #pragma GCC unroll 8
         for (int i = 0; i < kSteps; i++) first = _mm512_dpbusd_epi32(first, values[i], FourOfEach(input + 4 * i));

@@ -37,11 +37,13 @@ void PackGroup(MatrixForm form, const MatrixBlock* blocks, int n_rows, uint8_t* 
     }
     // The low halves of bytes have the first four steps, the high halves the others.
     uint8_t low[16];
-    for (int i = 0; i < 16; i++) low[i] = static_cast<uint8_t>((values[i] & 0xFU) | static_cast<unsigned>(values[i + 16]) << 4U);
+    for (int i = 0; i < 16; i++)
+      low[i] = static_cast<uint8_t>((values[i] & 0xFU) | static_cast<unsigned>(values[i + 16]) << 4U);
     PutSteps(low, 4, row, steps);
     if (bits == 5) {  // a byte has one bit of each of 8 steps
       uint8_t high[4] = {};
-      for (unsigned i = 0; i < kMatrixBlock; i++) high[i % 4] = static_cast<uint8_t>(high[i % 4] | values[i] >> 4U << i / 4);
+      for (unsigned i = 0; i < kMatrixBlock; i++)
+        high[i % 4] = static_cast<uint8_t>(high[i % 4] | values[i] >> 4U << i / 4);
       PutSteps(high, 1, row, high_steps);
     } else if (bits == 6) {  // two bits of each of 4 steps
       uint8_t high[8] = {};

@@ -28,13 +28,16 @@ void ReadFifthBits(Bytes from, uint8_t* values) {
   for (unsigned i = 0; i < 32; i++) values[i] = static_cast<uint8_t>(values[i] | ((bits >> i & 1U) << 4U));
 }
 
-// The scale and the factor of the least value of a part of 32 values in Q4_K and Q5_K: 6 bits each, of eight parts in 12 bytes.
+// The scale and the factor of the least value of a part of 32 values in Q4_K and Q5_K: 6 bits each, of eight parts in
+// 12 bytes.
 std::array<unsigned, 2> SixBitScales(Bytes scales, unsigned part) {
   if (part < 4) return {scales[part] & 63U, scales[part + 4] & 63U};
-  return {(scales[part + 4] & 0xFU) | (scales[part - 4] >> 6U << 4U), static_cast<unsigned>(scales[part + 4] >> 4U) | (scales[part] >> 6U << 4U)};
+  return {(scales[part + 4] & 0xFU) | (scales[part - 4] >> 6U << 4U),
+          static_cast<unsigned>(scales[part + 4] >> 4U) | (scales[part] >> 6U << 4U)};
 }
 
-// A block of 256 values in Q4_K or Q5_K has two scales, 12 bytes of smaller ones, in Q5_K 32 bytes of high bits, and the low bits.
+// A block of 256 values in Q4_K or Q5_K has two scales, 12 bytes of smaller ones, in Q5_K 32 bytes of high bits, and
+// the low bits.
 MatrixBlock ReadTwoLevels(Bytes from, unsigned part, bool has_fifth) {
   MatrixBlock block;
   const auto [scale, least] = SixBitScales(from + 4, part);
@@ -60,7 +63,9 @@ MatrixBlock ReadSix(Bytes from, unsigned part) {
     const unsigned nibble = quarter < 2 ? low[i] & 0xFU : static_cast<unsigned>(low[i] >> 4U);
     block.values[i] = static_cast<uint8_t>(nibble | ((high[i] >> 2 * quarter & 3U) << 4U));
   }
-  const auto scale_at = [&](unsigned i) { return Half(from + 208) * static_cast<float>(static_cast<int8_t>(from[192 + i])); };
+  const auto scale_at = [&](unsigned i) {
+    return Half(from + 208) * static_cast<float>(static_cast<int8_t>(from[192 + i]));
+  };
   block.scale = scale_at(part * 2);
   block.second = scale_at(part * 2 + 1);
   return block;
@@ -90,15 +95,22 @@ MatrixBlock Read(ggml_type type, Bytes row, int64_t number) {
 
 std::optional<MatrixForm> FormOf(ggml_type type) {
   switch (type) {
-    case GGML_TYPE_Q4_0: return MatrixForm::kFour;
+    case GGML_TYPE_Q4_0:
+      return MatrixForm::kFour;
     case GGML_TYPE_Q4_1:
-    case GGML_TYPE_Q4_K: return MatrixForm::kFourLeast;
-    case GGML_TYPE_Q5_0: return MatrixForm::kFive;
+    case GGML_TYPE_Q4_K:
+      return MatrixForm::kFourLeast;
+    case GGML_TYPE_Q5_0:
+      return MatrixForm::kFive;
     case GGML_TYPE_Q5_1:
-    case GGML_TYPE_Q5_K: return MatrixForm::kFiveLeast;
-    case GGML_TYPE_Q6_K: return MatrixForm::kSix;
-    case GGML_TYPE_Q8_0: return MatrixForm::kEight;
-    default: return std::nullopt;
+    case GGML_TYPE_Q5_K:
+      return MatrixForm::kFiveLeast;
+    case GGML_TYPE_Q6_K:
+      return MatrixForm::kSix;
+    case GGML_TYPE_Q8_0:
+      return MatrixForm::kEight;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -111,7 +123,8 @@ void PackMatrix(ggml_type type, const void* weights, int64_t n_in, int64_t n_out
     const auto n_rows = static_cast<int>(n_out - first < kMatrixRows ? n_out - first : kMatrixRows);
     for (int64_t block = 0; block < n_in / kMatrixBlock; block++) {
       for (int row = 0; row < n_rows; row++) {
-        blocks[static_cast<size_t>(row)] = Read(type, static_cast<Bytes>(weights) + static_cast<size_t>(first + row) * row_bytes, block);
+        blocks[static_cast<size_t>(row)] =
+            Read(type, static_cast<Bytes>(weights) + static_cast<size_t>(first + row) * row_bytes, block);
       }
       PackGroup(form, blocks.data(), n_rows, group);
       group += MatrixGroupBytes(form);

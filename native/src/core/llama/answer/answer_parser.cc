@@ -9,21 +9,26 @@
 namespace aana::llama {
 namespace {
 
-// Each piece parses the whole text so far. A text that is longer than this is parsed again when it has grown by this part of its length, so that
-// the time for an answer of n bytes grows a little faster than n and not with n².
+// Each piece parses the whole text so far. A text that is longer than this is parsed again when it has grown by this
+// part of its length, so that the time for an answer of n bytes grows a little faster than n and not with n².
 constexpr size_t kShortText = 4096;
 constexpr size_t kGrowthPart = 256;
 
-// The end of `now` that `before` lacks. Nothing when `now` does not continue `before`, as when an unfinished mark was read as text before.
+// The end of `now` that `before` lacks. Nothing when `now` does not continue `before`, as when an unfinished mark was
+// read as text before.
 std::string NewEnd(const std::string& before, const std::string& now) {
   return now.size() > before.size() && now.starts_with(before) ? now.substr(before.size()) : std::string();
 }
 
 constexpr const char* kSpace = " \t\r\n";
 
-std::string WithoutSpaceBefore(const std::string& text) { return text.substr(std::min(text.find_first_not_of(kSpace), text.size())); }
+std::string WithoutSpaceBefore(const std::string& text) {
+  return text.substr(std::min(text.find_first_not_of(kSpace), text.size()));
+}
 
-std::string Trimmed(const std::string& text) { return WithoutSpaceBefore(text.substr(0, text.find_last_not_of(kSpace) + 1)); }
+std::string Trimmed(const std::string& text) {
+  return WithoutSpaceBefore(text.substr(0, text.find_last_not_of(kSpace) + 1));
+}
 
 }  // namespace
 
@@ -81,9 +86,11 @@ AnswerDelta AnswerParser::Advance(const Parsed& parsed, bool is_partial) {
     auto arguments = NewEnd(known.arguments, call.arguments);
     known.arguments += arguments;
     const bool is_first = !std::exchange(known.is_named, true);
-    if (is_first || !arguments.empty()) delta.calls.push_back({i, is_first ? call.name : std::string(), std::move(arguments)});
+    if (is_first || !arguments.empty())
+      delta.calls.push_back({i, is_first ? call.name : std::string(), std::move(arguments)});
   }
-  if (reasoning_.size() > n_own_reasoning_ && content_.size() == n_own_content_ && calls_.empty()) n_reasoning_ = n_tokens_;
+  if (reasoning_.size() > n_own_reasoning_ && content_.size() == n_own_content_ && calls_.empty())
+    n_reasoning_ = n_tokens_;
   return delta;
 }
 
@@ -99,7 +106,8 @@ AnswerDelta AnswerParser::Rest() {
   skip(std::string_view(reasoning_).substr(n_own_reasoning_));
   if (const auto& end = syntax_->reasoning_end; !end.empty() && reasoning_.size() > n_own_reasoning_) {
     const size_t behind = text_.find_first_not_of(kSpace, at);
-    if (behind != std::string::npos && text_.compare(behind, end.size(), end) == 0) at = std::min(text_.find_first_not_of(kSpace, behind + end.size()), text_.size());
+    if (behind != std::string::npos && text_.compare(behind, end.size(), end) == 0)
+      at = std::min(text_.find_first_not_of(kSpace, behind + end.size()), text_.size());
   }
   skip(std::string_view(content_).substr(n_own_content_));
   AnswerDelta delta{text_.substr(at), {}, {}};

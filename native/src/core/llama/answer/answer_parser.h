@@ -25,8 +25,8 @@ struct AnswerDelta {
   std::vector<CallDelta> calls;
 };
 
-// Takes the model's text apart while it comes: reasoning, calls of tools, and the rest. Text that is not as the syntax wants it, such as a call of
-// a tool that was not given, stays text.
+// Takes the model's text apart while it comes: reasoning, calls of tools, and the rest. Text that is not as the syntax
+// wants it, such as a call of a tool that was not given, stays text.
 class AnswerParser {
  public:
   explicit AnswerParser(std::shared_ptr<const AnswerSyntax> syntax);

@@ -11,7 +11,9 @@ void Write(AnswerDelta&& delta, TextEvent& event) {
   event.calls = std::move(delta.calls);
 }
 
-bool IsEmpty(const AnswerDelta& delta) { return delta.content.empty() && delta.reasoning.empty() && delta.calls.empty(); }
+bool IsEmpty(const AnswerDelta& delta) {
+  return delta.content.empty() && delta.reasoning.empty() && delta.calls.empty();
+}
 
 }  // namespace
 
@@ -32,7 +34,8 @@ void ChatAnswers::Read(std::vector<Event>& events) {
       } else {
         if (auto* end = std::get_if<EndEvent>(&event.what)) {
           auto delta = parser->Finish();
-          if (!IsEmpty(delta)) Write(std::move(delta), std::get<TextEvent>(read.emplace_back(event.id, TextEvent{}).what));
+          if (!IsEmpty(delta))
+            Write(std::move(delta), std::get<TextEvent>(read.emplace_back(event.id, TextEvent{}).what));
           end->n_reasoning = parser->n_reasoning();
         }
         std::lock_guard lock(mutex_);

@@ -10,8 +10,8 @@
 
 namespace aana::llama {
 
-// Takes the texts of the requests apart whose answers have a format. It works on the thread that takes the events: a step of the decode loop does
-// not wait for it.
+// Takes the texts of the requests apart whose answers have a format. It works on the thread that takes the events: a
+// step of the decode loop does not wait for it.
 class ChatAnswers {
  public:
   // Any thread, before the request's first event.

@@ -35,31 +35,39 @@ LoadOptions OptionsOf(const LoadOptions& of_target) {
 
 Model LoadChecked(const LoadOptions& options, const Model& target, const LoadProgress& progress) {
   const auto& path = options.draft_model_path;
-  if (!target.CanRollBack()) throw LoadError("model file " + options.model_path + " is recurrent, so it cannot check the guesses of a draft model");
+  if (!target.CanRollBack())
+    throw LoadError("model file " + options.model_path +
+                    " is recurrent, so it cannot check the guesses of a draft model");
   Model model(OptionsOf(options), progress);
   RequireTextModel(model, path);
   RequireSameVocabulary(model, path, target);
-  if (!model.CanRollBack()) throw LoadError("draft model " + path + " is recurrent and cannot take back guesses that were wrong");
+  if (!model.CanRollBack())
+    throw LoadError("draft model " + path + " is recurrent and cannot take back guesses that were wrong");
   return model;
 }
 
 size_t TextSize(const DraftDemand& demand) { return demand.history.size() + 1; }
 
-llama_token TokenAt(const DraftDemand& demand, size_t at) { return at < demand.history.size() ? demand.history[at] : demand.last_token; }
+llama_token TokenAt(const DraftDemand& demand, size_t at) {
+  return at < demand.history.size() ? demand.history[at] : demand.last_token;
+}
 
 // Tokens of the text that need not be computed. The last one always is, because its logits give the first guess.
-size_t HeldOf(const std::vector<llama_token>& tokens, const DraftDemand& demand) { return CommonPrefix(tokens, demand.history); }
+size_t HeldOf(const std::vector<llama_token>& tokens, const DraftDemand& demand) {
+  return CommonPrefix(tokens, demand.history);
+}
 
 }  // namespace
 
-DraftModel::DraftModel(const LoadOptions& options, const Model& target, const LoadProgress& progress, ggml_abort_callback abort,
-                       void* abort_data)
+DraftModel::DraftModel(const LoadOptions& options, const Model& target, const LoadProgress& progress,
+                       ggml_abort_callback abort, void* abort_data)
     : target_(target),
       least_probability_(options.least_draft_probability),
       model_(LoadChecked(options, target, progress)),
       context_(model_, OptionsOf(options), abort, abort_data),
       memory_(model_, context_),
-      ledger_(static_cast<size_t>(options.n_sequences), context_.has_streams() ? SIZE_MAX : static_cast<size_t>(context_.n_cells())),
+      ledger_(static_cast<size_t>(options.n_sequences),
+              context_.has_streams() ? SIZE_MAX : static_cast<size_t>(context_.n_cells())),
       slots_(static_cast<size_t>(options.n_sequences)),
       batch_(context_.n_batch()),
       scheduler_(options.n_prefill_per_step) {}
@@ -143,7 +151,9 @@ bool DraftModel::MakeRoom(size_t n, std::span<const Reading> readings) {
   while (ledger_.n_free() < n) {
     size_t oldest = slots_.size();
     for (size_t i = 0; i < slots_.size(); i++) {
-      if (slots_[i].tokens.empty() || std::ranges::any_of(readings, [&](const Reading& reading) { return reading.demand->slot == i; })) continue;
+      if (slots_[i].tokens.empty() ||
+          std::ranges::any_of(readings, [&](const Reading& reading) { return reading.demand->slot == i; }))
+        continue;
       if (oldest == slots_.size() || slots_[i].used_at < slots_[oldest].used_at) oldest = i;
     }
     if (oldest == slots_.size()) return false;
@@ -213,7 +223,8 @@ bool DraftModel::Decode() {
       Truncate(i, slots_[i].tokens.size());
     }
   }
-  if (result != 0 && result != Context::kAbandoned) throw std::runtime_error("llama_decode returned " + std::to_string(result));
+  if (result != 0 && result != Context::kAbandoned)
+    throw std::runtime_error("llama_decode returned " + std::to_string(result));
   return result == 0;
 }
 

@@ -20,24 +20,27 @@ namespace aana::llama {
 // A sequence whose next tokens a draft model guesses.
 struct DraftDemand {
   size_t slot = 0;
-  std::span<const llama_token> history;          // what the guesses follow, without its last token
+  std::span<const llama_token> history;  // what the guesses follow, without its last token
   llama_token last_token = LLAMA_TOKEN_NULL;
-  std::string_view cache_key;                    // only sequences with this key may use what was computed for it
+  std::string_view cache_key;  // only sequences with this key may use what was computed for it
   size_t n_wanted = 0;
-  std::vector<llama_token> guessed;              // the answer; empty where nothing is guessed
+  std::vector<llama_token> guessed;  // the answer; empty where nothing is guessed
 };
 
-// A small model that guesses the next tokens of sequences, which the large model then checks in one step. It has a context of its own, with
-// a sequence for each slot. What a slot of it holds is compared with the text of each demand, so it needs no word of tokens that were
-// refused, of sequences that ended, or of slots that changed hands. It reads the rest of a text in portions beside the large model's steps,
-// and guesses for a sequence when it has read all of it. One thread at a time.
+// A small model that guesses the next tokens of sequences, which the large model then checks in one step. It has a
+// context of its own, with a sequence for each slot. What a slot of it holds is compared with the text of each demand,
+// so it needs no word of tokens that were refused, of sequences that ended, or of slots that changed hands. It reads
+// the rest of a text in portions beside the large model's steps, and guesses for a sequence when it has read all of it.
+// One thread at a time.
 class DraftModel {
  public:
   // `target` is the model whose tokens are guessed. Throws LoadError.
-  DraftModel(const LoadOptions& options, const Model& target, const LoadProgress& progress, ggml_abort_callback abort, void* abort_data);
+  DraftModel(const LoadOptions& options, const Model& target, const LoadProgress& progress, ggml_abort_callback abort,
+             void* abort_data);
 
-  // Guesses the likeliest tokens, in one computation for all sequences for each further token. A sequence has no further guess where the
-  // likeliest token is not likely enough or ends the answer. When the computation fails, nothing is guessed any more.
+  // Guesses the likeliest tokens, in one computation for all sequences for each further token. A sequence has no
+  // further guess where the likeliest token is not likely enough or ends the answer. When the computation fails,
+  // nothing is guessed any more.
   void Guess(std::span<DraftDemand> demands);
 
  private:

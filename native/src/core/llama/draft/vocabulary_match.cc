@@ -37,12 +37,14 @@ void RequireSameVocabulary(const Model& draft, const std::string& draft_path, co
     refuse("its texts end with another token");
   }
   if (std::abs(draft.n_vocab() - target.n_vocab()) > kMostAdditional) {
-    refuse("it has " + std::to_string(draft.n_vocab()) + " tokens, and the model has " + std::to_string(target.n_vocab()));
+    refuse("it has " + std::to_string(draft.n_vocab()) + " tokens, and the model has " +
+           std::to_string(target.n_vocab()));
   }
   for (llama_token token = kFirstCompared; token < std::min(draft.n_vocab(), target.n_vocab()); token++) {
     const auto* my_text = llama_vocab_get_text(mine, token);
     const auto* text = llama_vocab_get_text(wanted, token);
-    if (std::string_view(my_text) != text) refuse("its token " + std::to_string(token) + " is " + Quoted(my_text) + ", and the model's is " + Quoted(text));
+    if (std::string_view(my_text) != text)
+      refuse("its token " + std::to_string(token) + " is " + Quoted(my_text) + ", and the model's is " + Quoted(text));
   }
 }
 

@@ -17,10 +17,14 @@ constexpr int32_t kAborted = 2;
 
 enum llama_pooling_type ToLlama(Pooling pooling) {
   switch (pooling) {
-    case Pooling::kMean: return LLAMA_POOLING_TYPE_MEAN;
-    case Pooling::kCls: return LLAMA_POOLING_TYPE_CLS;
-    case Pooling::kLast: return LLAMA_POOLING_TYPE_LAST;
-    case Pooling::kRank: return LLAMA_POOLING_TYPE_RANK;
+    case Pooling::kMean:
+      return LLAMA_POOLING_TYPE_MEAN;
+    case Pooling::kCls:
+      return LLAMA_POOLING_TYPE_CLS;
+    case Pooling::kLast:
+      return LLAMA_POOLING_TYPE_LAST;
+    case Pooling::kRank:
+      return LLAMA_POOLING_TYPE_RANK;
   }
   return LLAMA_POOLING_TYPE_MEAN;
 }
@@ -32,8 +36,10 @@ bool HasProbabilities(const Model& model) {
 }
 
 bool HasClassifier(const std::string& path) {
-  const std::unique_ptr<gguf_context, Deleter<gguf_free>> header(gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
-  return header && (gguf_find_tensor(header.get(), "cls.output.weight") >= 0 || gguf_find_tensor(header.get(), "cls.weight") >= 0);
+  const std::unique_ptr<gguf_context, Deleter<gguf_free>> header(
+      gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
+  return header && (gguf_find_tensor(header.get(), "cls.output.weight") >= 0 ||
+                    gguf_find_tensor(header.get(), "cls.weight") >= 0);
 }
 
 Pooling ChooseRank(const Model& model, const std::string& path) {
@@ -44,23 +50,28 @@ Pooling ChooseRank(const Model& model, const std::string& path) {
   if (!HasClassifier(path)) throw LoadError("model file " + path + " is not a reranker: it has no classification head");
   const auto n_scores = llama_model_n_cls_out(model.get());
   if (n_scores != 1 && !(n_scores == 2 && HasProbabilities(model))) {
-    throw LoadError("model file " + path + " is not a reranker: it has " + std::to_string(n_scores) + " scores for a text");
+    throw LoadError("model file " + path + " is not a reranker: it has " + std::to_string(n_scores) +
+                    " scores for a text");
   }
   return Pooling::kRank;
 }
 
 Pooling ChooseEmbedding(const Model& model, const EmbeddingOptions& options) {
   const auto stated = StatedPooling(model);
-  if (stated == Pooling::kRank) throw LoadError("model file " + options.model_path + " is a reranker: use it with a LlamaRerankDeployment");
+  if (stated == Pooling::kRank)
+    throw LoadError("model file " + options.model_path + " is a reranker: use it with a LlamaRerankDeployment");
   if (!options.pooling && !stated) {
-    throw LoadError("model file " + options.model_path + " is not a model for embeddings: its file states no pooling. If it is one, set the pooling to mean, cls or last");
+    throw LoadError("model file " + options.model_path +
+                    " is not a model for embeddings: its file states no pooling. If it is one, set the pooling to "
+                    "mean, cls or last");
   }
   return options.pooling.value_or(stated.value_or(Pooling::kMean));
 }
 
 Pooling ChoosePooling(const Model& model, const EmbeddingOptions& options) {
   if (llama_model_has_encoder(model.get()) && llama_model_has_decoder(model.get())) {
-    throw LoadError("model file " + options.model_path + " is an encoder with a decoder; only one of both can be used for embeddings");
+    throw LoadError("model file " + options.model_path +
+                    " is an encoder with a decoder; only one of both can be used for embeddings");
   }
   return options.task == EmbeddingTask::kRank ? ChooseRank(model, options.model_path) : ChooseEmbedding(model, options);
 }
@@ -89,7 +100,8 @@ llama_context_params PlannedContext(const EmbeddingOptions& options) {
 
 Encoder::Encoder(const Model& model, const EmbeddingOptions& options, ggml_abort_callback abort, void* abort_data)
     : model_(model), pooling_(ChoosePooling(model, options)), n_context_(MostTokens(model, options)) {
-  n_values_ = static_cast<size_t>(pooling_ == Pooling::kRank ? static_cast<int32_t>(llama_model_n_cls_out(model.get())) : llama_model_n_embd_out(model.get()));
+  n_values_ = static_cast<size_t>(pooling_ == Pooling::kRank ? static_cast<int32_t>(llama_model_n_cls_out(model.get()))
+                                                             : llama_model_n_embd_out(model.get()));
   // Only the last vector of a text can be computed from its parts.
   const bool is_last = pooling_ == Pooling::kLast || (pooling_ == Pooling::kRank && HasProbabilities(model));
   const bool is_whole = IsNonCausal(model) || !is_last;
@@ -114,8 +126,8 @@ void Encoder::MakeContext(const EmbeddingOptions& options, bool is_whole, ggml_a
   context_.reset();
   context_.reset(llama_init_from_model(model_.get(), params));
   if (!context_) {
-    throw LoadError("no context for texts of " + std::to_string(n_context_) + " tokens could be made with model file " + options.model_path +
-                    ": there is not enough memory");
+    throw LoadError("no context for texts of " + std::to_string(n_context_) + " tokens could be made with model file " +
+                    options.model_path + ": there is not enough memory");
   }
 }
 
@@ -135,7 +147,8 @@ EmbeddingModelInfo Encoder::Describe() const {
   return info;
 }
 
-Encoder::Result Encoder::Encode(std::span<const Text> texts, std::vector<float>& values, const std::atomic<bool>& is_aborted) {
+Encoder::Result Encoder::Encode(std::span<const Text> texts, std::vector<float>& values,
+                                const std::atomic<bool>& is_aborted) {
   const ScopedLogDemotion demotion(is_aborted);
   if (auto* memory = llama_get_memory(context_.get())) llama_memory_clear(memory, false);
   batch_->Clear();
@@ -161,7 +174,8 @@ Encoder::Result Encoder::Encode(std::span<const Text> texts, std::vector<float>&
 
 int32_t Encoder::Compute() {
   const bool has_memory = llama_get_memory(context_.get()) != nullptr && !llama_model_has_encoder(model_.get());
-  const int32_t result = has_memory ? llama_decode(context_.get(), batch_->get()) : llama_encode(context_.get(), batch_->get());
+  const int32_t result =
+      has_memory ? llama_decode(context_.get(), batch_->get()) : llama_encode(context_.get(), batch_->get());
   if (result != 0 && result != kAborted) throw std::runtime_error("llama.cpp returned " + std::to_string(result));
   return result;
 }

@@ -16,7 +16,8 @@
 
 namespace aana::llama {
 
-// Returns parameters of the largest context that the encoder may make with these options, or a smaller one where the model's own length counts.
+// Returns parameters of the largest context that the encoder may make with these options, or a smaller one where the
+// model's own length counts.
 llama_context_params PlannedContext(const EmbeddingOptions& options);
 
 // Computes the answers for texts, many at the same time. One thread at a time.
@@ -24,8 +25,8 @@ class Encoder {
  public:
   using Text = std::span<const llama_token>;
 
-  // The model must outlive it. `abort` is asked during a computation on the CPU and ends it when true. Throws LoadError, also when the model
-  // is not made for the task of the options.
+  // The model must outlive it. `abort` is asked during a computation on the CPU and ends it when true. Throws
+  // LoadError, also when the model is not made for the task of the options.
   Encoder(const Model& model, const EmbeddingOptions& options, ggml_abort_callback abort, void* abort_data);
 
   // Most tokens of a text.
@@ -39,8 +40,8 @@ class Encoder {
 
   enum class Result { kDone, kAborted };
 
-  // Writes the answers for the texts into `values`, one after the other. Together the texts must have at most n_batch() tokens, or there is
-  // one text with at most n_context() tokens. Throws std::runtime_error when the computation fails.
+  // Writes the answers for the texts into `values`, one after the other. Together the texts must have at most n_batch()
+  // tokens, or there is one text with at most n_context() tokens. Throws std::runtime_error when the computation fails.
   Result Encode(std::span<const Text> texts, std::vector<float>& values, const std::atomic<bool>& is_aborted);
 
  private:

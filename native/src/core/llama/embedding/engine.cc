@@ -9,7 +9,7 @@
 #include <variant>
 
 #include "core/llama/engine_life.h"
-#include "core/llama/model/layer_fit.h"
+#include "core/llama/gguf/layer_fit.h"
 #include "core/thread_name.h"
 
 namespace aana::llama {
@@ -144,16 +144,20 @@ bool EmbeddingEngine::ReadNext() {
   } catch (const TextError& refused) {
     error = ErrorEvent{refused.code, Fault::kCaller, refused.message, refused.n_tokens, info_.n_context};
   } catch (const std::length_error& refused) {
-    error = ErrorEvent{ErrorCode::kFailed, Fault::kCaller, std::string("a text could not be read: ") + refused.what(), 0, info_.n_context};
+    error = ErrorEvent{ErrorCode::kFailed, Fault::kCaller, std::string("a text could not be read: ") + refused.what(),
+                       0, info_.n_context};
   } catch (const std::exception& failed) {
-    error = ErrorEvent{ErrorCode::kFailed, Fault::kDeployment, std::string("a text could not be read: ") + failed.what(), 0, info_.n_context};
+    error = ErrorEvent{ErrorCode::kFailed, Fault::kDeployment,
+                       std::string("a text could not be read: ") + failed.what(), 0, info_.n_context};
   }
   pulse_.Beat();
   lock.lock();
   if (!IsOpen(*call)) return true;
   to_read_.Charge(id, work, Clock::now());
-  if (error) End(*call, std::move(*error));
-  else if (call->texts.size() == call->request.texts.size()) NoteRead(call);
+  if (error)
+    End(*call, std::move(*error));
+  else if (call->texts.size() == call->request.texts.size())
+    NoteRead(call);
   return true;
 }
 
@@ -184,9 +188,12 @@ void EmbeddingEngine::NoteRead(const CallPtr& call) {
 void EmbeddingEngine::ComputeAll() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    for (auto due = NextDue(); !is_stopping_ && to_compute_.empty() && !(due && *due <= Clock::now()); due = NextDue()) {
-      if (due) changed_.wait_until(lock, *due);
-      else changed_.wait(lock);
+    for (auto due = NextDue(); !is_stopping_ && to_compute_.empty() && !(due && *due <= Clock::now());
+         due = NextDue()) {
+      if (due)
+        changed_.wait_until(lock, *due);
+      else
+        changed_.wait(lock);
     }
     if (!reader_failure_.empty()) throw std::runtime_error(reader_failure_);
     if (is_stopping_) return;
@@ -216,7 +223,8 @@ void EmbeddingEngine::Compute(const std::vector<Pick>& picks) {
   if (!is_stopping_) is_abandoned_ = false;
   if (!failure.empty()) {
     for (const auto& pick : picks) {
-      if (IsOpen(*pick.call)) End(*pick.call, ErrorEvent{ErrorCode::kFailed, Fault::kDeployment, failure, 0, info_.n_context});
+      if (IsOpen(*pick.call))
+        End(*pick.call, ErrorEvent{ErrorCode::kFailed, Fault::kDeployment, failure, 0, info_.n_context});
     }
   } else if (result == Encoder::Result::kDone) {
     steps_++;
@@ -263,7 +271,8 @@ void EmbeddingEngine::NoteComputed(const std::vector<Pick>& picks, const std::ve
     if (!IsOpen(call)) continue;
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i) * n_values;
     if (!std::all_of(begin, begin + n_values, [](float value) { return std::isfinite(value); })) {
-      End(call, ErrorEvent{ErrorCode::kFailed, Fault::kDeployment, "the model computed a value that is not a number", 0, info_.n_context});
+      End(call, ErrorEvent{ErrorCode::kFailed, Fault::kDeployment, "the model computed a value that is not a number", 0,
+                           info_.n_context});
       continue;
     }
     std::copy(begin, begin + n_values, call.values.begin() + static_cast<std::ptrdiff_t>(picks[i].index) * n_values);
@@ -282,8 +291,10 @@ void EmbeddingEngine::EndOverdue() {
   }
   for (const auto& call : overdue) {
     const bool has_begun = call->n_computed > 0;
-    const auto* message = has_begun ? "its deadline passed before its answer was complete" : "its deadline passed while it waited for its turn";
-    End(*call, ErrorEvent{ErrorCode::kDeadlineExceeded, has_begun ? Fault::kCancelled : Fault::kOverload, message, 0, info_.n_context});
+    const auto* message = has_begun ? "its deadline passed before its answer was complete"
+                                    : "its deadline passed while it waited for its turn";
+    End(*call, ErrorEvent{ErrorCode::kDeadlineExceeded, has_begun ? Fault::kCancelled : Fault::kOverload, message, 0,
+                          info_.n_context});
   }
 }
 
@@ -299,7 +310,9 @@ void EmbeddingEngine::End(Call& call, decltype(EmbeddingEvent::what) what) {
   to_read_.Remove(id);
   to_compute_.Remove(id);
   calls_.erase(id);
-  if (!computed_ids_.empty() && std::ranges::none_of(computed_ids_, [&](RequestId other) { return calls_.contains(other); })) is_abandoned_ = true;
+  if (!computed_ids_.empty() &&
+      std::ranges::none_of(computed_ids_, [&](RequestId other) { return calls_.contains(other); }))
+    is_abandoned_ = true;
 }
 
 void EmbeddingEngine::EndAll() {

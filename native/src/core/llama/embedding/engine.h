@@ -26,15 +26,16 @@ namespace aana::llama {
 
 // What an engine has computed since its load, and the requests that it has at the moment.
 struct EmbeddingCounts {
-  uint64_t n_steps = 0;  // computations
-  uint64_t n_texts = 0;  // texts of these computations
-  uint64_t n_tokens = 0;  // tokens of these texts
+  uint64_t n_steps = 0;    // computations
+  uint64_t n_texts = 0;    // texts of these computations
+  uint64_t n_tokens = 0;   // tokens of these texts
   uint64_t n_waiting = 0;  // requests of which no text was computed
   uint64_t n_running = 0;  // other requests
 };
 
-// One model for embeddings or scores, the thread that computes the texts of many requests together, and the thread that reads them. The first
-// loads the model, computes until it is stopped and frees the model. Both tell everything through the outbox.
+// One model for embeddings or scores, the thread that computes the texts of many requests together, and the thread that
+// reads them. The first loads the model, computes until it is stopped and frees the model. Both tell everything through
+// the outbox.
 class EmbeddingEngine {
  public:
   using Options = EmbeddingOptions;
@@ -50,7 +51,8 @@ class EmbeddingEngine {
   // Any thread.
   DeliveryOf<EmbeddingEvent> Take() { return outbox_.Take(); }
   void Submit(EmbeddingRequest request);
-  // Ends the request as cancelled. A computation that only its texts need ends soon afterwards. Unknown ids are ignored.
+  // Ends the request as cancelled. A computation that only its texts need ends soon afterwards. Unknown ids are
+  // ignored.
   void Cancel(RequestId id);
   // Ends all requests, then frees the model; kClosed follows.
   void Stop();
@@ -71,7 +73,7 @@ class EmbeddingEngine {
     EmbeddingRequest request;
     std::chrono::steady_clock::time_point arrived_at = {};
     std::optional<std::chrono::steady_clock::time_point> began_at = {};  // when its first text was chosen
-    std::vector<std::vector<llama_token>> texts;  // as far as they were read
+    std::vector<std::vector<llama_token>> texts;                         // as far as they were read
     size_t n_computed = 0;
     std::vector<float> values;  // of the computed texts
   };

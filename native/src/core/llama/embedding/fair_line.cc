@@ -30,7 +30,8 @@ void FairLine::Charge(Id id, uint64_t work, TimePoint now) {
 }
 
 FairLine::Rank FairLine::RankOf(const Entry& entry, TimePoint now) const {
-  return {shares_.Rank(entry.tenant), entry.tenant, -AgedPriority(entry.priority, now - entry.last_turn), entry.work, entry.number};
+  return {shares_.Rank(entry.tenant), entry.tenant, -AgedPriority(entry.priority, now - entry.last_turn), entry.work,
+          entry.number};
 }
 
 }  // namespace aana::llama

@@ -14,9 +14,10 @@
 
 namespace aana::llama {
 
-// Chooses whose work comes next. Tenants share the work by their weights, regardless of the number of their requests. Among a tenant's requests
-// a higher priority goes first. A level of priority counts as 5 s since the last turn of a request, so every request gets its turns. Requests
-// of the same priority get equal shares, so that a short one does not wait for a long one. Not thread-safe.
+// Chooses whose work comes next. Tenants share the work by their weights, regardless of the number of their requests.
+// Among a tenant's requests a higher priority goes first. A level of priority counts as 5 s since the last turn of a
+// request, so every request gets its turns. Requests of the same priority get equal shares, so that a short one does
+// not wait for a long one. Not thread-safe.
 class FairLine {
  public:
   using Id = int64_t;

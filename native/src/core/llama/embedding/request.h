@@ -30,8 +30,8 @@ struct EmbeddingRequest {
 
 // The answers for all texts, one after the other.
 struct VectorsEvent {
-  std::vector<float> values;      // n_values of the model for each text; empty for only_counts
-  std::vector<int32_t> n_tokens;  // of each text, after truncation
+  std::vector<float> values;               // n_values of the model for each text; empty for only_counts
+  std::vector<int32_t> n_tokens;           // of each text, after truncation
   std::chrono::duration<double> waited{};  // from the arrival of the request until its first text was chosen
 };
 

@@ -21,8 +21,8 @@ struct TextError {
   int32_t n_tokens = 0;
 };
 
-// Turns texts, and pairs of a query and a document, into the tokens that the model computes. The texts of control tokens in them are text.
-// Any thread.
+// Turns texts, and pairs of a query and a document, into the tokens that the model computes. The texts of control
+// tokens in them are text. Any thread.
 class TextReader {
  public:
   // The model must outlive it. `n_context` tokens fit into one text. Throws LoadError for a template that is not one.
@@ -41,7 +41,8 @@ class TextReader {
     bool is_complete = true;  // false: the text has more tokens
   };
 
-  std::vector<llama_token> ReadTokens(const std::vector<int32_t>& tokens, const std::string& name, Truncation truncation) const;
+  std::vector<llama_token> ReadTokens(const std::vector<int32_t>& tokens, const std::string& name,
+                                      Truncation truncation) const;
   std::vector<llama_token> ReadText(const Text& text, Truncation truncation) const;
   std::vector<llama_token> ReadPair(const std::string& query, const Text& document, Truncation truncation) const;
   std::vector<llama_token> ReadTemplate(const std::string& query, const Text& document, Truncation truncation) const;
@@ -49,7 +50,8 @@ class TextReader {
   std::vector<llama_token> ReadRest(const Text& text, size_t n_used, const char* together, Truncation truncation) const;
   // Leaves `n_room` of the tokens.
   static void Truncate(std::vector<llama_token>& tokens, size_t n_room, Truncation truncation);
-  // Returns at least one token more than `n_room` of a text that has more; the tokens at its end for Truncation::kStart.
+  // Returns at least one token more than `n_room` of a text that has more; the tokens at its end for
+  // Truncation::kStart.
   Inner ReadInner(const std::string& text, size_t n_room, Truncation truncation) const;
   std::vector<llama_token> FillTemplate(std::string_view query, std::string_view document) const;
   TextError TooLong(const std::string& name, size_t n_tokens, bool is_complete, const char* together) const;

@@ -10,7 +10,7 @@ constexpr CharRange kSurrogates{0xD800, 0xDFFF};
 
 }  // namespace
 
-CharSet Normalized(CharSet set) {
+CharSet Normalized(const CharSet& set) {
   CharSet without;
   for (const auto& range : set) {
     if (range.first < kSurrogates.first) without.push_back({range.first, std::min(range.last, kSurrogates.first - 1)});
@@ -36,7 +36,7 @@ CharSet Complement(const CharSet& set) {
     next = std::max(next, range.last + 1);
   }
   if (next <= kLastChar) others.push_back({next, kLastChar});
-  return Normalized(std::move(others));
+  return Normalized(others);
 }
 
 CharSet AnyChar() { return Complement({}); }

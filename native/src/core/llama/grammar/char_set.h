@@ -14,7 +14,7 @@ namespace aana::llama {
 constexpr uint32_t kLastChar = 0x10FFFF;
 
 // Sorts ranges, joins those that touch, and takes out surrogates.
-CharSet Normalized(CharSet set);
+CharSet Normalized(const CharSet& set);
 // All other characters but U+0000, which no text has.
 CharSet Complement(const CharSet& set);
 CharSet AnyChar();
@@ -32,7 +32,8 @@ struct ByteRange {
   uint8_t first = 0;
   uint8_t last = 0;
 };
-// Calls `take` with ranges of bytes in a row, whose combinations together are exactly the characters of the range in UTF-8.
+// Calls `take` with ranges of bytes in a row, whose combinations together are exactly the characters of the range in
+// UTF-8.
 void ForEachUtf8Range(CharRange range, const std::function<void(std::span<const ByteRange>)>& take);
 
 }  // namespace aana::llama

@@ -29,12 +29,15 @@ class Parser {
 
   GrammarSyntax Parse(const std::string& root) {
     if (text_.size() > kMaxBytes) {
-      throw SamplingError(Fault::kCaller, "the grammar has " + std::to_string(text_.size()) + " bytes, at most " + std::to_string(kMaxBytes) + " are allowed");
+      throw SamplingError(Fault::kCaller, "the grammar has " + std::to_string(text_.size()) + " bytes, at most " +
+                                              std::to_string(kMaxBytes) + " are allowed");
     }
     SkipSpace(true);
     while (!AtEnd()) ParseRule();
     for (size_t i = 0; i < is_defined_.size(); i++) {
-      if (!is_defined_[i]) throw SamplingError(Fault::kCaller, "the grammar uses the rule " + syntax_.rules[i].name + ", which it does not define");
+      if (!is_defined_[i])
+        throw SamplingError(Fault::kCaller,
+                            "the grammar uses the rule " + syntax_.rules[i].name + ", which it does not define");
     }
     const auto found = rules_.find(root);
     if (found == rules_.end()) throw SamplingError(Fault::kCaller, "the grammar has no rule " + root);
@@ -52,7 +55,8 @@ class Parser {
   }
 
   [[noreturn]] void Fail(const std::string& problem) const {
-    const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n');
+    const auto line =
+        1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(std::min(at_, text_.size())), '\n');
     throw SamplingError(Fault::kCaller, "the grammar cannot be read: line " + std::to_string(line) + ": " + problem);
   }
 
@@ -98,7 +102,8 @@ class Parser {
     SkipSpace(true);
     auto alternatives = ParseAlternatives(0);
     syntax_.rules[rule].alternatives = std::move(alternatives);
-    if (!AtEnd() && Peek() != '\n' && Peek() != '\r') Fail("unexpected " + std::string(1, Peek()) + " in the rule " + name);
+    if (!AtEnd() && Peek() != '\n' && Peek() != '\r')
+      Fail("unexpected " + std::string(1, Peek()) + " in the rule " + name);
     SkipSpace(true);
   }
 
@@ -207,7 +212,7 @@ class Parser {
       }
       set.push_back(range);
     }
-    set = Normalized(std::move(set));
+    set = Normalized(set);
     return is_negated ? Complement(set) : set;
   }
 
@@ -224,18 +229,26 @@ class Parser {
     const char c = Peek();
     at_++;
     switch (c) {
-      case 'x': return ParseHex(2);
-      case 'u': return ParseHex(4);
-      case 'U': return ParseHex(8);
-      case 't': return '\t';
-      case 'r': return '\r';
-      case 'n': return '\n';
+      case 'x':
+        return ParseHex(2);
+      case 'u':
+        return ParseHex(4);
+      case 'U':
+        return ParseHex(8);
+      case 't':
+        return '\t';
+      case 'r':
+        return '\r';
+      case 'n':
+        return '\n';
       case '\\':
       case '"':
       case '[':
       case ']':
-      case '-': return static_cast<uint32_t>(c);
-      default: Fail("unknown escape \\" + std::string(1, c));
+      case '-':
+        return static_cast<uint32_t>(c);
+      default:
+        Fail("unknown escape \\" + std::string(1, c));
     }
   }
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/llama/grammar/automaton.h"
+#include "core/llama/grammar/automaton/automaton.h"
 #include "core/llama/grammar/gbnf_parser.h"
-#include "core/llama/grammar/states.h"
+#include "core/llama/grammar/automaton/states.h"
 
 namespace aana::llama {
 
@@ -23,7 +23,8 @@ struct SharedGrammarStates {
 // A compiled grammar, which its requests share. Any thread.
 class Grammar {
  public:
-  // Throws SamplingError (fault kCaller), which says why, for a grammar that cannot be read, is too large, or that no text meets.
+  // Throws SamplingError (fault kCaller), which says why, for a grammar that cannot be read, is too large, or that no
+  // text meets.
   Grammar(std::string_view gbnf, const std::string& root, const FindToken& find_token);
 
   const GrammarAutomaton& automaton() const { return automaton_; }

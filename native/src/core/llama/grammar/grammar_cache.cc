@@ -4,8 +4,11 @@
 
 namespace aana::llama {
 
-std::shared_ptr<const Grammar> GrammarCache::Find(const std::string& cache_key, const std::string& gbnf, const std::string& root, const FindToken& find_token) {
-  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.cache_key == cache_key && entry.gbnf == gbnf && entry.root == root; });
+std::shared_ptr<const Grammar> GrammarCache::Find(const std::string& cache_key, const std::string& gbnf,
+                                                  const std::string& root, const FindToken& find_token) {
+  const auto found = std::ranges::find_if(entries_, [&](const Entry& entry) {
+    return entry.cache_key == cache_key && entry.gbnf == gbnf && entry.root == root;
+  });
   if (found != entries_.end()) {
     entries_.splice(entries_.begin(), entries_, found);
     return entries_.front().grammar;

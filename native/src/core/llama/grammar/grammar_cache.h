@@ -9,13 +9,16 @@
 
 namespace aana::llama {
 
-// The grammars that were used last, by their texts: most requests have one of a few, and its states are found already. One thread.
+// The grammars that were used last, by their texts: most requests have one of a few, and its states are found already.
+// One thread.
 class GrammarCache {
  public:
   GrammarCache(size_t max_grammars, size_t max_bytes) : max_grammars_(max_grammars), max_bytes_(max_bytes) {}
 
-  // Only calls with the same `cache_key` share a grammar. Throws SamplingError (fault kCaller) for a grammar that cannot be compiled.
-  std::shared_ptr<const Grammar> Find(const std::string& cache_key, const std::string& gbnf, const std::string& root, const FindToken& find_token);
+  // Only calls with the same `cache_key` share a grammar. Throws SamplingError (fault kCaller) for a grammar that
+  // cannot be compiled.
+  std::shared_ptr<const Grammar> Find(const std::string& cache_key, const std::string& gbnf, const std::string& root,
+                                      const FindToken& find_token);
 
   size_t size() const { return entries_.size(); }
 

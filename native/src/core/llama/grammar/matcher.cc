@@ -16,8 +16,8 @@ bool Has(const std::vector<TokenId>& tokens, TokenId token) { return std::ranges
 
 }  // namespace
 
-GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens, std::vector<std::string> trigger_words,
-                               std::vector<TokenId> trigger_tokens)
+GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens,
+                               std::vector<std::string> trigger_words, std::vector<TokenId> trigger_tokens)
     : grammar_(std::move(grammar)),
       shared_(grammar_->states()),
       tokens_(std::move(tokens)),
@@ -57,7 +57,8 @@ std::optional<GrammarStates::Id> GrammarMatcher::Next(TokenId token) {
   for (const auto& word : trigger_words_) begin = std::min(begin, text.find(word));
   if (begin == std::string::npos) return std::nullopt;
   auto state = state_;
-  for (size_t i = begin; i < text.size() && state != GrammarStates::kDead; i++) state = states.Next(state, static_cast<uint8_t>(text[i]));
+  for (size_t i = begin; i < text.size() && state != GrammarStates::kDead; i++)
+    state = states.Next(state, static_cast<uint8_t>(text[i]));
   return state;
 }
 

@@ -9,31 +9,33 @@
 #include <vector>
 
 #include "core/llama/grammar/grammar.h"
-#include "core/llama/grammar/states.h"
+#include "core/llama/grammar/automaton/states.h"
 #include "core/llama/grammar/token_trie.h"
 #include "core/llama/sampling/params.h"
 
 namespace aana::llama {
 
-// Where the text of one request is in its grammar. With triggers the text is free until one of them comes; the grammar then applies to the
-// text from the trigger on.
+// Where the text of one request is in its grammar. With triggers the text is free until one of them comes; the grammar
+// then applies to the text from the trigger on.
 class GrammarMatcher {
  public:
   struct Tokens {
     std::shared_ptr<const TokenTrie> trie;
-    std::vector<TokenId> ends;                             // end an answer
-    std::unordered_map<TokenId, std::string> visible;      // control tokens whose text counts, too
+    std::vector<TokenId> ends;                         // end an answer
+    std::unordered_map<TokenId, std::string> visible;  // control tokens whose text counts, too
   };
 
-  GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens, std::vector<std::string> trigger_words, std::vector<TokenId> trigger_tokens);
+  GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens, std::vector<std::string> trigger_words,
+                 std::vector<TokenId> trigger_tokens);
 
-  // Goes on to the state after a text before the answer that the grammar describes, too. Returns false when the grammar does not allow it.
-  // Does nothing while the grammar waits.
+  // Goes on to the state after a text before the answer that the grammar describes, too. Returns false when the grammar
+  // does not allow it. Does nothing while the grammar waits.
   bool Skip(std::string_view text);
 
   // The grammar does not apply yet.
   bool IsWaiting() const { return is_waiting_; }
-  // Whether the token may be next. All of these throw SamplingError (fault kCaller) for a grammar that turns out to be too ambiguous.
+  // Whether the token may be next. All of these throw SamplingError (fault kCaller) for a grammar that turns out to be
+  // too ambiguous.
   bool Allows(TokenId token);
   // Sets the logits of all tokens that may not be next to minus infinity.
   void Mask(std::span<float> logits);

@@ -31,7 +31,8 @@ class Utf8Place {
   Utf8Place() = default;
 
  private:
-  explicit Utf8Place(int n_missing, uint8_t least = 0x80, uint8_t most = 0xBF) : n_missing_(static_cast<int8_t>(n_missing)), least_(least), most_(most) {}
+  explicit Utf8Place(int n_missing, uint8_t least = 0x80, uint8_t most = 0xBF)
+      : n_missing_(static_cast<int8_t>(n_missing)), least_(least), most_(most) {}
 
   int8_t n_missing_ = 0;  // bytes of the character; -1: this is no UTF-8
   uint8_t least_ = 0x80;  // the next byte
@@ -58,7 +59,9 @@ TokenTrie::TokenTrie(std::vector<std::string> pieces) : pieces_(std::move(pieces
     close(n_common);
     for (size_t depth = n_common; depth < piece.size(); depth++) {
       path.push_back(static_cast<uint32_t>(nodes_.size()));
-      nodes_.push_back({.first_token = static_cast<uint32_t>(i), .depth = static_cast<uint16_t>(depth), .byte = static_cast<uint8_t>(piece[depth])});
+      nodes_.push_back({.first_token = static_cast<uint32_t>(i),
+                        .depth = static_cast<uint16_t>(depth),
+                        .byte = static_cast<uint8_t>(piece[depth])});
     }
     nodes_[path.back()].n_tokens++;
     max_depth_ = std::max(max_depth_, piece.size());
@@ -89,8 +92,10 @@ void TokenTrie::FindPlainHeights() {
     const auto below = heights[i];
     auto& height = heights[parents[i]];
     // A height that has no number counts as not plain, too.
-    if (!is_plain || below >= kNotPlain - 1) height = kNotPlain;
-    else height = std::max(height, static_cast<uint8_t>(below + (is_begin ? 1 : 0)));
+    if (!is_plain || below >= kNotPlain - 1)
+      height = kNotPlain;
+    else
+      height = std::max(height, static_cast<uint8_t>(below + (is_begin ? 1 : 0)));
   }
 }
 

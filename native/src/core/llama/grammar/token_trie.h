@@ -24,17 +24,20 @@ class TokenTrie {
     uint32_t n_tokens = 0;     // whose text ends at the node
     uint16_t depth = 0;        // 0: a first byte
     uint8_t byte = 0;
-    // The most characters that a text has below the node, if the node ends a character and all characters below are plain; otherwise kNotPlain. The last
-    // character may be the beginning of one.
+    // The most characters that a text has below the node, if the node ends a character and all characters below are
+    // plain; otherwise kNotPlain. The last character may be the beginning of one.
     uint8_t plain_height = 0;
   };
   static constexpr uint8_t kNotPlain = 255;
-  // Plain characters mean only themselves in a JSON string, and most tokens consist of them: these bytes, and all characters of several bytes.
+  // Plain characters mean only themselves in a JSON string, and most tokens consist of them: these bytes, and all
+  // characters of several bytes.
   static constexpr bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte <= 0x7E && byte != '"' && byte != '\\'; }
 
   std::span<const Node> nodes() const { return nodes_; }
   // The tokens whose text ends at the node.
-  std::span<const TokenId> TokensAt(const Node& node) const { return std::span(tokens_).subspan(node.first_token, node.n_tokens); }
+  std::span<const TokenId> TokensAt(const Node& node) const {
+    return std::span(tokens_).subspan(node.first_token, node.n_tokens);
+  }
   // The tokens whose text ends at the node or below it.
   std::span<const TokenId> TokensFrom(const Node& node) const {
     const size_t end = node.behind < nodes_.size() ? nodes_[node.behind].first_token : tokens_.size();

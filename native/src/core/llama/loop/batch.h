@@ -37,10 +37,11 @@ class Batch {
     return index;
   }
 
-  // Adds cells of an image to a batch that is empty, from its cell `begin` on. `numbers` are theirs in the history, and the first one of the image has
-  // the position `first_position`. `image` is used until Clear. Returns the index of the last one.
-  int32_t AddImage(const PromptImage& image, size_t begin, std::span<const llama_token> numbers, llama_pos first_position, llama_seq_id sequence,
-                   bool wants_last_logits) {
+  // Adds cells of an image to a batch that is empty, from its cell `begin` on. `numbers` are theirs in the history, and
+  // the first one of the image has the position `first_position`. `image` is used until Clear. Returns the index of the
+  // last one.
+  int32_t AddImage(const PromptImage& image, size_t begin, std::span<const llama_token> numbers,
+                   llama_pos first_position, llama_seq_id sequence, bool wants_last_logits) {
     const size_t n = numbers.size();
     const size_t n_embedding = image.embeddings->size() / image.n_cells;
     cells_.image = &image;

@@ -21,7 +21,8 @@ constexpr llama_token kIdleToken = 0;
 // How long a reader may be behind before its sequence gives up its slot to one that waits.
 constexpr auto kParkAfter = std::chrono::seconds(1);
 
-// Tokens that are computed for a sequence before it makes room for one of another tenant. Fewer would copy more often what is computed.
+// Tokens that are computed for a sequence before it makes room for one of another tenant. Fewer would copy more often
+// what is computed.
 constexpr size_t kTurnTokens = 64;
 
 // Paused sequences take at most so many bytes along, and the last one. What others had computed is computed again.
@@ -35,7 +36,8 @@ using Clock = std::chrono::steady_clock;
 // Lets the cells of an image attend to each other where the model wants it, while an object of this class lives.
 class WholeImage {
  public:
-  WholeImage(llama_context* context, const PromptImage* image) : context_(image && !image->is_causal ? context : nullptr) {
+  WholeImage(llama_context* context, const PromptImage* image)
+      : context_(image && !image->is_causal ? context : nullptr) {
     if (context_) llama_set_causal_attn(context_, false);
   }
   ~WholeImage() {
@@ -59,8 +61,9 @@ std::unique_ptr<Sequence> TakeParked(std::vector<std::unique_ptr<Sequence>>& par
 
 }  // namespace
 
-DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, PromptStore* prompt_store,
-                       const LoadOptions& options, Inbox& inbox, Outbox& outbox, Counters& counters)
+DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model,
+                       PromptStore* prompt_store, const LoadOptions& options, Inbox& inbox, Outbox& outbox,
+                       Counters& counters)
     : model_(model),
       context_(context),
       adapters_(adapters),
@@ -68,9 +71,11 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
       inbox_(inbox),
       outbox_(outbox),
       counters_(counters),
-      sampler_(model, context.n_context(), std::min(options.n_threads, options.n_sequences), options.least_sampling_work),
+      sampler_(model, context.n_context(), std::min(options.n_threads, options.n_sequences),
+               options.least_sampling_work),
       memory_(model, context),
-      slots_(static_cast<size_t>(options.n_sequences), memory_, context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
+      slots_(static_cast<size_t>(options.n_sequences), memory_,
+             context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
       planner_(model, context, slots_, draft_model, options, inbox.is_abandoned()),
       batch_(context.n_batch()),
       reader_timeout_(options.reader_timeout) {}
@@ -102,7 +107,8 @@ void DecodeLoop::EndAll() {
   for (const auto& sequence : waiting_) Emit(sequence->End(FinishReason::kCancelled));
   for (const auto& sequence : parked_) Emit(sequence->End(FinishReason::kCancelled));
   for (const auto& command : inbox_.Take(false)) {
-    if (const auto* request = std::get_if<ReadRequest>(&command)) Emit({request->id, EndEvent{FinishReason::kCancelled}});
+    if (const auto* request = std::get_if<ReadRequest>(&command))
+      Emit({request->id, EndEvent{FinishReason::kCancelled}});
   }
   outbox_.Post(std::exchange(events_, {}));
 }
@@ -117,12 +123,14 @@ void DecodeLoop::Handle(ReadRequest&& request) {
 std::optional<Event> DecodeLoop::RefusalOf(const Sequence& sequence) const {
   if (sequence.is_reproducible() && context_.is_unified()) {
     return sequence.Failure(ErrorCode::kInvalidSampling, Fault::kCaller,
-                            "a reproducible answer needs a cache for each sequence, and the sequences of this engine share one (n_ctx_total)",
+                            "a reproducible answer needs a cache for each sequence, and the sequences of this engine "
+                            "share one (n_ctx_total)",
                             context_.n_context());
   }
   if (sequence.is_reproducible() && sequence.may_shift()) {
     return sequence.Failure(ErrorCode::kInvalidSampling, Fault::kCaller,
-                            "a reproducible answer cannot go on in a shifted context, because shifted keys differ from computed ones; leave out reproducible, or "
+                            "a reproducible answer cannot go on in a shifted context, because shifted keys differ from "
+                            "computed ones; leave out reproducible, or "
                             "overflow \"shift\"",
                             context_.n_context());
   }
@@ -132,7 +140,8 @@ std::optional<Event> DecodeLoop::RefusalOf(const Sequence& sequence) const {
   const std::chrono::duration<double> left = *sequence.terms().deadline - Clock::now();
   if (least <= left) return std::nullopt;
   std::array<char, 160> message{};
-  std::snprintf(message.data(), message.size(), "the %lld tokens of its prompt take at least %.1f s, and its deadline is in %.1f s",
+  std::snprintf(message.data(), message.size(),
+                "the %lld tokens of its prompt take at least %.1f s, and its deadline is in %.1f s",
                 static_cast<long long>(n_unknown), least.count(), std::max(left.count(), 0.0));
   return sequence.Failure(ErrorCode::kDeadlineExceeded, Fault::kOverload, message.data(), context_.n_context());
 }
@@ -147,7 +156,8 @@ void DecodeLoop::Handle(Cancel&& cancel) {
 void DecodeLoop::Handle(Acknowledge&& acknowledge) {
   if (auto* slot = slots_.Find(acknowledge.id)) return slot->sequence->Acknowledge(acknowledge.n_events);
   if (auto* sequence = waiting_.Find(acknowledge.id)) return sequence->Acknowledge(acknowledge.n_events);
-  const auto found = std::ranges::find_if(parked_, [&](const auto& sequence) { return sequence->id() == acknowledge.id; });
+  const auto found =
+      std::ranges::find_if(parked_, [&](const auto& sequence) { return sequence->id() == acknowledge.id; });
   if (found == parked_.end()) return;
   (*found)->Acknowledge(acknowledge.n_events);
   if (!(*found)->IsPaused()) waiting_.Add(TakeParked(parked_, acknowledge.id));
@@ -163,7 +173,9 @@ void DecodeLoop::Handle(Fetched&& fetched) {
 
 void DecodeLoop::EndOverdue() {
   const auto now = Clock::now();
-  const auto is_away = [&](const Sequence& sequence) { return sequence.IsPaused() && sequence.paused_at() + reader_timeout_ <= now; };
+  const auto is_away = [&](const Sequence& sequence) {
+    return sequence.IsPaused() && sequence.paused_at() + reader_timeout_ <= now;
+  };
   const std::string too_late = "its deadline passed before its answer was complete";
   const std::string away = "its reader took nothing for " + std::to_string(reader_timeout_.count() / 1000) + " s";
   for (auto& slot : slots_) {
@@ -184,7 +196,8 @@ void DecodeLoop::EndOverdue() {
   for (const auto& sequence : waiting_.TakeOverdue(now)) {
     const bool has_begun = sequence->HasNextToken();
     Emit(sequence->Failure(ErrorCode::kDeadlineExceeded, has_begun ? Fault::kCancelled : Fault::kOverload,
-                           has_begun ? too_late : "its deadline passed while it waited for its turn", context_.n_context()));
+                           has_begun ? too_late : "its deadline passed while it waited for its turn",
+                           context_.n_context()));
   }
 }
 
@@ -207,7 +220,9 @@ void DecodeLoop::PauseForOthers() {
   if (waiting_.empty() || CanAdmitNext() || is_shift_pending_) return;
   const auto& next = waiting_.Next(shares_).terms();
   Slot* paused = nullptr;
-  const auto rank = [&](const Slot& slot) { return std::pair(shares_.Rank(slot.sequence->terms().tenant), slot.sequence->number); };
+  const auto rank = [&](const Slot& slot) {
+    return std::pair(shares_.Rank(slot.sequence->terms().tenant), slot.sequence->number);
+  };
   for (auto& slot : slots_) {
     if (!slot.sequence || slot.sequence->n_in_turn < kTurnTokens) continue;
     if (!shares_.YieldsTo(slot.sequence->terms().tenant, next.tenant, next.weight)) continue;
@@ -215,14 +230,17 @@ void DecodeLoop::PauseForOthers() {
   }
   if (!paused) return;
   uint64_t n_bytes = 0;
-  const auto add = [&](const Sequence& sequence) { n_bytes += sequence.suspended ? sequence.suspended->state.size : 0; };
+  const auto add = [&](const Sequence& sequence) {
+    n_bytes += sequence.suspended ? sequence.suspended->state.size : 0;
+  };
   for (const auto& sequence : waiting_) add(*sequence);
   for (const auto& sequence : parked_) add(*sequence);
-  Log(LogLevel::kDebug, "request " + std::to_string(paused->sequence->id()) + " is paused after " + std::to_string(paused->sequence->n_in_turn) +
-                            " tokens, because another user waits");
+  Log(LogLevel::kDebug, "request " + std::to_string(paused->sequence->id()) + " is paused after " +
+                            std::to_string(paused->sequence->n_in_turn) + " tokens, because another user waits");
   counters_.Change([](Counts& counts) { counts.n_paused++; });
   GiveBack(*paused);
-  Wait(slots_.Suspend(*paused, n_bytes == 0 ? UINT64_MAX : kMostSuspendedBytes - std::min(n_bytes, kMostSuspendedBytes)));
+  Wait(slots_.Suspend(*paused,
+                      n_bytes == 0 ? UINT64_MAX : kMostSuspendedBytes - std::min(n_bytes, kMostSuspendedBytes)));
 }
 
 void DecodeLoop::AdmitWaiting() {
@@ -239,8 +257,9 @@ void DecodeLoop::AdmitWaiting() {
 void DecodeLoop::FetchBeginning(Slot& slot) {
   if (!prompt_store_ || slot.awaits) return;
   const auto& sequence = *slot.sequence;
-  const bool is_coming = prompt_store_->Fetch(sequence.adapter(), sequence.cache_key(), Slots::Takable(sequence), slot.decoded.size(),
-                                              [this, id = sequence.id()](auto prompt) { inbox_.Post(Fetched{id, std::move(prompt)}); });
+  const bool is_coming =
+      prompt_store_->Fetch(sequence.adapter(), sequence.cache_key(), Slots::Takable(sequence), slot.decoded.size(),
+                           [this, id = sequence.id()](auto prompt) { inbox_.Post(Fetched{id, std::move(prompt)}); });
   if (is_coming) slot.awaits_disk_until = Clock::now() + kFetchTimeout;
 }
 
@@ -248,15 +267,18 @@ void DecodeLoop::EndFetches() {
   const auto now = Clock::now();
   for (auto& slot : slots_) {
     if (!slot.awaits_disk_until || *slot.awaits_disk_until > now) continue;
-    Log(LogLevel::kWarn, "a prompt is computed, because the disk did not give it in " + std::to_string(kFetchTimeout.count()) + " s");
+    Log(LogLevel::kWarn,
+        "a prompt is computed, because the disk did not give it in " + std::to_string(kFetchTimeout.count()) + " s");
     slot.awaits_disk_until.reset();
   }
 }
 
 void DecodeLoop::SavePrompt(const Slot& slot) {
-  // What saw tokens that are gone is of no use to other prompts, and images have no tokens by which a file could be found.
+  // What saw tokens that are gone is of no use to other prompts, and images have no tokens by which a file could be
+  // found.
   if (!prompt_store_ || slot.n_exact < slot.decoded.size() || !slot.images.empty()) return;
-  prompt_store_->Save(slot.adapter, slot.cache_key, slot.decoded, [&](uint64_t max_bytes) { return memory_.Save(slot.sequence_id, max_bytes); });
+  prompt_store_->Save(slot.adapter, slot.cache_key, slot.decoded,
+                      [&](uint64_t max_bytes) { return memory_.Save(slot.sequence_id, max_bytes); });
 }
 
 Deadline DecodeLoop::NextDue() const {
@@ -288,7 +310,8 @@ bool DecodeLoop::Step() {
   const auto most = std::ranges::max_element(plan.shares, {}, &Share::n_tokens);
   // Moved keys cannot be taken back, so a decode that moves some runs to its end.
   const bool is_abandonable = model_.CanRollBack() && !is_shift_pending_;
-  inbox_.BeginDecode(is_abandonable && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id() : RequestId{-1});
+  inbox_.BeginDecode(is_abandonable && 2 * most->n_tokens > batch_.size() ? slots_[most->slot].sequence->id()
+                                                                          : RequestId{-1});
   const auto started = std::chrono::steady_clock::now();
   const int32_t result = Decode(plan.adapter);
   const auto elapsed = std::chrono::steady_clock::now() - started;
@@ -366,8 +389,10 @@ void DecodeLoop::Preempt(Slot& slot) {
 }
 
 void DecodeLoop::Wait(std::unique_ptr<Sequence> sequence) {
-  if (sequence->IsPaused()) parked_.push_back(std::move(sequence));
-  else waiting_.Add(std::move(sequence));
+  if (sequence->IsPaused())
+    parked_.push_back(std::move(sequence));
+  else
+    waiting_.Add(std::move(sequence));
 }
 
 std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& plan) {
@@ -392,14 +417,16 @@ std::vector<DecodeLoop::Output> DecodeLoop::FillBatch(const std::vector<Share>& 
       const size_t first = slot.decoded.size();
       const bool is_sampled = share.n_tokens == n_prompt_left && !sequence.HasNextToken();
       const auto numbers = std::span(sequence.history()).subspan(first, static_cast<size_t>(share.n_tokens));
-      const auto index = batch_.AddImage(*image, first - image->first, numbers, PositionAfter(slot.images, image->first), slot.sequence_id, is_sampled);
+      const auto index = batch_.AddImage(*image, first - image->first, numbers,
+                                         PositionAfter(slot.images, image->first), slot.sequence_id, is_sampled);
       if (is_sampled) outputs.push_back({share.slot, index});
       continue;
     }
     for (int32_t i = 0; i < share.n_tokens; i++) {
       const bool is_sampled = i + 1 == n_prompt_left && !sequence.HasNextToken();
       const auto at = slot.decoded.size() + static_cast<size_t>(i);
-      const int32_t index = batch_.Add(sequence.history()[at], position + i, slot.sequence_id, sequence.WantsLogits(at));
+      const int32_t index =
+          batch_.Add(sequence.history()[at], position + i, slot.sequence_id, sequence.WantsLogits(at));
       if (is_sampled) outputs.push_back({share.slot, index});
     }
   }
@@ -434,10 +461,13 @@ void DecodeLoop::NoteWork(const std::vector<Share>& plan, std::chrono::duration<
   int32_t n_prompt = 0;
   uint64_t n_idle = 0;
   for (const auto& share : plan) {
-    if (share.is_idle) n_idle++;
-    else if (slots_[share.slot].n_prompt_left() > 0) n_prompt += share.n_tokens;
+    if (share.is_idle)
+      n_idle++;
+    else if (slots_[share.slot].n_prompt_left() > 0)
+      n_prompt += share.n_tokens;
   }
-  const double prefill_seconds = elapsed.count() * n_prompt / static_cast<double>(static_cast<uint64_t>(batch_.size()) - n_idle);
+  const double prefill_seconds =
+      elapsed.count() * n_prompt / static_cast<double>(static_cast<uint64_t>(batch_.size()) - n_idle);
   const auto n_ubatches = planner_.NoteStep(batch_, elapsed);
   counters_.Change([&](Counts& counts) {
     counts.n_steps++;
@@ -459,9 +489,12 @@ void DecodeLoop::NoteDecoded(const StepPlan& plan) {
       tokens++;
       continue;
     }
-    // The tokens of the prompt were charged when the sequence began, and what is computed again after an interruption costs nothing.
-    if (slot.n_prompt_left() == 0) Charge(*slot.sequence, share.n_tokens + overhead);
-    else if (slot.sequence->n_charged > 0) Charge(*slot.sequence, overhead);
+    // The tokens of the prompt were charged when the sequence began, and what is computed again after an interruption
+    // costs nothing.
+    if (slot.n_prompt_left() == 0)
+      Charge(*slot.sequence, share.n_tokens + overhead);
+    else if (slot.sequence->n_charged > 0)
+      Charge(*slot.sequence, overhead);
     slots_.Append(slot, tokens, static_cast<size_t>(share.n_tokens));
     slot.sequence->NoteHeld(slot.decoded.size());
     tokens += share.n_tokens;

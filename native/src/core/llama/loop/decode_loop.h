@@ -25,17 +25,19 @@
 
 namespace aana::llama {
 
-// What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode, sample, deliver.
+// What the engine's thread does with a loaded model: take requests, then in each step schedule, build a batch, decode,
+// sample, deliver.
 class DecodeLoop {
  public:
   // All are used until Run returns. `draft_model` and `prompt_store` may be null.
-  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model, PromptStore* prompt_store,
-             const LoadOptions& options, Inbox& inbox, Outbox& outbox, Counters& counters);
+  DecodeLoop(const Model& model, const Context& context, const Adapters& adapters, DraftModel* draft_model,
+             PromptStore* prompt_store, const LoadOptions& options, Inbox& inbox, Outbox& outbox, Counters& counters);
 
-  // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so nothing can go on then:
-  // whoever submitted requests must end those that are open.
+  // Works until the inbox stops. What it throws (it has no memory left) may have come between a request and its end, so
+  // nothing can go on then: whoever submitted requests must end those that are open.
   void Run();
-  // One turn of Run: takes what the inbox has, which it waits for on request, and makes a step. False when no sequence could go on.
+  // One turn of Run: takes what the inbox has, which it waits for on request, and makes a step. False when no sequence
+  // could go on.
   bool Turn(bool waits);
   // Ends all requests as cancelled, after Run and when nothing comes to the inbox any more.
   void EndAll();
@@ -48,15 +50,16 @@ class DecodeLoop {
   };
 
   void Handle(ReadRequest&& request);
-  // Refuses a sequence that this context cannot compute reproducibly, or whose deadline passes before its prompt can be read, however fast the engine
-  // is.
+  // Refuses a sequence that this context cannot compute reproducibly, or whose deadline passes before its prompt can be
+  // read, however fast the engine is.
   std::optional<Event> RefusalOf(const Sequence& sequence) const;
   void Handle(Cancel&& cancel);
   void Handle(Acknowledge&& acknowledge);
   void Handle(Fetched&& fetched);
-  // Ends what is not worth going on with: requests whose deadline has passed, and those whose readers stay away.
+  // Ends requests whose deadline has passed, and those whose readers stay away.
   void EndOverdue();
-  // While others wait, sequences whose readers are behind give up their slots; they go on when their readers have caught up.
+  // While others wait, sequences whose readers are behind give up their slots; they go on when their readers have
+  // caught up.
   void Park();
   // Takes the slot of a sequence whose tenant had more than its share, where one of another tenant waits.
   void PauseForOthers();
@@ -70,7 +73,7 @@ class DecodeLoop {
   void EndFetches();
   // Keeps what the slot has on disk, where it is worth it.
   void SavePrompt(const Slot& slot);
-  // When the next of these has something to do, if no command comes before.
+  // Returns when EndOverdue, EndFetches or Park has something to do next, if no command comes before.
   Deadline NextDue() const;
 
   // False when no sequence can go on now.
@@ -80,7 +83,8 @@ class DecodeLoop {
   // Makes room in sequences that fill the context, where their requests allow it.
   void ShiftFull();
   void Preempt(Slot& slot);
-  // Counts the tokens of a sequence that begins, once, and charges its tenant for those of the prompt that are to be computed.
+  // Counts the tokens of a sequence that begins, once, and charges its tenant for those of the prompt that are to be
+  // computed.
   void NoteBegun(Slot& slot);
   void Charge(const Sequence& sequence, double n_tokens);
   std::vector<Output> FillBatch(const std::vector<Share>& plan);
@@ -135,7 +139,7 @@ class DecodeLoop {
   WaitingLine waiting_;                            // for a slot
   std::vector<std::unique_ptr<Sequence>> parked_;  // for their readers, without a slot
   const std::chrono::milliseconds reader_timeout_;
-  std::vector<Event> events_;  // of this step
+  std::vector<Event> events_;      // of this step
   bool is_shift_pending_ = false;  // the next decode moves keys
   uint64_t n_requests_ = 0;
 };

@@ -13,7 +13,8 @@ void FillGaps(std::vector<Share>& plan, std::span<const Filler> fillers, double 
     const auto first = std::ranges::lower_bound(fillers, begin, {}, &Filler::slot);
     const auto last = std::ranges::lower_bound(fillers, end, {}, &Filler::slot);
     const std::span gap(first, last);
-    const bool can_close = gap.size() == end - begin && static_cast<double>(std::ranges::count_if(gap, &Filler::is_idle)) <= most_idle;
+    const bool can_close =
+        gap.size() == end - begin && static_cast<double>(std::ranges::count_if(gap, &Filler::is_idle)) <= most_idle;
     if (!can_close) continue;
     for (const auto& filler : gap) added.push_back({filler.slot, 1, filler.is_idle});
   }

@@ -10,10 +10,11 @@ namespace {
 constexpr double kStepSeconds = 0.15;
 // So that a prompt gets on, however slow the machine is; also the least from which the time of a token is learnt.
 constexpr int32_t kMinPrefillTokens = 16;
-// Prompts of so many tokens together are read in one step, however long it takes: on a slow machine with many sequences that decode, their first tokens
-// would else wait for many steps.
+// Prompts of so many tokens together are read in one step, however long it takes: on a slow machine with many sequences
+// that decode, their first tokens would else wait for many steps.
 constexpr int32_t kShortPrompts = 256;
-// One step in so many goes to the oldest prompt, so that short prompts that keep arriving slow a long one down at most so many times.
+// One step in so many goes to the oldest prompt, so that short prompts that keep arriving slow a long one down at most
+// so many times.
 constexpr size_t kStepsPerOldest = 4;
 
 }  // namespace

@@ -27,10 +27,11 @@ struct Share {
   bool is_idle = false;  // one token that is forgotten after the step; see gaps.h
 };
 
-// Decides which sequences run in a step: one token for every sequence that decodes and is not paused, and a bounded number of prompt tokens.
-// These go to the prompt with the fewest tokens left, because that gives the least mean time to the first token and the fewest passes over the
-// weights (shortest remaining processing time first). In every fourth step they go to the oldest prompt, so a long one is not starved.
-// Beside sequences that decode, a slow machine takes fewer tokens of a long prompt: as many as keep a step short.
+// Decides which sequences run in a step: one token for every sequence that decodes and is not paused, and a bounded
+// number of prompt tokens. These go to the prompt with the fewest tokens left, because that gives the least mean time
+// to the first token and the fewest passes over the weights (shortest remaining processing time first). In every fourth
+// step they go to the oldest prompt, so a long one is not starved. Beside sequences that decode, a slow machine takes
+// fewer tokens of a long prompt: as many as keep a step short.
 class Scheduler {
  public:
   explicit Scheduler(int32_t n_prefill_per_step) : n_prefill_per_step_(n_prefill_per_step) {}
@@ -40,7 +41,9 @@ class Scheduler {
   // How long a step with so many tokens took.
   void NoteStep(int32_t n_tokens, std::chrono::duration<double> elapsed);
   // The time that a prompt of so many tokens takes at least, by the fastest step so far. 0: not known.
-  std::chrono::duration<double> LeastTime(int64_t n_tokens) const { return std::chrono::duration<double>(least_seconds_per_token_ * static_cast<double>(n_tokens)); }
+  std::chrono::duration<double> LeastTime(int64_t n_tokens) const {
+    return std::chrono::duration<double>(least_seconds_per_token_ * static_cast<double>(n_tokens));
+  }
   // Prompt tokens that a step may read, so that sequences that decode beside it do not wait for long.
   int32_t PrefillTokens(bool beside_decoding) const;
 

@@ -11,7 +11,8 @@ namespace aana::llama {
 namespace {
 
 StepKind KindOf(const Slot& slot) {
-  return {slot.sequence->adapter(), slot.sequence->is_reproducible() || slot.next_image() ? std::optional(slot.index) : std::nullopt};
+  return {slot.sequence->adapter(),
+          slot.sequence->is_reproducible() || slot.next_image() ? std::optional(slot.index) : std::nullopt};
 }
 
 // Scores that the reader does not take would heap up.
@@ -19,8 +20,8 @@ bool IsHeldBack(const Sequence& sequence) { return sequence.IsPromptScored() && 
 
 }  // namespace
 
-StepPlanner::StepPlanner(const Model& model, const Context& context, Slots& slots, DraftModel* draft_model, const LoadOptions& options,
-                         const std::atomic<bool>& is_abandoned)
+StepPlanner::StepPlanner(const Model& model, const Context& context, Slots& slots, DraftModel* draft_model,
+                         const LoadOptions& options, const std::atomic<bool>& is_abandoned)
     : model_(model),
       context_(context),
       slots_(slots),
@@ -45,7 +46,8 @@ StepPlan StepPlanner::Next() {
     if (IsHeldBack(*slot.sequence)) continue;
     if (slot.sequence->IsPromptScored()) scored.push_back(demands.size());
     demands.push_back({slot.index, slot.sequence->number, slot.n_prompt_left(), slot.sequence->IsPaused()});
-    demands.back().n_most = static_cast<int32_t>(std::min<size_t>(slot.sequence->TokensBeforeImage(slot.decoded.size()), INT32_MAX));
+    demands.back().n_most =
+        static_cast<int32_t>(std::min<size_t>(slot.sequence->TokensBeforeImage(slot.decoded.size()), INT32_MAX));
   }
   for (const auto index : scored) {
     demands[index].n_most = std::max(1, Context::kMostScored / static_cast<int32_t>(scored.size()));
@@ -55,8 +57,11 @@ StepPlan StepPlanner::Next() {
 
 int32_t StepPlanner::ImageTokens(const Slot& slot, const PromptImage& image) const {
   const auto n_left = static_cast<int32_t>(image.end() - slot.decoded.size());
-  const auto is_decoding = [](const Slot& other) { return other.sequence && !other.IsWaiting() && !other.sequence->IsPaused() && other.n_prompt_left() == 0; };
-  return image.is_causal ? std::min(n_left, scheduler_.PrefillTokens(std::ranges::any_of(slots_, is_decoding))) : n_left;
+  const auto is_decoding = [](const Slot& other) {
+    return other.sequence && !other.IsWaiting() && !other.sequence->IsPaused() && other.n_prompt_left() == 0;
+  };
+  return image.is_causal ? std::min(n_left, scheduler_.PrefillTokens(std::ranges::any_of(slots_, is_decoding)))
+                         : n_left;
 }
 
 void StepPlanner::Complete(StepPlan& plan) {
@@ -74,7 +79,8 @@ int32_t StepPlanner::NoteStep(const Batch& batch, std::chrono::duration<double> 
 
 double StepPlanner::Overhead(const StepPlan& plan, const Batch& batch) const {
   const auto n_idle = std::ranges::count_if(plan.shares, &Share::is_idle);
-  return (CountPasses(batch) * cost_.MeanTokensPerPass() + static_cast<double>(n_idle)) / static_cast<double>(std::ssize(plan.shares) - n_idle);
+  return (CountPasses(batch) * cost_.MeanTokensPerPass() + static_cast<double>(n_idle)) /
+         static_cast<double>(std::ssize(plan.shares) - n_idle);
 }
 
 std::optional<StepKind> StepPlanner::NextKind() {
@@ -104,7 +110,8 @@ void StepPlanner::Guess(const std::vector<Share>& plan) {
     slot.draft.clear();
     // Guessed tokens would change the pass of a reproducible sequence, and a model that guesses cannot read images.
     if (slot.n_prompt_left() > 0 || slot.sequence->is_reproducible() || !slot.sequence->images().empty()) continue;
-    demands.push_back({slot.index, slot.sequence->history(), slot.sequence->next_token(), slot.sequence->cache_key(), 0, {}});
+    demands.push_back(
+        {slot.index, slot.sequence->history(), slot.sequence->next_token(), slot.sequence->cache_key(), 0, {}});
   }
   for (auto& demand : demands) {
     auto& slot = slots_[demand.slot];
@@ -121,7 +128,8 @@ void StepPlanner::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan
   std::vector<bool> takes_part(slots_.size());
   for (const auto& share : plan) takes_part[share.slot] = true;
   const auto has_prompt = [&](const Slot& slot) {
-    return slot.sequence && !slot.IsWaiting() && KindOf(slot) == StepKind{adapter, std::nullopt} && slot.n_prompt_left() > 0 && !IsHeldBack(*slot.sequence);
+    return slot.sequence && !slot.IsWaiting() && KindOf(slot) == StepKind{adapter, std::nullopt} &&
+           slot.n_prompt_left() > 0 && !IsHeldBack(*slot.sequence);
   };
   std::vector<Filler> fillers;
   for (const auto& slot : slots_) {

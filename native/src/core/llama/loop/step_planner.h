@@ -24,21 +24,25 @@ struct StepPlan {
   std::vector<Share> shares;
 };
 
-// Decides what each step computes: which sequences, how many tokens of each prompt, and which guesses. Learns from the times of steps.
+// Decides what each step computes: which sequences, how many tokens of each prompt, and which guesses. Learns from the
+// times of steps.
 class StepPlanner {
  public:
-  // All but `options` must outlive this. `draft_model` may be null. `is_abandoned` tells that the step is not needed any more.
-  StepPlanner(const Model& model, const Context& context, Slots& slots, DraftModel* draft_model, const LoadOptions& options,
-              const std::atomic<bool>& is_abandoned);
+  // All but `options` must outlive this. `draft_model` may be null. `is_abandoned` tells that the step is not needed
+  // any more.
+  StepPlanner(const Model& model, const Context& context, Slots& slots, DraftModel* draft_model,
+              const LoadOptions& options, const std::atomic<bool>& is_abandoned);
 
   // Plans a step. It may need more cells than are free.
   StepPlan Next();
-  // Adds guesses of the next tokens to a plan that fits, where the context has cells for them, and joins its sequences in as few passes as is worth it.
+  // Adds guesses of the next tokens to a plan that fits, where the context has cells for them, and joins its sequences
+  // in as few passes as is worth it.
   void Complete(StepPlan& plan);
 
   // Learns from the decode of a batch. Returns the number of its passes over the weights.
   int32_t NoteStep(const Batch& batch, std::chrono::duration<double> elapsed);
-  // Returns what a plan that was computed cost each of its sequences besides their tokens, in tokens: its passes over the weights, and idle tokens.
+  // Returns what a plan that was computed cost each of its sequences besides their tokens, in tokens: its passes over
+  // the weights, and idle tokens.
   double Overhead(const StepPlan& plan, const Batch& batch) const;
   // The time that a prompt of so many tokens takes at least. 0: not known.
   std::chrono::duration<double> LeastTime(int64_t n_tokens) const { return scheduler_.LeastTime(n_tokens); }

@@ -8,7 +8,11 @@
 namespace aana::llama {
 
 StepSampler::StepSampler(const Model& model, int32_t n_context, int32_t n_threads, std::chrono::microseconds least_work)
-    : model_(model), n_context_(n_context), n_most_(static_cast<size_t>(std::max(n_threads, 1))), choice_(n_most_, least_work), memories_(1) {}
+    : model_(model),
+      n_context_(n_context),
+      n_most_(static_cast<size_t>(std::max(n_threads, 1))),
+      choice_(n_most_, least_work),
+      memories_(1) {}
 
 std::vector<Sampled> StepSampler::Run(std::span<SampleJob> jobs) {
   std::vector<Sampled> results(jobs.size());
@@ -43,7 +47,8 @@ Sampled StepSampler::Sample(SampleJob& job, SamplingMemory& memory) const {
       auto [text, finished] = job.sequence->Sample(job.logits[result.n_accepted], memory, model_, n_context_);
       if (text) result.texts.push_back(std::move(*text));
       result.finished = finished;
-      const bool goes_on = !finished && result.n_accepted < job.draft.size() && job.sequence->next_token() == job.draft[result.n_accepted];
+      const bool goes_on = !finished && result.n_accepted < job.draft.size() &&
+                           job.sequence->next_token() == job.draft[result.n_accepted];
       if (!goes_on) return result;
     }
   } catch (...) {

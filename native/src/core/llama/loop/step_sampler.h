@@ -23,8 +23,8 @@ namespace aana::llama {
 // A sequence that needs its next token.
 struct SampleJob {
   Sequence* sequence = nullptr;
-  std::vector<llama_token> draft = {};            // guessed to follow its last token
-  std::vector<std::span<float>> logits = {};      // of its last token, and of each guessed one
+  std::vector<llama_token> draft = {};        // guessed to follow its last token
+  std::vector<std::span<float>> logits = {};  // of its last token, and of each guessed one
 };
 
 struct Sampled {
@@ -34,11 +34,12 @@ struct Sampled {
   std::exception_ptr error;  // no further token could be chosen
 };
 
-// Chooses the next tokens of the sequences of a step, on several threads where that takes less time. A sequence is the work of one thread, and
-// each thread has memory of its own, so the tokens do not depend on the number of threads.
+// Chooses the next tokens of the sequences of a step, on several threads where that takes less time. A sequence is the
+// work of one thread, and each thread has memory of its own, so the tokens do not depend on the number of threads.
 class StepSampler {
  public:
-  // `model` must outlive this. At most `n_threads` threads, the calling one among them, each with work of at least `least_work`.
+  // `model` must outlive this. At most `n_threads` threads, the calling one among them, each with work of at least
+  // `least_work`.
   StepSampler(const Model& model, int32_t n_context, int32_t n_threads, std::chrono::microseconds least_work);
 
   // The results have the order of the jobs.

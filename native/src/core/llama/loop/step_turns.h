@@ -14,13 +14,13 @@ namespace aana::llama {
 // What the sequences of a step have in common.
 struct StepKind {
   AdapterUse adapter;
-  std::optional<size_t> alone;  // the slot of a reproducible sequence, or of one that reads an image, which has the step to itself
+  std::optional<size_t>
+      alone;  // the slot of a reproducible sequence, or of one that reads an image, which has the step to itself
   bool operator==(const StepKind&) const = default;
 };
 
-// Decides which sequences a step computes, because all sequences of a step share one adapter, and a reproducible sequence and an image are computed
-// alone. The kinds
-// take turns.
+// Decides which sequences a step computes, because all sequences of a step share one adapter, and a reproducible
+// sequence and an image are computed alone. The kinds take turns.
 class StepTurns {
  public:
   // Returns the one of `wanted`, which is not empty, whose last step was the longest ago.

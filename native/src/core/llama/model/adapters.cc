@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "core/deleter.h"
-#include "core/llama/model/gguf_check.h"
+#include "core/llama/gguf/gguf_check.h"
 #include "core/llama/model/load_error.h"
 #include "core/llama/model/purpose.h"
 
@@ -20,7 +20,8 @@ using Header = std::unique_ptr<gguf_context, Deleter<gguf_free>>;
 std::string TextOf(const Header& header, const std::string& path, const char* key) {
   const auto id = gguf_find_key(header.get(), key);
   if (id < 0) return "";
-  if (gguf_get_kv_type(header.get(), id) != GGUF_TYPE_STRING) throw LoadError("adapter file " + path + ": " + key + " is not a text");
+  if (gguf_get_kv_type(header.get(), id) != GGUF_TYPE_STRING)
+    throw LoadError("adapter file " + path + ": " + key + " is not a text");
   return gguf_get_val_str(header.get(), id);
 }
 
@@ -52,11 +53,12 @@ void CheckAdapter(const Model& model, const std::string& path) {
   for (int64_t i = 0; i < gguf_get_n_tensors(header.get()); i++) {
     const auto type = gguf_get_tensor_type(header.get(), i);
     if (CanMultiply(type)) continue;
-    throw LoadError("adapter file " + path + ": the tensor " + gguf_get_tensor_name(header.get(), i) + " has the type " + ggml_type_name(type) +
-                    ", which no matrix of an adapter can have");
+    throw LoadError("adapter file " + path + ": the tensor " + gguf_get_tensor_name(header.get(), i) +
+                    " has the type " + ggml_type_name(type) + ", which no matrix of an adapter can have");
   }
   if (gguf_find_key(header.get(), "adapter.alora.invocation_tokens") >= 0) {
-    throw LoadError("adapter file " + path + " is an activated LoRA, which begins within a prompt; such adapters are not supported");
+    throw LoadError("adapter file " + path +
+                    " is an activated LoRA, which begins within a prompt; such adapters are not supported");
   }
   if (gguf_get_n_tensors(header.get()) == 0) throw LoadError("adapter file " + path + " has no tensors");
 }

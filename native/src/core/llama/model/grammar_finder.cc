@@ -12,11 +12,15 @@ constexpr uint32_t kMaxRuleClosingBytes = 16U << 10;
 
 }  // namespace
 
-GrammarMatcher GrammarFinder::Find(const GrammarParams& params, std::vector<TokenId> ends, const std::string& cache_key) {
-  const auto grammar = cache_.Find(cache_key, params.text, params.root, [this](const std::string& text) { return model_.FindToken(text); });
+GrammarMatcher GrammarFinder::Find(const GrammarParams& params, std::vector<TokenId> ends,
+                                   const std::string& cache_key) {
+  const auto grammar = cache_.Find(cache_key, params.text, params.root,
+                                   [this](const std::string& text) { return model_.FindToken(text); });
   const auto& automaton = grammar->automaton();
-  if (const auto cost = automaton.CostOf(automaton.StartOf(automaton.root())); params.closes && cost > kMaxRuleClosingBytes) {
-    throw SamplingError(Fault::kCaller, "an answer that is cut cannot be closed: the shortest answer has " + std::to_string(cost) + " bytes, more than " +
+  if (const auto cost = automaton.CostOf(automaton.StartOf(automaton.root()));
+      params.closes && cost > kMaxRuleClosingBytes) {
+    throw SamplingError(Fault::kCaller, "an answer that is cut cannot be closed: the shortest answer has " +
+                                            std::to_string(cost) + " bytes, more than " +
                                             std::to_string(kMaxRuleClosingBytes));
   }
   if (!trie_) {

@@ -19,8 +19,8 @@ class GrammarFinder {
   // The model must outlive it.
   explicit GrammarFinder(const Model& model) : model_(model) {}
 
-  // Returns the beginning of a text under the grammar; `ends` are the tokens that end an answer. Only requests with the same `cache_key` share what was
-  // compiled. Throws SamplingError (fault kCaller).
+  // Returns the beginning of a text under the grammar; `ends` are the tokens that end an answer. Only requests with the
+  // same `cache_key` share what was compiled. Throws SamplingError (fault kCaller).
   GrammarMatcher Find(const GrammarParams& params, std::vector<TokenId> ends, const std::string& cache_key);
 
  private:

@@ -7,8 +7,8 @@
 #include "core/compute/device/packed_buffers.h"
 #include "core/compute/device/processor_device.h"
 #include "core/engine_log.h"
-#include "core/llama/model/file_mapping.h"
-#include "core/llama/model/gguf_check.h"
+#include "core/llama/gguf/file_mapping.h"
+#include "core/llama/gguf/gguf_check.h"
 #include "core/llama/model/load_error.h"
 #include "core/llama/model/shifting.h"
 
@@ -32,8 +32,8 @@ int32_t ContextTokens(const Model& model, const LoadOptions& options) {
   const int32_t n_trained = llama_model_n_ctx_train(model.get());
   const int32_t n_context = options.n_context <= 0 ? n_trained : std::min(options.n_context, n_trained);
   if (static_cast<int64_t>(n_context) * options.n_sequences > std::numeric_limits<int32_t>::max()) {
-    throw LoadError(options.model_path + ": " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context) +
-                    " tokens are too many");
+    throw LoadError(options.model_path + ": " + std::to_string(options.n_sequences) + " sequences of " +
+                    std::to_string(n_context) + " tokens are too many");
   }
   return n_context;
 }
@@ -46,7 +46,8 @@ bool IsUnified(const LoadOptions& options) { return options.kv_unified || option
 // Why a context may fail because of the types of its keys and values.
 std::string KvHint(const LoadOptions& options) {
   if (options.key_type == options.value_type && !ggml_is_quantized(options.key_type)) return "";
-  return std::string(", or keys in ") + ggml_type_name(options.key_type) + " and values in " + ggml_type_name(options.value_type) + " do not fit the model";
+  return std::string(", or keys in ") + ggml_type_name(options.key_type) + " and values in " +
+         ggml_type_name(options.value_type) + " do not fit the model";
 }
 
 int64_t Cells(const LoadOptions& options, int32_t n_context) {
@@ -57,10 +58,14 @@ int64_t Cells(const LoadOptions& options, int32_t n_context) {
 
 llama_split_mode ToLlama(SplitMode mode) {
   switch (mode) {
-    case SplitMode::kNone: return LLAMA_SPLIT_MODE_NONE;
-    case SplitMode::kLayer: return LLAMA_SPLIT_MODE_LAYER;
-    case SplitMode::kRow: return LLAMA_SPLIT_MODE_ROW;
-    case SplitMode::kTensor: return LLAMA_SPLIT_MODE_TENSOR;
+    case SplitMode::kNone:
+      return LLAMA_SPLIT_MODE_NONE;
+    case SplitMode::kLayer:
+      return LLAMA_SPLIT_MODE_LAYER;
+    case SplitMode::kRow:
+      return LLAMA_SPLIT_MODE_ROW;
+    case SplitMode::kTensor:
+      return LLAMA_SPLIT_MODE_TENSOR;
   }
   return LLAMA_SPLIT_MODE_LAYER;
 }
@@ -72,7 +77,8 @@ llama_load_mode LoadModeOf(const ModelOptions& options) {
 
 bool UsesGpu(const ModelOptions& options) {
   if (options.n_gpu_layers == 0) return false;
-  return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU) || ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
+  return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_GPU) ||
+         ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
 }
 
 // The GPUs to use, ended by a null; empty leaves the choice to llama.cpp, the null alone is the CPU.
@@ -82,7 +88,9 @@ std::vector<ggml_backend_dev_t> FindDevices(const ModelOptions& options) {
   std::vector<ggml_backend_dev_t> devices;
   for (const auto& name : options.devices) {
     auto* device = ggml_backend_dev_by_name(name.c_str());
-    if (!device) throw LoadError("model file " + options.model_path + " is to be loaded onto " + name + ", a device that is not there");
+    if (!device)
+      throw LoadError("model file " + options.model_path + " is to be loaded onto " + name +
+                      ", a device that is not there");
     devices.push_back(device);
   }
   devices.push_back(nullptr);
@@ -95,7 +103,8 @@ LoadProgress PartOf(const LoadProgress& whole, float begin, float end) {
   return [&whole, begin, end](float fraction) { return !whole || whole(begin + (end - begin) * fraction); };
 }
 
-Model::Model(const ModelOptions& options, const LoadProgress& progress, const std::function<void(llama_model_params&)>& place) {
+Model::Model(const ModelOptions& options, const LoadProgress& progress,
+             const std::function<void(llama_model_params&)>& place) {
   InitEngines();
   CheckGguf(options.model_path);
   if (!UsesGpu(options)) compute::RegisterProcessorDevice();
@@ -122,7 +131,9 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress, const st
   load.sets_weights.reset();
 
   const auto& path = options.model_path;
-  if (!model_) throw LoadError("model file " + path + " could not be loaded: its architecture is unknown or there is not enough memory");
+  if (!model_)
+    throw LoadError("model file " + path +
+                    " could not be loaded: its architecture is unknown or there is not enough memory");
   // Packed matrices are copies. Where they are most of a file, little of its mapping is read again.
   const bool can_release = options.is_mapped && !options.is_locked;
   if (can_release && compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2) ReleaseMappings(path);
@@ -198,7 +209,8 @@ namespace {
 llama_flash_attn_type FlashTypeOf(const ModelOptions& options) {
   if (options.flash_attention == FlashAttention::kOff) return LLAMA_FLASH_ATTN_TYPE_DISABLED;
   if (options.flash_attention == FlashAttention::kOn) return LLAMA_FLASH_ATTN_TYPE_ENABLED;
-  // Without a GPU llama.cpp would look for flash attention on the processor's device, and find it on that of the matrices.
+  // Without a GPU llama.cpp would look for flash attention on the processor's device, and find it on that of the
+  // matrices.
   return UsesGpu(options) ? LLAMA_FLASH_ATTN_TYPE_AUTO : LLAMA_FLASH_ATTN_TYPE_ENABLED;
 }
 
@@ -219,7 +231,9 @@ llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callb
 llama_context_params PlannedContext(const LoadOptions& options) {
   auto params = ContextParams(options, nullptr, nullptr);
   // 0 lets llama.cpp take the length that the model was trained with, for each sequence.
-  params.n_ctx = options.n_context <= 0 ? 0 : static_cast<uint32_t>(std::min<int64_t>(Cells(options, options.n_context), UINT32_MAX));
+  params.n_ctx = options.n_context <= 0
+                     ? 0
+                     : static_cast<uint32_t>(std::min<int64_t>(Cells(options, options.n_context), UINT32_MAX));
   params.n_batch = params.n_ubatch = static_cast<uint32_t>(options.n_ubatch);
   params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
   params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
@@ -237,7 +251,8 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
       is_unified_(IsUnified(options)),
       has_streams_(!is_unified_ || !model.CanRollBack()) {
   if (options.flash_attention == FlashAttention::kOff && ggml_is_quantized(options.value_type)) {
-    throw LoadError("values in " + std::string(ggml_type_name(options.value_type)) + " need flash attention, which is off");
+    throw LoadError("values in " + std::string(ggml_type_name(options.value_type)) +
+                    " need flash attention, which is off");
   }
   auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_cells_);
@@ -252,9 +267,9 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   params.swa_full = true;  // or a prefix of a finished sequence could not be kept
   context_.reset(llama_init_from_model(model.get(), params));
   if (!context_) {
-    throw LoadError("no context of " + std::to_string(options.n_sequences) + " sequences of " + std::to_string(n_context_) +
-                    " tokens could be made with model file " + options.model_path + ": there is not enough memory" +
-                    KvHint(options));
+    throw LoadError("no context of " + std::to_string(options.n_sequences) + " sequences of " +
+                    std::to_string(n_context_) + " tokens could be made with model file " + options.model_path +
+                    ": there is not enough memory" + KvHint(options));
   }
   // Encoders such as BERT have none.
   if (!memory()) throw LoadError("model file " + options.model_path + " is not a model that generates text");

@@ -40,7 +40,8 @@ struct ModelOptions {
   SplitMode split_mode = SplitMode::kLayer;
   int32_t main_gpu = 0;             // the one of the GPUs that has all of it when nothing is split
   std::vector<float> tensor_split;  // the part of each GPU; empty: by their free memory
-  // As many layers are put on the GPUs as fit there beside the context (LayerFit), in place of n_gpu_layers. There is no tensor_split then.
+  // As many layers are put on the GPUs as fit there beside the context (LayerFit), in place of n_gpu_layers. There is
+  // no tensor_split then.
   bool fits_gpu_layers = false;
   FlashAttention flash_attention = FlashAttention::kAuto;
   bool is_mapped = true;   // the weights stay in the file, which is mapped
@@ -58,7 +59,8 @@ struct LoadOptions : ModelOptions {
   int32_t n_context = 0;  // per sequence; 0: what the model was trained with
   int32_t n_sequences = 1;
   int32_t n_prefill_per_step = 256;
-  // Tokens of completions that are guessed and computed together with the next ones in a step, all sequences together; 0: none.
+  // Tokens of completions that are guessed and computed together with the next ones in a step, all sequences together;
+  // 0: none.
   int32_t n_drafted = 0;
   std::string draft_model_path;  // of the model that guesses them; empty: they are guessed from the text itself
   // A draft model guesses no token that it holds for less likely.
@@ -72,7 +74,8 @@ struct LoadOptions : ModelOptions {
   std::string projector_path;         // of the encoder of images; empty: the model reads no images
   std::vector<std::string> adapters;  // files of LoRA adapters
   std::string chat_template;          // empty: the model's own
-  // Choosing the tokens of a step is divided among up to `n_threads` threads that have at least so much work each. Less is for tests.
+  // Choosing the tokens of a step is divided among up to `n_threads` threads that have at least so much work each. Less
+  // is for tests.
   std::chrono::microseconds least_sampling_work{200};
   // How long a request may wait for a reader that takes nothing, before it ends.
   std::chrono::milliseconds reader_timeout{60'000};
@@ -97,14 +100,16 @@ LoadProgress PartOf(const LoadProgress& whole, float begin, float end);
 // A model's weights and vocabulary. What is const may be called on any thread.
 class Model {
  public:
-  // `place` may change where the parts of the model lie, and what it sets must live as long as the model is loaded. Throws LoadError.
-  Model(const ModelOptions& options, const LoadProgress& progress, const std::function<void(llama_model_params&)>& place = {});
+  // `place` may change where the parts of the model lie, and what it sets must live as long as the model is loaded.
+  // Throws LoadError.
+  Model(const ModelOptions& options, const LoadProgress& progress,
+        const std::function<void(llama_model_params&)>& place = {});
 
   llama_model* get() const { return model_.get(); }
   const llama_vocab* vocab() const { return vocab_; }
 
-  // Returns the tokens of the parts, each read by itself, and those that the model wants around a text, such as the one that begins it.
-  // Throws std::length_error for a part of more than 1 GiB.
+  // Returns the tokens of the parts, each read by itself, and those that the model wants around a text, such as the one
+  // that begins it. Throws std::length_error for a part of more than 1 GiB.
   std::vector<llama_token> Tokenize(std::span<const PromptPart> parts) const;
   // Returns the tokens of text inside of another text: without tokens around it.
   std::vector<llama_token> TokenizeInner(const std::string& text) const;
@@ -172,7 +177,8 @@ class Context {
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
 
-// Returns parameters of a context that is as large as the one with these options, or larger where the model was trained with shorter texts.
+// Returns parameters of a context that is as large as the one with these options, or larger where the model was trained
+// with shorter texts.
 llama_context_params PlannedContext(const LoadOptions& options);
 
 // Returns llama.cpp's description of the model, such as "qwen3 0.6B Q8_0".

@@ -8,10 +8,14 @@ namespace aana::llama {
 
 const char* NameOf(Pooling pooling) {
   switch (pooling) {
-    case Pooling::kMean: return "mean";
-    case Pooling::kCls: return "cls";
-    case Pooling::kLast: return "last";
-    case Pooling::kRank: return "rank";
+    case Pooling::kMean:
+      return "mean";
+    case Pooling::kCls:
+      return "cls";
+    case Pooling::kLast:
+      return "last";
+    case Pooling::kRank:
+      return "rank";
   }
   return "mean";
 }
@@ -34,8 +38,10 @@ std::optional<Pooling> StatedPooling(const Model& model) {
 
 void RequireTextModel(const Model& model, const std::string& path) {
   const auto pooling = StatedPooling(model);
-  if (pooling == Pooling::kRank) throw LoadError("model file " + path + " is a reranker: use it with a LlamaRerankDeployment");
-  if (pooling) throw LoadError("model file " + path + " is a model for embeddings: use it with a LlamaEmbeddingDeployment");
+  if (pooling == Pooling::kRank)
+    throw LoadError("model file " + path + " is a reranker: use it with a LlamaRerankDeployment");
+  if (pooling)
+    throw LoadError("model file " + path + " is a model for embeddings: use it with a LlamaEmbeddingDeployment");
   if (!llama_model_has_decoder(model.get()) || llama_model_has_encoder(model.get())) {
     throw LoadError("model file " + path + " is not a model that generates text");
   }

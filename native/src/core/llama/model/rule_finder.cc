@@ -16,7 +16,8 @@ constexpr size_t kMaxBreakerTail = 20;
 void CheckTokens(std::span<const TokenId> tokens, int32_t n_vocab, const std::string& name) {
   for (const auto token : tokens) {
     if (token >= 0 && token < n_vocab) continue;
-    throw SamplingError(Fault::kCaller, name + " has token " + std::to_string(token) + "; the model's tokens are 0 to " + std::to_string(n_vocab - 1));
+    throw SamplingError(Fault::kCaller, name + " has token " + std::to_string(token) +
+                                            "; the model's tokens are 0 to " + std::to_string(n_vocab - 1));
   }
 }
 
@@ -58,7 +59,8 @@ std::vector<std::vector<TokenId>> RuleFinder::FindBadSequences(const std::vector
   std::vector<std::vector<TokenId>> sequences;
   for (size_t i = 0; i < words.size(); i++) {
     const auto begin = words[i].find_first_not_of(' ');
-    if (begin == std::string::npos) throw SamplingError(Fault::kCaller, "bad_words[" + std::to_string(i) + "] is empty");
+    if (begin == std::string::npos)
+      throw SamplingError(Fault::kCaller, "bad_words[" + std::to_string(i) + "] is empty");
     const auto word = words[i].substr(begin);
     const auto spaced = " " + word;
     // At the beginning of a text and after a space a word is not the same tokens as inside of one.
@@ -74,7 +76,8 @@ std::vector<std::vector<TokenId>> RuleFinder::FindBadSequences(const std::vector
   return sequences;
 }
 
-std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector<std::string>& texts, const std::string& cache_key) {
+std::shared_ptr<const DryBreakers> RuleFinder::FindDryBreakers(const std::vector<std::string>& texts,
+                                                               const std::string& cache_key) {
   if (dry_breakers_ && texts == dry_texts_ && cache_key == dry_cache_key_) return dry_breakers_;
   const auto breakers = std::make_shared<DryBreakers>();
   for (const auto& text : texts) {

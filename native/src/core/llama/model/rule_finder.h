@@ -20,13 +20,14 @@ class RuleFinder {
   // The model must outlive it.
   explicit RuleFinder(const Model& model);
 
-  // Only requests with the same `cache_key` share what was found. Throws SamplingError (fault kCaller), which names the parameter, for a token that the vocabulary does not have, and for a text that has
-  // no tokens.
+  // Only requests with the same `cache_key` share what was found. Throws SamplingError (fault kCaller), which names the
+  // parameter, for a token that the vocabulary does not have, and for a text that has no tokens.
   TokenRules Find(const SamplingParams& params, const std::string& cache_key);
 
  private:
   std::vector<std::vector<TokenId>> FindBadSequences(const std::vector<std::string>& words);
-  std::shared_ptr<const DryBreakers> FindDryBreakers(const std::vector<std::string>& texts, const std::string& cache_key);
+  std::shared_ptr<const DryBreakers> FindDryBreakers(const std::vector<std::string>& texts,
+                                                     const std::string& cache_key);
   std::vector<TokenId> CutTail(const std::string& tail) const;
   // The bytes of each token, made when they are needed first.
   const std::vector<std::string>& pieces();

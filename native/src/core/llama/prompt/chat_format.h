@@ -14,8 +14,8 @@ struct ChatFormat {
   std::shared_ptr<const AnswerSyntax> syntax;
   // Of calls of tools, in GBNF. Empty: none.
   std::string grammar;
-  // The grammar begins with one of the triggers, and without one it cannot be used. Else it begins at the first token, and then it also
-  // describes `grammar_prefix`, the end of the prompt.
+  // The grammar begins with one of the triggers, and without one it cannot be used. Else it begins at the first token,
+  // and then it also describes `grammar_prefix`, the end of the prompt.
   bool is_grammar_lazy = false;
   std::string grammar_prefix;
   std::vector<std::string> grammar_triggers;

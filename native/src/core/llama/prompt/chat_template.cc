@@ -72,7 +72,8 @@ common_chat_msg ToMessage(const ChatMessage& message) {
   result.reasoning_content = message.reasoning;
   result.tool_name = message.name;
   result.tool_call_id = message.tool_call_id;
-  for (const auto& part : message.parts) result.content_parts.push_back({part.image ? "media_marker" : "text", part.text});
+  for (const auto& part : message.parts)
+    result.content_parts.push_back({part.image ? "media_marker" : "text", part.text});
   for (const auto& call : message.tool_calls) result.tool_calls.push_back({call.name, call.arguments, call.id});
   return result;
 }
@@ -100,7 +101,8 @@ common_chat_templates_inputs ToInputs(const Dialog& dialog) {
 // The inputs for the calls of an answer: a tool that must be called is the only one.
 common_chat_templates_inputs ToCallInputs(const Dialog& dialog) {
   auto inputs = ToInputs(dialog);
-  if (!dialog.required_tool.empty()) std::erase_if(inputs.tools, [&](const auto& tool) { return tool.name != dialog.required_tool; });
+  if (!dialog.required_tool.empty())
+    std::erase_if(inputs.tools, [&](const auto& tool) { return tool.name != dialog.required_tool; });
   return inputs;
 }
 
@@ -119,7 +121,8 @@ std::vector<Tool> Outlined(std::vector<Tool> tools) {
 std::shared_ptr<const ChatFormat> ToFormat(const common_chat_params& params, const Dialog& dialog) {
   auto syntax = std::make_shared<AnswerSyntax>();
   syntax->parser = common_chat_parser_params(params);
-  syntax->parser.reasoning_format = dialog.is_reasoning_split ? COMMON_REASONING_FORMAT_AUTO : COMMON_REASONING_FORMAT_NONE;
+  syntax->parser.reasoning_format =
+      dialog.is_reasoning_split ? COMMON_REASONING_FORMAT_AUTO : COMMON_REASONING_FORMAT_NONE;
   syntax->parser.parse_tool_calls = !dialog.tools.empty();
   if (!params.thinking_end_tags.empty()) syntax->reasoning_end = params.thinking_end_tags.front();
   if (!params.parser.empty()) syntax->parser.parser.load(params.parser);
@@ -127,17 +130,20 @@ std::shared_ptr<const ChatFormat> ToFormat(const common_chat_params& params, con
   format->syntax = std::move(syntax);
   if (!dialog.tools.empty()) {
     const bool is_forced = dialog.tool_choice == ToolChoice::kRequired;
-    format->grammar = CallGrammar(WithArgumentRules(params, dialog), is_forced, dialog.parallel_tool_calls.value_or(false));
+    format->grammar =
+        CallGrammar(WithArgumentRules(params, dialog), is_forced, dialog.parallel_tool_calls.value_or(false));
     format->is_grammar_lazy = params.grammar_lazy;
     format->grammar_prefix = params.generation_prompt;
     for (const auto& trigger : params.grammar_triggers) {
-      if (trigger.type == COMMON_GRAMMAR_TRIGGER_TYPE_WORD) format->grammar_triggers.push_back(trim_whitespace(trigger.value));
+      if (trigger.type == COMMON_GRAMMAR_TRIGGER_TYPE_WORD)
+        format->grammar_triggers.push_back(trim_whitespace(trigger.value));
     }
   }
   if (!params.thinking_start_tag.empty() && !params.thinking_end_tags.empty()) {
     const auto& end = params.thinking_end_tags.front();
     const size_t start = params.generation_prompt.rfind(params.thinking_start_tag);
-    if (start != std::string::npos && params.generation_prompt.find(end, start) == std::string::npos) format->open_reasoning_end = end;
+    if (start != std::string::npos && params.generation_prompt.find(end, start) == std::string::npos)
+      format->open_reasoning_end = end;
   }
   format->shown_tokens = params.preserved_tokens;
   format->stops = params.additional_stops;
@@ -149,12 +155,14 @@ std::shared_ptr<const ChatFormat> ToolTextFormat(common_chat_params params, cons
   const bool is_forced = dialog.tool_choice == ToolChoice::kRequired;
   const auto inputs = ToCallInputs(dialog);
   const auto tools = common_chat_tools_to_json_oaicompat(inputs.tools);
-  const bool is_thinking = dialog.is_reasoning_split && !params.thinking_start_tag.empty() && !params.thinking_end_tags.empty();
+  const bool is_thinking =
+      dialog.is_reasoning_split && !params.thinking_start_tag.empty() && !params.thinking_end_tags.empty();
   const auto parser = build_chat_peg_parser([&](common_chat_peg_builder& p) {
     auto reasoning = p.eps();
     if (is_thinking) {
       const auto& end = params.thinking_end_tags.front();
-      reasoning = p.optional(p.optspace(params.thinking_start_tag) + p.reasoning(p.until(end)) + p.optspace(end) + p.space());
+      reasoning =
+          p.optional(p.optspace(params.thinking_start_tag) + p.reasoning(p.until(end)) + p.optspace(end) + p.space());
     }
     const auto call = p.standard_json_tools(kCallStart, kCallEnd, tools, false, true);
     const auto some = p.trigger_rule("tool-calls", p.one_or_more(call + p.space()));
@@ -165,7 +173,8 @@ std::shared_ptr<const ChatFormat> ToolTextFormat(common_chat_params params, cons
   params.format = COMMON_CHAT_FORMAT_PEG_NATIVE;
   params.parser = parser.save();
   params.grammar_lazy = !is_forced;
-  params.grammar = build_grammar([&](const common_grammar_builder& builder) { parser.build_grammar(builder, params.grammar_lazy); });
+  params.grammar =
+      build_grammar([&](const common_grammar_builder& builder) { parser.build_grammar(builder, params.grammar_lazy); });
   params.grammar_triggers.clear();
   if (params.grammar_lazy) params.grammar_triggers.push_back({COMMON_GRAMMAR_TRIGGER_TYPE_WORD, kCallStart});
   return ToFormat(params, dialog);
@@ -221,8 +230,9 @@ std::string KeyOf(const Dialog& dialog, const std::string& prompt_end) {
 }
 
 bool HasTools(const Dialog& dialog) {
-  return !dialog.tools.empty() ||
-         std::ranges::any_of(dialog.messages, [](const auto& message) { return message.role == "tool" || !message.tool_calls.empty(); });
+  return !dialog.tools.empty() || std::ranges::any_of(dialog.messages, [](const auto& message) {
+    return message.role == "tool" || !message.tool_calls.empty();
+  });
 }
 
 }  // namespace
@@ -235,8 +245,12 @@ struct ChatTemplate::Templates {
   bool has_parallel_calls = false;
   FormatCache formats;
 
-  const Traits& TraitsFor(const Dialog& dialog) const { return tool_traits && !dialog.tools.empty() ? *tool_traits : traits; }
-  common_chat_params Apply(const common_chat_templates_inputs& inputs) const { return common_chat_templates_apply(value.get(), inputs); }
+  const Traits& TraitsFor(const Dialog& dialog) const {
+    return tool_traits && !dialog.tools.empty() ? *tool_traits : traits;
+  }
+  common_chat_params Apply(const common_chat_templates_inputs& inputs) const {
+    return common_chat_templates_apply(value.get(), inputs);
+  }
   // llama.cpp also makes a grammar, and does not take every schema for it.
   common_chat_params ApplyWithFormat(const Dialog& dialog) const {
     auto inputs = ToInputs(dialog);
@@ -275,8 +289,10 @@ ChatTemplate::ChatTemplate(const llama_model* model, const std::string& override
     templates->has_parallel_calls = common_chat_templates_get_caps(value)["supports_parallel_tool_calls"];
     templates_ = std::move(templates);
   } catch (const std::exception& error) {
-    if (!override_source.empty()) throw std::runtime_error(std::string("the chat template cannot be parsed: ") + error.what());
-    reason_ = std::string("its chat template cannot be parsed; set chat_template in model_kwargs (") + error.what() + ")";
+    if (!override_source.empty())
+      throw std::runtime_error(std::string("the chat template cannot be parsed: ") + error.what());
+    reason_ =
+        std::string("its chat template cannot be parsed; set chat_template in model_kwargs (") + error.what() + ")";
   }
 }
 
@@ -308,7 +324,8 @@ ChatPrompt ChatTemplate::ApplyChecked(Dialog dialog, Dialog marked) const {
   const auto format_with = [&](const std::vector<Tool>& described) {
     const auto changed = are_tools_text ? dialog : with_tools(dialog, described);
     const auto params = templates_->Apply(ToCallInputs(changed));
-    return are_tools_text && !tools.empty() ? ToolTextFormat(params, with_tools(dialog, described)) : ToFormat(params, changed);
+    return are_tools_text && !tools.empty() ? ToolTextFormat(params, with_tools(dialog, described))
+                                            : ToFormat(params, changed);
   };
   const auto format = [&] {
     try {
@@ -318,7 +335,8 @@ ChatPrompt ChatTemplate::ApplyChecked(Dialog dialog, Dialog marked) const {
       return format_with(Outlined(tools));
     }
   };
-  const bool has_format = !tools.empty() || traits.is_special || traits.has_marked_answers || (traits.has_reasoning && dialog.is_reasoning_split);
+  const bool has_format = !tools.empty() || traits.is_special || traits.has_marked_answers ||
+                          (traits.has_reasoning && dialog.is_reasoning_split);
 
   // The text of a special template, and of one whose answers are continued behind marks, comes only with a format.
   if (traits.is_special || (has_format && !dialog.prefix.empty())) {

@@ -27,7 +27,8 @@ struct ChatPrompt {
 // A Jinja chat template. Uses llama.cpp's `common` library, whose interface changes with every release.
 class ChatTemplate {
  public:
-  // `override_source` replaces the model's own template; with it there may be no model. Throws std::runtime_error when it cannot be parsed.
+  // `override_source` replaces the model's own template; with it there may be no model. Throws std::runtime_error when
+  // it cannot be parsed.
   ChatTemplate(const llama_model* model, const std::string& override_source);
   ~ChatTemplate();
   ChatTemplate(const ChatTemplate&) = delete;
@@ -35,8 +36,8 @@ class ChatTemplate {
 
   bool exists() const { return templates_ != nullptr; }
 
-  // Returns the text of the dialog `marked` and the format of the answer to `dialog`, which is the same dialog without marks. Any thread.
-  // Throws TemplateError when there is no template or it refuses the dialog.
+  // Returns the text of the dialog `marked` and the format of the answer to `dialog`, which is the same dialog without
+  // marks. Any thread. Throws TemplateError when there is no template or it refuses the dialog.
   ChatPrompt Apply(const Dialog& dialog, const Dialog& marked) const;
 
  private:

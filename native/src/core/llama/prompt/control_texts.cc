@@ -49,7 +49,8 @@ std::string ControlTexts::ChooseMark(std::span<const std::string_view> texts) {
   for (unsigned char last = 0x90; last <= 0xAF; last++) {
     const std::array<char, 3> bytes{'\xEF', '\xB7', static_cast<char>(last)};
     const std::string mark(bytes.begin(), bytes.end());
-    if (std::ranges::none_of(texts, [&](std::string_view text) { return text.find(mark) != std::string_view::npos; })) return mark;
+    if (std::ranges::none_of(texts, [&](std::string_view text) { return text.find(mark) != std::string_view::npos; }))
+      return mark;
   }
   throw std::invalid_argument("the messages hold every one of the characters U+FDD0 to U+FDEF");
 }
@@ -75,8 +76,10 @@ std::vector<PromptPart> ControlTexts::Split(std::string_view marked, std::string
   std::vector<PromptPart> parts;
   const auto add = [&](std::string_view text, bool has_control_tokens) {
     if (text.empty()) return;
-    if (!parts.empty() && parts.back().has_control_tokens == has_control_tokens) parts.back().text.append(text);
-    else parts.push_back({std::string(text), has_control_tokens});
+    if (!parts.empty() && parts.back().has_control_tokens == has_control_tokens)
+      parts.back().text.append(text);
+    else
+      parts.push_back({std::string(text), has_control_tokens});
   };
   const size_t longest = lengths_.empty() ? 0 : lengths_.front();
   size_t at = 0;
@@ -88,7 +91,8 @@ std::vector<PromptPart> ControlTexts::Split(std::string_view marked, std::string
     }
     add(marked.substr(at, first - at), true);
     // A template may have cut the message: then the first character alone is left.
-    const std::string rest = std::string(marked.substr(first, found - first)).append(marked.substr(found + mark.size(), longest));
+    const std::string rest =
+        std::string(marked.substr(first, found - first)).append(marked.substr(found + mark.size(), longest));
     const size_t length = std::max(LengthAtStart(rest), found - first);
     add(std::string_view(rest).substr(0, length), false);
     at = std::min(first + length + mark.size(), marked.size());
@@ -98,7 +102,9 @@ std::vector<PromptPart> ControlTexts::Split(std::string_view marked, std::string
 }
 
 size_t ControlTexts::LengthAtStart(std::string_view text) const {
-  const auto is_control = [&](size_t length) { return length <= text.size() && texts_.contains(std::string(text.substr(0, length))); };
+  const auto is_control = [&](size_t length) {
+    return length <= text.size() && texts_.contains(std::string(text.substr(0, length)));
+  };
   const auto found = std::ranges::find_if(lengths_, is_control);
   return found == lengths_.end() ? 0 : *found;
 }

@@ -13,18 +13,19 @@
 
 namespace aana::llama {
 
-// The texts of a vocabulary's control tokens, such as <|im_start|>. Keeps them in users' messages apart from those of the chat template,
-// which the template's output shows as the same text.
+// The texts of a vocabulary's control tokens, such as <|im_start|>. Keeps them in users' messages apart from those of
+// the chat template, which the template's output shows as the same text.
 //
-// A message that holds such a text gets a mark behind the text's first character before the template sees it. The template then passes on
-// something that is no control token, and the mark says where it lies in the template's output, wherever the template put the message.
+// A message that holds such a text gets a mark behind the text's first character before the template sees it. The
+// template then passes on something that is no control token, and the mark says where it lies in the template's output,
+// wherever the template put the message.
 class ControlTexts {
  public:
   explicit ControlTexts(const llama_vocab* vocab);
   explicit ControlTexts(std::vector<std::string> texts);
 
-  // Returns a mark that occurs in none of the texts: one of the characters U+FDD0 to U+FDEF, which Unicode keeps free for programs. Throws
-  // std::invalid_argument when the texts have all of them.
+  // Returns a mark that occurs in none of the texts: one of the characters U+FDD0 to U+FDEF, which Unicode keeps free
+  // for programs. Throws std::invalid_argument when the texts have all of them.
   static std::string ChooseMark(std::span<const std::string_view> texts);
 
   // Returns `text` with the mark in each control text.

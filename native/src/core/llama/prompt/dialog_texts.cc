@@ -44,12 +44,14 @@ std::vector<std::string_view> TextsOf(const Dialog& dialog) {
 
 bool HasImages(const Prompt& prompt) {
   const auto* dialog = std::get_if<Dialog>(&prompt);
-  return dialog && std::ranges::any_of(dialog->messages, [](const ChatMessage& message) { return !message.parts.empty(); });
+  return dialog &&
+         std::ranges::any_of(dialog->messages, [](const ChatMessage& message) { return !message.parts.empty(); });
 }
 
 Dialog WithTexts(Dialog dialog, const std::function<std::string(std::string_view)>& change) {
   ForEachText(
-      dialog, [&](std::string& text) { text = change(text); }, [&](std::string& text) { text = ChangeStrings(text, change); });
+      dialog, [&](std::string& text) { text = change(text); },
+      [&](std::string& text) { text = ChangeStrings(text, change); });
   return dialog;
 }
 

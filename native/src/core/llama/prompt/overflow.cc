@@ -13,7 +13,8 @@ namespace aana::llama {
 namespace {
 
 constexpr size_t kContextsRead = 4;
-// Models put much of their attention on the first tokens, whatever they are ("attention sinks"), and break down without them.
+// Models put much of their attention on the first tokens, whatever they are ("attention sinks"), and break down without
+// them.
 constexpr size_t kAlwaysKept = 4;
 
 Dropped Lost(size_t n_before, size_t n_after, size_t n_messages) {
@@ -28,8 +29,10 @@ size_t RoomForPrompt(int32_t n_context, int32_t max_tokens) {
   return static_cast<size_t>(n_context - std::clamp(max_tokens, 1, std::max(n_context / 2, 1)));
 }
 
-PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Prompt& prompt, size_t n_most, int32_t n_context, Dropped& dropped) {
-  if (const size_t n_least = tokenizer.LeastTokens(prompt); n_least > MostRead(n_context)) return {.tokens = {}, .is_complete = false, .n_least = n_least};
+PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Prompt& prompt, size_t n_most,
+                                      int32_t n_context, Dropped& dropped) {
+  if (const size_t n_least = tokenizer.LeastTokens(prompt); n_least > MostRead(n_context))
+    return {.tokens = {}, .is_complete = false, .n_least = n_least};
   auto whole = tokenizer.Read(prompt, PromptTokenizer::kNoLimit);
   const size_t n_whole = whole.tokens.size();
   if (n_whole <= n_most) return whole;
@@ -37,7 +40,8 @@ PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Pr
   if (!dialog) {
     auto& tokens = whole.tokens;
     const size_t n_head = n_most / 2;
-    tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(n_head), tokens.end() - static_cast<std::ptrdiff_t>(n_most - n_head));
+    tokens.erase(tokens.begin() + static_cast<std::ptrdiff_t>(n_head),
+                 tokens.end() - static_cast<std::ptrdiff_t>(n_most - n_head));
     dropped = Lost(n_whole, n_most, 0);
     return whole;
   }
@@ -52,12 +56,15 @@ PromptTokenizer::Tokens ReadShortened(const PromptTokenizer& tokenizer, const Pr
   return read;
 }
 
-size_t KeptTokens(const PromptTokenizer& tokenizer, const Prompt& prompt, std::span<const llama_token> tokens, int32_t n_context) {
+size_t KeptTokens(const PromptTokenizer& tokenizer, const Prompt& prompt, std::span<const llama_token> tokens,
+                  int32_t n_context) {
   size_t n_kept = kAlwaysKept;
   if (const auto* dialog = std::get_if<Dialog>(&prompt)) {
     // What the prompt has in common with a dialog of the same system messages and another question.
     Dialog other = *dialog;
-    const auto is_system = [](const ChatMessage& message) { return message.role == "system" || message.role == "developer"; };
+    const auto is_system = [](const ChatMessage& message) {
+      return message.role == "system" || message.role == "developer";
+    };
     other.messages.erase(std::ranges::find_if_not(other.messages, is_system), other.messages.end());
     other.messages.push_back({"user", "?"});
     other.prefix.clear();

@@ -36,9 +36,10 @@ struct ChatMessage {
 
 // Names of the rules for the arguments of a tool.
 struct ArgumentRules {
-  std::string all;  // of the JSON object with all arguments
+  std::string all;                                          // of the JSON object with all arguments
   std::vector<std::pair<std::string, std::string>> values;  // of the JSON value of each argument
-  std::vector<std::pair<std::string, std::string>> texts;  // of arguments that are texts of a restricted form, without quotes
+  std::vector<std::pair<std::string, std::string>>
+      texts;            // of arguments that are texts of a restricted form, without quotes
   std::string outline;  // a JSON schema with the names and types of the arguments
 };
 

@@ -30,7 +30,8 @@ const RequestTerms& TermsOf(const PromptReader::Job& job) {
 void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokenizer& tokenizer) {
   sampling.stop.insert(sampling.stop.end(), format.stops.begin(), format.stops.end());
   auto& own = sampling.grammar;
-  if (!own.text.empty() && !format.open_reasoning_end.empty() && own.trigger_words.empty() && own.trigger_tokens.empty()) {
+  if (!own.text.empty() && !format.open_reasoning_end.empty() && own.trigger_words.empty() &&
+      own.trigger_tokens.empty()) {
     // Else the text of the grammar would be the reasoning.
     own.text = GrammarAfter(format.open_reasoning_end, own.text, std::exchange(own.root, kAfterRule));
     own.trigger_words = {format.open_reasoning_end};
@@ -57,33 +58,40 @@ void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokeniz
 // What a request with images cannot have. Throws SamplingError or std::invalid_argument.
 void CheckImages(const Request& request, const std::vector<PromptImage>& images, int32_t n_pass) {
   if (request.overflow != Overflow::kError) {
-    throw SamplingError(Fault::kCaller, "a prompt with images cannot be shortened, because an image has no middle to leave out; leave out overflow");
+    throw SamplingError(
+        Fault::kCaller,
+        "a prompt with images cannot be shortened, because an image has no middle to leave out; leave out overflow");
   }
   if (request.sampling.n_prompt_logprobs >= 0) {
     throw SamplingError(Fault::kCaller, "the tokens of images have no log-probabilities; leave out prompt_logprobs");
   }
   if (request.sampling.is_reproducible) {
-    throw SamplingError(Fault::kCaller, "an answer to a prompt with images cannot be reproducible, because images are computed in other passes; leave out reproducible");
+    throw SamplingError(Fault::kCaller,
+                        "an answer to a prompt with images cannot be reproducible, because images are computed in "
+                        "other passes; leave out reproducible");
   }
   for (const auto& image : images) {
     if (image.is_causal || image.n_cells <= static_cast<size_t>(n_pass)) continue;
-    throw std::invalid_argument("an image has " + std::to_string(image.n_cells) + " tokens, and the engine computes at most " + std::to_string(n_pass) +
+    throw std::invalid_argument("an image has " + std::to_string(image.n_cells) +
+                                " tokens, and the engine computes at most " + std::to_string(n_pass) +
                                 " tokens of an image in one pass");
   }
 }
 
 // What becomes of a request for a completion whose prompt has these tokens.
-Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped dropped, const PromptTokenizer& tokenizer, RuleFinder& rules, int32_t n_context) {
+Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped dropped, const PromptTokenizer& tokenizer,
+             RuleFinder& rules, int32_t n_context) {
   const auto n_prompt = static_cast<int32_t>(prompt.is_complete ? prompt.tokens.size() : prompt.n_least);
   if (n_prompt >= n_context) {
-    const std::string message = std::string("the prompt has ") + (prompt.is_complete ? "" : "more than ") + std::to_string(n_prompt) +
-                                " tokens, the context holds " + std::to_string(n_context);
+    const std::string message = std::string("the prompt has ") + (prompt.is_complete ? "" : "more than ") +
+                                std::to_string(n_prompt) + " tokens, the context holds " + std::to_string(n_context);
     return Event{request.id, ErrorEvent{ErrorCode::kPromptTooLong, Fault::kCaller, message, n_prompt, n_context}};
   }
   if (n_prompt == 0) {  // an empty text, and a model that begins texts with no token of its own
     return Event{request.id, ErrorEvent{ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", 0, n_context}};
   }
-  if (request.sampling.max_tokens == 0) return Event{request.id, EndEvent{.reason = FinishReason::kLength, .n_prompt = n_prompt, .dropped = dropped}};
+  if (request.sampling.max_tokens == 0)
+    return Event{request.id, EndEvent{.reason = FinishReason::kLength, .n_prompt = n_prompt, .dropped = dropped}};
   const bool has_own_grammar = !request.sampling.grammar.text.empty();
   if (prompt.format) Use(*prompt.format, request.sampling, tokenizer);
   auto found = rules.Find(request.sampling, request.terms.cache_key);
@@ -110,10 +118,12 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
 // Throws std::invalid_argument for a dialog of so many messages that its template would hold up other requests.
 CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer, int32_t n_context) {
   if (const size_t n_least = tokenizer.LeastTokens(request.prompt); n_least > MostRead(n_context)) {
-    throw std::invalid_argument("it has more than " + std::to_string(n_least) + " tokens, and the context holds " + std::to_string(n_context));
+    throw std::invalid_argument("it has more than " + std::to_string(n_least) + " tokens, and the context holds " +
+                                std::to_string(n_context));
   }
   const auto* text = std::get_if<std::string>(&request.prompt);
-  auto read = text && !request.has_outer_tokens ? PromptTokenizer::Tokens{tokenizer.ReadInner(*text)} : tokenizer.Read(request.prompt, PromptTokenizer::kNoLimit);
+  auto read = text && !request.has_outer_tokens ? PromptTokenizer::Tokens{tokenizer.ReadInner(*text)}
+                                                : tokenizer.Read(request.prompt, PromptTokenizer::kNoLimit);
   if (request.tells_tokens && !read.images.empty()) throw std::invalid_argument("the tokens of images have no numbers");
   auto& tokens = read.tokens;
   CountEvent event{.n_tokens = static_cast<int32_t>(tokens.size())};
@@ -127,7 +137,8 @@ CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer, 
   return event;
 }
 
-Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, ChatAnswers& answers, PromptReader::Room room) {
+Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinder& rules, ChatAnswers& answers,
+            PromptReader::Room room) {
   const auto n_context = room.n_context;
   const auto id = IdOf(job);
   const auto refused = [&](ErrorCode code, Fault fault, std::string message) {
@@ -145,7 +156,8 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
     Dropped dropped;
     const bool is_shortened = request.overflow == Overflow::kTruncateMiddle && !HasImages(request.prompt);
     auto tokens = is_shortened
-                      ? ReadShortened(tokenizer, request.prompt, RoomForPrompt(n_context, request.sampling.max_tokens), n_context, dropped)
+                      ? ReadShortened(tokenizer, request.prompt, RoomForPrompt(n_context, request.sampling.max_tokens),
+                                      n_context, dropped)
                       : tokenizer.Read(request.prompt, static_cast<size_t>(n_context));
     if (!tokens.images.empty()) CheckImages(request, tokens.images, room.n_pass);
     if (tokens.format) answers.Begin(id, tokens.format->syntax);
@@ -175,7 +187,11 @@ void PromptReader::Start(const PromptTokenizer& tokenizer, RuleFinder& rules, Ro
 }
 
 void PromptReader::Post(Job job) {
-  std::visit([](auto& request) { if (auto* dialog = std::get_if<Dialog>(&request.prompt)) dialog->cache_key = request.terms.cache_key; }, job);
+  std::visit(
+      [](auto& request) {
+        if (auto* dialog = std::get_if<Dialog>(&request.prompt)) dialog->cache_key = request.terms.cache_key;
+      },
+      job);
   std::lock_guard lock(mutex_);
   waiting_.push_back({std::move(job), n_jobs_++});
   changed_.notify_one();
@@ -242,8 +258,10 @@ void PromptReader::Finish(Result result) {
     outbox_.Post({std::move(*event)});
   } else {
     auto& request = std::get<ReadRequest>(result);
-    if (request.images.empty()) inbox_.Post(std::move(request));
-    else images_.Post(std::move(request));
+    if (request.images.empty())
+      inbox_.Post(std::move(request));
+    else
+      images_.Post(std::move(request));
   }
 }
 

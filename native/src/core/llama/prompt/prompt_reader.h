@@ -22,9 +22,10 @@
 
 namespace aana::llama {
 
-// Reads the prompts of requests on a thread of its own, so that a long prompt holds up neither the sequences that are decoded nor the caller.
-// Tenants take turns; of a tenant's prompts the one of the highest priority goes first, of those the oldest. A request whose prompt was read
-// goes to the inbox, or first to the encoder of its images; one that cannot be served ends here.
+// Reads the prompts of requests on a thread of its own, so that a long prompt holds up neither the sequences that are
+// decoded nor the caller. Tenants take turns; of a tenant's prompts the one of the highest priority goes first, of
+// those the oldest. A request whose prompt was read goes to the inbox, or first to the encoder of its images; one that
+// cannot be served ends here.
 class PromptReader {
  public:
   using Job = std::variant<Request, CountRequest>;

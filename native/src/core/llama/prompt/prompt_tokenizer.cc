@@ -14,7 +14,8 @@
 namespace aana::llama {
 namespace {
 
-// Dialogs with more messages are compared with the limit before the template is applied, which takes up to a millisecond for each message.
+// Dialogs with more messages are compared with the limit before the template is applied, which takes up to a
+// millisecond for each message.
 constexpr size_t kManyMessages = 128;
 // Messages by which the dialogs differ that tell what the template writes for each.
 constexpr size_t kMeasuredMessages = 16;
@@ -24,7 +25,8 @@ std::vector<PromptPart> FirstBytes(const std::vector<PromptPart>& parts, size_t 
   std::vector<PromptPart> first;
   for (const auto& part : parts) {
     size_t n_taken = std::min(n_bytes, part.text.size());
-    while (n_taken > 0 && n_taken < part.text.size() && (static_cast<unsigned char>(part.text[n_taken]) & 0xC0) == 0x80) n_taken--;
+    while (n_taken > 0 && n_taken < part.text.size() && (static_cast<unsigned char>(part.text[n_taken]) & 0xC0) == 0x80)
+      n_taken--;
     if (part.image) continue;
     if (n_taken == 0) break;
     first.push_back({part.text.substr(0, n_taken), part.has_control_tokens});
@@ -62,18 +64,21 @@ PromptTokenizer::Tokens PromptTokenizer::Read(const Prompt& prompt, size_t n_mos
   if (const auto* given = std::get_if<TokenPrompt>(&prompt)) {
     for (const auto token : given->tokens) {
       if (token < 0 || token >= model_.n_vocab()) {
-        throw std::invalid_argument("the model has no token " + std::to_string(token) + "; the last one is " + std::to_string(model_.n_vocab() - 1));
+        throw std::invalid_argument("the model has no token " + std::to_string(token) + "; the last one is " +
+                                    std::to_string(model_.n_vocab() - 1));
       }
     }
     return {given->tokens, true};
   }
-  if (const size_t n_least = LeastTokens(prompt); n_least > n_most) return {.tokens = {}, .is_complete = false, .n_least = n_least};
+  if (const size_t n_least = LeastTokens(prompt); n_least > n_most)
+    return {.tokens = {}, .is_complete = false, .n_least = n_least};
   auto parts = PartsOf(prompt);
   if (BytesOf(parts.parts) / kBytesPerToken > n_most) {
     auto tokens = model_.Tokenize(FirstBytes(parts.parts, n_most * kBytesPerToken));
     // The cut may make one token into several.
     const size_t n_tokens = tokens.size();
-    if (n_tokens > n_most + kBytesPerToken) return {.tokens = std::move(tokens), .is_complete = false, .n_least = n_tokens};
+    if (n_tokens > n_most + kBytesPerToken)
+      return {.tokens = std::move(tokens), .is_complete = false, .n_least = n_tokens};
   }
   if (!parts.images.empty()) return ReadImages(std::move(parts));
   return {model_.Tokenize(parts.parts), true, std::move(parts.format)};
@@ -86,7 +91,8 @@ size_t PromptTokenizer::LeastTokens(const Prompt& prompt) const {
 
 size_t PromptTokenizer::LeastPerMessage() const {
   // Roles in different orders, because some templates join messages of one role. What a template refuses says nothing.
-  static const std::vector<std::vector<std::string>> kOrders = {{"user", "assistant"}, {"user"}, {"assistant"}, {"system"}, {"tool"}, {"user", "assistant", "tool"}};
+  static const std::vector<std::vector<std::string>> kOrders = {
+      {"user", "assistant"}, {"user"}, {"assistant"}, {"system"}, {"tool"}, {"user", "assistant", "tool"}};
   std::call_once(is_measured_, [this] {
     const auto measure = [this](const std::vector<std::string>& roles, size_t n_messages) {
       Dialog dialog;
@@ -138,13 +144,15 @@ PromptTokenizer::Parts PromptTokenizer::PartsOf(const Prompt& prompt) const {
     if (image_mark.empty()) image_mark = ControlTexts::ChooseMark(texts);
     return image_mark + std::to_string(number) + image_mark;
   });
-  if (!images.empty() && !projector_) throw std::invalid_argument("the model reads no images, because it has no vision projector");
+  if (!images.empty() && !projector_)
+    throw std::invalid_argument("the model reads no images, because it has no vision projector");
   auto [text, format] = chat_template_.Apply(dialog, marked);
   if (images.empty()) return {control_texts_.Split(text, mark), std::move(format), {}};
   return {Split(text, mark, image_mark, images.size()), std::move(format), std::move(images)};
 }
 
-std::vector<PromptPart> PromptTokenizer::Split(std::string_view text, std::string_view mark, std::string_view image_mark, size_t n_images) const {
+std::vector<PromptPart> PromptTokenizer::Split(std::string_view text, std::string_view mark,
+                                               std::string_view image_mark, size_t n_images) const {
   std::vector<PromptPart> parts;
   std::vector<size_t> n_uses(n_images);
   const auto add = [&](std::string_view piece) {
@@ -165,7 +173,8 @@ std::vector<PromptPart> PromptTokenizer::Split(std::string_view text, std::strin
     at = end + image_mark.size();
   }
   add(text.substr(at));
-  if (std::ranges::count(n_uses, 1) != static_cast<std::ptrdiff_t>(n_images)) throw TemplateError("its chat template leaves out an image, or writes it twice");
+  if (std::ranges::count(n_uses, 1) != static_cast<std::ptrdiff_t>(n_images))
+    throw TemplateError("its chat template leaves out an image, or writes it twice");
   return parts;
 }
 

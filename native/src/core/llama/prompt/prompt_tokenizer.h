@@ -30,18 +30,20 @@ class PromptTokenizer {
     bool is_complete = true;
     // Of a dialog's answer; null: the answer is a text and nothing else.
     std::shared_ptr<const ChatFormat> format = nullptr;
-    std::vector<PromptImage> images = {};  // in the order of their places, not encoded
+    std::vector<PromptImage> images = {};                       // in the order of their places, not encoded
     std::shared_ptr<const ImagePrompt> image_prompt = nullptr;  // of a prompt with images
     size_t n_least = 0;  // tokens that a prompt which is not complete has at least
   };
   static constexpr size_t kNoLimit = SIZE_MAX;
-  // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the text or an image cannot be read or a
-  // token is none of the model's.
+  // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the
+  // text or an image cannot be read or a token is none of the model's.
   Tokens Read(const Prompt& prompt, size_t n_most) const;
   // Returns how many tokens a dialog of many messages has at least, without its template. 0 for other prompts.
   size_t LeastTokens(const Prompt& prompt) const;
   // The tokens of a text, without those that the model wants around texts. Throws like Read.
-  std::vector<llama_token> ReadInner(const std::string& text) const { return model_.TokenizeInner(PartsOf(text).parts); }
+  std::vector<llama_token> ReadInner(const std::string& text) const {
+    return model_.TokenizeInner(PartsOf(text).parts);
+  }
   // The bytes of a token; of a control token, its text.
   std::string TextOf(llama_token token) const { return model_.PieceOrControlText(token); }
   // The tokens of these texts, without those that are no single token.
@@ -55,7 +57,8 @@ class PromptTokenizer {
   };
   Parts PartsOf(const Prompt& prompt) const;
   // Divides the text of a dialog at `image_mark`, which stands on both sides of the number of an image.
-  std::vector<PromptPart> Split(std::string_view text, std::string_view mark, std::string_view image_mark, size_t n_images) const;
+  std::vector<PromptPart> Split(std::string_view text, std::string_view mark, std::string_view image_mark,
+                                size_t n_images) const;
   Tokens ReadImages(Parts parts) const;
   // Tokens that the template writes for each message at least, whatever its text is.
   size_t LeastPerMessage() const;

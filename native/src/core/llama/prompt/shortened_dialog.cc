@@ -46,7 +46,8 @@ std::vector<Range> Droppable(const std::vector<ChatMessage>& messages) {
     begin = end;
   }
   if (begin >= messages.size()) return ranges;
-  for (size_t step = next(begin + (messages[begin].role == "user" ? 1 : 0), "assistant", messages.size()); step < messages.size();) {
+  for (size_t step = next(begin + (messages[begin].role == "user" ? 1 : 0), "assistant", messages.size());
+       step < messages.size();) {
     const size_t end = next(step + 1, "assistant", messages.size());
     if (end == messages.size()) break;
     ranges.push_back({step, end});
@@ -59,7 +60,8 @@ Dialog Without(const Dialog& dialog, const std::vector<Range>& ranges, size_t n_
   Dialog rest = dialog;
   for (size_t i = n_ranges; i-- > 0;) {
     const auto first = rest.messages.begin();
-    rest.messages.erase(first + static_cast<std::ptrdiff_t>(ranges[i].begin), first + static_cast<std::ptrdiff_t>(ranges[i].end));
+    rest.messages.erase(first + static_cast<std::ptrdiff_t>(ranges[i].begin),
+                        first + static_cast<std::ptrdiff_t>(ranges[i].end));
   }
   return rest;
 }
@@ -80,8 +82,10 @@ std::optional<ShortenedDialog> Shorten(const Dialog& dialog, size_t n_most, cons
   size_t n_enough = ranges.size() + 1;
   while (n_least < n_enough) {
     const size_t n_tried = (n_least + n_enough) / 2;
-    if (n_tried <= ranges.size() && !fits(Without(dialog, ranges, n_tried))) n_least = n_tried + 1;
-    else n_enough = n_tried;
+    if (n_tried <= ranges.size() && !fits(Without(dialog, ranges, n_tried)))
+      n_least = n_tried + 1;
+    else
+      n_enough = n_tried;
   }
   auto rest = Without(dialog, ranges, std::min(n_least, ranges.size()));
   ShortenedDialog shortened{rest, dialog.messages.size() - rest.messages.size()};

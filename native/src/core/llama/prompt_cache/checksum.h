@@ -6,7 +6,8 @@
 
 namespace aana::llama {
 
-// Returns a number of 64 bits that shows whether bytes were damaged. It is no protection against bytes that somebody made on purpose.
+// Returns a number of 64 bits that shows whether bytes were damaged. It is no protection against bytes that somebody
+// made on purpose.
 inline uint64_t Checksum(const void* bytes, size_t n, uint64_t seed = 0) {
   constexpr uint64_t kPrime = 0x9E3779B185EBCA87ULL;
   const auto* at = static_cast<const unsigned char*>(bytes);

@@ -19,7 +19,9 @@ constexpr size_t kReadPerUsed = 16;
 }  // namespace
 
 PromptCache::PromptCache(PromptFiles files, size_t n_least, bool takes_whole)
-    : files_(std::move(files)), n_least_(n_least), takes_whole_(takes_whole), known_(files_.List()), thread_([this] { Run(); }) {}
+    : files_(std::move(files)), n_least_(n_least), takes_whole_(takes_whole), known_(files_.List()), thread_([this] {
+        Run();
+      }) {}
 
 PromptCache::~PromptCache() {
   {
@@ -35,7 +37,8 @@ size_t PromptCache::Spared(std::span<const TokenId> prompt, std::span<const Toke
   return takes_whole_ && n < prompt.size() ? 0 : n;
 }
 
-std::optional<PromptCache::Match> PromptCache::Find(const std::string& key, std::span<const TokenId> tokens, size_t n_there, size_t n_most) const {
+std::optional<PromptCache::Match> PromptCache::Find(const std::string& key, std::span<const TokenId> tokens,
+                                                    size_t n_there, size_t n_most) const {
   std::lock_guard lock(mutex_);
   std::optional<Match> best;
   for (const auto& file : known_) {
@@ -50,7 +53,8 @@ std::optional<PromptCache::Match> PromptCache::Find(const std::string& key, std:
 void PromptCache::Fetch(Match match, OnFetched on_fetched) {
   std::lock_guard lock(mutex_);
   // Before what is to be written, because a request waits for it.
-  const auto first_written = std::ranges::find_if(jobs_, [](const Job& job) { return std::holds_alternative<SavedPrompt>(job); });
+  const auto first_written =
+      std::ranges::find_if(jobs_, [](const Job& job) { return std::holds_alternative<SavedPrompt>(job); });
   jobs_.insert(first_written, Fetching{std::move(match), std::move(on_fetched)});
   changed_.notify_one();
 }
@@ -112,7 +116,9 @@ void PromptCache::Do(SavedPrompt& prompt) {
   {
     std::lock_guard lock(mutex_);
     n_queued_bytes_ -= prompt.state.size;
-    const auto pending = std::ranges::find_if(known_, [&](const PromptFile& file) { return file.name.empty() && file.key == prompt.key && file.tokens == prompt.tokens; });
+    const auto pending = std::ranges::find_if(known_, [&](const PromptFile& file) {
+      return file.name.empty() && file.key == prompt.key && file.tokens == prompt.tokens;
+    });
     if (pending != known_.end()) known_.erase(pending);
   }
   Refresh();
@@ -122,7 +128,8 @@ void PromptCache::Write(SavedPrompt& prompt) {
   try {
     const auto name = files_.Write(prompt);
     if (name.empty()) {
-      Log(LogLevel::kDebug, "a prompt of " + std::to_string(prompt.tokens.size()) + " tokens is too large for the prompt cache");
+      Log(LogLevel::kDebug,
+          "a prompt of " + std::to_string(prompt.tokens.size()) + " tokens is too large for the prompt cache");
       return;
     }
     has_failed_ = false;
@@ -149,7 +156,9 @@ void PromptCache::Refresh() {
   std::vector<std::string> added;
   {
     std::lock_guard lock(mutex_);
-    std::erase_if(known_, [&](const PromptFile& file) { return !file.name.empty() && std::ranges::find(names, file.name) == names.end(); });
+    std::erase_if(known_, [&](const PromptFile& file) {
+      return !file.name.empty() && std::ranges::find(names, file.name) == names.end();
+    });
     for (auto& name : names) {
       if (std::ranges::find(known_, name, &PromptFile::name) == known_.end()) added.push_back(std::move(name));
     }

@@ -18,15 +18,16 @@
 
 namespace aana::llama {
 
-// Saved prompts on disk, for requests with the same beginning, also after a restart. It knows the tokens of all files, so finding one takes
-// no reading. A thread of it reads and writes the states. Its functions may be called on any thread.
+// Saved prompts on disk, for requests with the same beginning, also after a restart. It knows the tokens of all files,
+// so finding one takes no reading. A thread of it reads and writes the states. Its functions may be called on any
+// thread.
 class PromptCache {
  public:
   // Called on the cache's thread with what was read; null when the file is gone or damaged.
   using OnFetched = std::function<void(std::unique_ptr<SavedPrompt> prompt)>;
 
-  // A prompt has at least `n_least` tokens that no other one has. `takes_whole`: only whole prompts can be used, because no part of a state can
-  // be taken back. Throws as PromptFiles.
+  // A prompt has at least `n_least` tokens that no other one has. `takes_whole`: only whole prompts can be used,
+  // because no part of a state can be taken back. Throws as PromptFiles.
   PromptCache(PromptFiles files, size_t n_least, bool takes_whole);
   // Ends the thread. Prompts that are to be written are written before.
   ~PromptCache();
@@ -39,12 +40,14 @@ class PromptCache {
     std::string key;
     size_t n_tokens = 0;
   };
-  // Returns the file with the longest beginning of `tokens`, if it has at least the least number of tokens more than `n_there`, and at most
-  // `n_most` in all.
-  std::optional<Match> Find(const std::string& key, std::span<const TokenId> tokens, size_t n_there, size_t n_most) const;
+  // Returns the file with the longest beginning of `tokens`, if it has at least the least number of tokens more than
+  // `n_there`, and at most `n_most` in all.
+  std::optional<Match> Find(const std::string& key, std::span<const TokenId> tokens, size_t n_there,
+                            size_t n_most) const;
   void Fetch(Match match, OnFetched on_fetched);
 
-  // Whether these tokens should be saved: no file has most of them, and the disk has kept up with what was saved before.
+  // Whether these tokens should be saved: no file has most of them, and the disk has kept up with what was saved
+  // before.
   bool Wants(const std::string& key, std::span<const TokenId> tokens) const;
   void Save(SavedPrompt prompt);
   // Longer states are not kept.

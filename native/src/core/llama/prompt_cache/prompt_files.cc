@@ -61,8 +61,9 @@ bool IsPromptFile(const fs::directory_entry& entry) {
   constexpr std::string_view kHexDigits = "0123456789abcdef";
   const auto name = entry.path().filename().string();
   std::error_code error;
-  return name.size() == 2 * kDigits + 1 + kSuffix.size() && name.ends_with(kSuffix) && name.find_first_not_of(kHexDigits) == kDigits &&
-         name[kDigits] == '-' && name.find_first_not_of(kHexDigits, kDigits + 1) == 2 * kDigits + 1 &&
+  return name.size() == 2 * kDigits + 1 + kSuffix.size() && name.ends_with(kSuffix) &&
+         name.find_first_not_of(kHexDigits) == kDigits && name[kDigits] == '-' &&
+         name.find_first_not_of(kHexDigits, kDigits + 1) == 2 * kDigits + 1 &&
          entry.symlink_status(error).type() == fs::file_type::regular;
 }
 
@@ -74,12 +75,14 @@ struct Damage {
 SavedPrompt ReadFrom(const fs::path& path, bool with_state) {
   std::ifstream file(path, std::ios::binary);
   const auto read = [&](void* to, uint64_t n) {
-    if (!file.read(static_cast<char*>(to), static_cast<std::streamsize>(n))) throw Damage{"it is truncated or cannot be read"};
+    if (!file.read(static_cast<char*>(to), static_cast<std::streamsize>(n)))
+      throw Damage{"it is truncated or cannot be read"};
   };
   Head head;
   read(&head, sizeof head);
   if (head.magic != kMagic) throw Damage{"it is no saved prompt of this version"};
-  const bool is_plausible = head.n_key <= kMostKeyBytes && head.n_tokens <= kMostFileTokens && head.n_state <= SIZE_MAX / 2;
+  const bool is_plausible =
+      head.n_key <= kMostKeyBytes && head.n_tokens <= kMostFileTokens && head.n_state <= SIZE_MAX / 2;
   if (!is_plausible || fs::file_size(path) != head.n_bytes()) throw Damage{"its length is wrong"};
   SavedPrompt prompt;
   prompt.key.resize(head.n_key);
@@ -90,7 +93,8 @@ SavedPrompt ReadFrom(const fs::path& path, bool with_state) {
   if (!with_state) return prompt;
   prompt.state = StateBytes(head.n_state);
   read(prompt.state.bytes.get(), head.n_state);
-  if (Checksum(prompt.state.bytes.get(), head.n_state) != head.state_sum) throw Damage{"the checksum of its state is wrong"};
+  if (Checksum(prompt.state.bytes.get(), head.n_state) != head.state_sum)
+    throw Damage{"the checksum of its state is wrong"};
   return prompt;
 }
 
@@ -166,17 +170,20 @@ std::string PromptFiles::Write(const SavedPrompt& prompt) {
 #else
   const auto process = std::to_string(getpid());
 #endif
-  const auto unfinished = folder_ / (name + "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinishedEnding));
+  const auto unfinished =
+      folder_ / (name + "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinishedEnding));
   std::error_code error;
   try {
     std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
     fs::permissions(unfinished, fs::perms::owner_read | fs::perms::owner_write);
     file.write(reinterpret_cast<const char*>(&head), sizeof head);
     file.write(prompt.key.data(), static_cast<std::streamsize>(head.n_key));
-    file.write(reinterpret_cast<const char*>(prompt.tokens.data()), static_cast<std::streamsize>(head.n_tokens * sizeof(TokenId)));
+    file.write(reinterpret_cast<const char*>(prompt.tokens.data()),
+               static_cast<std::streamsize>(head.n_tokens * sizeof(TokenId)));
     file.write(reinterpret_cast<const char*>(prompt.state.bytes.get()), static_cast<std::streamsize>(head.n_state));
     file.close();
-    if (!file) throw std::runtime_error("the prompt could not be written to " + unfinished.string() + ": the disk may be full");
+    if (!file)
+      throw std::runtime_error("the prompt could not be written to " + unfinished.string() + ": the disk may be full");
     fs::rename(unfinished, folder_ / name);
   } catch (...) {
     fs::remove(unfinished, error);

@@ -26,13 +26,14 @@ struct PromptFile {
   std::vector<TokenId> tokens;
 };
 
-// A folder with a file for each saved prompt. Several processes can use it at the same time, also for several models: `model` is the model of
-// this one. A file appears as a whole, and is found damaged by its checksums. Files with other names are left alone.
-// All functions may throw std::filesystem::filesystem_error or std::runtime_error, which name the file.
+// A folder with a file for each saved prompt. Several processes can use it at the same time, also for several models:
+// `model` is the model of this one. A file appears as a whole, and is found damaged by its checksums. Files with other
+// names are left alone. All functions may throw std::filesystem::filesystem_error or std::runtime_error, which name the
+// file.
 class PromptFiles {
  public:
-  // Makes the folder, which is for this user only, and removes what writers that were ended have left. All files together have at most
-  // `max_bytes`.
+  // Makes the folder, which is for this user only, and removes what writers that were ended have left. All files
+  // together have at most `max_bytes`.
   PromptFiles(std::filesystem::path folder, const std::string& model, uint64_t max_bytes);
 
   // Returns the files of the model. Those that are damaged are deleted.
@@ -42,8 +43,8 @@ class PromptFiles {
   // Empty when the file is gone or damaged; then it is deleted.
   std::optional<PromptFile> ReadHead(const std::string& name) const;
   std::optional<SavedPrompt> Read(const std::string& name) const;
-  // Returns the name of the file; empty when it would have more than all files may have. The files that were used the longest ago are
-  // deleted before.
+  // Returns the name of the file; empty when it would have more than all files may have. The files that were used the
+  // longest ago are deleted before.
   std::string Write(const SavedPrompt& prompt);
   // Notes that a file was used.
   void Touch(const std::string& name) const;

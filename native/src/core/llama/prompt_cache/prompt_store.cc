@@ -37,7 +37,8 @@ std::string IdentityOfFile(const std::string& path) {
   };
   // libc++ counts in 128 bits, which std::to_string does not take.
   const auto changed_at = std::chrono::nanoseconds(fs::last_write_time(path).time_since_epoch()).count();
-  return std::to_string(n_bytes) + " " + std::to_string(changed_at) + " " + std::to_string(sum_from(n_bytes - bytes.size(), sum_from(0, 0)));
+  return std::to_string(n_bytes) + " " + std::to_string(changed_at) + " " +
+         std::to_string(sum_from(n_bytes - bytes.size(), sum_from(0, 0)));
 }
 
 // The files of a model; a split one has several.
@@ -62,13 +63,13 @@ std::string KvName(const LoadOptions& options) {
   const std::string keys = ggml_type_name(options.key_type);
   const std::string values = ggml_type_name(options.value_type);
   // Without flash attention the values lie in another order.
-  return (keys == values ? keys : keys + "," + values) + (options.flash_attention == FlashAttention::kOff ? " turned" : "");
+  return (keys == values ? keys : keys + "," + values) +
+         (options.flash_attention == FlashAttention::kOff ? " turned" : "");
 }
 
 std::string IdentityOf(const Model& model, const Context& context, const LoadOptions& options) {
   auto identity = "aana " + std::to_string(kVersion) + " llama " + std::to_string(LLAMA_STATE_SEQ_VERSION) + " kv " +
-                  KvName(options) + " caches " +
-                  std::to_string(context.has_streams() ? options.n_sequences : 1);
+                  KvName(options) + " caches " + std::to_string(context.has_streams() ? options.n_sequences : 1);
   for (const auto& file : FilesOf(model, options.model_path)) identity += " file " + IdentityOfFile(file);
   return identity;
 }
@@ -88,18 +89,21 @@ auto Checked(const LoadOptions& options, Make make) {
 PromptStore::PromptStore(const Model& model, const Context& context, const LoadOptions& options)
     : model_(Checked(options, [&] { return IdentityOf(model, context, options); })),
       n_context_(static_cast<size_t>(context.n_context())),
-      cache_(Checked(options, [&] { return PromptFiles(options.prompt_cache.folder, model_, options.prompt_cache.max_bytes); }),
+      cache_(Checked(options,
+                     [&] { return PromptFiles(options.prompt_cache.folder, model_, options.prompt_cache.max_bytes); }),
              static_cast<size_t>(options.prompt_cache.n_least), !model.CanRollBack()) {
   for (const auto& path : options.adapters) adapters_.push_back(IdentityOfFile(path));
 }
 
 std::string PromptStore::KeyOf(const AdapterUse& adapter, const std::string& tenant) const {
-  const auto used = adapter.index < 0 ? std::string("none") : adapters_.at(static_cast<size_t>(adapter.index)) + " " + std::to_string(std::bit_cast<uint32_t>(adapter.scale));
+  const auto used = adapter.index < 0 ? std::string("none")
+                                      : adapters_.at(static_cast<size_t>(adapter.index)) + " " +
+                                            std::to_string(std::bit_cast<uint32_t>(adapter.scale));
   return model_ + "\nadapter " + used + "\ntenant " + tenant;
 }
 
-bool PromptStore::Fetch(const AdapterUse& adapter, const std::string& tenant, std::span<const llama_token> tokens, size_t n_there,
-                        PromptCache::OnFetched on_fetched) {
+bool PromptStore::Fetch(const AdapterUse& adapter, const std::string& tenant, std::span<const llama_token> tokens,
+                        size_t n_there, PromptCache::OnFetched on_fetched) {
   const auto match = cache_.Find(KeyOf(adapter, tenant), tokens, n_there, n_context_);
   if (match) cache_.Fetch(*match, std::move(on_fetched));
   return match.has_value();

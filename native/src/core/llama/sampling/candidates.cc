@@ -64,7 +64,9 @@ void Candidates::Sort() {
   is_sorted = true;
 }
 
-float Candidates::LargestLogit() const { return is_sorted ? items.front().logit : std::ranges::min_element(items, IsLikelier)->logit; }
+float Candidates::LargestLogit() const {
+  return is_sorted ? items.front().logit : std::ranges::min_element(items, IsLikelier)->logit;
+}
 
 Largest FindLargest(std::span<const float> logits) {
   float largest = -kInfinity;
@@ -156,7 +158,7 @@ void Softmax(Candidates& candidates, float temperature) {
 
 bool KeepFirst(std::vector<Candidate>& items, double p, CandidateOrder order) {
   const auto at = [&](size_t i) { return items.begin() + static_cast<std::ptrdiff_t>(i); };
-  size_t begin = 0;  // items before are kept
+  size_t begin = 0;           // items before are kept
   size_t end = items.size();  // items from here on are not
   while (end - begin > kMostSorted) {
     const size_t middle = begin + (end - begin) / 2;

@@ -17,7 +17,9 @@ struct Candidate {
 };
 
 // The likeliest first; of equals the token with the smaller number.
-inline bool IsLikelier(const Candidate& a, const Candidate& b) { return a.logit > b.logit || (a.logit == b.logit && a.token < b.token); }
+inline bool IsLikelier(const Candidate& a, const Candidate& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
+}
 
 // Some of the vocabulary's tokens, each once; never empty.
 struct Candidates {
@@ -33,12 +35,12 @@ struct Largest {
   float logit = 0.0F;
 };
 
-// The largest of the logits, the first one of equals, in one pass. Throws SamplingError (fault kDeployment) where a logit is NaN or
-// plus infinity.
+// The largest of the logits, the first one of equals, in one pass. Throws SamplingError (fault kDeployment) where a
+// logit is NaN or plus infinity.
 Largest FindLargest(std::span<const float> logits);
 
-// The selections below take tokens from a whole vocabulary, in one pass or a few, without sorting it. Tokens with a logit of minus
-// infinity, which cannot be chosen, are left out.
+// The selections below take tokens from a whole vocabulary, in one pass or a few, without sorting it. Tokens with a
+// logit of minus infinity, which cannot be chosen, are left out.
 
 // The `k` likeliest, sorted.
 void SelectTop(std::span<const float> logits, size_t k, Candidates& candidates);
@@ -53,7 +55,8 @@ void SelectAll(std::span<const float> logits, Candidates& candidates);
 void Softmax(Candidates& candidates, float temperature = 1.0F);
 
 using CandidateOrder = bool (*)(const Candidate& a, const Candidate& b);
-// Keeps the fewest of the first in `order` whose probabilities reach `p` together. Sorts them when they are not many; returns whether it did.
+// Keeps the fewest of the first in `order` whose probabilities reach `p` together. Sorts them when they are not many;
+// returns whether it did.
 bool KeepFirst(std::vector<Candidate>& items, double p, CandidateOrder order);
 
 }  // namespace aana::llama

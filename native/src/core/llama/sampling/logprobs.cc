@@ -9,7 +9,9 @@ namespace aana::llama {
 Logprobs FindLogprobs(std::span<const float> raw_logits, TokenId chosen, size_t n_top, Candidates& candidates) {
   const auto largest = FindLargest(raw_logits);
   const double log_sum = std::log(SumOfWeights(raw_logits, largest));
-  const auto logprob = [&](float logit) { return static_cast<float>(static_cast<double>(logit - largest.logit) - log_sum); };
+  const auto logprob = [&](float logit) {
+    return static_cast<float>(static_cast<double>(logit - largest.logit) - log_sum);
+  };
   Logprobs logprobs{{chosen, logprob(raw_logits[static_cast<size_t>(chosen)])}, {}};
   if (n_top == 0) return logprobs;
   SelectTop(raw_logits, n_top, candidates);

@@ -19,8 +19,8 @@ struct Logprobs {
   std::vector<TokenLogprob> top;  // the likeliest first
 };
 
-// Log-probabilities as the model gave them, in OpenAI's meaning: log-softmax of the raw logits, before bias, penalties, temperature
-// and truncation. `candidates` is memory for the computation.
+// Log-probabilities as the model gave them, in OpenAI's meaning: log-softmax of the raw logits, before bias, penalties,
+// temperature and truncation. `candidates` is memory for the computation.
 Logprobs FindLogprobs(std::span<const float> raw_logits, TokenId chosen, size_t n_top, Candidates& candidates);
 
 // Returns the place of a token among all tokens by their logits; 1: no token is likelier.

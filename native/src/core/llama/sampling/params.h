@@ -14,8 +14,8 @@ struct LogitBias {
   float bias = 0.0F;
 };
 
-// Factors against tokens that were used before, as vLLM counts them: `repetition` looks at prompt and completion, the other two at
-// the completion.
+// Factors against tokens that were used before, as vLLM counts them: `repetition` looks at prompt and completion, the
+// other two at the completion.
 struct PenaltyParams {
   float repetition = 1.0F;  // divides a positive logit, multiplies a negative one; 1: off
   float presence = 0.0F;    // subtracted once from the logit of a used token
@@ -50,7 +50,8 @@ struct GrammarParams {
   std::string text;  // in llama.cpp's notation (GBNF); empty: none
   std::string root = "root";
   std::string prefix;  // comes before the answer, and the grammar describes it, too
-  // With one of these the text is free until a word or a token of them comes. The grammar applies from the first byte of the word or the token.
+  // With one of these the text is free until a word or a token of them comes. The grammar applies from the first byte
+  // of the word or the token.
   std::vector<std::string> trigger_words;
   std::vector<TokenId> trigger_tokens;
   std::vector<TokenId> visible_tokens;  // control tokens that the grammar reads as their texts

@@ -6,8 +6,9 @@
 
 namespace aana::llama {
 
-// Numbers of one request, the same for the same seed. The generator is MT19937, whose numbers the C++ standard fixes; each result is
-// made of two of them, as the GNU library's uniform distribution does it, so llama.cpp's samplers draw the same numbers there.
+// Numbers of one request, the same for the same seed. The generator is MT19937, whose numbers the C++ standard fixes;
+// each result is made of two of them, as the GNU library's uniform distribution does it, so llama.cpp's samplers draw
+// the same numbers there.
 class Random {
  public:
   explicit Random(uint32_t seed) : generator_(seed) {}

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/llama/sampling/sampling_error.h"
-#include "core/llama/sampling/truncation.h"
+#include "core/llama/sampling/stages/truncation.h"
 #include "core/llama/sampling/weights.h"
 
 namespace aana::llama {
@@ -36,7 +36,8 @@ Sampler::Sampler(SamplingParams params, TokenRules rules, std::span<const TokenI
 
 TokenId Sampler::Sample(std::span<float> logits, std::span<const TokenId> history, SamplingMemory& memory) {
   const bool has_forbidden = Adjust(logits, history, memory);
-  const auto token = rules_.grammar ? ChooseInGrammar(logits, has_forbidden, memory) : Choose(logits, has_forbidden, memory);
+  const auto token =
+      rules_.grammar ? ChooseInGrammar(logits, has_forbidden, memory) : Choose(logits, has_forbidden, memory);
   if (IsActive(params_.penalties)) counts_.AddGenerated(token);
   n_sampled_++;
   return token;
@@ -45,17 +46,19 @@ TokenId Sampler::Sample(std::span<float> logits, std::span<const TokenId> histor
 TokenId Sampler::Choose(std::span<const float> logits, bool has_forbidden, SamplingMemory& memory) {
   const auto largest = FindLargest(logits);
   if (std::isinf(largest.logit)) {
-    const std::string rules = rules_.grammar ? "the grammar, bad_words, ignore_eos and min_tokens" : "bad_words, ignore_eos and min_tokens";
+    const std::string rules =
+        rules_.grammar ? "the grammar, bad_words, ignore_eos and min_tokens" : "bad_words, ignore_eos and min_tokens";
     if (has_forbidden) throw SamplingError(Fault::kCaller, rules + " leave no token to choose");
     throw SamplingError(Fault::kDeployment, "the model computed no token that can follow");
   }
   return params_.temperature > 0.0F ? Draw(logits, largest, memory) : largest.token;
 }
 
-// The token has the distribution of a draw over the tokens that the grammar allows. That is the draw after Mask. Where no stage truncates,
-// the same comes out cheaper: a draw over all tokens that is allowed has that distribution already, and so has the second draw, after Mask,
-// which follows if it is not. A truncation would differ, because forbidden tokens take places and probability in it, so Mask comes first
-// there. The likeliest token, at temperature 0, is the likeliest after Mask if it is allowed.
+// The token has the distribution of a draw over the tokens that the grammar allows. That is the draw after Mask. Where
+// no stage truncates, the same comes out cheaper: a draw over all tokens that is allowed has that distribution already,
+// and so has the second draw, after Mask, which follows if it is not. A truncation would differ, because forbidden
+// tokens take places and probability in it, so Mask comes first there. The likeliest token, at temperature 0, is the
+// likeliest after Mask if it is allowed.
 TokenId Sampler::ChooseInGrammar(std::span<float> logits, bool has_forbidden, SamplingMemory& memory) {
   auto& grammar = *rules_.grammar;
   const bool is_checked_after = params_.temperature <= 0.0F || DrawsFromAll(logits.size()) || grammar.IsWaiting();
@@ -81,7 +84,8 @@ bool Sampler::Adjust(std::span<float> logits, std::span<const TokenId> history, 
 }
 
 bool Sampler::DrawsFromAll(size_t n_vocab) const {
-  return !mirostat_ && !HasTopK(n_vocab) && params_.typical_p >= 1.0F && params_.top_p >= 1.0F && params_.min_p <= 0.0F && params_.xtc.probability <= 0.0F;
+  return !mirostat_ && !HasTopK(n_vocab) && params_.typical_p >= 1.0F && params_.top_p >= 1.0F &&
+         params_.min_p <= 0.0F && params_.xtc.probability <= 0.0F;
 }
 
 TokenId Sampler::Draw(std::span<const float> logits, Largest largest, SamplingMemory& memory) {
@@ -123,7 +127,8 @@ void Sampler::SelectCandidates(std::span<const float> logits, Largest largest, C
   if (is_typical) Typical(candidates, params_.typical_p);
   if (is_top_p) TopP(candidates, params_.top_p);
   if (is_min_p) MinP(candidates, params_.min_p);
-  const bool may_exclude = params_.xtc.probability > 0.0F && params_.xtc.threshold <= 0.5F && candidates.items.size() > 1;
+  const bool may_exclude =
+      params_.xtc.probability > 0.0F && params_.xtc.threshold <= 0.5F && candidates.items.size() > 1;
   if (may_exclude && random_.Next() < params_.xtc.probability) ExcludeTopChoices(candidates, params_.xtc.threshold);
   Softmax(candidates, params_.temperature);
 }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/llama/sampling/candidates.h"
-#include "core/llama/sampling/mirostat.h"
+#include "core/llama/sampling/stages/mirostat.h"
 #include "core/llama/sampling/params.h"
-#include "core/llama/sampling/penalties.h"
+#include "core/llama/sampling/stages/penalties.h"
 #include "core/llama/sampling/random.h"
 #include "core/llama/sampling/token_rules.h"
 
@@ -22,19 +22,21 @@ struct SamplingMemory {
   std::vector<float> raw_logits;  // of a token whose log-probability is wanted
 };
 
-// Chooses the tokens of one request. The stages have the order of llama.cpp's chain (common/sampling.cpp): logit bias, penalties,
-// DRY, top-k, typical, top-p, min-p, XTC, temperature, a draw. Tokens that must not come, such as those against the grammar, are taken out
-// before top-k, so nothing brings them back. At temperature 0 the likeliest token after DRY is chosen. Mirostat takes the place of the
-// stages from top-k to XTC.
+// Chooses the tokens of one request. The stages have the order of llama.cpp's chain (common/sampling.cpp): logit bias,
+// penalties, DRY, top-k, typical, top-p, min-p, XTC, temperature, a draw. Tokens that must not come, such as those
+// against the grammar, are taken out before top-k, so nothing brings them back. At temperature 0 the likeliest token
+// after DRY is chosen. Mirostat takes the place of the stages from top-k to XTC.
 class Sampler {
  public:
   // All tokens in `params`, `rules` and `prompt` are tokens of the vocabulary.
   Sampler(SamplingParams params, TokenRules rules, std::span<const TokenId> prompt);
 
-  // The token after `history`, which is the prompt and all tokens chosen before, without those that left it. Changes the logits. Throws SamplingError.
+  // The token after `history`, which is the prompt and all tokens chosen before, without those that left it. Changes
+  // the logits. Throws SamplingError.
   TokenId Sample(std::span<float> logits, std::span<const TokenId> history, SamplingMemory& memory);
 
-  // Tokens left the history, and `n_prompt` tokens of the prompt are left in it. Penalties and min_tokens still count what left it.
+  // Tokens left the history, and `n_prompt` tokens of the prompt are left in it. Penalties and min_tokens still count
+  // what left it.
   void NoteShift(size_t n_prompt) { n_prompt_ = n_prompt; }
 
   // Where the text of the sampled tokens is in its grammar; null without a grammar.

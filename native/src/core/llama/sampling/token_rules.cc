@@ -13,11 +13,13 @@ bool Forbid(std::span<float> logits, std::span<const TokenId> tokens) {
   return has_changed;
 }
 
-bool ForbidCompletions(std::span<float> logits, std::span<const TokenId> generated, std::span<const std::vector<TokenId>> sequences) {
+bool ForbidCompletions(std::span<float> logits, std::span<const TokenId> generated,
+                       std::span<const std::vector<TokenId>> sequences) {
   bool has_changed = false;
   for (const auto& sequence : sequences) {
     const auto beginning = std::span(sequence).first(sequence.size() - 1);
-    if (beginning.size() > generated.size() || !std::ranges::equal(beginning, generated.last(beginning.size()))) continue;
+    if (beginning.size() > generated.size() || !std::ranges::equal(beginning, generated.last(beginning.size())))
+      continue;
     has_changed |= Forbid(logits, std::span(sequence).last(1));
   }
   return has_changed;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/llama/grammar/matcher.h"
-#include "core/llama/sampling/dry.h"
+#include "core/llama/sampling/stages/dry.h"
 #include "core/llama/sampling/params.h"
 
 namespace aana::llama {
@@ -23,6 +23,7 @@ struct TokenRules {
 // Both set logits to minus infinity, and return whether one was not minus infinity before.
 bool Forbid(std::span<float> logits, std::span<const TokenId> tokens);
 // The tokens that would complete one of the sequences, none of which is empty. `generated` is the completion so far.
-bool ForbidCompletions(std::span<float> logits, std::span<const TokenId> generated, std::span<const std::vector<TokenId>> sequences);
+bool ForbidCompletions(std::span<float> logits, std::span<const TokenId> generated,
+                       std::span<const std::vector<TokenId>> sequences);
 
 }  // namespace aana::llama

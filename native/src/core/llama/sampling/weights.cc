@@ -13,8 +13,8 @@ constexpr size_t kLanes = 16;
 // Floats that are summed before their sum goes into a double.
 constexpr size_t kBlock = 1024;
 
-// exp(x) for x <= 0, without branches: 2^n * exp(r), where r is at most ln(2) / 2. 0 below -87, where exp leaves the normal floats.
-// Coefficients: Moshier, Cephes Mathematical Library, expf.
+// exp(x) for x <= 0, without branches: 2^n * exp(r), where r is at most ln(2) / 2. 0 below -87, where exp leaves the
+// normal floats. Coefficients: Moshier, Cephes Mathematical Library, expf.
 inline float Exp(float x) {
   constexpr float kLeast = -87.0F;
   constexpr float kRound = 0x1.8p23F;  // adding it leaves the nearest whole number in the last bits

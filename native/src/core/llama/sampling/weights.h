@@ -6,8 +6,8 @@
 
 namespace aana::llama {
 
-// exp((logit - largest.logit) / temperature) for a whole vocabulary. The compiler computes several at a time, several times faster than
-// std::exp; the relative error is below 1e-6.
+// exp((logit - largest.logit) / temperature) for a whole vocabulary. The compiler computes several at a time, several
+// times faster than std::exp; the relative error is below 1e-6.
 
 // Their sum.
 double SumOfWeights(std::span<const float> logits, Largest largest, float temperature = 1.0F);

@@ -42,7 +42,8 @@ void CellLedger::Remove(size_t slot, size_t first, size_t n) {
 
 bool CellLedger::IsShared(size_t slot, size_t first) const {
   const auto& cells = slots_[slot];
-  return std::any_of(cells.begin() + static_cast<std::ptrdiff_t>(first), cells.end(), [&](uint32_t cell) { return n_users_[cell] > 1; });
+  return std::any_of(cells.begin() + static_cast<std::ptrdiff_t>(first), cells.end(),
+                     [&](uint32_t cell) { return n_users_[cell] > 1; });
 }
 
 void CellLedger::Share(size_t from, size_t to, size_t n) {

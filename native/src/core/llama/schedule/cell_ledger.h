@@ -7,8 +7,8 @@
 
 namespace aana::llama {
 
-// Which cells of a context each slot uses. A cell holds the keys and values of one token; slots with the same beginning share its cells.
-// It mirrors the context, whose interface does not tell how many cells are free.
+// Which cells of a context each slot uses. A cell holds the keys and values of one token; slots with the same beginning
+// share its cells. It mirrors the context, whose interface does not tell how many cells are free.
 class CellLedger {
  public:
   // The context has `n_total` cells.

@@ -11,27 +11,31 @@
 
 namespace aana::llama {
 
-// Divides an engine among tenants by their weights (start-time fair queuing). The virtual time of a tenant is what was computed for it, in tokens,
-// divided by its weight. The tenant with the least virtual time is next. A tenant that comes back begins at the present virtual time, which is the least
-// of those that have or want something, so idle time gives no credit. Not thread-safe.
+// Divides an engine among tenants by their weights (start-time fair queuing). The virtual time of a tenant is what was
+// computed for it, in tokens, divided by its weight. The tenant with the least virtual time is next. A tenant that
+// comes back begins at the present virtual time, which is the least of those that have or want something, so idle time
+// gives no credit. Not thread-safe.
 class FairShare {
  public:
-  // The tenant with the lowest rank is next; with equal times the tenant with the fewest places, then the one whose last turn is the longest ago.
+  // The tenant with the lowest rank is next; with equal times the tenant with the fewest places, then the one whose
+  // last turn is the longest ago.
   std::tuple<double, size_t, uint64_t> Rank(const std::string& tenant) const {
     const auto found = by_name_.find(tenant);
     if (found == by_name_.end()) return {now_, 0, 0};
     return {TimeOf(found->second), found->second.n_places, found->second.last_turn};
   }
 
-  // Whether a request of `holder`, which has a place, makes room for one of `waiter`, which waits: more was computed for the holder, and it has more
-  // places for its weight. Without the second, a waiter with a short request would interrupt one whose long prompt was charged just now.
+  // Whether a request of `holder`, which has a place, makes room for one of `waiter`, which waits: more was computed
+  // for the holder, and it has more places for its weight. Without the second, a waiter with a short request would
+  // interrupt one whose long prompt was charged just now.
   bool YieldsTo(const std::string& holder, const std::string& waiter, double waiter_weight) const {
     const auto found = by_name_.find(holder);
     if (holder == waiter || found == by_name_.end()) return false;
     const auto& [time, n_places, last_turn, weight] = found->second;
     const auto rank = Rank(waiter);
     const auto n_waiter_places = static_cast<double>(std::get<1>(rank));
-    return rank < std::tuple(time, n_places - 1, last_turn) && n_waiter_places / waiter_weight < static_cast<double>(n_places) / weight;
+    return rank < std::tuple(time, n_places - 1, last_turn) &&
+           n_waiter_places / waiter_weight < static_cast<double>(n_places) / weight;
   }
 
   // A request of the tenant gets a place.
@@ -45,9 +49,12 @@ class FairShare {
   // A request of the tenant gives its place back.
   void End(const std::string& tenant) {
     by_name_[tenant].n_places--;
-    if (by_name_.size() > kMaxRemembered) std::erase_if(by_name_, [&](const auto& entry) { return entry.second.n_places == 0 && entry.second.time <= now_; });
+    if (by_name_.size() > kMaxRemembered)
+      std::erase_if(by_name_,
+                    [&](const auto& entry) { return entry.second.n_places == 0 && entry.second.time <= now_; });
   }
-  // The engine computes for the tenant what takes as long as `n_tokens`, or less than it was charged for when negative. The tenant has a place.
+  // The engine computes for the tenant what takes as long as `n_tokens`, or less than it was charged for when negative.
+  // The tenant has a place.
   void Charge(const std::string& tenant, double weight, double n_tokens) {
     auto& share = by_name_[tenant];
     share.time += n_tokens / weight;

@@ -6,7 +6,8 @@
 
 namespace aana::llama {
 
-// How far a slot is from the next slots on both sides that take part in steps, the nearer one first. SIZE_MAX: there is none.
+// How far a slot is from the next slots on both sides that take part in steps, the nearer one first. SIZE_MAX: there is
+// none.
 using Distance = std::pair<size_t, size_t>;
 
 // `runs` says which slots take part.

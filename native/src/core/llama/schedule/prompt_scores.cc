@@ -6,7 +6,8 @@
 
 namespace aana::llama {
 
-void PromptScores::Add(size_t position, std::span<const llama_token> prompt, std::span<const float> logits, SamplingMemory& memory, const Model& model) {
+void PromptScores::Add(size_t position, std::span<const llama_token> prompt, std::span<const float> logits,
+                       SamplingMemory& memory, const Model& model) {
   if (n_told_ == 0) {
     untold_.push_back({{prompt[0], model.PieceOrControlText(prompt[0])}, std::nullopt});
     n_told_ = 1;
@@ -14,7 +15,9 @@ void PromptScores::Add(size_t position, std::span<const llama_token> prompt, std
   if (!Wants(position, prompt.size())) return;
   const auto token = prompt[position + 1];
   const auto found = FindLogprobs(logits, token, n_top_, memory.candidates);
-  const auto scored = [&](const TokenLogprob& item) { return ScoredToken{item.token, model.PieceOrControlText(item.token), item.logprob}; };
+  const auto scored = [&](const TokenLogprob& item) {
+    return ScoredToken{item.token, model.PieceOrControlText(item.token), item.logprob};
+  };
   TokenRank rank{.rank = RankOf(logits, token), .top = {}};
   for (const auto& item : found.top) rank.top.push_back(scored(item));
   untold_.push_back({scored(found.chosen), std::move(rank)});

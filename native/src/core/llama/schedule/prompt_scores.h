@@ -12,8 +12,8 @@
 
 namespace aana::llama {
 
-// Log-probabilities of the tokens of a prompt, each given the tokens before it. They are told in pieces while the prompt is read, so the engine never
-// holds more than those of a step.
+// Log-probabilities of the tokens of a prompt, each given the tokens before it. They are told in pieces while the
+// prompt is read, so the engine never holds more than those of a step.
 class PromptScores {
  public:
   // Tells the `n_top` likeliest tokens with each token.
@@ -24,8 +24,10 @@ class PromptScores {
   // Whether the logits of the token at this position give the score of a token that was not told.
   bool Wants(size_t position, size_t n_prompt) const { return position + 1 < n_prompt && position >= MostReused(); }
 
-  // The token at this position was computed, with these logits if they are wanted. `prompt` is the whole prompt. Throws SamplingError.
-  void Add(size_t position, std::span<const llama_token> prompt, std::span<const float> logits, SamplingMemory& memory, const Model& model);
+  // The token at this position was computed, with these logits if they are wanted. `prompt` is the whole prompt. Throws
+  // SamplingError.
+  void Add(size_t position, std::span<const llama_token> prompt, std::span<const float> logits, SamplingMemory& memory,
+           const Model& model);
   // Returns the tokens since the last time.
   std::vector<PromptToken> Take();
 

@@ -12,7 +12,9 @@ namespace aana::llama {
 namespace {
 
 TokenScores ToScores(const Logprobs& logprobs, const Model& model) {
-  const auto scored = [&](const TokenLogprob& item) { return ScoredToken{item.token, model.PieceOrControlText(item.token), item.logprob}; };
+  const auto scored = [&](const TokenLogprob& item) {
+    return ScoredToken{item.token, model.PieceOrControlText(item.token), item.logprob};
+  };
   TokenScores scores{scored(logprobs.chosen), {}};
   for (const auto& item : logprobs.top) scores.top.push_back(scored(item));
   return scores;
@@ -42,7 +44,8 @@ Sequence::Sequence(ReadRequest request)
 }
 
 const PromptImage* Sequence::ImageAt(size_t position) const {
-  const auto found = std::ranges::find_if(images_, [&](const PromptImage& image) { return image.first <= position && position < image.end(); });
+  const auto found = std::ranges::find_if(
+      images_, [&](const PromptImage& image) { return image.first <= position && position < image.end(); });
   return found == images_.end() ? nullptr : &*found;
 }
 
@@ -91,7 +94,8 @@ std::optional<Sequence::Gap> Sequence::Shift(int32_t n_context) {
   return gap;
 }
 
-Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& memory, const Model& model, int32_t n_context) {
+Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& memory, const Model& model,
+                                    int32_t n_context) {
   if (!sampler_) sampler_.emplace(sampling_, std::move(rules_), history_);
   if (HasNextToken()) history_.push_back(next_token_);
   if (!first_token_at_) first_token_at_ = std::chrono::steady_clock::now();
@@ -114,7 +118,8 @@ Sequence::Progress Sequence::Sample(std::span<float> logits, SamplingMemory& mem
     return Ended(std::move(shown.text), FinishReason::kStop);
   }
   auto* grammar = sampler_->grammar();
-  if (grammar && grammar->IsComplete()) return Ended(std::move(shown.text) + stop_matcher_.Flush(), FinishReason::kStop);
+  if (grammar && grammar->IsComplete())
+    return Ended(std::move(shown.text) + stop_matcher_.Flush(), FinishReason::kStop);
   const bool is_last = n_completion_ == sampling_.max_tokens || (IsFull(n_context) && !CanShift());
   if (!is_last) return {TakeText(std::move(shown.text)), std::nullopt};
   auto text = std::move(shown.text) + stop_matcher_.Flush();
@@ -175,13 +180,17 @@ std::optional<TextEvent> Sequence::TakePromptScores() {
   return event;
 }
 
-Event Sequence::End(FinishReason reason) const { return {id_, EndEvent{reason, n_prompt(), std::min(n_reused, n_own), n_completion_, TimingsNow(), 0, dropped_, stop_}}; }
+Event Sequence::End(FinishReason reason) const {
+  return {id_,
+          EndEvent{reason, n_prompt(), std::min(n_reused, n_own), n_completion_, TimingsNow(), 0, dropped_, stop_}};
+}
 
 Timings Sequence::TimingsNow() const {
   const auto now = std::chrono::steady_clock::now();
   const auto admitted_at = admitted_at_.value_or(now);
   const auto first_token_at = first_token_at_.value_or(now);
-  return {.queue = admitted_at - arrived_at_, .prompt = first_token_at - admitted_at, .completion = now - first_token_at};
+  return {
+      .queue = admitted_at - arrived_at_, .prompt = first_token_at - admitted_at, .completion = now - first_token_at};
 }
 
 Event Sequence::Failure(ErrorCode code, Fault fault, std::string message, int32_t n_context) const {

@@ -23,7 +23,8 @@
 
 namespace aana::llama {
 
-// One request from its arrival to its end: its prompt, what was sampled since, and the text that its reader has not seen.
+// One request from its arrival to its end: its prompt, what was sampled since, and the text that its reader has not
+// seen.
 class Sequence {
  public:
   explicit Sequence(ReadRequest request);
@@ -34,7 +35,8 @@ class Sequence {
   // Only sequences with the same key may use what was computed for it.
   const std::string& cache_key() const { return terms_.cache_key; }
   std::chrono::steady_clock::time_point arrived_at() const { return arrived_at_; }
-  // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one, without the tokens that Shift took out.
+  // What the context must hold before it goes on: the prompt, then the sampled tokens but for the last one, without the
+  // tokens that Shift took out.
   const std::vector<llama_token>& history() const { return history_; }
   // In the order of their places in the history. A sequence with images is never shifted.
   const std::vector<PromptImage>& images() const { return images_; }
@@ -75,8 +77,8 @@ class Sequence {
     size_t first = 0;
     size_t n_tokens = 0;
   };
-  // When the context is full, takes the older half of the tokens behind the beginning out of the history, where the request allows it. `n_context`
-  // tokens fit into the context.
+  // When the context is full, takes the older half of the tokens behind the beginning out of the history, where the
+  // request allows it. `n_context` tokens fit into the context.
   std::optional<Gap> Shift(int32_t n_context);
 
   // Chooses a token by the logits, which it changes. `n_context` tokens fit into the context. Throws SamplingError.
@@ -91,7 +93,8 @@ class Sequence {
   // Returns the tokens of the prompt that were scored since the last time.
   std::optional<TextEvent> TakePromptScores();
 
-  // Returns how many tokens after next_token() to guess, at most `n_allowed` now and `n_most` ever; `n_context` tokens fit into the context.
+  // Returns how many tokens after next_token() to guess, at most `n_allowed` now and `n_most` ever; `n_context` tokens
+  // fit into the context.
   size_t GuessedTokens(size_t n_most, size_t n_allowed, int32_t n_context);
   // Guesses them from the text itself. Empty where nothing is guessed.
   std::vector<llama_token> GuessFromText(size_t n_wanted);
@@ -108,7 +111,8 @@ class Sequence {
 
   // Prompt tokens that were there when it began.
   int32_t n_reused = 0;
-  // Tokens of its beginning that texts of its own tenant had then. Its reader is told of no others, because they would tell what others sent.
+  // Tokens of its beginning that texts of its own tenant had then. Its reader is told of no others, because they would
+  // tell what others sent.
   int32_t n_own = 0;
   // Order of arrival.
   uint64_t number = 0;
@@ -155,7 +159,7 @@ class Sequence {
   size_t n_prompt_held_;          // tokens of the prompt that are left in the history
   std::optional<size_t> n_kept_;  // tokens of the history that no shift takes out
   Dropped dropped_;
-  std::optional<Sampler> sampler_;  // made when it is needed first
+  std::optional<Sampler> sampler_;           // made when it is needed first
   std::optional<GuessLength> guess_length_;  // made when it is needed first
   std::optional<PromptScores> prompt_scores_;
   Utf8Stream utf8_;

@@ -77,7 +77,8 @@ bool ContextMemory::Set(llama_seq_id to, std::span<const uint8_t> state) {
   try {
     return llama_state_seq_set_data(context_, state.data(), state.size(), to) > 0;
   } catch (const std::exception& error) {
-    Log(LogLevel::kWarn, std::string("what was computed for a prompt could not be taken and is computed again: ") + error.what());
+    Log(LogLevel::kWarn,
+        std::string("what was computed for a prompt could not be taken and is computed again: ") + error.what());
     return false;
   }
 }

@@ -27,14 +27,16 @@ class SequenceMemory {
   virtual Sharing sharing() const = 0;
   // The sequence keeps its first `n` tokens. False when the context cannot take back a part of a sequence.
   virtual bool Truncate(llama_seq_id sequence, size_t n) = 0;
-  // Takes `n` tokens from the token `first` on out of the sequence, and moves the later ones forward. False when the context cannot.
+  // Takes `n` tokens from the token `first` on out of the sequence, and moves the later ones forward. False when the
+  // context cannot.
   virtual bool Shift(llama_seq_id sequence, size_t first, size_t n) = 0;
   // Forgets the sequence.
   virtual void Clear(llama_seq_id sequence) = 0;
   virtual void ClearAll() = 0;
   // Gives `to`, which is empty, the first `n` tokens of `from`. False when the context cannot.
   virtual bool Share(llama_seq_id from, llama_seq_id to, size_t n) = 0;
-  // Gives `to`, which is empty, what Save returned for a sequence of `n` tokens. False when the context cannot; `to` is then empty.
+  // Gives `to`, which is empty, what Save returned for a sequence of `n` tokens. False when the context cannot; `to` is
+  // then empty.
   virtual bool Restore(llama_seq_id to, std::span<const uint8_t> state, size_t n) = 0;
   // Returns what the context holds of the sequence. Empty when that has more bytes, or when the context cannot.
   virtual StateBytes Save(llama_seq_id sequence, uint64_t max_bytes) const = 0;
@@ -59,7 +61,8 @@ class ContextMemory final : public SequenceMemory {
   llama_memory_t memory() const { return llama_get_memory(context_); }
   bool Set(llama_seq_id to, std::span<const uint8_t> state);
 
-  // Whether the context still has all of the first `n` tokens that their successor attends to. It overwrites tokens that have left the window.
+  // Whether the context still has all of the first `n` tokens that their successor attends to. It overwrites tokens
+  // that have left the window.
   bool HasWindow(llama_seq_id sequence, size_t n) const;
 
   llama_context* context_;

@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kMinAwaited = 8;
 // A copy takes whole sequences. Copying this many tokens costs less than computing one.
 constexpr size_t kCopiedPerComputed = 16;
-// Most tokens of a conversation that is moved to another slot. Copying them takes less than computing 32 tokens, and an answer of 32 tokens or more
-// spares a pass, or idle tokens, for each.
+// Most tokens of a conversation that is moved to another slot. Copying them takes less than computing 32 tokens, and an
+// answer of 32 tokens or more spares a pass, or idle tokens, for each.
 constexpr size_t kMostMoved = 512;
 
 // Whether a part of an image was decoded last.
@@ -35,8 +35,8 @@ bool Matches(const Slot& slot, const Sequence& sequence) {
   return slot.cache_key == sequence.cache_key() && slot.adapter == sequence.adapter();
 }
 
-// Tokens that the sequence may use of its beginning, which has `n_common` tokens in common with others. The first `n_fixed` of those are computed in
-// whole chunks, as a reproducible sequence needs it.
+// Tokens that the sequence may use of its beginning, which has `n_common` tokens in common with others. The first
+// `n_fixed` of those are computed in whole chunks, as a reproducible sequence needs it.
 size_t Usable(const Sequence& sequence, size_t n_common, size_t n_fixed) {
   const size_t n = WholeImages(sequence.images(), std::min(n_common, sequence.MostReused()));
   return sequence.is_reproducible() ? WholeChunks(std::min(n, n_fixed)) : n;
@@ -44,19 +44,22 @@ size_t Usable(const Sequence& sequence, size_t n_common, size_t n_fixed) {
 
 // Tokens of the sequence's beginning that the slot has.
 size_t Held(const Slot& slot, const Sequence& sequence) {
-  return Matches(slot, sequence) ? Usable(sequence, std::min(CommonPrefix(slot.decoded, sequence.history()), slot.n_exact), slot.n_fixed) : 0;
+  return Matches(slot, sequence)
+             ? Usable(sequence, std::min(CommonPrefix(slot.decoded, sequence.history()), slot.n_exact), slot.n_fixed)
+             : 0;
 }
 
 // Tokens of the sequence's beginning that the slot has when its own sequence goes on.
 size_t Coming(const Slot& slot, const Sequence& sequence) {
   if (!slot.sequence || !Matches(slot, sequence)) return 0;
   const auto& other = *slot.sequence;
-  const size_t n_fixed = other.is_reproducible() && !other.HasPromptScores() ? static_cast<size_t>(other.n_prompt()) : 0;
+  const size_t n_fixed =
+      other.is_reproducible() && !other.HasPromptScores() ? static_cast<size_t>(other.n_prompt()) : 0;
   return Usable(sequence, std::min(CommonPrefix(other.history(), sequence.history()), slot.n_exact), n_fixed);
 }
 
-// Tokens of the prompt that the slot spares. 0 for the prompt of another conversation where the slot would forget more tokens than it spares,
-// because that conversation may go on.
+// Tokens of the prompt that the slot spares. 0 for the prompt of another conversation where the slot would forget more
+// tokens than it spares, because that conversation may go on.
 size_t Spared(const Slot& slot, const Sequence& sequence) {
   const size_t prefix = Held(slot, sequence);
   const bool goes_on = prefix + 1 >= slot.n_prompt;
@@ -65,7 +68,8 @@ size_t Spared(const Slot& slot, const Sequence& sequence) {
 
 }  // namespace
 
-Slots::Slots(size_t count, SequenceMemory& memory, size_t n_cells) : slots_(count), memory_(memory), ledger_(count, n_cells) {
+Slots::Slots(size_t count, SequenceMemory& memory, size_t n_cells)
+    : slots_(count), memory_(memory), ledger_(count, n_cells) {
   for (size_t i = 0; i < count; i++) {
     slots_[i].index = i;
     slots_[i].sequence_id = static_cast<llama_seq_id>(i);
@@ -107,7 +111,9 @@ Slot* Slots::FindCloser(const Slot& oldest, const Sequence& sequence) {
 
 Slot& Slots::MoveBesideRunning(Slot& oldest, const Sequence& sequence) {
   // A reproducible sequence is computed alone, wherever it is.
-  if (memory_.sharing() == SequenceMemory::Sharing::kCells || sequence.is_reproducible() || Spared(oldest, sequence) > 0) return oldest;
+  if (memory_.sharing() == SequenceMemory::Sharing::kCells || sequence.is_reproducible() ||
+      Spared(oldest, sequence) > 0)
+    return oldest;
   auto* closer = FindCloser(oldest, sequence);
   if (!closer || !Copy(*closer, oldest)) return oldest;
   return *closer;
@@ -118,7 +124,9 @@ bool Slots::Copy(const Slot& from, Slot& to) {
   // What lies behind `n_exact` is of no use to a later sequence.
   const size_t n = std::min(from.decoded.size(), from.n_exact);
   if (n > 0) {
-    if (ledger_.n_free() < n || !memory_.Share(from.sequence_id, to.sequence_id, static_cast<size_t>(PositionAfter(from.images, n)))) return false;
+    if (ledger_.n_free() < n ||
+        !memory_.Share(from.sequence_id, to.sequence_id, static_cast<size_t>(PositionAfter(from.images, n))))
+      return false;
     ledger_.Append(to.index, n);
   }
   TakeTokens(from, n, to);
@@ -143,9 +151,12 @@ Slots::Source Slots::FindSource(const Sequence& sequence, const Slot* except) {
 
 bool Slots::CanShare(const Slot& slot, size_t n) const {
   switch (memory_.sharing()) {
-    case SequenceMemory::Sharing::kCells: return true;
-    case SequenceMemory::Sharing::kCopies: return n * kCopiedPerComputed >= slot.decoded.size();
-    case SequenceMemory::Sharing::kWhole: return n == slot.decoded.size();
+    case SequenceMemory::Sharing::kCells:
+      return true;
+    case SequenceMemory::Sharing::kCopies:
+      return n * kCopiedPerComputed >= slot.decoded.size();
+    case SequenceMemory::Sharing::kWhole:
+      return n == slot.decoded.size();
   }
   return false;
 }
@@ -180,8 +191,10 @@ Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   Truncate(*slot, Held(*slot, *slot->sequence));
   slot->cache_key = slot->sequence->cache_key();
   slot->adapter = slot->sequence->adapter();
-  if (Resume(*slot)) slot->awaits.reset();
-  else if (!slot->awaits) Begin(*slot);
+  if (Resume(*slot))
+    slot->awaits.reset();
+  else if (!slot->awaits)
+    Begin(*slot);
   return slot;
 }
 
@@ -190,7 +203,9 @@ bool Slots::Resume(Slot& slot) {
   if (!suspended) return false;
   Forget(slot);
   const size_t n = suspended->decoded.size();
-  if (!MakeRoom(n) || !memory_.Restore(slot.sequence_id, suspended->state.span(), static_cast<size_t>(PositionAfter(suspended->images, n)))) return false;
+  if (!MakeRoom(n) || !memory_.Restore(slot.sequence_id, suspended->state.span(),
+                                       static_cast<size_t>(PositionAfter(suspended->images, n))))
+    return false;
   slot.decoded = suspended->decoded;
   slot.images = suspended->images;
   slot.n_exact = suspended->n_exact;
@@ -202,7 +217,8 @@ bool Slots::Resume(Slot& slot) {
 std::unique_ptr<Sequence> Slots::Suspend(Slot& slot, uint64_t max_bytes) {
   if (EndsInImage(slot)) Truncate(slot, slot.decoded.size());
   auto state = slot.decoded.empty() ? StateBytes() : memory_.Save(slot.sequence_id, max_bytes);
-  if (state.size > 0) slot.sequence->suspended = Suspended{slot.decoded, slot.images, slot.n_exact, slot.n_fixed, std::move(state)};
+  if (state.size > 0)
+    slot.sequence->suspended = Suspended{slot.decoded, slot.images, slot.n_exact, slot.n_fixed, std::move(state)};
   return Release(slot);
 }
 
@@ -214,8 +230,10 @@ void Slots::Begin(Slot& slot) {
     Forget(slot);
     const auto n_positions = static_cast<size_t>(PositionAfter(source.slot->images, source.n_tokens));
     if (memory_.Share(source.slot->sequence_id, slot.sequence_id, n_positions)) {
-      if (is_copy) ledger_.Append(slot.index, source.n_tokens);
-      else ledger_.Share(source.slot->index, slot.index, source.n_tokens);
+      if (is_copy)
+        ledger_.Append(slot.index, source.n_tokens);
+      else
+        ledger_.Share(source.slot->index, slot.index, source.n_tokens);
       TakeTokens(*source.slot, source.n_tokens, slot);
       slot.n_fixed = WholeChunks(std::min(source.slot->n_fixed, source.n_tokens));
     }
@@ -231,7 +249,8 @@ void Slots::EndWaits() {
   for (auto& slot : slots_) {
     if (!slot.awaits) continue;
     const auto& source = slots_[slot.awaits->slot];
-    const bool is_coming = source.sequence && source.sequence->id() == slot.awaits->id && !source.sequence->IsPaused() && source.decoded.size() < slot.awaits->n_tokens;
+    const bool is_coming = source.sequence && source.sequence->id() == slot.awaits->id &&
+                           !source.sequence->IsPaused() && source.decoded.size() < slot.awaits->n_tokens;
     if (is_coming) continue;
     slot.awaits.reset();
     Begin(slot);
@@ -240,7 +259,8 @@ void Slots::EndWaits() {
 
 std::span<const llama_token> Slots::Takable(const Sequence& sequence) {
   // A saved prompt does not tell in which chunks it was computed.
-  return std::span(sequence.history()).first(sequence.is_reproducible() ? 0 : std::min(sequence.MostReused(), sequence.TokensBeforeImage(0)));
+  return std::span(sequence.history())
+      .first(sequence.is_reproducible() ? 0 : std::min(sequence.MostReused(), sequence.TokensBeforeImage(0)));
 }
 
 size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state) {
@@ -254,7 +274,8 @@ size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span
     auto& sequence = *slot.sequence;
     if (!sequence.has_begun) sequence.n_reused = static_cast<int32_t>(n);
     // A saved text may be that of any tenant with its key.
-    if (sequence.cache_key() == sequence.terms().tenant) sequence.n_own = std::max(sequence.n_own, static_cast<int32_t>(n));
+    if (sequence.cache_key() == sequence.terms().tenant)
+      sequence.n_own = std::max(sequence.n_own, static_cast<int32_t>(n));
     return n;
   }
   Forget(slot);
@@ -293,12 +314,14 @@ void Slots::Truncate(Slot& slot, size_t n) {
 
 void Slots::Shift(Slot& slot, size_t first, size_t n) {
   for (auto& other : slots_) {
-    if (other.awaits && other.awaits->slot == slot.index) other.awaits->n_tokens = std::min(other.awaits->n_tokens, first);
+    if (other.awaits && other.awaits->slot == slot.index)
+      other.awaits->n_tokens = std::min(other.awaits->n_tokens, first);
   }
   const size_t end = first + n;
   if (slot.decoded.size() <= first) return;
   // A cell has one position for all slots that use it.
-  if (slot.decoded.size() <= end || ledger_.IsShared(slot.index, end) || !memory_.Shift(slot.sequence_id, first, n)) return Truncate(slot, first);
+  if (slot.decoded.size() <= end || ledger_.IsShared(slot.index, end) || !memory_.Shift(slot.sequence_id, first, n))
+    return Truncate(slot, first);
   const auto begin = slot.decoded.begin() + static_cast<std::ptrdiff_t>(first);
   slot.decoded.erase(begin, begin + static_cast<std::ptrdiff_t>(n));
   ledger_.Remove(slot.index, first, n);
@@ -354,8 +377,10 @@ bool Slots::Fits(const Sequence& sequence) const {
   std::vector<size_t> free;
   size_t n_running = 0;
   for (const auto& slot : slots_) {
-    if (slot.sequence) n_running++;
-    else free.push_back(slot.index);
+    if (slot.sequence)
+      n_running++;
+    else
+      free.push_back(slot.index);
   }
   if (n_running == 0) return true;
   const size_t n_needed = sequence.history().size() - (sequence.suspended ? 0 : Reusable(sequence));
@@ -386,15 +411,20 @@ size_t Slots::Own(const Sequence& sequence, const Slot* except) const {
 }
 
 Slot* Slots::Find(RequestId id) {
-  const auto found = std::ranges::find_if(slots_, [&](const Slot& slot) { return slot.sequence && slot.sequence->id() == id; });
+  const auto found =
+      std::ranges::find_if(slots_, [&](const Slot& slot) { return slot.sequence && slot.sequence->id() == id; });
   return found == slots_.end() ? nullptr : &*found;
 }
 
 Slot* Slots::FindVictim() {
   // One that waits for a beginning takes no cells.
-  const auto takes_cells = [](const Slot& slot) { return slot.sequence && !(slot.IsWaiting() && slot.decoded.empty()); };
+  const auto takes_cells = [](const Slot& slot) {
+    return slot.sequence && !(slot.IsWaiting() && slot.decoded.empty());
+  };
   const auto rank = [&](const Slot& of) {
-    const auto is_same = [&](const Slot& other) { return takes_cells(other) && other.sequence->terms().tenant == of.sequence->terms().tenant; };
+    const auto is_same = [&](const Slot& other) {
+      return takes_cells(other) && other.sequence->terms().tenant == of.sequence->terms().tenant;
+    };
     return std::tuple(of.sequence->IsPaused(), std::ranges::count_if(slots_, is_same), of.sequence->number);
   };
   Slot* victim = nullptr;

@@ -29,19 +29,20 @@ struct AwaitedPrefix {
 // A place for one active sequence. What a finished one leaves in the context stays until the next one comes.
 struct Slot {
   size_t index = 0;
-  llama_seq_id sequence_id = 0;        // the context's name of it
-  std::vector<llama_token> decoded;    // tokens whose keys and values the context holds, from position 0
-  std::vector<ImageCells> images;      // among these tokens; the last one may not be there to its end while it is computed
-  size_t n_exact = SIZE_MAX;           // tokens at the beginning of `decoded` that were computed as such; the others saw tokens that are gone
-  size_t n_fixed = 0;                  // of the first ones of these, computed in whole chunks for reproducible sequences
-  AdapterUse adapter;                  // with which `decoded` was computed
-  std::string cache_key;               // only sequences with this key may use what was decoded
-  std::string tenant;                  // whose text was decoded
-  size_t n_prompt = 0;                 // tokens of its last sequence's prompt
+  llama_seq_id sequence_id = 0;      // the context's name of it
+  std::vector<llama_token> decoded;  // tokens whose keys and values the context holds, from position 0
+  std::vector<ImageCells> images;  // among these tokens; the last one may not be there to its end while it is computed
+  size_t n_exact =
+      SIZE_MAX;  // tokens at the beginning of `decoded` that were computed as such; the others saw tokens that are gone
+  size_t n_fixed = 0;     // of the first ones of these, computed in whole chunks for reproducible sequences
+  AdapterUse adapter;     // with which `decoded` was computed
+  std::string cache_key;  // only sequences with this key may use what was decoded
+  std::string tenant;     // whose text was decoded
+  size_t n_prompt = 0;    // tokens of its last sequence's prompt
   std::unique_ptr<Sequence> sequence;  // null: free
   std::optional<AwaitedPrefix> awaits;
-  Deadline awaits_disk_until;          // for a beginning that is read from disk
-  std::vector<llama_token> draft;      // guessed to follow the sequence's next token, computed with it
+  Deadline awaits_disk_until;      // for a beginning that is read from disk
+  std::vector<llama_token> draft;  // guessed to follow the sequence's next token, computed with it
   uint64_t used_at = 0;
 
   // Its sequence takes no part in steps yet.
@@ -57,10 +58,12 @@ struct Slot {
   }
 };
 
-// The engine's slots, and what the context keeps for each. A sequence gets the free slot that spares it most of its prompt without forgetting
-// more than that, else an empty one, else the one that was used the longest ago. Where each sequence has cells of its own, it then changes places with a free slot
-// beside those that run, because sequences with consecutive ids are computed in one pass. The beginning of its prompt is shared with the slot
-// that has most of it, also with one that runs. If a running sequence computes a longer beginning of it at the moment, the sequence waits for that.
+// The engine's slots, and what the context keeps for each. A sequence gets the free slot that spares it most of its
+// prompt without forgetting more than that, else an empty one, else the one that was used the longest ago. Where each
+// sequence has cells of its own, it then changes places with a free slot beside those that run, because sequences with
+// consecutive ids are computed in one pass. The beginning of its prompt is shared with the slot that has most of it,
+// also with one that runs. If a running sequence computes a longer beginning of it at the moment, the sequence waits
+// for that.
 class Slots {
  public:
   // `memory` must outlive this. It has `n_cells` cells.
@@ -73,21 +76,24 @@ class Slots {
   void EndWaits();
   // Tokens of the sequence's beginning that may come from elsewhere; the last one of a prompt is always computed.
   static std::span<const llama_token> Takable(const Sequence& sequence);
-  // Gives a slot the beginning of its sequence out of a saved one, which has these tokens. Returns the number of tokens it got.
+  // Gives a slot the beginning of its sequence out of a saved one, which has these tokens. Returns the number of tokens
+  // it got.
   size_t Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state);
-  // Frees the slot and keeps what it decoded. The sequence takes a copy of that along, if it has at most `max_bytes`, and goes on with it when it gets a
-  // slot again.
+  // Frees the slot and keeps what it decoded. The sequence takes a copy of that along, if it has at most `max_bytes`,
+  // and goes on with it when it gets a slot again.
   std::unique_ptr<Sequence> Suspend(Slot& slot, uint64_t max_bytes);
   // Frees the slot and keeps what it decoded.
   std::unique_ptr<Sequence> Release(Slot& slot);
   // Adds tokens that were decoded for the slot.
   void Append(Slot& slot, const llama_token* tokens, size_t n);
-  // Keeps the first `n` tokens of what was decoded for the slot, without a part of an image. A slot of a context that cannot do that is forgotten.
+  // Keeps the first `n` tokens of what was decoded for the slot, without a part of an image. A slot of a context that
+  // cannot do that is forgotten.
   void Truncate(Slot& slot, size_t n);
-  // Takes `n` tokens from the token `first` on out of what was decoded for the slot. What lay behind them is moved, or computed again where the
-  // context cannot move it or another slot uses it.
+  // Takes `n` tokens from the token `first` on out of what was decoded for the slot. What lay behind them is moved, or
+  // computed again where the context cannot move it or another slot uses it.
   void Shift(Slot& slot, size_t first, size_t n);
-  // Takes back what a decode that failed or was abandoned left behind `decoded`, and a part of an image. A slot of a context that cannot do that is forgotten.
+  // Takes back what a decode that failed or was abandoned left behind `decoded`, and a part of an image. A slot of a
+  // context that cannot do that is forgotten.
   void RollBack(Slot& slot);
   // Forgets what a slot decoded.
   void Forget(Slot& slot);
@@ -95,8 +101,8 @@ class Slots {
   // Forgets what free slots keep. False when they keep nothing.
   bool ForgetFree();
 
-  // Makes at least `n` cells free, as far as free slots can forget what they keep, those that were used the longest ago first. False when too few
-  // are free afterwards.
+  // Makes at least `n` cells free, as far as free slots can forget what they keep, those that were used the longest ago
+  // first. False when too few are free afterwards.
   bool MakeRoom(size_t n);
   // Whether the sequence fits beside those that run, when free slots forget what they keep.
   bool Fits(const Sequence& sequence) const;
@@ -105,8 +111,9 @@ class Slots {
 
   // Null when no slot has it.
   Slot* Find(RequestId id);
-  // Returns the slot whose sequence gives up its cells first: one whose reader is behind, else the youngest of the tenant with the most slots, so that one
-  // tenant's sequences do not drive out another's only one. Null when only one has or takes any.
+  // Returns the slot whose sequence gives up its cells first: one whose reader is behind, else the youngest of the
+  // tenant with the most slots, so that one tenant's sequences do not drive out another's only one. Null when only one
+  // has or takes any.
   Slot* FindVictim();
   Slot& operator[](size_t index) { return slots_[index]; }
   auto begin() { return slots_.begin(); }
@@ -128,9 +135,11 @@ class Slots {
   // The running slot that will have most of it, where that is much more than `n_there`.
   std::optional<AwaitedPrefix> FindAwaited(const Sequence& sequence, const Slot* except, size_t n_there) const;
   Slot* ChooseFree(const Sequence& sequence);
-  // Returns the free slot that the sequence should have in place of `oldest`, which then has what that slot kept; `oldest` where none is better.
+  // Returns the free slot that the sequence should have in place of `oldest`, which then has what that slot kept;
+  // `oldest` where none is better.
   Slot& MoveBesideRunning(Slot& oldest, const Sequence& sequence);
-  // The free slot closest to those that run, of equals the one with the fewest tokens to move. Null when none is closer than `oldest`.
+  // The free slot closest to those that run, of equals the one with the fewest tokens to move. Null when none is closer
+  // than `oldest`.
   Slot* FindCloser(const Slot& oldest, const Sequence& sequence);
   // Gives `to`, which is free, what `from` keeps. False when the context cannot; `to` is then empty.
   bool Copy(const Slot& from, Slot& to);

@@ -10,7 +10,8 @@
 
 namespace aana::llama {
 
-// What a slot held of a sequence that is paused, with the keys and values themselves, so that the sequence goes on as if it had never been paused.
+// What a slot held of a sequence that is paused, with the keys and values themselves, so that the sequence goes on as
+// if it had never been paused.
 struct Suspended {
   std::vector<llama_token> decoded;
   std::vector<ImageCells> images;

@@ -10,7 +10,8 @@
 namespace aana::llama {
 std::vector<std::unique_ptr<Sequence>>::const_iterator WaitingLine::FindNext(const FairShare& shares) const {
   const auto rank = [&](const std::unique_ptr<Sequence>& sequence) {
-    return std::tuple(shares.Rank(sequence->terms().tenant), !sequence->is_preempted, VirtualArrival(sequence->arrived_at(), sequence->terms().priority), sequence->number);
+    return std::tuple(shares.Rank(sequence->terms().tenant), !sequence->is_preempted,
+                      VirtualArrival(sequence->arrived_at(), sequence->terms().priority), sequence->number);
   };
   return std::ranges::min_element(line_, {}, rank);
 }
@@ -36,7 +37,8 @@ std::unique_ptr<Sequence> WaitingLine::Take(RequestId id) {
 }
 
 std::vector<std::unique_ptr<Sequence>> WaitingLine::TakeOverdue(std::chrono::steady_clock::time_point now) {
-  const auto first = std::stable_partition(line_.begin(), line_.end(), [&](const auto& sequence) { return !sequence->terms().IsOverdue(now); });
+  const auto first = std::stable_partition(line_.begin(), line_.end(),
+                                           [&](const auto& sequence) { return !sequence->terms().IsOverdue(now); });
   std::vector<std::unique_ptr<Sequence>> overdue(std::make_move_iterator(first), std::make_move_iterator(line_.end()));
   line_.erase(first, line_.end());
   return overdue;

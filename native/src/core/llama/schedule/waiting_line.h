@@ -9,8 +9,9 @@
 
 namespace aana::llama {
 
-// Sequences that wait for a slot. Tenants share the engine by weight; of a tenant's sequences one that was preempted goes first, then the one with the
-// earliest virtual arrival. A level of priority makes the virtual arrival 5 s earlier, so every sequence gets its turn.
+// Sequences that wait for a slot. Tenants share the engine by weight; of a tenant's sequences one that was preempted
+// goes first, then the one with the earliest virtual arrival. A level of priority makes the virtual arrival 5 s
+// earlier, so every sequence gets its turn.
 class WaitingLine {
  public:
   void Add(std::unique_ptr<Sequence> sequence) { line_.push_back(std::move(sequence)); }

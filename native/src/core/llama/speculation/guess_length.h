@@ -5,8 +5,9 @@
 
 namespace aana::llama {
 
-// How many tokens to guess for a sequence. A wrong guess costs computing, so the number follows the guesses that came true: it grows after a
-// guess that was right as a whole, shrinks after another one, and after several wrong guesses in a row nothing is guessed for a while.
+// How many tokens to guess for a sequence. A wrong guess costs computing, so the number follows the guesses that came
+// true: it grows after a guess that was right as a whole, shrinks after another one, and after several wrong guesses in
+// a row nothing is guessed for a while.
 class GuessLength {
  public:
   // At most `n_most` tokens are guessed at a time.

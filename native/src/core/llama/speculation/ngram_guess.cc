@@ -26,7 +26,8 @@ std::vector<TokenId> GuessByNgram(std::span<const TokenId> history, size_t n_wan
   if (best_length < kLeastMatch) return {};
   // Where the text has ended, the guess goes on with itself: what repeats is a period of the text.
   std::vector<TokenId> guessed;
-  for (size_t at = best_end + 1; guessed.size() < n_wanted; at++) guessed.push_back(at <= last ? history[at] : guessed[at - last - 1]);
+  for (size_t at = best_end + 1; guessed.size() < n_wanted; at++)
+    guessed.push_back(at <= last ? history[at] : guessed[at - last - 1]);
   return guessed;
 }
 

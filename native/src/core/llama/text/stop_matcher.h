@@ -8,8 +8,9 @@
 
 namespace aana::llama {
 
-// Lets text through up to the first stop string, which may arrive in pieces: text that could be the beginning of one waits. The result
-// does not depend on where the pieces part. The time is linear in the text, also for text made to be slow (Knuth, Morris and Pratt).
+// Lets text through up to the first stop string, which may arrive in pieces: text that could be the beginning of one
+// waits. The result does not depend on where the pieces part. The time is linear in the text, also for text made to be
+// slow (Knuth, Morris and Pratt).
 class StopMatcher {
  public:
   explicit StopMatcher(std::vector<std::string> stops);

@@ -6,9 +6,9 @@
 
 namespace aana::llama {
 
-// Decides on how many threads the tokens of a step are chosen. The measured time of earlier choices tells how much work a step has. Each thread
-// gets at least a certain share of it, because waking a thread takes time. Several threads that were not faster than one, for instance because
-// other programs use the processors, are not tried again for a while.
+// Decides on how many threads the tokens of a step are chosen. The measured time of earlier choices tells how much work
+// a step has. Each thread gets at least a certain share of it, because waking a thread takes time. Several threads that
+// were not faster than one, for instance because other programs use the processors, are not tried again for a while.
 class ThreadChoice {
  public:
   using Seconds = std::chrono::duration<double>;

@@ -21,7 +21,8 @@ class ThreadTeam {
 
   size_t n_helpers() const { return threads_.size(); }
 
-  // Gets the part, and the number of the thread that does it: 0 is the caller, 1 to n_helpers() are the others. Must not throw.
+  // Gets the part, and the number of the thread that does it: 0 is the caller, 1 to n_helpers() are the others. Must
+  // not throw.
   using Work = std::function<void(size_t part, size_t thread)>;
   // Does all parts, in any order, on the caller and at most `n_wanted` helpers, and returns after the last one.
   void Run(size_t n_parts, size_t n_wanted, const Work& work);

@@ -5,7 +5,8 @@
 
 namespace aana::llama {
 
-// Returns the time that this thread has computed. It does not grow while other programs have the processor, except on Windows.
+// Returns the time that this thread has computed. It does not grow while other programs have the processor, except on
+// Windows.
 inline std::chrono::nanoseconds ThreadTime() {
 #ifdef _WIN32
   return std::chrono::steady_clock::now().time_since_epoch();

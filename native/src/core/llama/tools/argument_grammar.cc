@@ -33,8 +33,10 @@ std::string RuleName(const std::string& name) {
   bool is_replaced = false;
   for (const char c : name) {
     const bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-    if (is_kept) result += c;
-    else if (!is_replaced) result += '-';
+    if (is_kept)
+      result += c;
+    else if (!is_replaced)
+      result += '-';
     is_replaced = !is_kept;
   }
   return result;
@@ -79,7 +81,8 @@ class ParserNodes {
     return nodes().size() - 1;
   }
 
-  // Returns a node that is like another one, but has the text of the rule in the place of any text. Arguments share nodes, so it is a copy.
+  // Returns a node that is like another one, but has the text of the rule in the place of any text. Arguments share
+  // nodes, so it is a copy.
   size_t WithText(size_t id, const std::string& text_rule) {
     const auto type = TypeOf(id);
     if (type == "ref") {
@@ -132,11 +135,13 @@ std::optional<std::string> ArgumentGrammar(const std::string& parser, bool is_la
   ParserNodes nodes(parser);
   if (!nodes.ReplaceSchemas(*rules)) return std::nullopt;
   for (const auto& tool : dialog.tools) {
-    for (const auto& [name, rule] : tool.rules.texts) nodes.ReplaceText(RuleName("tool-" + tool.name + "-arg-" + name), rule);
+    for (const auto& [name, rule] : tool.rules.texts)
+      nodes.ReplaceText(RuleName("tool-" + tool.name + "-arg-" + name), rule);
   }
   common_peg_arena arena;
   arena.load(nodes.dump());
-  return build_grammar([&](const common_grammar_builder& builder) { arena.build_grammar(builder, is_lazy); }) + dialog.argument_rules;
+  return build_grammar([&](const common_grammar_builder& builder) { arena.build_grammar(builder, is_lazy); }) +
+         dialog.argument_rules;
 }
 
 }  // namespace aana::llama

@@ -37,7 +37,8 @@ std::string CallGrammar(std::string grammar, bool is_forced, bool is_parallel) {
   auto root = grammar.substr(begin, end - begin);
   if (is_forced) RemoveFreeText(root);
   if (!is_parallel && HasRule(grammar, kCall)) {
-    for (size_t at = root.find(kCalls); at != std::string::npos; at = root.find(kCalls, at)) root.replace(at, kCalls.size(), kCall);
+    for (size_t at = root.find(kCalls); at != std::string::npos; at = root.find(kCalls, at))
+      root.replace(at, kCalls.size(), kCall);
   }
   return grammar.replace(begin, end - begin, root);
 }

@@ -4,8 +4,8 @@
 
 namespace aana::llama {
 
-// Tightens llama.cpp's grammar for calls of tools. With `is_forced` the calls come at once, where llama.cpp allows any text before them. Without
-// `is_parallel` there is one call.
+// Tightens llama.cpp's grammar for calls of tools. With `is_forced` the calls come at once, where llama.cpp allows any
+// text before them. Without `is_parallel` there is one call.
 std::string CallGrammar(std::string grammar, bool is_forced, bool is_parallel);
 
 // The rule that GrammarAfter adds.

@@ -17,7 +17,8 @@ std::string Describe(const Tool& tool) {
 std::string Instructions(const std::vector<Tool>& tools) {
   std::string text = "# Tools\n\nYou can call these functions. Each line describes one of them in JSON:\n";
   for (const auto& tool : tools) text += Describe(tool) + "\n";
-  return text + "\nTo call a function, write its name and its arguments as JSON between " + kCallStart + " and " + kCallEnd + ":\n" + kCallStart +
+  return text + "\nTo call a function, write its name and its arguments as JSON between " + kCallStart + " and " +
+         kCallEnd + ":\n" + kCallStart +
          "\n{\"name\": \"<name of the function>\", \"arguments\": <object with the arguments>}\n" + kCallEnd +
          "\nThe user answers with the result between <tool_response> and </tool_response>.";
 }
@@ -49,8 +50,10 @@ Dialog WithToolsAsText(const Dialog& dialog) {
     } else if (is_result) {
       const auto text = "<tool_response>\n" + message.content + "\n</tool_response>";
       // Many templates want the roles in turns.
-      if (follows_result) Append(result.messages.back().content, text, "\n");
-      else result.messages.push_back({"user", text});
+      if (follows_result)
+        Append(result.messages.back().content, text, "\n");
+      else
+        result.messages.push_back({"user", text});
     } else {
       auto copy = message;
       for (const auto& call : std::exchange(copy.tool_calls, {})) Append(copy.content, Written(call), "\n");

@@ -98,7 +98,8 @@ std::optional<ImageEncoder::Waiting> ImageEncoder::TakeNext() {
 
 std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& projector) {
   if (request.terms.IsOverdue(std::chrono::steady_clock::now())) {
-    return Failed(request, ErrorCode::kDeadlineExceeded, Fault::kOverload, "its deadline passed before its images were encoded");
+    return Failed(request, ErrorCode::kDeadlineExceeded, Fault::kOverload,
+                  "its deadline passed before its images were encoded");
   }
   auto* next = NextImage(request);
   if (!next) return std::nullopt;
@@ -116,19 +117,24 @@ std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& p
     Keep(request.terms.cache_key, tiles, std::move(numbers));
     return std::nullopt;
   } catch (const std::exception& error) {
-    return Failed(request, ErrorCode::kFailed, Fault::kDeployment, std::string("an image could not be encoded: ") + error.what());
+    return Failed(request, ErrorCode::kFailed, Fault::kDeployment,
+                  std::string("an image could not be encoded: ") + error.what());
   }
 }
 
-bool ImageEncoder::UseKept(const std::string& cache_key, std::vector<PromptImage*> images, const std::vector<llama_token>& numbers) {
-  const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.cache_key == cache_key && kept.numbers == numbers && kept.embeddings.size() == images.size(); });
+bool ImageEncoder::UseKept(const std::string& cache_key, std::vector<PromptImage*> images,
+                           const std::vector<llama_token>& numbers) {
+  const auto found = std::ranges::find_if(kept_, [&](const Kept& kept) {
+    return kept.cache_key == cache_key && kept.numbers == numbers && kept.embeddings.size() == images.size();
+  });
   if (found == kept_.end()) return false;
   for (size_t i = 0; i < images.size(); i++) images[i]->embeddings = found->embeddings[i];
   kept_.splice(kept_.begin(), kept_, found);
   return true;
 }
 
-void ImageEncoder::Keep(const std::string& cache_key, const std::vector<PromptImage*>& images, std::vector<llama_token> numbers) {
+void ImageEncoder::Keep(const std::string& cache_key, const std::vector<PromptImage*>& images,
+                        std::vector<llama_token> numbers) {
   Kept kept{cache_key, std::move(numbers), {}, 0};
   for (const auto* image : images) {
     if (!image->embeddings) throw std::runtime_error("the image encoder gave fewer images than it told");

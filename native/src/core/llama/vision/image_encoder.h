@@ -20,9 +20,10 @@
 
 namespace aana::llama {
 
-// Encodes the images of requests whose prompts were read, on a thread of its own, so that they hold up neither other prompts nor the sequences that
-// are decoded. Tenants take turns, image by image; of a tenant's requests the one of the highest priority goes first, of those the oldest. A request
-// whose images are encoded goes to the inbox. Keeps the embeddings of the last images, because the next request of a conversation has the same ones.
+// Encodes the images of requests whose prompts were read, on a thread of its own, so that they hold up neither other
+// prompts nor the sequences that are decoded. Tenants take turns, image by image; of a tenant's requests the one of the
+// highest priority goes first, of those the oldest. A request whose images are encoded goes to the inbox. Keeps the
+// embeddings of the last images, because the next request of a conversation has the same ones.
 class ImageEncoder {
  public:
   // Both must outlive this.
@@ -37,7 +38,8 @@ class ImageEncoder {
 
   // Any thread.
   void Post(ReadRequest request);
-  // False when the request is not here. Else it ends as cancelled, at the latest when the image that is encoded is done.
+  // False when the request is not here. Else it ends as cancelled, at the latest when the image that is encoded is
+  // done.
   bool Cancel(RequestId id);
   // Ends what is here as cancelled.
   void Stop();
@@ -49,7 +51,7 @@ class ImageEncoder {
  private:
   // The embeddings of all tiles of an image.
   struct Kept {
-    std::string cache_key;  // of the requests that may use them
+    std::string cache_key;             // of the requests that may use them
     std::vector<llama_token> numbers;  // of its cells
     std::vector<Embeddings> embeddings;
     size_t n_bytes = 0;

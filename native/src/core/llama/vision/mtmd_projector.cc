@@ -29,7 +29,9 @@ ggml_backend_dev_t DeviceOf(const ModelOptions& options) {
   return ggml_backend_dev_by_name(options.devices[index].c_str());
 }
 
-std::string Described(const Image& image) { return std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels"; }
+std::string Described(const Image& image) {
+  return std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels";
+}
 
 // The chunks of the prompt. Only the image of the part `with_pixels` has pixels. Throws std::invalid_argument.
 Chunks Tokenize(const mtmd_context* context, const ImagePrompt& prompt, std::optional<size_t> with_pixels) {
@@ -41,7 +43,8 @@ Chunks Tokenize(const mtmd_context* context, const ImagePrompt& prompt, std::opt
     const auto& part = prompt.parts[i];
     if (part.image) {
       const auto& image = prompt.images[*part.image];
-      bitmaps.emplace_back(mtmd_bitmap_init(image.width, image.height, with_pixels == i ? image.pixels->data() : nullptr));
+      bitmaps.emplace_back(
+          mtmd_bitmap_init(image.width, image.height, with_pixels == i ? image.pixels->data() : nullptr));
       parts[i] = {nullptr, bitmaps.back().get()};
     } else {
       texts[i] = {part.text.data(), part.text.size(), false, part.has_control_tokens};
@@ -70,7 +73,8 @@ class MtmdProjector : public Projector {
   ContextPtr context_;
 };
 
-MtmdProjector::MtmdProjector(const LoadOptions& options, const Model& model, const LoadProgress& progress) : n_embedding_(llama_model_n_embd_inp(model.get())) {
+MtmdProjector::MtmdProjector(const LoadOptions& options, const Model& model, const LoadProgress& progress)
+    : n_embedding_(llama_model_n_embd_inp(model.get())) {
   const auto& path = options.projector_path;
   auto params = mtmd_context_params_default();
   params.use_gpu = options.n_gpu_layers != 0;
@@ -82,15 +86,16 @@ MtmdProjector::MtmdProjector(const LoadOptions& options, const Model& model, con
   params.progress_callback = OnProgress;
   params.progress_callback_user_data = const_cast<LoadProgress*>(&progress);
   context_.reset(mtmd_init_from_file(path.c_str(), model.get(), params));
-  if (!context_) throw LoadError("vision projector " + path + " could not be loaded, or is not made for " + options.model_path);
+  if (!context_)
+    throw LoadError("vision projector " + path + " could not be loaded, or is not made for " + options.model_path);
   if (!mtmd_support_vision(context_.get())) throw LoadError("vision projector " + path + " has no encoder for images");
 }
 
 Projector::Layout MtmdProjector::Read(const ImagePrompt& prompt) const {
   const auto chunks = Tokenize(context_.get(), prompt, std::nullopt);
   Layout layout;
-  // Which part an image comes from: a part gives one or more chunks of images, and mtmd does not tell where the next part begins. A part alone gives
-  // as many chunks as among others.
+  // Which part an image comes from: a part gives one or more chunks of images, and mtmd does not tell where the next
+  // part begins. A part alone gives as many chunks as among others.
   std::vector<std::pair<size_t, size_t>> n_tiles;  // of the parts with images
   for (size_t i = 0; i < prompt.parts.size(); i++) {
     if (!prompt.parts[i].image) continue;
@@ -126,7 +131,8 @@ Projector::Layout MtmdProjector::Read(const ImagePrompt& prompt) const {
       const auto position = PositionAfter(layout.images, image.first);
       for (size_t cell = 0; cell < image.n_cells; cell++) {
         const auto at = mtmd_image_tokens_get_decoder_pos(mtmd_input_chunk_get_tokens_image(chunk), position, cell);
-        image.positions.push_back({static_cast<llama_pos>(at.t), static_cast<llama_pos>(at.y), static_cast<llama_pos>(at.x), static_cast<llama_pos>(at.z)});
+        image.positions.push_back({static_cast<llama_pos>(at.t), static_cast<llama_pos>(at.y),
+                                   static_cast<llama_pos>(at.x), static_cast<llama_pos>(at.z)});
       }
     }
     layout.images.push_back(std::move(image));
@@ -144,18 +150,20 @@ void MtmdProjector::Encode(const ImagePrompt& prompt, size_t part, std::vector<P
     if (next == images.size()) throw std::runtime_error("the image encoder gave more images than it told");
     auto& image = images[next++];
     if (image.part != part) continue;
-    if (mtmd_input_chunk_get_n_tokens(chunk) != image.n_cells) throw std::runtime_error("the image encoder gave another number of tokens than it told");
+    if (mtmd_input_chunk_get_n_tokens(chunk) != image.n_cells)
+      throw std::runtime_error("the image encoder gave another number of tokens than it told");
     if (mtmd_encode_chunk(context_.get(), chunk) != 0) throw std::runtime_error("the image encoder failed");
     const auto* values = mtmd_get_output_embd(context_.get());
-    image.embeddings = std::make_shared<const std::vector<float>>(values, values + image.n_cells * static_cast<size_t>(n_embedding_));
+    image.embeddings =
+        std::make_shared<const std::vector<float>>(values, values + image.n_cells * static_cast<size_t>(n_embedding_));
   }
 }
 
 }  // namespace
 }  // namespace aana::llama
 
-aana::llama::Projector* aana_load_projector(const aana::llama::LoadOptions& options, const aana::llama::Model& model, const aana::llama::LoadProgress& progress,
-                                            ggml_log_callback log) {
+aana::llama::Projector* aana_load_projector(const aana::llama::LoadOptions& options, const aana::llama::Model& model,
+                                            const aana::llama::LoadProgress& progress, ggml_log_callback log) {
   mtmd_log_set(log, nullptr);
   return new aana::llama::MtmdProjector(options, model, progress);
 }

@@ -9,7 +9,7 @@
 
 #include "core/deleter.h"
 #include "core/engine_log.h"
-#include "core/llama/model/gguf_check.h"
+#include "core/llama/gguf/gguf_check.h"
 #include "core/llama/model/load_error.h"
 #include "core/llama/vision/mtmd_projector.h"
 
@@ -21,15 +21,18 @@ constexpr const char* kWhat = "vision projector";
 // mtmd ends the process for some files of other kinds.
 void RequireProjector(const std::string& path) {
   CheckGguf(path, kWhat);
-  const std::unique_ptr<gguf_context, Deleter<gguf_free>> header(gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
+  const std::unique_ptr<gguf_context, Deleter<gguf_free>> header(
+      gguf_init_from_file(path.c_str(), {.no_alloc = true, .ctx = nullptr}));
   const auto text = [&](const char* key) -> std::string_view {
     const auto id = header ? gguf_find_key(header.get(), key) : -1;
     return id >= 0 && gguf_get_kv_type(header.get(), id) == GGUF_TYPE_STRING ? gguf_get_val_str(header.get(), id) : "";
   };
   const auto id = header ? gguf_find_key(header.get(), "clip.has_vision_encoder") : -1;
-  const bool sees = id >= 0 && gguf_get_kv_type(header.get(), id) == GGUF_TYPE_BOOL && gguf_get_val_bool(header.get(), id);
+  const bool sees =
+      id >= 0 && gguf_get_kv_type(header.get(), id) == GGUF_TYPE_BOOL && gguf_get_val_bool(header.get(), id);
   if (text("general.architecture") == "clip" && sees) return;
-  throw LoadError(std::string(kWhat) + " " + path + " is not an image encoder for language models (the architecture clip with clip.has_vision_encoder)");
+  throw LoadError(std::string(kWhat) + " " + path +
+                  " is not an image encoder for language models (the architecture clip with clip.has_vision_encoder)");
 }
 
 using LoadFunction = decltype(&aana_load_projector);
@@ -42,7 +45,9 @@ LoadFunction FindLoad() {
   // Never closed, because its threads may outlive the projector.
   void* library = dlopen("aana_images.so", RTLD_NOW | RTLD_LOCAL);
   const auto load = library ? reinterpret_cast<LoadFunction>(dlsym(library, "aana_load_projector")) : nullptr;
-  if (!load) throw LoadError(std::string("the library for images cannot be loaded (") + dlerror() + "); run `npx aana-host build-native`");
+  if (!load)
+    throw LoadError(std::string("the library for images cannot be loaded (") + dlerror() +
+                    "); run `npx aana-host build-native`");
   return load;
 #endif
 }

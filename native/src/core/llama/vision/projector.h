@@ -23,10 +23,11 @@ class Projector {
     std::vector<llama_token> tokens;
     std::vector<PromptImage> images;
   };
-  // Returns the tokens of a prompt with images, without looking at the pixels. Any thread. Throws std::invalid_argument for an image that the encoder
-  // does not take.
+  // Returns the tokens of a prompt with images, without looking at the pixels. Any thread. Throws std::invalid_argument
+  // for an image that the encoder does not take.
   virtual Layout Read(const ImagePrompt& prompt) const = 0;
-  // Computes the embeddings of the images of `layout` that come from the part `part` of the prompt. One thread at a time. Throws std::runtime_error.
+  // Computes the embeddings of the images of `layout` that come from the part `part` of the prompt. One thread at a
+  // time. Throws std::runtime_error.
   virtual void Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images) = 0;
 };
 

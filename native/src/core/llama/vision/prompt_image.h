@@ -14,7 +14,8 @@
 
 namespace aana::llama {
 
-// Which tokens of a prompt are an image, or a tile of one. In lists of tokens they have negative numbers that tell images apart.
+// Which tokens of a prompt are an image, or a tile of one. In lists of tokens they have negative numbers that tell
+// images apart.
 struct ImageCells {
   size_t first = 0;
   size_t n_cells = 0;
@@ -31,7 +32,7 @@ struct PromptImage : ImageCells {
   std::vector<std::array<llama_pos, 4>> positions;
   // Whether a cell attends only to cells before it. Otherwise all cells are computed in one pass.
   bool is_causal = true;
-  size_t part = 0;  // of the prompt
+  size_t part = 0;        // of the prompt
   Embeddings embeddings;  // null until the image is encoded
 };
 
@@ -60,8 +61,8 @@ llama_pos PositionAfter(const Images& images, size_t n) {
   return static_cast<llama_pos>(position);
 }
 
-// Returns the number of a cell of an image in a list of tokens: 31 bits of the image's digest, other ones for each of eight neighbours, so that lists
-// with the numbers of a whole image are the same only for the same image.
+// Returns the number of a cell of an image in a list of tokens: 31 bits of the image's digest, other ones for each of
+// eight neighbours, so that lists with the numbers of a whole image are the same only for the same image.
 inline llama_token CellNumber(const Image& image, size_t tile, size_t cell) {
   uint32_t word = image.digest[cell % image.digest.size()];
   if (cell % image.digest.size() == 0) word ^= image.width * 0x9E3779B1U ^ image.height * 0x85EBCA77U;

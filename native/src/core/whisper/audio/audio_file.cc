@@ -18,10 +18,13 @@ static_assert(std::endian::native == std::endian::little, "samples in files are 
 
 constexpr auto kSampleBytes = static_cast<int64_t>(sizeof(float));
 
-AudioError NotReadable(const ChannelFile& file) { return AudioError("the audio " + file.name + " cannot be read: " + std::strerror(errno)); }
+AudioError NotReadable(const ChannelFile& file) {
+  return AudioError("the audio " + file.name + " cannot be read: " + std::strerror(errno));
+}
 
 AudioError TooShort(const ChannelFile& file, int64_t bytes, int64_t n_samples) {
-  return AudioError("the audio " + file.name + " holds " + std::to_string(bytes / kSampleBytes) + " samples, not " + std::to_string(n_samples));
+  return AudioError("the audio " + file.name + " holds " + std::to_string(bytes / kSampleBytes) + " samples, not " +
+                    std::to_string(n_samples));
 }
 
 }  // namespace
@@ -42,7 +45,8 @@ AudioFile::~AudioFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-AudioFile::AudioFile(AudioFile&& other) noexcept : file_(std::move(other.file_)), size_(other.size()), descriptor_(std::exchange(other.descriptor_, -1)) {}
+AudioFile::AudioFile(AudioFile&& other) noexcept
+    : file_(std::move(other.file_)), size_(other.size()), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 int64_t AudioFile::Measure() const {
   const auto status = Status();
@@ -57,7 +61,7 @@ void AudioFile::Resize(int64_t n_samples) {
 }
 
 struct stat AudioFile::Status() const {
-  struct stat status {};
+  struct stat status{};
   if (fstat(descriptor_, &status) != 0) throw NotReadable(file_);
   return status;
 }

@@ -13,12 +13,12 @@ namespace aana {
 struct ChannelFile {
   std::string path;  // not used without samples, unless it grows
   int64_t n_samples;
-  std::string name;  // for messages
+  std::string name;         // for messages
   bool is_growing = false;  // a program appends samples
 };
 
-// An open file of one channel. Several threads may read at the same time. A file that is truncated meanwhile is an error
-// of the next read, which is why it is not mapped into memory.
+// An open file of one channel. Several threads may read at the same time. A file that is truncated meanwhile is an
+// error of the next read, which is why it is not mapped into memory.
 class AudioFile {
  public:
   // Throws an AudioError for a file that is missing or has too few samples.

@@ -13,8 +13,8 @@
 
 namespace aana {
 
-// Mono audio at 16 kHz that is read in ranges, so that memory does not depend on its length. Several threads may read at
-// the same time.
+// Mono audio at 16 kHz that is read in ranges, so that memory does not depend on its length. Several threads may read
+// at the same time.
 class AudioSource {
  public:
   virtual ~AudioSource() = default;
@@ -32,12 +32,13 @@ class AudioSource {
   // Throws an AudioError, also if the audio cannot become complete.
   virtual void Refresh() {}
 
-  // Reads the samples from `begin` on. The range must lie inside the audio. All values are usable (see Usable). Throws an
-  // AudioError.
+  // Reads the samples from `begin` on. The range must lie inside the audio. All values are usable (see Usable). Throws
+  // an AudioError.
   virtual void Read(int64_t begin, std::span<float> samples) const = 0;
 };
 
-// Opens the audio of a request. A thread of the engine calls it, because file systems may be slow. Throws an AudioError.
+// Opens the audio of a request. A thread of the engine calls it, because file systems may be slow. Throws an
+// AudioError.
 using OpenAudio = std::function<std::shared_ptr<AudioSource>()>;
 
 // Audio that could not be read.
@@ -60,7 +61,9 @@ class AudioInMemory : public AudioSource {
   }
 
   int64_t size() const override { return static_cast<int64_t>(samples_.size()); }
-  void Read(int64_t begin, std::span<float> samples) const override { std::copy_n(samples_.begin() + begin, samples.size(), samples.begin()); }
+  void Read(int64_t begin, std::span<float> samples) const override {
+    std::copy_n(samples_.begin() + begin, samples.size(), samples.begin());
+  }
 
  private:
   std::vector<float> samples_;

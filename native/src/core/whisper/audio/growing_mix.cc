@@ -20,13 +20,15 @@ std::vector<ChannelFile> Growing(std::vector<ChannelFile> files) {
 
 }  // namespace
 
-GrowingMix::GrowingMix(std::vector<ChannelFile> files, Growth growth) : ChannelMix(Growing(std::move(files))), growth_(std::move(growth)) {}
+GrowingMix::GrowingMix(std::vector<ChannelFile> files, Growth growth)
+    : ChannelMix(Growing(std::move(files))), growth_(std::move(growth)) {}
 
 int64_t GrowingMix::expected_size() const { return is_growing_ ? std::max(size(), growth_.expected_samples) : size(); }
 
 void GrowingMix::Refresh() {
   if (!is_growing_) return;
-  // The end is looked for before the files are measured. If there is none yet, the files may grow while they are measured.
+  // The end is looked for before the files are measured. If there is none yet, the files may grow while they are
+  // measured.
   if (const auto end = ReadEnd()) {
     int64_t longest = 0;
     for (size_t i = 0; i < channels().size(); i++) {
@@ -53,7 +55,8 @@ std::optional<std::vector<int64_t>> GrowingMix::ReadEnd() const {
   std::ifstream file(growth_.end_path);
   std::vector<int64_t> lengths;
   for (int64_t length = 0; file >> length;) lengths.push_back(length);
-  const bool is_valid = file.eof() && lengths.size() == growth_.n_channels && std::ranges::all_of(lengths, [](int64_t length) { return length >= 0; });
+  const bool is_valid = file.eof() && lengths.size() == growth_.n_channels &&
+                        std::ranges::all_of(lengths, [](int64_t length) { return length >= 0; });
   if (!is_valid) throw AudioError("the end of an audio does not say the length of each channel");
   return lengths;
 }

@@ -13,8 +13,8 @@ namespace aana {
 
 // What is told of an audio that a program still decodes.
 struct Growth {
-  // A file that appears at once when the program has ended: the number of samples of each channel, in decimal digits with
-  // spaces between.
+  // A file that appears at once when the program has ended: the number of samples of each channel, in decimal digits
+  // with spaces between.
   std::string end_path;
   int64_t expected_samples;
   // The channels in the end file, and the place of the first one of the mix among them.
@@ -22,7 +22,8 @@ struct Growth {
   size_t first_channel;
 };
 
-// The mean of channels in files that a program appends to. Between two calls of Refresh it is like an audio of that length.
+// The mean of channels in files that a program appends to. Between two calls of Refresh it is like an audio of that
+// length.
 class GrowingMix : public ChannelMix {
  public:
   // Opens the files. Throws an AudioError.

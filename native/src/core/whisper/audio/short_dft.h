@@ -5,8 +5,8 @@
 
 namespace aana {
 
-// whisper.cpp halves the 400 samples of a frame until 25 are left, and transforms these 25 by the definition. This is the same sum in the same order, so
-// the same numbers, without a division for each factor.
+// whisper.cpp halves the 400 samples of a frame until 25 are left, and transforms these 25 by the definition. This is
+// the same sum in the same order, so the same numbers, without a division for each factor.
 class ShortDft {
  public:
   static constexpr int kSize = 25;

@@ -10,7 +10,8 @@
 
 namespace aana {
 
-// Counts the users of the cells of a decoder's cache. A cell holds the keys and values of one token. Hypotheses with the same beginning share its cells.
+// Counts the users of the cells of a decoder's cache. A cell holds the keys and values of one token. Hypotheses with
+// the same beginning share its cells.
 class Cells {
  public:
   Cells() = default;

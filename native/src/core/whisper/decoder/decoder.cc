@@ -34,10 +34,12 @@ ggml_tensor* Apply(ggml_context* context, const Linear& linear, ggml_tensor* x) 
 }
 
 // A view [values of a head, positions, heads] of the keys or values of a layer.
-ggml_tensor* HeadsOf(ggml_context* context, ggml_tensor* audio, size_t layer, size_t n_positions, const DecoderWeights& weights) {
+ggml_tensor* HeadsOf(ggml_context* context, ggml_tensor* audio, size_t layer, size_t n_positions,
+                     const DecoderWeights& weights) {
   const size_t row_bytes = ggml_row_size(audio->type, weights.n_values);
   const int64_t head = weights.n_values / weights.n_heads;
-  return ggml_view_3d(context, audio, head, static_cast<int64_t>(n_positions), weights.n_heads, row_bytes, ggml_row_size(audio->type, head), row_bytes * n_positions * layer);
+  return ggml_view_3d(context, audio, head, static_cast<int64_t>(n_positions), weights.n_heads, row_bytes,
+                      ggml_row_size(audio->type, head), row_bytes * n_positions * layer);
 }
 
 template <class T>
@@ -79,8 +81,10 @@ Decoder::Decoder(whisper_context* context) : weights_(WeightsOf(context)) {
   for (auto* backend : NewBackends(context)) backends_.emplace_back(backend);
   std::vector<ggml_backend_t> backends;
   for (const auto& backend : backends_) backends.push_back(backend.get());
-  graph_memory_.resize(ggml_tensor_overhead() * static_cast<size_t>(max_nodes()) + ggml_graph_overhead_custom(static_cast<size_t>(max_nodes()), false));
-  scheduler_.reset(ggml_backend_sched_new(backends.data(), nullptr, static_cast<int>(backends.size()), static_cast<size_t>(max_nodes()), false, true));
+  graph_memory_.resize(ggml_tensor_overhead() * static_cast<size_t>(max_nodes()) +
+                       ggml_graph_overhead_custom(static_cast<size_t>(max_nodes()), false));
+  scheduler_.reset(ggml_backend_sched_new(backends.data(), nullptr, static_cast<int>(backends.size()),
+                                          static_cast<size_t>(max_nodes()), false, true));
   Reserve(kCellBlock);
 }
 
@@ -90,13 +94,19 @@ void Decoder::Reserve(size_t n_cells) {
   if (n_cells <= capacity_) return;
   const size_t capacity = RoundUp(std::max(n_cells, capacity_ * 5 / 4), kCellBlock);
   const auto n_layers = weights_.layers.size();
-  std::unique_ptr<ggml_context, Deleter<ggml_free>> context(ggml_init({ggml_tensor_overhead() * 2 * n_layers, nullptr, true}));
+  std::unique_ptr<ggml_context, Deleter<ggml_free>> context(
+      ggml_init({ggml_tensor_overhead() * 2 * n_layers, nullptr, true}));
   std::vector<ggml_tensor*> keys, values;
   for (size_t i = 0; i < n_layers; i++) {
-    for (auto* list : {&keys, &values}) list->push_back(ggml_new_tensor_2d(context.get(), GGML_TYPE_F16, weights_.n_values, static_cast<int64_t>(capacity)));
+    for (auto* list : {&keys, &values})
+      list->push_back(
+          ggml_new_tensor_2d(context.get(), GGML_TYPE_F16, weights_.n_values, static_cast<int64_t>(capacity)));
   }
-  std::unique_ptr<ggml_backend_buffer, Deleter<ggml_backend_buffer_free>> buffer(ggml_backend_alloc_ctx_tensors(context.get(), backends_.front().get()));
-  if (!buffer) throw WhisperError("not enough memory for the texts of " + std::to_string(capacity) + " tokens: lower batch_size or beam_size");
+  std::unique_ptr<ggml_backend_buffer, Deleter<ggml_backend_buffer_free>> buffer(
+      ggml_backend_alloc_ctx_tensors(context.get(), backends_.front().get()));
+  if (!buffer)
+    throw WhisperError("not enough memory for the texts of " + std::to_string(capacity) +
+                       " tokens: lower batch_size or beam_size");
   // ggml's attention multiplies also what it does not attend to, by 0.
   ggml_backend_buffer_clear(buffer.get(), 0);
   std::vector<uint8_t> copy(capacity_ * ggml_row_size(GGML_TYPE_F16, weights_.n_values));
@@ -113,7 +123,8 @@ void Decoder::Reserve(size_t n_cells) {
   capacity_ = capacity;
 }
 
-ggml_tensor* Decoder::SelfAttention(ggml_context* context, ggml_cgraph* graph, size_t layer, ggml_tensor* x, Plan& plan) const {
+ggml_tensor* Decoder::SelfAttention(ggml_context* context, ggml_cgraph* graph, size_t layer, ggml_tensor* x,
+                                    Plan& plan) const {
   const auto& part = weights_.layers[layer];
   auto* input = Norm(context, x, part.self_norm, weights_.epsilon);
   auto* q = Apply(context, part.self_q, input);
@@ -122,17 +133,20 @@ ggml_tensor* Decoder::SelfAttention(ggml_context* context, ggml_cgraph* graph, s
   ggml_build_forward_expand(graph, k);
   ggml_build_forward_expand(graph, v);
   const float scale = 1.0F / std::sqrt(static_cast<float>(weights_.n_values / weights_.n_heads));
-  auto* out = compute::CellAttention(context, q, k, v, plan.cells, plan.cell_mask, weights_.n_heads, scale, part.self_q.weights);
+  auto* out = compute::CellAttention(context, q, k, v, plan.cells, plan.cell_mask, weights_.n_heads, scale,
+                                     part.self_q.weights);
   return ggml_add(context, Apply(context, part.self_out, out), x);
 }
 
-ggml_tensor* Decoder::AttendToAudio(ggml_context* context, ggml_cgraph* graph, size_t layer, ggml_tensor* x, Plan& plan) const {
+ggml_tensor* Decoder::AttendToAudio(ggml_context* context, ggml_cgraph* graph, size_t layer, ggml_tensor* x,
+                                    Plan& plan) const {
   const auto& part = weights_.layers[layer];
   auto* q = Apply(context, part.cross_q, Norm(context, x, part.cross_norm, weights_.epsilon));
   auto& groups = plan.audio_rows[layer];
   for (const auto& group : plan.groups) {
     const auto n_positions = RoundUp(static_cast<size_t>(group.audio->n_positions), kPadding);
-    groups.push_back({HeadsOf(context, KeysOf(group.audio->audio), layer, n_positions, weights_), HeadsOf(context, ValuesOf(group.audio->audio), layer, n_positions, weights_),
+    groups.push_back({HeadsOf(context, KeysOf(group.audio->audio), layer, n_positions, weights_),
+                      HeadsOf(context, ValuesOf(group.audio->audio), layer, n_positions, weights_),
                       group.audio->n_positions, group.begin, group.end});
   }
   const int64_t head_values = weights_.n_values / weights_.n_heads;
@@ -140,8 +154,10 @@ ggml_tensor* Decoder::AttendToAudio(ggml_context* context, ggml_cgraph* graph, s
     const auto& head = plan.heads[i];
     if (head.layer != static_cast<int>(layer)) continue;
     const auto* k = groups.front().k;
-    auto* keys = ggml_view_2d(context, groups.front().k, head_values, plan.n_frames, k->nb[1], static_cast<size_t>(head.head) * k->nb[2]);
-    auto* queries = ggml_view_2d(context, q, head_values, q->ne[1], q->nb[1], static_cast<size_t>(head.head) * static_cast<size_t>(head_values) * q->nb[0]);
+    auto* keys = ggml_view_2d(context, groups.front().k, head_values, plan.n_frames, k->nb[1],
+                              static_cast<size_t>(head.head) * k->nb[2]);
+    auto* queries = ggml_view_2d(context, q, head_values, q->ne[1], q->nb[1],
+                                 static_cast<size_t>(head.head) * static_cast<size_t>(head_values) * q->nb[0]);
     plan.attention[i] = ggml_mul_mat(context, keys, ggml_cont(context, queries));
     ggml_set_output(plan.attention[i]);
     ggml_build_forward_expand(graph, plan.attention[i]);
@@ -163,10 +179,14 @@ ggml_cgraph* Decoder::Build(ggml_context* context, Plan& plan) const {
     plan.cell_mask = Input(context, GGML_TYPE_F16, static_cast<int64_t>(RoundUp(cells_.size(), kCellBlock)), n_rows);
     for (const auto& group : plan.groups) {
       const auto n = static_cast<size_t>(group.audio->n_positions);
-      plan.audio_masks.push_back(n % kPadding == 0 ? nullptr : Input(context, GGML_TYPE_F16, static_cast<int64_t>(RoundUp(n, kPadding)), group.end - group.begin));
+      plan.audio_masks.push_back(
+          n % kPadding == 0
+              ? nullptr
+              : Input(context, GGML_TYPE_F16, static_cast<int64_t>(RoundUp(n, kPadding)), group.end - group.begin));
     }
   }
-  auto* x = ggml_add(context, compute::GetRows(context, weights_.tokens, plan.tokens), ggml_get_rows(context, weights_.positions, plan.positions));
+  auto* x = ggml_add(context, compute::GetRows(context, weights_.tokens, plan.tokens),
+                     ggml_get_rows(context, weights_.positions, plan.positions));
   plan.audio_rows.resize(weights_.layers.size());
   for (size_t layer = 0; layer < weights_.layers.size(); layer++) {
     const auto& part = weights_.layers[layer];
@@ -176,7 +196,9 @@ ggml_cgraph* Decoder::Build(ggml_context* context, Plan& plan) const {
   }
   if (n_wanted > 0) {
     plan.wanted = Input(context, GGML_TYPE_I32, n_wanted);
-    plan.logits = compute::MulMat(context, weights_.tokens, Norm(context, ggml_get_rows(context, x, plan.wanted), weights_.norm, weights_.epsilon));
+    plan.logits =
+        compute::MulMat(context, weights_.tokens,
+                        Norm(context, ggml_get_rows(context, x, plan.wanted), weights_.norm, weights_.epsilon));
     ggml_set_output(plan.logits);
     ggml_build_forward_expand(graph, plan.logits);
   }
@@ -191,10 +213,13 @@ void Decoder::Run(Plan& plan, int threads) {
     plan.cells.push_back(row.cells);
   }
   Reserve(cells_.size());
-  const std::unique_ptr<ggml_context, Deleter<ggml_free>> context(ggml_init({graph_memory_.size(), graph_memory_.data(), true}));
+  const std::unique_ptr<ggml_context, Deleter<ggml_free>> context(
+      ggml_init({graph_memory_.size(), graph_memory_.data(), true}));
   auto* graph = Build(context.get(), plan);
   ggml_backend_sched_reset(scheduler_.get());
-  if (!ggml_backend_sched_alloc_graph(scheduler_.get(), graph)) throw WhisperError("not enough memory to decode " + std::to_string(plan.rows.size()) + " tokens at once: lower batch_size or beam_size");
+  if (!ggml_backend_sched_alloc_graph(scheduler_.get(), graph))
+    throw WhisperError("not enough memory to decode " + std::to_string(plan.rows.size()) +
+                       " tokens at once: lower batch_size or beam_size");
 
   std::vector<int32_t> tokens, positions, wanted;
   std::vector<int64_t> own_cells;
@@ -221,7 +246,8 @@ void Decoder::Run(Plan& plan, int threads) {
     if (!plan.audio_masks[i]) continue;
     const auto n_positions = static_cast<size_t>(plan.audio_masks[i]->ne[0]);
     std::vector<ggml_fp16_t> mask(static_cast<size_t>(ggml_nelements(plan.audio_masks[i])));
-    for (size_t at = 0; at < mask.size(); at++) mask[at] = static_cast<int>(at % n_positions) < plan.groups[i].audio->n_positions ? 0 : never;
+    for (size_t at = 0; at < mask.size(); at++)
+      mask[at] = static_cast<int>(at % n_positions) < plan.groups[i].audio->n_positions ? 0 : never;
     Set(plan.audio_masks[i], mask);
   }
 
@@ -230,10 +256,12 @@ void Decoder::Run(Plan& plan, int threads) {
     auto* registry = device ? ggml_backend_dev_backend_reg(device) : nullptr;
     if (!registry) continue;
     ComputeWatch::Attach(backend.get(), registry);
-    const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(ggml_backend_reg_get_proc_address(registry, "ggml_backend_set_n_threads"));
+    const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(
+        ggml_backend_reg_get_proc_address(registry, "ggml_backend_set_n_threads"));
     if (set_threads) set_threads(backend.get(), threads);
   }
-  if (ggml_backend_sched_graph_compute(scheduler_.get(), graph) != GGML_STATUS_SUCCESS) throw WhisperError("the decoder's graph could not be computed");
+  if (ggml_backend_sched_graph_compute(scheduler_.get(), graph) != GGML_STATUS_SUCCESS)
+    throw WhisperError("the decoder's graph could not be computed");
 }
 
 std::span<float> Decoder::Compute(std::span<const DecoderRow> rows, int threads) {
@@ -248,7 +276,8 @@ std::span<float> Decoder::Compute(std::span<const DecoderRow> rows, int threads)
   return logits_;
 }
 
-std::vector<float> Decoder::ComputeAlignment(std::span<const DecoderRow> rows, std::span<const AlignmentHead> heads, int n_frames, int threads) {
+std::vector<float> Decoder::ComputeAlignment(std::span<const DecoderRow> rows, std::span<const AlignmentHead> heads,
+                                             int n_frames, int threads) {
   Plan plan{.rows = rows, .heads = heads, .n_frames = n_frames};
   plan.attention.resize(heads.size());
   Run(plan, threads);
@@ -256,7 +285,8 @@ std::vector<float> Decoder::ComputeAlignment(std::span<const DecoderRow> rows, s
   std::vector<float> scores(heads.size() * size);
   for (size_t i = 0; i < heads.size(); i++) {
     // Nothing is there for a head that the model lacks.
-    if (plan.attention[i]) ggml_backend_tensor_get(plan.attention[i], scores.data() + i * size, 0, size * sizeof(float));
+    if (plan.attention[i])
+      ggml_backend_tensor_get(plan.attention[i], scores.data() + i * size, 0, size * sizeof(float));
   }
   const float scale = std::pow(static_cast<float>(weights_.n_values / weights_.n_heads), -0.25F);
   for (auto& score : scores) score *= scale;

@@ -25,13 +25,15 @@ struct AudioKeys {
 struct DecoderRow {
   int32_t token;
   const AudioKeys* audio;
-  // The cells of the text up to this token, which the row reads. Its own is the last one, which the row writes. Their number is the position of the token.
+  // The cells of the text up to this token, which the row reads. Its own is the last one, which the row writes. Their
+  // number is the position of the token.
   std::span<const int32_t> cells;
   bool wants_logits;
 };
 
-// Whisper's decoder: computes many rows at once, of texts of many windows, and keeps the keys and values of their tokens in a cache that grows when it has
-// to. Where our kernels compute, a row's logits do not depend on the other rows. One thread at a time.
+// Whisper's decoder: computes many rows at once, of texts of many windows, and keeps the keys and values of their
+// tokens in a cache that grows when it has to. Where our kernels compute, a row's logits do not depend on the other
+// rows. One thread at a time.
 class Decoder {
  public:
   // Throws WhisperError without memory. `context` must outlive the decoder.
@@ -41,13 +43,15 @@ class Decoder {
 
   Cells& cells() { return cells_; }
 
-  // Computes the rows. Rows of the same audio follow one another. Returns one logit for each token of the vocabulary, for each row that wants them, one row
-  // after another; valid until the next call, and may be changed until then. Throws WhisperError.
+  // Computes the rows. Rows of the same audio follow one another. Returns one logit for each token of the vocabulary,
+  // for each row that wants them, one row after another; valid until the next call, and may be changed until then.
+  // Throws WhisperError.
   std::span<float> Compute(std::span<const DecoderRow> rows, int threads);
 
-  // Computes rows of one audio and returns how much each head attends from each row to each of the first `n_frames` positions of the audio: scores before
-  // the softmax, in the order [head][row][position]. Throws WhisperError.
-  std::vector<float> ComputeAlignment(std::span<const DecoderRow> rows, std::span<const AlignmentHead> heads, int n_frames, int threads);
+  // Computes rows of one audio and returns how much each head attends from each row to each of the first `n_frames`
+  // positions of the audio: scores before the softmax, in the order [head][row][position]. Throws WhisperError.
+  std::vector<float> ComputeAlignment(std::span<const DecoderRow> rows, std::span<const AlignmentHead> heads,
+                                      int n_frames, int threads);
 
   const DecoderWeights& weights() const { return weights_; }
 

@@ -11,7 +11,8 @@
 struct whisper_context;
 struct whisper_state;
 
-// What our decoder needs of whisper.cpp beyond its interface. native/cmake/whisper.cmake appends the functions to whisper.cpp's source.
+// What our decoder needs of whisper.cpp beyond its interface. native/cmake/whisper.cmake appends the functions to
+// whisper.cpp's source.
 namespace aana {
 
 // A matrix, or the factors of a normalisation, and what is added after it. `bias` may be null.
@@ -52,10 +53,11 @@ std::vector<AlignmentHead> AlignmentHeadsOf(int preset);
 // Returns new backends for graphs with the model, the fastest first and the processor last. The caller frees them.
 std::vector<ggml_backend_t> NewBackends(whisper_context* context);
 
-// The keys and values of one window of audio for all layers of the decoder: [values, positions * layers] of halves, one layer after another, where
-// positions are padded to a multiple of 256.
+// The keys and values of one window of audio for all layers of the decoder: [values, positions * layers] of halves, one
+// layer after another, where positions are padded to a multiple of 256.
 struct EncodedAudio;
-// Returns what the state was made with, once, because no state keeps encoded audio; then new memory. Returns null without memory.
+// Returns what the state was made with, once, because no state keeps encoded audio; then new memory. Returns null
+// without memory.
 EncodedAudio* NewEncodedAudio(whisper_context* context, whisper_state* state);
 void FreeEncodedAudio(EncodedAudio* audio);
 // Exchanges the memory into which `state` encodes with `audio`.

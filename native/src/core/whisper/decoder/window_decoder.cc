@@ -10,7 +10,11 @@
 namespace aana {
 
 WindowDecoder::WindowDecoder(const Vocabulary& vocabulary, Cells& cells, const AudioKeys& audio, DecodingTask task)
-    : vocabulary_(vocabulary), audio_(audio), task_(std::move(task)), rules_(vocabulary, task_.logits), prompt_cells_(cells) {
+    : vocabulary_(vocabulary),
+      audio_(audio),
+      task_(std::move(task)),
+      rules_(vocabulary, task_.logits),
+      prompt_cells_(cells) {
   for (size_t i = 0; i < task_.prompt.tokens.size(); i++) prompt_cells_.Append();
 }
 
@@ -20,12 +24,15 @@ void WindowDecoder::AddRows(std::vector<DecoderRow>& rows) {
     return;
   }
   const auto& tokens = task_.prompt.tokens;
-  for (size_t i = 0; i < tokens.size(); i++) rows.push_back({tokens[i], &audio_, prompt_cells_.first(i + 1), i == task_.prompt.start || i + 1 == tokens.size()});
+  for (size_t i = 0; i < tokens.size(); i++)
+    rows.push_back({tokens[i], &audio_, prompt_cells_.first(i + 1), i == task_.prompt.start || i + 1 == tokens.size()});
 }
 
 void WindowDecoder::Advance(std::span<float> logits) {
-  if (!search_) ReadPrompt(logits);
-  else Continue(logits);
+  if (!search_)
+    ReadPrompt(logits);
+  else
+    Continue(logits);
   while (!text_ && tokens_.empty()) {
     // The search has ended, or has not begun.
     if (search_) EndSearch();
@@ -36,7 +43,8 @@ void WindowDecoder::Advance(std::span<float> logits) {
 void WindowDecoder::ReadPrompt(std::span<float> logits) {
   const auto size = static_cast<size_t>(vocabulary_.size());
   const auto at_start = logits.first(size);
-  no_speech_probability_ = std::exp(static_cast<double>(at_start[static_cast<size_t>(vocabulary_.no_speech)] - LogSumExp(at_start)));
+  no_speech_probability_ =
+      std::exp(static_cast<double>(at_start[static_cast<size_t>(vocabulary_.no_speech)] - LogSumExp(at_start)));
   const auto last = logits.last(size);
   first_logits_.assign(last.begin(), last.end());
 }
@@ -84,13 +92,17 @@ void WindowDecoder::EndSearch() {
   search_.reset();
   temperature_++;
   // A further temperature does not make speech of silence.
-  if ((is_likely && !repeats) || !attempts_.back().is_speech) text_ = std::move(attempts_.back());
-  else if (temperature_ == task_.temperatures.size()) Choose();
+  if ((is_likely && !repeats) || !attempts_.back().is_speech)
+    text_ = std::move(attempts_.back());
+  else if (temperature_ == task_.temperatures.size())
+    Choose();
 }
 
 // No text was likely enough. The likeliest one stands, of those that do not repeat themselves if there are some.
 void WindowDecoder::Choose() {
-  const auto rank = [&](const DecodedText& text) { return std::pair(text.compression_ratio <= task_.compression_ratio_threshold, text.average_log_probability); };
+  const auto rank = [&](const DecodedText& text) {
+    return std::pair(text.compression_ratio <= task_.compression_ratio_threshold, text.average_log_probability);
+  };
   text_ = *std::ranges::max_element(attempts_, [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
 }
 

@@ -34,11 +34,13 @@ struct DecodedText {
   bool is_speech = true;  // false: the model holds that nobody speaks, and the text is unlikely
 };
 
-// Decodes one window in steps: the prompt, then one token of each hypothesis at a time, and again with the next temperature while the text is unlikely. Sees
-// tokens and logits only; a Decoder computes its rows together with those of other windows.
+// Decodes one window in steps: the prompt, then one token of each hypothesis at a time, and again with the next
+// temperature while the text is unlikely. Sees tokens and logits only; a Decoder computes its rows together with those
+// of other windows.
 class WindowDecoder {
  public:
-  // `vocabulary`, `cells` and `audio` must outlive this. Throws std::invalid_argument for a token that is not in the vocabulary.
+  // `vocabulary`, `cells` and `audio` must outlive this. Throws std::invalid_argument for a token that is not in the
+  // vocabulary.
   WindowDecoder(const Vocabulary& vocabulary, Cells& cells, const AudioKeys& audio, DecodingTask task);
 
   // Adds the rows of the next step. They refer to this until Advance.

@@ -20,14 +20,16 @@ constexpr size_t kFirstLength = 257;
 constexpr size_t kSymbols = 286;
 constexpr size_t kDistances = 30;
 
-// The symbol of a number, and its extra bits: `singles` numbers have a symbol each; then `group` symbols stand for two numbers each, `group` for four, and so on.
+// The symbol of a number, and its extra bits: `singles` numbers have a symbol each; then `group` symbols stand for two
+// numbers each, `group` for four, and so on.
 struct Symbol {
   size_t index;
   double extra_bits;
 };
 Symbol SymbolOf(size_t number, size_t group, size_t singles) {
   if (number < singles) return {number, 0};
-  const auto bits = static_cast<size_t>(std::floor(std::log2(static_cast<double>(number) / static_cast<double>(group))));
+  const auto bits =
+      static_cast<size_t>(std::floor(std::log2(static_cast<double>(number) / static_cast<double>(group))));
   const size_t within = (number - (group << bits)) >> bits;
   return {group * bits + group + within, static_cast<double>(bits)};
 }
@@ -50,7 +52,8 @@ Counts Compress(std::string_view text) {
   Counts counts;
   std::unordered_map<uint32_t, std::vector<size_t>> places;  // of each three bytes
   const auto key = [&](size_t at) {
-    return static_cast<uint32_t>(static_cast<uint8_t>(text[at])) << 16U | static_cast<uint32_t>(static_cast<uint8_t>(text[at + 1])) << 8U | static_cast<uint8_t>(text[at + 2]);
+    return static_cast<uint32_t>(static_cast<uint8_t>(text[at])) << 16U |
+           static_cast<uint32_t>(static_cast<uint8_t>(text[at + 1])) << 8U | static_cast<uint8_t>(text[at + 2]);
   };
   const auto longest_at = [&](size_t at, size_t& distance) {
     size_t length = 0;
@@ -96,7 +99,8 @@ Counts Compress(std::string_view text) {
 
 double BitsOfFixedCodes(const Counts& counts) {
   double bits = counts.extra_bits;
-  for (size_t i = 0; i < kSymbols; i++) bits += static_cast<double>(counts.symbols[i]) * (i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
+  for (size_t i = 0; i < kSymbols; i++)
+    bits += static_cast<double>(counts.symbols[i]) * (i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : 8);
   for (const auto count : counts.distances) bits += 5 * static_cast<double>(count);
   return bits;
 }

@@ -65,7 +65,8 @@ std::optional<double> LeaveOutHallucinations(WordedText text, double silence) {
       const bool has_next = next < words.size();
       const double rest = (has_next ? words[next].front().start : text.duration) - end;
       const bool is_silent_before = !speech_end || start - *speech_end > silence || start < kNear;
-      const bool is_silent_after = rest > silence || (has_next && IsAnomalous(words[next])) || text.duration - end < kNear;
+      const bool is_silent_after =
+          rest > silence || (has_next && IsAnomalous(words[next])) || text.duration - end < kNear;
       if (is_silent_before && is_silent_after) {
         Truncate(text, i);
         return text.duration - end < silence ? text.duration : std::max(kLeastStep, start);

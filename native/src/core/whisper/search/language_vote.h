@@ -8,8 +8,8 @@
 namespace aana {
 
 // Decides the language of an audio by the languages of its first parts, as faster-whisper does: the first part that is
-// sure of its language decides. If none is, the language that is the likeliest one in most parts counts; of several such
-// languages that of the earliest part.
+// sure of its language decides. If none is, the language that is the likeliest one in most parts counts; of several
+// such languages that of the earliest part.
 class LanguageVote {
  public:
   // A part is sure above a probability of `threshold`. At most `n_parts` parts vote, at least 1.

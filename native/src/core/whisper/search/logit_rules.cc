@@ -26,9 +26,11 @@ float LogSumExp(std::span<const float> logits) {
   return largest + static_cast<float>(std::log(llama::SumOfWeights(logits, {.token = 0, .logit = largest})));
 }
 
-LogitRules::LogitRules(const Vocabulary& vocabulary, LogitOptions options) : vocabulary_(vocabulary), options_(std::move(options)) {
+LogitRules::LogitRules(const Vocabulary& vocabulary, LogitOptions options)
+    : vocabulary_(vocabulary), options_(std::move(options)) {
   for (const auto token : options_.suppressed) {
-    if (token < 0 || token >= vocabulary_.size()) throw std::invalid_argument("there is no token " + std::to_string(token));
+    if (token < 0 || token >= vocabulary_.size())
+      throw std::invalid_argument("there is no token " + std::to_string(token));
   }
 }
 
@@ -40,8 +42,10 @@ void LogitRules::Apply(std::span<const int32_t> text, std::span<float> logits) c
     if (options_.space >= 0) logits[static_cast<size_t>(options_.space)] = kNever;
   }
   Forbid(logits, vocabulary_.end + 1, vocabulary_.first_time);
-  if (options_.without_timestamps) Forbid(logits, vocabulary_.first_time, vocabulary_.size());
-  else ApplyTimes(text, logits);
+  if (options_.without_timestamps)
+    Forbid(logits, vocabulary_.first_time, vocabulary_.size());
+  else
+    ApplyTimes(text, logits);
 }
 
 void LogitRules::ApplyTimes(std::span<const int32_t> text, std::span<float> logits) const {
@@ -51,11 +55,14 @@ void LogitRules::ApplyTimes(std::span<const int32_t> text, std::span<float> logi
   const bool last_is_time = !text.empty() && vocabulary_.IsTime(text.back());
   const bool is_pair = text.size() < 2 || vocabulary_.IsTime(text[text.size() - 2]);
   if (last_is_time) {
-    if (is_pair) Forbid(logits, first, size);
-    else Forbid(logits, 0, vocabulary_.end);
+    if (is_pair)
+      Forbid(logits, first, size);
+    else
+      Forbid(logits, 0, vocabulary_.end);
   }
   // They do not decrease, and a segment has a length.
-  const auto last_time = std::find_if(text.rbegin(), text.rend(), [&](int32_t token) { return vocabulary_.IsTime(token); });
+  const auto last_time =
+      std::find_if(text.rbegin(), text.rend(), [&](int32_t token) { return vocabulary_.IsTime(token); });
   if (last_time != text.rend()) Forbid(logits, first, last_is_time && !is_pair ? *last_time : *last_time + 1);
   if (text.empty()) {
     Forbid(logits, 0, first);
@@ -81,7 +88,8 @@ void LogitRules::PenaliseRepetitions(std::span<const int32_t> text, std::span<fl
   if (n == 0 || text.size() < n) return;
   const auto ending = text.last(n - 1);
   for (size_t begin = 0; begin + n <= text.size(); begin++) {
-    if (std::ranges::equal(text.subspan(begin, n - 1), ending)) logits[static_cast<size_t>(text[begin + n - 1])] = kNever;
+    if (std::ranges::equal(text.subspan(begin, n - 1), ending))
+      logits[static_cast<size_t>(text[begin + n - 1])] = kNever;
   }
 }
 

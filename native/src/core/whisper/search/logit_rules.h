@@ -14,10 +14,10 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 struct LogitOptions {
   std::vector<int32_t> suppressed = {};  // tokens that are never chosen; without control tokens, which never are
-  int32_t space = -1;               // the token of a space, or -1; `suppress_blank` forbids it and the end as the first token
+  int32_t space = -1;  // the token of a space, or -1; `suppress_blank` forbids it and the end as the first token
   bool suppress_blank = true;
   bool without_timestamps = false;
-  int32_t max_initial_time = 50;  // the last token of time that may be the first one, counted from the first
+  int32_t max_initial_time = 50;    // the last token of time that may be the first one, counted from the first
   float repetition_penalty = 1.0F;  // above 1: tokens of the text become less likely
   int no_repeat_ngram_size = 0;     // above 0: no sequence of so many tokens occurs twice
 };
@@ -25,10 +25,12 @@ struct LogitOptions {
 // Which tokens may follow a text. The rules are those of OpenAI's decoding.py, and the last two those of CTranslate2.
 class LogitRules {
  public:
-  // `vocabulary` must outlive the rules. Throws std::invalid_argument for a suppressed token that is not in the vocabulary.
+  // `vocabulary` must outlive the rules. Throws std::invalid_argument for a suppressed token that is not in the
+  // vocabulary.
   LogitRules(const Vocabulary& vocabulary, LogitOptions options);
 
-  // Changes the logits of the token after `text`, which begins after the prompt. Tokens that may not follow get minus infinity.
+  // Changes the logits of the token after `text`, which begins after the prompt. Tokens that may not follow get minus
+  // infinity.
   void Apply(std::span<const int32_t> text, std::span<float> logits) const;
 
  private:

@@ -24,8 +24,8 @@ struct Prompt {
   std::vector<int32_t> begun;  // the end of `tokens` that counts to the text
 };
 
-// Returns the prompt, as faster-whisper makes it. What came before the window takes at most half of the model's `n_positions`, and its end is kept. Hotwords
-// come first; they are left out if there is a prefix.
+// Returns the prompt, as faster-whisper makes it. What came before the window takes at most half of the model's
+// `n_positions`, and its end is kept. Hotwords come first; they are left out if there is a prefix.
 Prompt MakePrompt(const Vocabulary& vocabulary, const PromptParts& parts, int n_positions);
 
 // Returns the control tokens that start a text.

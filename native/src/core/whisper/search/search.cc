@@ -17,8 +17,10 @@ const std::vector<Continuation>& Search::Advance(std::span<float> logits) {
   const auto n_rows = static_cast<int>(running_.size());
   for (int row = 0; row < n_rows; row++) Filter(logits, row);
   n_tokens_++;
-  if (options_.temperature > 0) AdvanceSamples(logits);
-  else AdvanceBeams(logits);
+  if (options_.temperature > 0)
+    AdvanceSamples(logits);
+  else
+    AdvanceBeams(logits);
   if (n_tokens_ >= options_.max_tokens && !next_.empty()) {
     for (auto& hypothesis : running_) ended_.push_back(std::move(hypothesis));
     running_.clear();
@@ -30,7 +32,8 @@ const std::vector<Continuation>& Search::Advance(std::span<float> logits) {
 void Search::Filter(std::span<float> logits, int row) const {
   std::vector<int32_t> text = begun_;
   for (const auto& token : running_[static_cast<size_t>(row)].tokens) text.push_back(token.id);
-  rules_.Apply(text, logits.subspan(static_cast<size_t>(row) * static_cast<size_t>(size()), static_cast<size_t>(size())));
+  rules_.Apply(text,
+               logits.subspan(static_cast<size_t>(row) * static_cast<size_t>(size()), static_cast<size_t>(size())));
 }
 
 std::vector<Search::Candidate> Search::LikeliestOf(std::span<const float> logits, int row, size_t n) const {
@@ -63,7 +66,9 @@ void Search::AdvanceBeams(std::span<float> logits) {
     const auto likeliest = LikeliestOf(logits, row, n_beams == 1 ? 1 : n_beams + 1);
     candidates.insert(candidates.end(), likeliest.begin(), likeliest.end());
   }
-  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) { return std::tuple(-a.sum, a.row, a.token) < std::tuple(-b.sum, b.row, b.token); });
+  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return std::tuple(-a.sum, a.row, a.token) < std::tuple(-b.sum, b.row, b.token);
+  });
   const auto most = static_cast<size_t>(std::max(1.0F, std::round(static_cast<float>(n_beams) * options_.patience)));
   std::vector<Candidate> chosen;
   for (const auto& candidate : candidates) {
@@ -85,7 +90,8 @@ Search::Candidate Search::SampleFrom(std::span<const float> logits, int row) {
   const auto own = logits.subspan(static_cast<size_t>(row) * static_cast<size_t>(size()), static_cast<size_t>(size()));
   const auto largest = static_cast<int32_t>(std::distance(own.begin(), std::ranges::max_element(own)));
   std::vector<float> weights(own.size());
-  const double sum = llama::WriteWeights(own, {.token = largest, .logit = own[static_cast<size_t>(largest)]}, options_.temperature, weights);
+  const double sum = llama::WriteWeights(own, {.token = largest, .logit = own[static_cast<size_t>(largest)]},
+                                         options_.temperature, weights);
   // The same number on every platform, which the distributions of the standard library do not promise.
   double left = static_cast<double>(random_()) / 4294967296.0 * sum;
   int32_t token = largest;
@@ -97,7 +103,8 @@ Search::Candidate Search::SampleFrom(std::span<const float> logits, int row) {
   }
   // The score is the one without a temperature, so that texts of different temperatures compare.
   const float log_probability = own[static_cast<size_t>(token)] - LogSumExp(own);
-  return {row, token, log_probability, running_[static_cast<size_t>(row)].log_probability + static_cast<double>(log_probability)};
+  return {row, token, log_probability,
+          running_[static_cast<size_t>(row)].log_probability + static_cast<double>(log_probability)};
 }
 
 void Search::AdvanceSamples(std::span<float> logits) {
@@ -140,7 +147,8 @@ double Search::ScoreOf(const Hypothesis& hypothesis) const {
 }
 
 Hypothesis Search::Best() const {
-  const auto best = std::ranges::max_element(ended_, [&](const Hypothesis& a, const Hypothesis& b) { return ScoreOf(a) < ScoreOf(b); });
+  const auto best = std::ranges::max_element(
+      ended_, [&](const Hypothesis& a, const Hypothesis& b) { return ScoreOf(a) < ScoreOf(b); });
   return best == ended_.end() ? Hypothesis{} : *best;
 }
 

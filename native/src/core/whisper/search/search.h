@@ -11,10 +11,10 @@
 namespace aana {
 
 struct SearchOptions {
-  int beam_size = 1;     // hypotheses that go on at a time, at temperature 0
-  int best_of = 1;       // texts that are sampled, above temperature 0
+  int beam_size = 1;  // hypotheses that go on at a time, at temperature 0
+  int best_of = 1;    // texts that are sampled, above temperature 0
   float temperature = 0;
-  float patience = 1;    // the search ends when so many times `beam_size` hypotheses have ended
+  float patience = 1;        // the search ends when so many times `beam_size` hypotheses have ended
   float length_penalty = 1;  // the log-probability of a hypothesis is divided by its length to this power
   int max_tokens = 224;
   uint32_t seed = 0;
@@ -32,15 +32,16 @@ struct Continuation {
   int32_t token;
 };
 
-// Chooses the tokens of a text: the likeliest one at a time, with beams, or by chance. It sees logits only, one row for each hypothesis that goes on; at
-// first one row, for the token after the prompt.
+// Chooses the tokens of a text: the likeliest one at a time, with beams, or by chance. It sees logits only, one row for
+// each hypothesis that goes on; at first one row, for the token after the prompt.
 class Search {
  public:
-  // `begun` is text that the prompt ends with and that the rules count to the text. `vocabulary` and `rules` must outlive the search.
+  // `begun` is text that the prompt ends with and that the rules count to the text. `vocabulary` and `rules` must
+  // outlive the search.
   Search(const Vocabulary& vocabulary, const LogitRules& rules, SearchOptions options, std::vector<int32_t> begun = {});
 
-  // Takes the logits of each row, one after another, and changes them. Returns the rows of the next step, in any order of their parents; none when the search
-  // has ended. Valid until the next call.
+  // Takes the logits of each row, one after another, and changes them. Returns the rows of the next step, in any order
+  // of their parents; none when the search has ended. Valid until the next call.
   const std::vector<Continuation>& Advance(std::span<float> logits);
 
   // The hypothesis with the highest score. Call it when the search has ended.

@@ -10,8 +10,9 @@ namespace aana {
 namespace {
 
 constexpr std::array<std::string_view, 46> kSigns = {
-    "\"", "#", "(", ")", "*", "+", "/", ":", ";", "<", "=", ">", "@", "[", "\\", "]", "^", "_", "`", "{", "|", "}", "~", "「", "」", "『", "』",
-    "<<", ">>", "<<<", ">>>", "--", "---", "-(", "-[", "('", "(\"", "((", "))", "(((", ")))", "[[", "]]", "{{", "}}", "♪♪"};
+    "\"",  "#",  "(",  ")",  "*",   "+",  "/",  ":",   ";",   "<",  "=",  ">",  "@",  "[",   "\\",  "]",
+    "^",   "_",  "`",  "{",  "|",   "}",  "~",  "「",  "」",  "『", "』", "<<", ">>", "<<<", ">>>", "--",
+    "---", "-(", "-[", "('", "(\"", "((", "))", "(((", ")))", "[[", "]]", "{{", "}}", "♪♪"};
 // Parts of these characters are not spoken either.
 constexpr std::array<std::string_view, 8> kNotes = {"♪♪♪", "♩", "♪", "♫", "♬", "♭", "♮", "♯"};
 
@@ -25,7 +26,8 @@ int32_t TokenOf(const Vocabulary& vocabulary, std::string_view text) {
 
 std::vector<int32_t> NonSpeechTokens(const Vocabulary& vocabulary) {
   std::unordered_map<std::string_view, int32_t> tokens;
-  for (int32_t token = 0; token < vocabulary.end; token++) tokens.emplace(vocabulary.texts[static_cast<size_t>(token)], token);
+  for (int32_t token = 0; token < vocabulary.end; token++)
+    tokens.emplace(vocabulary.texts[static_cast<size_t>(token)], token);
   std::vector<int32_t> found;
   const auto add = [&](std::string_view text) {
     const auto token = tokens.find(text);

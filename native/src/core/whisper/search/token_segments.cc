@@ -6,14 +6,17 @@
 namespace aana {
 namespace {
 
-// Less audio than this after a text that has ended is taken for silence. Decoded alone, it often becomes words that nobody said.
+// Less audio than this after a text that has ended is taken for silence. Decoded alone, it often becomes words that
+// nobody said.
 constexpr double kLeastRest = 1.0;
 
 }  // namespace
 
 SplitText SplitByTimes(const Vocabulary& vocabulary, std::span<const Token> tokens, double duration) {
   const auto is_time = [&](size_t i) { return vocabulary.IsTime(tokens[i].id); };
-  const auto seconds = [&](size_t i) { return std::min(duration, kTimeStep * static_cast<double>(tokens[i].id - vocabulary.first_time)); };
+  const auto seconds = [&](size_t i) {
+    return std::min(duration, kTimeStep * static_cast<double>(tokens[i].id - vocabulary.first_time));
+  };
   const auto text_of = [&](size_t begin, size_t end) {
     std::vector<Token> text;
     for (size_t i = begin; i < end; i++) {
@@ -41,7 +44,8 @@ SplitText SplitByTimes(const Vocabulary& vocabulary, std::span<const Token> toke
   size_t begin = 0;
   for (const size_t cut : cuts) {
     const double start = is_time(begin) ? seconds(begin) : 0;
-    split.segments.push_back({start, std::max(start, is_time(cut - 1) ? seconds(cut - 1) : start), text_of(begin, cut)});
+    split.segments.push_back(
+        {start, std::max(start, is_time(cut - 1) ? seconds(cut - 1) : start), text_of(begin, cut)});
     begin = cut;
   }
   if (ends_in_one_time) return split;

@@ -20,8 +20,8 @@ struct SplitText {
   double next;
 };
 
-// Cuts the text of `duration` seconds of audio at pairs of times, as OpenAI's transcribe.py does. Text after the last pair is left out and `next` is the
-// time of the pair, unless one more time ends it.
+// Cuts the text of `duration` seconds of audio at pairs of times, as OpenAI's transcribe.py does. Text after the last
+// pair is left out and `next` is the time of the pair, unless one more time ends it.
 SplitText SplitByTimes(const Vocabulary& vocabulary, std::span<const Token> tokens, double duration);
 
 }  // namespace aana

@@ -6,7 +6,8 @@
 
 namespace aana {
 
-// The tokens of a Whisper model: those of text, then `end` and the other control tokens, then the times of a window in steps of 20 ms.
+// The tokens of a Whisper model: those of text, then `end` and the other control tokens, then the times of a window in
+// steps of 20 ms.
 struct Vocabulary {
   std::vector<std::string> texts;  // of all tokens; a token may have a part of a character
   int32_t end = 0;

@@ -7,11 +7,13 @@
 namespace aana {
 
 bool CanCutClips(const AudioSource& audio, const std::vector<SpeechRegion>& clips) {
-  return !audio.is_growing() || std::all_of(clips.begin(), clips.end(), [&](const SpeechRegion& clip) { return clip.end <= audio.size(); });
+  return !audio.is_growing() ||
+         std::all_of(clips.begin(), clips.end(), [&](const SpeechRegion& clip) { return clip.end <= audio.size(); });
 }
 
 std::vector<SpeechWindow> ClipWindows(const AudioSource& audio, std::vector<SpeechRegion> clips, int64_t window) {
-  std::stable_sort(clips.begin(), clips.end(), [](const SpeechRegion& a, const SpeechRegion& b) { return a.begin < b.begin; });
+  std::stable_sort(clips.begin(), clips.end(),
+                   [](const SpeechRegion& a, const SpeechRegion& b) { return a.begin < b.begin; });
   std::vector<SpeechWindow> windows;
   const auto add = [&](int64_t begin, int64_t end) {
     SpeechWindow added({{begin, end}});
@@ -21,7 +23,8 @@ std::vector<SpeechWindow> ClipWindows(const AudioSource& audio, std::vector<Spee
     auto begin = std::clamp<int64_t>(clip.begin, 0, audio.size());
     const auto end = std::clamp<int64_t>(clip.end, begin, audio.size());
     while (end - begin > window) {
-      const auto place = QuietestPlace(audio, begin + Filled(window), std::min(begin + window, end - ShortestRest(window)));
+      const auto place =
+          QuietestPlace(audio, begin + Filled(window), std::min(begin + window, end - ShortestRest(window)));
       add(begin, place);
       begin = place;
     }

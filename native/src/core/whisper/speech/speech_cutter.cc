@@ -41,7 +41,10 @@ int64_t Length(Parts parts) {
 }  // namespace
 
 SpeechCutter::SpeechCutter(const AudioSource& audio, const SpeechRules& rules)
-    : audio_(audio), pad_(rules.pad), longest_window_(rules.max_window), longest_part_(std::min(rules.max_window, rules.max_speech)) {}
+    : audio_(audio),
+      pad_(rules.pad),
+      longest_window_(rules.max_window),
+      longest_part_(std::min(rules.max_window, rules.max_speech)) {}
 
 std::vector<SpeechWindow> SpeechCutter::Cut(const SpeechSoFar& speech) {
   for (const auto& region : speech.ended) Take(region, false);
@@ -61,7 +64,9 @@ int64_t SpeechCutter::next_begin() const {
   return speech_next_begin_ - PadBefore(speech_next_begin_);
 }
 
-bool SpeechCutter::FitIntoWindow(Parts parts) const { return Length(parts) <= longest_window_ && parts.back().end - parts.front().begin <= kMaxSpan; }
+bool SpeechCutter::FitIntoWindow(Parts parts) const {
+  return Length(parts) <= longest_window_ && parts.back().end - parts.front().begin <= kMaxSpan;
+}
 
 size_t SpeechCutter::BestCount(Parts parts, size_t n_fitting) const {
   size_t best = n_fitting;
@@ -90,9 +95,13 @@ void SpeechCutter::Take(const SpeechRegion& region, bool is_open) {
   previous_end_ = region.end;
 }
 
-int64_t SpeechCutter::PadBefore(int64_t begin) const { return std::min(pad_, previous_end_ < 0 ? begin : (begin - previous_end_) / 2); }
+int64_t SpeechCutter::PadBefore(int64_t begin) const {
+  return std::min(pad_, previous_end_ < 0 ? begin : (begin - previous_end_) / 2);
+}
 
-int64_t SpeechCutter::TailEnd() const { return tail_->is_open ? tail_->end : tail_->end + std::min(pad_, (speech_next_begin_ - tail_->end) / 2); }
+int64_t SpeechCutter::TailEnd() const {
+  return tail_->is_open ? tail_->end : tail_->end + std::min(pad_, (speech_next_begin_ - tail_->end) / 2);
+}
 
 int64_t SpeechCutter::LeastPartEnd() const {
   const bool may_be_cut = tail_->is_open || tail_->end + pad_ - tail_->begin > longest_part_;

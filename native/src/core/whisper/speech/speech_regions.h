@@ -10,11 +10,13 @@
 namespace aana {
 
 // Finds regions of speech in the probabilities of successive frames, as they become known. A region begins where the
-// probability rises above a threshold, and ends where it stays below a lower threshold. Regions are ascending and apart.
+// probability rises above a threshold, and ends where it stays below a lower threshold. Regions are ascending and
+// apart.
 class SpeechRegionFinder {
  public:
   // `total_samples` is the length of the audio, or more while it is not known.
-  SpeechRegionFinder(int64_t frame_samples, int64_t total_samples, const SpeechRules& rules = {}) : frame_samples_(frame_samples), total_samples_(total_samples), rules_(rules) {}
+  SpeechRegionFinder(int64_t frame_samples, int64_t total_samples, const SpeechRules& rules = {})
+      : frame_samples_(frame_samples), total_samples_(total_samples), rules_(rules) {}
 
   // Tells the length of the audio, before its last frame is added.
   void set_total(int64_t total_samples) { total_samples_ = total_samples; }

@@ -18,9 +18,12 @@ static_assert(kPartSamples % VoiceDetector::kFrameSamples == 0);
 
 std::unique_ptr<WindowCutter> MakeCutter(const AudioSource& audio, Coverage coverage, const SpeechRules& rules) {
   switch (coverage) {
-    case Coverage::kSpeech: return std::make_unique<SpeechCutter>(audio, rules);
-    case Coverage::kWhole: return std::make_unique<WholeCutter>(audio, rules.max_window);
-    case Coverage::kNone: break;
+    case Coverage::kSpeech:
+      return std::make_unique<SpeechCutter>(audio, rules);
+    case Coverage::kWhole:
+      return std::make_unique<WholeCutter>(audio, rules.max_window);
+    case Coverage::kNone:
+      break;
   }
   return nullptr;
 }
@@ -43,7 +46,8 @@ std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
   if (!audio_.is_growing()) finder_.set_total(audio_.size());
   if (coverage_ == Coverage::kWhole) {
     for (size_t i = 0; i < probabilities.size(); i++) {
-      const auto second = static_cast<size_t>((position_ + static_cast<int64_t>(i) * VoiceDetector::kFrameSamples) / kSampleRate);
+      const auto second =
+          static_cast<size_t>((position_ + static_cast<int64_t>(i) * VoiceDetector::kFrameSamples) / kSampleRate);
       voices_.resize(std::max(voices_.size(), second + 1));
       voices_[second] = std::max(voices_[second], probabilities[i]);
     }
@@ -70,7 +74,8 @@ std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
 
 std::vector<SpeechWindow> SpeechScan::TakeHeard() {
   std::vector<SpeechWindow> heard;
-  const auto rest = std::find_if(unheard_.begin(), unheard_.end(), [this](const SpeechWindow& window) { return window.end() > position_; });
+  const auto rest = std::find_if(unheard_.begin(), unheard_.end(),
+                                 [this](const SpeechWindow& window) { return window.end() > position_; });
   for (auto window = unheard_.begin(); window != rest; ++window) {
     window->set_voice(VoiceIn(*window));
     // Where nobody speaks, the model may invent words.
@@ -82,7 +87,8 @@ std::vector<SpeechWindow> SpeechScan::TakeHeard() {
 
 float SpeechScan::VoiceIn(const SpeechWindow& window) const {
   float voice = 0;
-  for (int64_t at = window.begin() / kSampleRate; at * kSampleRate < window.end() && static_cast<size_t>(at) < voices_.size(); at++) {
+  for (int64_t at = window.begin() / kSampleRate;
+       at * kSampleRate < window.end() && static_cast<size_t>(at) < voices_.size(); at++) {
     voice = std::max(voice, voices_[static_cast<size_t>(at)]);
   }
   return voice;

@@ -54,7 +54,7 @@ class SpeechScan {
   VoiceDetector::State state_;
   int64_t position_ = 0;
   std::vector<SpeechWindow> unheard_;  // windows that end after `position_`, for Coverage::kWhole
-  std::vector<float> voices_;  // the highest probability of each second so far, for Coverage::kWhole
+  std::vector<float> voices_;          // the highest probability of each second so far, for Coverage::kWhole
   std::vector<SpeechRegion> regions_;
 };
 

@@ -17,8 +17,10 @@ constexpr int64_t kSilentBeginning = kSampleRate / 2;
 
 std::vector<SpeechWindow> WholeCutter::Cut(const SpeechSoFar& speech) {
   const auto take = [&](const SpeechRegion& region) {
-    if (std::exchange(is_last_open_, false)) speech_.back() = region;
-    else speech_.push_back(region);
+    if (std::exchange(is_last_open_, false))
+      speech_.back() = region;
+    else
+      speech_.push_back(region);
   };
   for (const auto& region : speech.ended) take(region);
   if (speech.open) {
@@ -50,7 +52,9 @@ int64_t WholeCutter::Place(int64_t begin, int64_t end) const {
     at = std::max(at, region.end);
   }
   if (at < end) pauses.push_back({at, end});
-  const auto is_shorter = [](const SpeechRegion& a, const SpeechRegion& b) { return a.end - a.begin < b.end - b.begin; };
+  const auto is_shorter = [](const SpeechRegion& a, const SpeechRegion& b) {
+    return a.end - a.begin < b.end - b.begin;
+  };
   const auto best = std::max_element(pauses.rbegin(), pauses.rend(), is_shorter);  // of equal pauses the last one
   if (best == pauses.rend() || best->end - best->begin < kMinimumPause) return QuietestPlace(audio_, begin, end);
   // Most of a long pause stays behind the speech before it, because a silent beginning spoils the times of a window.
@@ -59,7 +63,9 @@ int64_t WholeCutter::Place(int64_t begin, int64_t end) const {
 
 SpeechWindow WholeCutter::WindowTo(int64_t end) {
   SpeechWindow window({{std::exchange(begin_, end), end}});
-  const auto is_past = [&](const SpeechRegion& region) { return region.end <= begin_ && !(is_last_open_ && &region == &speech_.back()); };
+  const auto is_past = [&](const SpeechRegion& region) {
+    return region.end <= begin_ && !(is_last_open_ && &region == &speech_.back());
+  };
   speech_.erase(speech_.begin(), std::find_if_not(speech_.begin(), speech_.end(), is_past));
   return window;
 }

@@ -8,8 +8,8 @@
 
 namespace aana {
 
-// Cuts windows that cover the whole audio without gaps. They end in the longest pauses of the speech near `window`; without
-// a pause, at the quietest place.
+// Cuts windows that cover the whole audio without gaps. They end in the longest pauses of the speech near `window`;
+// without a pause, at the quietest place.
 class WholeCutter : public WindowCutter {
  public:
   explicit WholeCutter(const AudioSource& audio, int64_t window = kWindow) : audio_(audio), window_(window) {}

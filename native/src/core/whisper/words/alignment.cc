@@ -24,9 +24,11 @@ void Normalise(std::span<float> values, size_t n_tokens, size_t n_positions) {
   const auto n = static_cast<double>(n_tokens);
   for (size_t position = 0; position < n_positions; position++) {
     double sum = 0, squares = 0;
-    for (size_t token = 0; token < n_tokens; token++) sum += static_cast<double>(values[token * n_positions + position]);
+    for (size_t token = 0; token < n_tokens; token++)
+      sum += static_cast<double>(values[token * n_positions + position]);
     const double mean = sum / n;
-    for (size_t token = 0; token < n_tokens; token++) squares += std::pow(static_cast<double>(values[token * n_positions + position]) - mean, 2);
+    for (size_t token = 0; token < n_tokens; token++)
+      squares += std::pow(static_cast<double>(values[token * n_positions + position]) - mean, 2);
     const double deviation = std::max(std::sqrt(squares / n), 1e-12);
     for (size_t token = 0; token < n_tokens; token++) {
       auto& value = values[token * n_positions + position];
@@ -53,7 +55,8 @@ void FilterMedian(std::span<float> row) {
   }
 }
 
-// Returns the position where the cheapest path enters each row. A path goes from the first cell to the last one: down, right, or both.
+// Returns the position where the cheapest path enters each row. A path goes from the first cell to the last one: down,
+// right, or both.
 std::vector<size_t> WarpTime(std::span<const double> costs, size_t n_rows, size_t n_positions) {
   enum Step : uint8_t { kBoth, kDown, kRight };
   const auto width = n_positions + 1;
@@ -91,12 +94,15 @@ std::vector<size_t> AlignTokens(const AttentionScores& attention, size_t first, 
   for (size_t head = 0; head < n_heads; head++) {
     const auto own = scores.subspan(head * n_tokens * n_positions, n_tokens * n_positions);
     std::vector<float> weights(own.begin(), own.end());
-    for (size_t token = 0; token < n_tokens; token++) Softmax(std::span(weights).subspan(token * n_positions, n_positions));
+    for (size_t token = 0; token < n_tokens; token++)
+      Softmax(std::span(weights).subspan(token * n_positions, n_positions));
     Normalise(weights, n_tokens, n_positions);
     for (size_t token = first; token < end; token++) {
       const auto row = std::span(weights).subspan(token * n_positions, n_positions);
       FilterMedian(row);
-      for (size_t position = 0; position < n_positions; position++) costs[(token - first) * n_positions + position] -= static_cast<double>(row[position]) / static_cast<double>(n_heads);
+      for (size_t position = 0; position < n_positions; position++)
+        costs[(token - first) * n_positions + position] -=
+            static_cast<double>(row[position]) / static_cast<double>(n_heads);
     }
   }
   return WarpTime(costs, n_rows, n_positions);

@@ -14,9 +14,9 @@ struct AttentionScores {
   size_t n_positions;
 };
 
-// Returns for each token from `first` to `end` the position where it begins, in order. The path of the greatest attention through tokens and positions gives
-// it, as in OpenAI's timing.py: softmax over the positions, normalised over the tokens, a median filter over 7 positions, the mean of the heads, dynamic time
-// warping.
+// Returns for each token from `first` to `end` the position where it begins, in order. The path of the greatest
+// attention through tokens and positions gives it, as in OpenAI's timing.py: softmax over the positions, normalised
+// over the tokens, a median filter over 7 positions, the mean of the heads, dynamic time warping.
 std::vector<size_t> AlignTokens(const AttentionScores& attention, size_t first, size_t end);
 
 }  // namespace aana

@@ -6,9 +6,9 @@
 
 namespace aana {
 
-// Splits a text as GPT-2 does before it looks for tokens, into contractions (`'ll`), letters, digits and others, each with a space before them, and white
-// space; the last space before a word belongs to the word. Bytes outside of ASCII are others. whisper.cpp does the same with std::regex, which takes a
-// third of its compilation.
+// Splits a text as GPT-2 does before it looks for tokens, into contractions (`'ll`), letters, digits and others, each
+// with a space before them, and white space; the last space before a word belongs to the word. Bytes outside of ASCII
+// are others. whisper.cpp does the same with std::regex, which takes a third of its compilation.
 inline std::vector<std::string> Pretokenise(std::string_view text) {
   enum class Kind { kSpace, kLetter, kDigit, kOther };
   const auto kind = [](char c) {

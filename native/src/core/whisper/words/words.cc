@@ -43,10 +43,13 @@ bool IsOneOf(std::string_view text, std::string_view characters) {
   return false;
 }
 
-bool IsAsciiPunctuation(std::string_view text) { return text.size() == 1 && std::ispunct(static_cast<unsigned char>(text.front())) != 0; }
+bool IsAsciiPunctuation(std::string_view text) {
+  return text.size() == 1 && std::ispunct(static_cast<unsigned char>(text.front())) != 0;
+}
 
 // Groups tokens from `at` on into words. Moves `at` behind them.
-std::vector<TimedWord> SplitWords(const Vocabulary& vocabulary, std::span<const Token> tokens, std::span<const double> starts, size_t& at, bool by_character) {
+std::vector<TimedWord> SplitWords(const Vocabulary& vocabulary, std::span<const Token> tokens,
+                                  std::span<const double> starts, size_t& at, bool by_character) {
   std::vector<TimedWord> words;
   std::vector<size_t> sizes;
   for (size_t i = 0; i < tokens.size();) {
@@ -60,7 +63,8 @@ std::vector<TimedWord> SplitWords(const Vocabulary& vocabulary, std::span<const 
     } while (i < tokens.size() && !EndsCharacter(text));
     const double start = starts[at + begin];
     const double end = starts[at + i];
-    const bool is_new = words.empty() || by_character || text.starts_with(' ') || IsAsciiPunctuation(WithoutSpaces(text));
+    const bool is_new =
+        words.empty() || by_character || text.starts_with(' ') || IsAsciiPunctuation(WithoutSpaces(text));
     if (is_new) {
       words.push_back({std::move(text), start, end, probability});
       sizes.push_back(i - begin);
@@ -71,7 +75,8 @@ std::vector<TimedWord> SplitWords(const Vocabulary& vocabulary, std::span<const 
       sizes.back() += i - begin;
     }
   }
-  for (size_t i = 0; i < words.size(); i++) words[i].probability = std::clamp(words[i].probability / static_cast<double>(sizes[i]), 0.0, 1.0);
+  for (size_t i = 0; i < words.size(); i++)
+    words[i].probability = std::clamp(words[i].probability / static_cast<double>(sizes[i]), 0.0, 1.0);
   at += tokens.size();
   return words;
 }
@@ -92,8 +97,10 @@ double MedianDuration(const std::vector<std::vector<TimedWord>>& words) {
 void ShortenAtSentenceEnds(std::vector<TimedWord>& words, double longest) {
   for (size_t i = 1; i < words.size(); i++) {
     if (words[i].end - words[i].start <= longest) continue;
-    if (IsOneOf(words[i].text, kSentenceEnds)) words[i].end = words[i].start + longest;
-    else if (IsOneOf(words[i - 1].text, kSentenceEnds)) words[i].start = words[i].end - longest;
+    if (IsOneOf(words[i].text, kSentenceEnds))
+      words[i].end = words[i].start + longest;
+    else if (IsOneOf(words[i - 1].text, kSentenceEnds))
+      words[i].start = words[i].end - longest;
   }
 }
 
@@ -123,7 +130,8 @@ void ShortenAfterPause(std::vector<TimedWord>& words, double speech_end, double 
   auto* second = words.size() > 1 ? &words[1] : nullptr;
   if (first.end - speech_end <= 4 * median) return;
   if (first.end - first.start <= longest && !(second && second->end - first.start > 2 * longest)) return;
-  if (second && second->end - second->start > longest) first.end = second->start = std::max(second->end / 2, second->end - longest);
+  if (second && second->end - second->start > longest)
+    first.end = second->start = std::max(second->end / 2, second->end - longest);
   first.start = std::max(0.0, first.end - longest);
 }
 
@@ -134,10 +142,12 @@ bool IsWrittenWithoutSpaces(std::string_view language) {
   return std::ranges::find(kLanguages, language) != kLanguages.end();
 }
 
-std::vector<std::vector<TimedWord>> TimeWords(const Vocabulary& vocabulary, std::vector<TokenSegment>& segments, std::span<const double> starts, const WordRules& rules) {
+std::vector<std::vector<TimedWord>> TimeWords(const Vocabulary& vocabulary, std::vector<TokenSegment>& segments,
+                                              std::span<const double> starts, const WordRules& rules) {
   std::vector<std::vector<TimedWord>> all;
   size_t at = 0;
-  for (const auto& segment : segments) all.push_back(SplitWords(vocabulary, segment.tokens, starts, at, rules.by_character));
+  for (const auto& segment : segments)
+    all.push_back(SplitWords(vocabulary, segment.tokens, starts, at, rules.by_character));
   const double median = MedianDuration(all);
   double speech_end = 0;
   for (size_t i = 0; i < segments.size(); i++) {
@@ -149,8 +159,10 @@ std::vector<std::vector<TimedWord>> TimeWords(const Vocabulary& vocabulary, std:
     ShortenAfterPause(words, speech_end, median);
     auto& first = words.front();
     auto& last = words.back();
-    if (segment.start < first.end && segment.start - kTolerance > first.start) first.start = std::max(0.0, std::min(first.end - median, segment.start));
-    if (segment.end > last.start && segment.end + kTolerance < last.end) last.end = std::max(last.start + median, segment.end);
+    if (segment.start < first.end && segment.start - kTolerance > first.start)
+      first.start = std::max(0.0, std::min(first.end - median, segment.start));
+    if (segment.end > last.start && segment.end + kTolerance < last.end)
+      last.end = std::max(last.start + median, segment.end);
     double previous = speech_end;
     for (auto& word : words) {
       word.start = std::max(word.start, previous);

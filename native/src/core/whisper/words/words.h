@@ -30,9 +30,10 @@ struct TimedWord {
 // Whether a language is written without spaces between words.
 bool IsWrittenWithoutSpaces(std::string_view language);
 
-// Returns the words of each segment. `starts` has the second at which each token of all segments begins, and the end of the last one. As in OpenAI's
-// timing.py, words at the borders of sentences and after pauses are shortened, and punctuation is joined to its word. The segments get the times of their
-// words. Times do not decrease.
-std::vector<std::vector<TimedWord>> TimeWords(const Vocabulary& vocabulary, std::vector<TokenSegment>& segments, std::span<const double> starts, const WordRules& rules);
+// Returns the words of each segment. `starts` has the second at which each token of all segments begins, and the end of
+// the last one. As in OpenAI's timing.py, words at the borders of sentences and after pauses are shortened, and
+// punctuation is joined to its word. The segments get the times of their words. Times do not decrease.
+std::vector<std::vector<TimedWord>> TimeWords(const Vocabulary& vocabulary, std::vector<TokenSegment>& segments,
+                                              std::span<const double> starts, const WordRules& rules);
 
 }  // namespace aana
