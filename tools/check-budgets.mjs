@@ -1,6 +1,6 @@
-// Measures what must not grow, prints it beside the budgets of `budgets.json`, and fails where a value is over its budget;
-// CPU time may be a fifth over it, because machines differ. Run after `npm test`, whose times it reads. A value that was
-// not measured is a failure, too. A budget is raised by a commit that says why.
+// Measures what must not grow, prints it beside the budgets of `budgets.json`, and fails where a value is over its
+// budget; CPU time may be a fifth over it, because machines differ. Run after `npm test`, whose times it reads. A value
+// that was not measured is a failure, too. A budget is raised by a commit that says why.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

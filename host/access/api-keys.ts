@@ -24,14 +24,16 @@ const scopes = z
       .max(512)
       .refine(
         isScope,
-        'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, /video/*, or model: and a deployment',
+        'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, /video/*, or model: ' +
+          'and a deployment',
       ),
   )
   .min(1)
   .max(100)
   .nullable()
   .describe(
-    '`endpoints`, `tasks`, `webhooks`, `admin`, `/a/path`, `/a/*`, or `model:` and a deployment; null for everything that the user may do.',
+    '`endpoints`, `tasks`, `webhooks`, `admin`, `/a/path`, `/a/*`, or `model:` and a deployment; null for ' +
+      'everything that the user may do.',
   );
 const expiry = z.iso
   .datetime({ offset: true, error: 'Input should be a time such as 2027-01-31T00:00:00Z' })

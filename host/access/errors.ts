@@ -70,7 +70,8 @@ export function tooManyRequests(
   const wait = Math.max(1, Math.ceil(retryAfterS));
   return new AccessError(
     'TooManyRequestsException',
-    `over the limit of ${countOf(capacity, what)} in ${countOf(interval, 'second')}${to === '' ? '' : ` to ${to}`}: try again in ${countOf(wait, 'second')}`,
+    `over the limit of ${countOf(capacity, what)} in ${countOf(interval, 'second')}${to === '' ? '' : ` to ${to}`}: ` +
+      `try again in ${countOf(wait, 'second')}`,
     { 'retry-after': String(wait) },
     { data: { rate_limit: capacity, rate_duration: interval } },
   );

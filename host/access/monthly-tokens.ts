@@ -34,7 +34,9 @@ export class MonthlyTokens {
   readonly #counts = new Map<string, Count>();
   #month: string;
   readonly #storing: RepeatedWork;
-  /** The last look or write. They run one after the other, because a look beside a write would count its tokens twice. */
+  /**
+   * The last look or write. They run one after the other, because a look beside a write would count its tokens twice.
+   */
   #last: Promise<unknown> = Promise.resolve();
   /** Callers that the next look reads together, because each request of another caller would wait for its own. */
   readonly #wanted = new Set<string>();
@@ -52,7 +54,10 @@ export class MonthlyTokens {
     });
   }
 
-  /** Reads what callers have used, unless that was read a moment ago. If the database is away, goes on with what is known. */
+  /**
+   * Reads what callers have used, unless that was read a moment ago. If the database is away, goes on with what is
+   * known.
+   */
   read(names: readonly string[]): Promise<void> {
     this.#turn();
     const old = this.#oldOf(names);

@@ -111,7 +111,8 @@ export class RateLimiter {
   #makeRoom(now: number): void {
     for (const [key, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(key);
     for (const key of this.#fullAt.keys()) {
-      if (this.#fullAt.size <= this.#maxKeys * 0.9) return; // a tenth at once, because the loop over all buckets is slow
+      // A tenth at once, because the loop over all buckets is slow.
+      if (this.#fullAt.size <= this.#maxKeys * 0.9) return;
       this.#fullAt.delete(key);
     }
   }

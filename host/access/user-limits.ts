@@ -135,7 +135,9 @@ export class UserLimits {
     };
   }
 
-  /** Returns what is left of the limit of tokens a minute of which the least is left; undefined without such a limit. */
+  /**
+   * Returns what is left of the limit of tokens a minute of which the least is left; undefined without such a limit.
+   */
   tokensLeft(caller: LimitedCaller): TokensLeft | undefined {
     const left = this.#minutes.look(this.#minuteChecks(caller)).map(({ check, remaining, resetS }) => ({
       limit: check.limit.capacity,

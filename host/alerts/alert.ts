@@ -51,7 +51,9 @@ export class Alert {
     return true;
   }
 
-  /** Called when the condition does not hold. Returns what ends with it: an alert that fired, or one that only waited. */
+  /**
+   * Called when the condition does not hold. Returns what ends with it: an alert that fired, or one that only waited.
+   */
   end({ tick, wall }: Moment): 'resolved' | 'dropped' | undefined {
     if (this.#state === 'pending') return 'dropped';
     this.#overSince ??= tick;

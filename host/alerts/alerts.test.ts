@@ -211,7 +211,12 @@ Life('a rule has at most 100 alerts, and 100 resolved ones are kept', async () =
 
 Life('facts that throw are logged, and the next look goes on', async () => {
   const made = world();
-  Object.defineProperty(made, 'facts', { get: () => { throw new Error('odd'); }, configurable: true }); // prettier-ignore
+  Object.defineProperty(made, 'facts', {
+    get: () => {
+      throw new Error('odd');
+    },
+    configurable: true,
+  });
   await made.pass(1);
   assert.is(made.lines[0]?.message, 'the facts for alerts cannot be read');
   Object.defineProperty(made, 'facts', { value: down });
@@ -228,7 +233,11 @@ Rules('find what they are for', async () => {
   made.facts = { ...QUIET, deployments: [deployment({ queued: 79 })] };
   await made.pass(70);
   assert.equal(made.states(), []);
-  made.facts = { ...QUIET, deployments: [deployment({ queued: 80 })], plugins: [{ name: 'p', error: null, queued: 9, maxQueued: 9 }] }; // prettier-ignore
+  made.facts = {
+    ...QUIET,
+    deployments: [deployment({ queued: 80 })],
+    plugins: [{ name: 'p', error: null, queued: 9, maxQueued: 9 }],
+  };
   await made.pass(61);
   assert.equal(made.states().sort(), ['llm firing', 'p firing']);
 
@@ -284,7 +293,10 @@ Rules('give what several hosts see the same id, and a new one when it happens ag
   const first = await ids(shared);
   assert.is(first.length, 2);
   assert.equal(await ids(shared), first);
-  const later = await ids({ disabledWebhooks: [{ ...webhook, disabledAt: 6 }], certificate: { ...certificate, fingerprint: 'CD' } }); // prettier-ignore
+  const later = await ids({
+    disabledWebhooks: [{ ...webhook, disabledAt: 6 }],
+    certificate: { ...certificate, fingerprint: 'CD' },
+  });
   assert.not.ok(later.some((id) => first.includes(id)));
   assert.is.not((await ids(down))[0], (await ids(down))[0]);
 });

@@ -56,9 +56,12 @@ Rules('are refused with their place and what to do', () => {
     [{ rules: { constructor: {} } }, /"alerts\.rules\.constructor\.kind": is missing/],
     [{ rules: [] }, /"alerts\.rules"/],
     [{ interval_s: 0 }, /"alerts\.interval_s"/],
-    [{ rules: Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`r${n}`, { kind: 'disk' }])) }, /has more than 200 rules/],
+    [
+      { rules: Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`r${n}`, { kind: 'disk' }])) },
+      /has more than 200 rules/,
+    ],
     [{ on: true }, /unknown key "alerts\.on"/],
-  ]; // prettier-ignore
+  ];
   for (const [given, message] of refused) assert.throws(() => load(given), message, JSON.stringify(given).slice(0, 80));
   assert.throws(() => load({}, { AANA_ALERTS_RULES: '{"disk":' }), /AANA_ALERTS_RULES: invalid JSON/);
 });

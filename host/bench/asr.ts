@@ -1,11 +1,10 @@
 // Measures speech to text over HTTP beside whisper.cpp's server and faster-whisper, with the same Whisper model, and
-// prints one JSON object: CPU time of all processes per second of audio, speed, time to the first text, memory, and word
-// errors. Each recording is sent alone and four times at once.
-// `npm run bench:asr -- <media file>… [--text FILE]… [--language CODE] [--model SIZE] [--whisper-server PATH]
-// [--faster-whisper PYTHON] [--rounds N] [--threads N] [--beams N] [--no-vad] [--no-timestamps] [--only NAME]…
-// [--calm SECONDS] [--user-config JSON]`. Each `--text` is the spoken text of the media file with the same position.
-// `--only` is a scenario, such as `jfk`, `jfk, language found` or `jfk, 4 at once`. `--user-config` has further fields of our
-// deployment.
+// prints one JSON object: CPU time of all processes per second of audio, speed, time to the first text, memory, and
+// word errors. Each recording is sent alone and four times at once. `npm run bench:asr -- <media file>… [--text FILE]…
+// [--language CODE] [--model SIZE] [--whisper-server PATH] [--faster-whisper PYTHON] [--rounds N] [--threads N]
+// [--beams N] [--no-vad] [--no-timestamps] [--only NAME]… [--calm SECONDS] [--user-config JSON]`. Each `--text` is the
+// spoken text of the media file with the same position. `--only` is a scenario, such as `jfk`, `jfk, language found` or
+// `jfk, 4 at once`. `--user-config` has further fields of our deployment.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { readClip } from './asr/clips.ts';

@@ -1,9 +1,9 @@
 // Measures live transcription: one stream at the speed of speech over a WebSocket, and prints one JSON object: the
 // seconds from the end of each word to the arrival of the final that has it, CPU time of all processes per second of
-// audio, and word errors. `npm run bench:live -- <media file>… [--text FILE]… [--model SIZE] [--threads N] [--rounds N]`.
-// Each `--text` is the spoken text of the media file with the same position. `--simulated` measures the engine in this
-// process on a simulated clock, where computations take their CPU time, so other programs on the machine do not count.
-// `--slowness N` lets them take N times as long there, as on a slower processor.
+// audio, and word errors. `npm run bench:live -- <media file>… [--text FILE]… [--model SIZE] [--threads N] [--rounds
+// N]`. Each `--text` is the spoken text of the media file with the same position. `--simulated` measures the engine in
+// this process on a simulated clock, where computations take their CPU time, so other programs on the machine do not
+// count. `--slowness N` lets them take N times as long there, as on a slower processor.
 import { parseArgs } from 'node:util';
 import { readClip, type Clip } from './asr/clips.ts';
 import { wordsHeard } from './asr/measure.ts';

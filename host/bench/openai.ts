@@ -1,8 +1,9 @@
-// Measures OpenAI's API beside llama-server's own, on the same file with the same libraries, and prints one JSON object:
-// the first token and the tokens in a second of streamed chat completions at 1, 8 and 32 at a time, and requests in a
-// second of `/v1/models` and of answers of one token.
+// Measures OpenAI's API beside llama-server's own, on the same file with the same libraries, and prints one JSON
+// object: the first token and the tokens in a second of streamed chat completions at 1, 8 and 32 at a time, and
+// requests in a second of `/v1/models` and of answers of one token.
 // `npm run bench:openai -- <model.gguf> [--llama-server PATH] [--rounds N] [--threads N] [--tokens N] [--requests N]
-// [--ms N] [--only NAME,…] [--calm SECONDS]`. llama-server is found where `native/bench/llama-server/build.mjs` puts it.
+// [--ms N] [--only NAME,…] [--calm SECONDS]`. llama-server is found where `native/bench/llama-server/build.mjs` puts
+// it.
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -136,7 +136,8 @@ async function measure(node: string): Promise<unknown> {
         } catch (error) {
           if (server !== 'jco') throw error;
           notes.push(
-            `${name}, ${connections} connections: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
+            `${name}, ${connections} connections: ` +
+              `${error instanceof Error ? error.message.split('\n')[0] : String(error)}`,
           );
         }
       }

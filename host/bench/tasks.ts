@@ -1,7 +1,7 @@
 // Measures the cost of durable tasks and prints one JSON object. It measures tasks that do nothing, many at once and
 // one at a time on an idle queue, on SQLite and PostgreSQL, beside pg-boss on the same PostgreSQL. Queues run in
-// separate processes. The rounds take them in turn, and ratios are medians of pairs. It also measures claims while tasks
-// of many users wait. `npm run bench:tasks -- [--rounds N] [--tasks N] [--callers N] [--samples N] [--claims N]`
+// separate processes. The rounds take them in turn, and ratios are medians of pairs. It also measures claims while
+// tasks of many users wait. `npm run bench:tasks -- [--rounds N] [--tasks N] [--callers N] [--samples N] [--claims N]`
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,11 +1,11 @@
 // Measures what telemetry costs a request and prints one JSON object: the no-op endpoint of a component and of host
 // code, without telemetry and with several configurations of it. Each round starts a new process for each configuration
-// and measures its CPU time for a request. Every second round is backwards, because what is measured later in a round can
-// be slower, and two rounds count as one value. The result is the median of the ratios to the process without telemetry,
-// and its interval. `off again` is a second process without telemetry, so its interval tells
-// which differences can be seen. `npm run bench:telemetry -- [--rounds N] [--requests N] [--warm-up N]
-// [--connections N] [--calm SECONDS] [--endpoint component|host] [--only NAME]...`; the names of the configurations are
-// in telemetry/servers.ts.
+// and measures its CPU time for a request. Every second round is backwards, because what is measured later in a round
+// can be slower, and two rounds count as one value. The result is the median of the ratios to the process without
+// telemetry, and its interval. `off again` is a second process without telemetry, so its interval tells which
+// differences can be seen. `npm run bench:telemetry -- [--rounds N] [--requests N] [--warm-up N] [--connections N]
+// [--calm SECONDS] [--endpoint component|host] [--only NAME]...`; the names of the configurations are in
+// telemetry/servers.ts.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../config/index.ts';

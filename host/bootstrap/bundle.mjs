@@ -49,8 +49,8 @@ const TARGET = 'es2023';
 const MARK = '__aana_module_url__';
 
 /**
- * Keeps the addresses of modules. The code of a module finds other files by `import.meta.url`, which would be that of the
- * file into which it is bundled. It gets its path below `bundle/` instead.
+ * Keeps the addresses of modules. The code of a module finds other files by `import.meta.url`, which would be that of
+ * the file into which it is bundled. It gets its path below `bundle/` instead.
  */
 function addresses(root) {
   return {

@@ -38,7 +38,8 @@ for (const [at, entry] of Object.entries(lock.packages)) {
 const names = Object.keys(missing);
 if (names.length > 0 && process.argv.includes('--check')) {
   process.stderr.write(
-    `package-lock.json lacks ${names.length} optional packages of other platforms (${names[0]}, …): run node host/bootstrap/complete-lock.mjs\n`,
+    `package-lock.json lacks ${names.length} optional packages of other platforms (${names[0]}, …): run node ` +
+      `host/bootstrap/complete-lock.mjs\n`,
   );
   process.exitCode = 1;
 } else if (names.length > 0) {

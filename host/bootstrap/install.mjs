@@ -34,7 +34,8 @@ function step(title, command, args, cwd) {
       finish(() =>
         reject(
           new SetupError(
-            `${Buffer.concat(output).toString().trimEnd()}\n${title} failed: \`${command} ${args.join(' ')}\` ended with ${code}.`,
+            `${Buffer.concat(output).toString().trimEnd()}\n${title} failed: \`${command} ${args.join(' ')}\` ended ` +
+              `with ${code}.`,
           ),
         ),
       );

@@ -8,6 +8,7 @@ export function requireNode(version) {
   const [major, minor] = version.split('.').map(Number);
   if (major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1])) return;
   throw new SetupError(
-    `aana-host needs Node ${LEAST_NODE.join('.')} or later; this is Node ${version}. Install a newer version and try again.`,
+    `aana-host needs Node ${LEAST_NODE.join('.')} or later; this is Node ${version}. Install a newer version ` +
+      `and try again.`,
   );
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Entry point of a clone. Installs the dependencies, bundles the sources, then runs the program. Only the tests need the
-// compiler and other development packages. It runs before anything is installed, so it is plain JavaScript without
+// Entry point of a clone. Installs the dependencies, bundles the sources, then runs the program. Only the tests need
+// the compiler and other development packages. It runs before anything is installed, so it is plain JavaScript without
 // dependencies. The next run reuses all results, and concurrent runs wait for each other.
 //
 //   node host/bootstrap/start.mjs <arguments of aana-host>

@@ -13,8 +13,9 @@ type Settings = Pick<Config, 'trusted_proxies'> & {
 };
 
 /**
- * Returns how a server at `host` (an address, or `unix:/path`) is open to other machines. Returns undefined if only this
- * machine reaches it, or if it asks for keys (or certificates of clients) and is encrypted. A trusted proxy encrypts.
+ * Returns how a server at `host` (an address, or `unix:/path`) is open to other machines. Returns undefined if only
+ * this machine reaches it, or if it asks for keys (or certificates of clients) and is encrypted. A trusted proxy
+ * encrypts.
  */
 export function exposureOf(
   { api_service: keys, tls, trusted_proxies: proxies }: Settings,
@@ -27,7 +28,9 @@ export function exposureOf(
   ];
   if (missing.length === 0) return undefined;
   return {
-    found: `other machines reach the server on ${host} without ${missing.map(({ what }) => what).join(' and without ')}`,
+    found:
+      `other machines reach the server on ${host} without ` +
+      `${missing.map(({ what }) => what).join(' and without ')}`,
     advice: `set host to 127.0.0.1, or set ${missing.map(({ setting }) => setting).join(', and ')}`,
   };
 }

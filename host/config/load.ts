@@ -70,7 +70,8 @@ export function loadConfig(given: LoadOptions = {}): Config {
 
 /**
  * Returns the configuration that a start of the program of `config` would have with another text of its file: the
- * environment, the flags and the values of the program are the same; the file of variables is read again. Throws like {@link loadConfig}.
+ * environment, the flags and the values of the program are the same; the file of variables is read again. Throws like
+ * {@link loadConfig}.
  */
 export function reloadConfig(
   config: Config,
@@ -182,7 +183,9 @@ function mergeEnvironment(
   }
 }
 
-/** Variables of the original SDK name folders that are arranged otherwise here. Variables of our own take precedence. */
+/**
+ * Variables of the original SDK name folders that are arranged otherwise here. Variables of our own take precedence.
+ */
 function mergeFolders(
   tree: Tree,
   { variables: env, sourceOf }: Environment,

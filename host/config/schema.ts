@@ -44,7 +44,9 @@ export const ConfigSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Application that `serve` starts, such as `./app.js:app`: a module and its export that is an `AanaApp`. `deployments` and `plugins` are added to those that the application registers, and replace those of the same name.',
+      'Application that `serve` starts, such as `./app.js:app`: a module and its export that is an `AanaApp`. ' +
+        '`deployments` and `plugins` are added to those that the application registers, and replace those of ' +
+        'the same name.',
     )
     .register(settings, { env: 'AANA_APP', isPath: true }),
   host: z
@@ -92,7 +94,8 @@ export const ConfigSchema = z.strictObject({
   data_dir: place()
     .default('')
     .describe(
-      'Folder of data that must not be lost: the SQLite database and the files of tasks. Hosts that share a database must share this folder.',
+      'Folder of data that must not be lost: the SQLite database and the files of tasks. Hosts that share a ' +
+        'database must share this folder.',
     )
     .register(settings, {
       env: 'AANA_DATA_DIR',
@@ -113,7 +116,8 @@ export const ConfigSchema = z.strictObject({
     .enum(['none', 'original'])
     .default('none')
     .describe(
-      'HTTP statuses of errors: those of this project, or those of the original SDK, where most errors have status 400 (docs/errors.md).',
+      'HTTP statuses of errors: those of this project, or those of the original SDK, where most errors have status ' +
+        '400 (docs/errors.md).',
     )
     .register(settings, { env: 'AANA_COMPAT_STATUS' }),
   cuda_visible_devices: z
@@ -129,14 +133,16 @@ export const ConfigSchema = z.strictObject({
     .enum(['auto', 'prebuilt', 'source'])
     .default('auto')
     .describe(
-      'How the native addon is built: over published libraries, from source, or whichever of the two fits the platform.',
+      'How the native addon is built: over published libraries, from source, or whichever of the two fits ' +
+        'the platform.',
     )
     .register(settings, { env: 'AANA_BUILD', flag: '--native-build <mode>', isCommonFlag: true }),
   cuda_backend: z
     .enum(['auto', 'on', 'off'])
     .default('auto')
     .describe(
-      "Whether the native addon uses ggml's CUDA backend, which is a download of 181 MB: yes, no, or if this machine has an NVIDIA GPU when the addon is built.",
+      "Whether the native addon uses ggml's CUDA backend, which is a download of 181 MB: yes, no, or if this " +
+        'machine has an NVIDIA GPU when the addon is built.',
     )
     .register(settings, { env: 'AANA_CUDA_BACKEND' }),
   shutdown_grace_s: z
@@ -184,7 +190,8 @@ export const ConfigSchema = z.strictObject({
     )
     .default({})
     .describe(
-      'Rights that plugins get of those that their manifests ask for, by the name of the plugin, or `*` for all. See below.',
+      'Rights that plugins get of those that their manifests ask for, by the name of the plugin, or `*` for ' +
+        'all. See below.',
     )
     .register(settings, { env: 'AANA_PLUGIN_GRANTS' }),
   models: ModelsConfig.prefault({}).describe('Sources of models.'),

@@ -80,7 +80,9 @@ export const REQUEST_ERRORS = {
   // The request itself.
   ValidationError: {
     kind: 'invalid-input',
-    when: 'The input does not match its schema, or a part, field, header or query parameter is missing, repeated or unknown.',
+    when:
+      'The input does not match its schema, or a part, field, header or query parameter is missing, repeated ' +
+      'or unknown.',
     data: ISSUES,
     original: 422,
   },
@@ -93,7 +95,9 @@ export const REQUEST_ERRORS = {
   HttpsExpected: { kind: 'bad-request', when: 'A client used plain HTTP on a port that speaks HTTPS.' },
   OriginNotAllowed: {
     kind: 'denied',
-    when: 'The request comes from a page of another origin, and `cors` does not allow it, or it would change data with GET.',
+    when:
+      'The request comes from a page of another origin, and `cors` does not allow it, or it would change ' +
+      'data with GET.',
     original: 403,
   },
   HostNotAllowed: {
@@ -182,7 +186,9 @@ export const REQUEST_ERRORS = {
   },
   OutputError: {
     kind: 'internal',
-    when: 'The output of the endpoint does not match its schema, or is no stream although it is declared as one. The log names the place.',
+    when:
+      'The output of the endpoint does not match its schema, or is no stream although it is declared as one. ' +
+      'The log names the place.',
   },
   EndpointError: { kind: 'invalid-input', when: 'The declaration of an endpoint is wrong.' },
   EndpointConflict: {
@@ -197,7 +203,9 @@ export const REQUEST_ERRORS = {
   },
   DiskFullException: {
     kind: 'unavailable',
-    when: 'A disk of the server has no space left. `data.directory` names the folder if the disk is that of temporary files.',
+    when:
+      'A disk of the server has no space left. `data.directory` names the folder if the disk is that of ' +
+      'temporary files.',
     data: ['directory?'],
   },
   // WebSockets. After the handshake, an error is the last message, and its kind decides the close code.
@@ -236,7 +244,9 @@ export const REQUEST_ERRORS = {
   ResponseNotFound: { kind: 'not-found', when: 'The user has no stored response with this id.', data: ['param'] },
   PreviousResponseNotFound: {
     kind: 'bad-request',
-    when: 'The user has no stored response with the id in `previous_response_id`, or one that it continues was removed.',
+    when:
+      'The user has no stored response with the id in `previous_response_id`, or one that it continues ' +
+      'was removed.',
     data: ['param'],
   },
   StoredFileNotFound: {
@@ -423,7 +433,9 @@ export const REQUEST_ERRORS = {
   },
   RemoteServerUnavailable: {
     kind: 'unavailable',
-    when: 'The server that computes for a deployment gave no answer, or has no room. `Retry-After` has the wait that it asks for.',
+    when:
+      'The server that computes for a deployment gave no answer, or has no room. `Retry-After` has the wait ' +
+      'that it asks for.',
     data: ['retry_after_s?'],
   },
   RemoteAccessDenied: {
@@ -474,7 +486,9 @@ export const REQUEST_ERRORS = {
   },
   PoisonousCallError: {
     kind: 'bad-request',
-    when: 'Two replicas were lost while they worked on this call. The call is suspected as the cause and refused for ten minutes, for every caller.',
+    when:
+      'Two replicas were lost while they worked on this call. The call is suspected as the cause and refused ' +
+      'for ten minutes, for every caller.',
     data: ['deployment', 'method', 'replicas', 'refused_for_s'],
   },
   DeploymentUnavailable: {
@@ -484,7 +498,9 @@ export const REQUEST_ERRORS = {
   },
   ReplicaLostError: {
     kind: 'unavailable',
-    when: 'The replica was lost during the call, or was ended because its calls exceeded their time (`planned`), and the call could not be repeated.',
+    when:
+      'The replica was lost during the call, or was ended because its calls exceeded their time (`planned`), ' +
+      'and the call could not be repeated.',
     data: ['deployment?', 'replica?', 'signal?', 'planned?'],
   },
   ArtifactNotFound: { kind: 'internal', when: 'Decoded audio for a deployment is missing.', data: ['id?'] },
@@ -511,7 +527,9 @@ export const REQUEST_ERRORS = {
   },
   OutputTooLarge: {
     kind: 'too-large',
-    when: 'The answer of the plugin exceeds `plugin_limits.output_bytes`, 2 million values or 256 levels of nesting, or its error has too much data.',
+    when:
+      'The answer of the plugin exceeds `plugin_limits.output_bytes`, 2 million values or 256 levels of ' +
+      'nesting, or its error has too much data.',
     data: ['limit'],
   },
   TooManyHostCalls: { kind: 'too-large', when: 'The plugin exceeded its limit of calls of the host.', data: ['limit'] },
@@ -650,7 +668,9 @@ export const PROGRAM_ERRORS = {
   ReplicaProtocolError: { kind: 'internal', when: 'A replica sent an invalid message.' },
   ReconfigureTimeout: {
     kind: 'deadline-exceeded',
-    when: 'A replica made no progress with a changed configuration for `start_timeout_s`. It is replaced by one with the old configuration.',
+    when:
+      'A replica made no progress with a changed configuration for `start_timeout_s`. It is replaced by one ' +
+      'with the old configuration.',
   },
   ReplicaStartError: { kind: 'internal', when: 'A replica could not be started.' },
   RouterError: {

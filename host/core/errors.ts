@@ -104,9 +104,9 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Returns a thrown value as a record. A disk without space is `unavailable`, because it may have space later. Unknown errors become `internal` and keep their message and their name, or the
- * name of their class. They are `unexpected`, except for aborts, time-outs and errors that clients may see (`expose`,
- * which `ctx.throw` sets).
+ * Returns a thrown value as a record. A disk without space is `unavailable`, because it may have space later. Unknown
+ * errors become `internal` and keep their message and their name, or the name of their class. They are `unexpected`,
+ * except for aborts, time-outs and errors that clients may see (`expose`, which `ctx.throw` sets).
  */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
   if (thrown instanceof AanaError) {

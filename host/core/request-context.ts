@@ -113,8 +113,8 @@ export function tenantOf({ userId, client }: RequestContext): string {
 }
 
 /**
- * Returns the ids in a valid `traceparent` as fields of a log line. A trace that is not sampled has no `spanId`, because
- * nobody gets its spans.
+ * Returns the ids in a valid `traceparent` as fields of a log line. A trace that is not sampled has no `spanId`,
+ * because nobody gets its spans.
  */
 export function traceFields(traceparent: string | undefined): { readonly traceId?: string; readonly spanId?: string } {
   if (traceparent === undefined) return {};

@@ -7,7 +7,10 @@ export type Attributes = Readonly<Record<string, string | number | boolean>>;
 /** Attributes of a span. Their values may differ each time. */
 export type SpanAttributes = Readonly<Record<string, Attributes[string] | string[]>>;
 
-/** Returns the attributes with one more. A spread would take ten times as long, which the shortest requests would notice. */
+/**
+ * Returns the attributes with one more. A spread would take ten times as long, which the shortest requests would
+ * notice.
+ */
 export function withAttribute(attributes: Attributes, name: string, value: Attributes[string]): Attributes {
   const more: Record<string, Attributes[string]> = Object.assign({}, attributes);
   more[name] = value;
@@ -43,8 +46,8 @@ export interface Span {
   /** Notes what happens now, such as the first value of a stream. */
   event(name: string): void;
   /**
-   * Returns the time on the clock of the trace, as in {@link SpanOptions.startedAt}. It does not jump as the clock of the
-   * system can.
+   * Returns the time on the clock of the trace, as in {@link SpanOptions.startedAt}. It does not jump as the clock of
+   * the system can.
    */
   now(): number;
   /** Ends the span. `error` is the error of failed work, `endedAt` as in {@link SpanOptions.startedAt}. */

@@ -39,7 +39,10 @@ export interface Work extends Pick<Span, 'traceparent' | 'event'> {
 
 /** A piece of work that may have to wait before it begins. */
 export interface WaitingWork extends Work {
-  /** Ends the wait: the duration counts from now on, and the span has the event `begun`. Returns the seconds of the wait. */
+  /**
+   * Ends the wait: the duration counts from now on, and the span has the event `begun`. Returns the seconds of the
+   * wait.
+   */
   begin(): number;
 }
 

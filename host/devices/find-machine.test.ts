@@ -126,13 +126,16 @@ Devices('identifies CUDA’s GPUs by index when their UUIDs are unknown', async 
 });
 
 const CUT =
-  'GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aaaa1111)\\n  MIG 3g.40gb     Device  0: (UUID: MIG-p1)\\n  MIG 1g.10gb+me  Device  1: (UUID: MIG-p2)\\nGPU 1: NVIDIA A10 (UUID: GPU-bbbb2222)\\n';
+  'GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-aaaa1111)\\n  MIG 3g.40gb     Device  0: (UUID: MIG-p1)\\n  MIG ' +
+  '1g.10gb+me  Device  1: (UUID: MIG-p2)\\nGPU 1: NVIDIA A10 (UUID: GPU-bbbb2222)\\n';
 const PARTS = [
   { id: 'MIG-p1', name: 'NVIDIA H100 80GB HBM3 3g.40gb', memoryBytes: 40e9, isPart: true },
   { id: 'MIG-p2', name: 'NVIDIA H100 80GB HBM3 1g.10gb+me', memoryBytes: 10e9, isPart: true },
 ];
 const A10 = { id: 'GPU-bbbb2222', name: 'NVIDIA A10, rev. 2', memoryBytes: 24576 * MIB };
-const SMI = `case "$1" in -L) printf '${CUT}';; *uuid,memory.free*) printf 'GPU-aaaa1111, 1000\\nGPU-bbbb2222, 2000\\n[N/A], [N/A]\\n';; *) printf '${TWO}';; esac`;
+const SMI =
+  `case "$1" in -L) printf '${CUT}';; *uuid,memory.free*) printf 'GPU-aaaa1111, 1000\\nGPU-bbbb2222, ` +
+  `2000\\n[N/A], [N/A]\\n';; *) printf '${TWO}';; esac`;
 
 Devices('finds the parts of a divided GPU instead of the whole', async () => {
   const find = async (visible?: string): Promise<unknown> => {

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** What the engine's kernels for matrices need, one of these sets; `native/src/core/compute/kernel_sets.cc` asks for the same. */
+/**
+ * What the engine's kernels for matrices need, one of these sets; `native/src/core/compute/kernel_sets.cc` asks for the
+ * same.
+ */
 const KERNEL_FLAGS = [
   ['avx2', 'fma'],
   ['avx512f', 'avx512bw', 'avx512vl', 'avx512dq', 'avx512_vnni'],

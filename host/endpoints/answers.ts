@@ -80,8 +80,10 @@ function mediaTypesOf(endpoint: string, schema: Schema): readonly string[] {
     throw fail(
       'EndpointError',
       wrong === undefined
-        ? `endpoint ${endpoint}: an output with ${TEXT_ANSWER} is an object with \`media_type\` (an enum of media types) and \`text\` (a string)`
-        : `endpoint ${endpoint}: ${JSON.stringify(wrong)} is not a media type for text, such as "text/csv" or "application/x-subrip", without parameters`,
+        ? `endpoint ${endpoint}: an output with ${TEXT_ANSWER} is an object with \`media_type\` (an enum of media ` +
+            `types) and \`text\` (a string)`
+        : `endpoint ${endpoint}: ${JSON.stringify(wrong)} is not a media type for text, such as "text/csv" or ` +
+            `"application/x-subrip", without parameters`,
     );
   return types as string[];
 }

@@ -45,7 +45,8 @@ References('are looked for in no more steps than the schema and the input have p
   const chain = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`s${i}`, twice(`#/$defs/s${i + 1}`)]));
   const schemas = [
     { properties: { a: { $ref: '#' }, b: { type: 'string' } }, anyOf: [{ $ref: '#' }, { $ref: '#' }] }, // itself, twice
-    { properties: { a: { $ref: '#/$defs/s0' } }, $defs: { ...chain, s200: { type: 'string' } } }, // 2 to the power of 200 ways
+    // 2 to the power of 200 ways.
+    { properties: { a: { $ref: '#/$defs/s0' } }, $defs: { ...chain, s200: { type: 'string' } } },
   ];
   const deep = JSON.parse(`${'{"a":'.repeat(60)}"x"${'}'.repeat(60)}`) as object;
   for (const schema of schemas) assert.equal([findFileReferences(schema, deep), fileKeys(schema)], [[], []]);

@@ -107,7 +107,9 @@ for (const io of ['input', 'output'] as const) {
         assert.ok(error instanceof AanaError);
         assert.is(
           error.message,
-          `endpoint echo: its ${io} schema cannot be used: the pattern "^(?=.*[0-9]).{8}$" at #/properties/code/pattern cannot be used: it has a lookahead ((?=…)), which cannot be matched in linear time`,
+          `endpoint echo: its ${io} schema cannot be used: the pattern "^(?=.*[0-9]).{8}$" at ` +
+            `#/properties/code/pattern cannot be used: it has a lookahead ((?=…)), which cannot be matched in ` +
+            `linear time`,
         );
         return true;
       },

@@ -58,12 +58,18 @@ export class EndpointRegistry {
     return this.#version;
   }
 
-  /** Calls `listener` after each change of the served endpoints. A plugin that is replaced is several changes in one turn of the event loop. */
+  /**
+   * Calls `listener` after each change of the served endpoints. A plugin that is replaced is several changes in one
+   * turn of the event loop.
+   */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Serves an endpoint. Throws `EndpointError` if its name or path is malformed, and `EndpointConflict` if one is taken. */
+  /**
+   * Serves an endpoint. Throws `EndpointError` if its name or path is malformed, and `EndpointConflict` if one is
+   * taken.
+   */
   add(endpoint: ServedEndpoint): void {
     this.#check(endpoint);
     this.#serve(endpoint);

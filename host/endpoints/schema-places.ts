@@ -38,7 +38,8 @@ export function visitPlaces(
     const before = known.get(one);
     if (before) return before;
     const all = reached(one, (next) => follow(schema as Schema, next, value, spend));
-    if (follow.dependsOnValue && all.some(follow.dependsOnValue)) spend(all.length); // these are searched again for each value
+    // These are searched again for each value.
+    if (follow.dependsOnValue && all.some(follow.dependsOnValue)) spend(all.length);
     else known.set(one, all);
     return all;
   };

@@ -82,8 +82,8 @@ export function mainLanguage(segments: readonly WhisperNativeSegment[]): AsrTran
 }
 
 /**
- * Combines the languages of all channels: those of the channel with the highest confidence. If the channels agree on the
- * language, it has the mean of their confidences.
+ * Combines the languages of all channels: those of the channel with the highest confidence. If the channels agree on
+ * the language, it has the mean of their confidences.
  */
 export function combineInfo(infos: readonly AsrTranscriptionInfo[]): AsrTranscriptionInfo {
   const [first, ...others] = infos;

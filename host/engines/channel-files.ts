@@ -4,7 +4,10 @@ import type { StartContext } from '../replicas/process/implementation.ts';
 import type { AudioReference } from '../schemas/index.ts';
 import type { GrowingAudioReference } from '../schemas/growing-audio.ts';
 
-/** Returns the files of the channels for the engine. Rejects with `ArtifactNotFound`. A channel without samples needs no file. */
+/**
+ * Returns the files of the channels for the engine. Rejects with `ArtifactNotFound`. A channel without samples needs no
+ * file.
+ */
 export async function channelFiles(
   channels: AudioReference['channels'],
   artifactPath: StartContext['artifactPath'],

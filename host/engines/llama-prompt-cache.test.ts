@@ -13,7 +13,9 @@ const Prompts = suite('prompts of a deployment on disk');
 const root = mkdtempSync(join(tmpdir(), 'aana-prompts-'));
 Prompts.after(() => rmSync(root, { recursive: true }));
 
-const SYSTEM = `You answer questions about a shop. ${Array.from({ length: 30 }, (_, n) => `Article ${n} costs ${3 * n + 2} coins and is in room ${n % 7}.`).join(' ')}`;
+const SYSTEM =
+  `You answer questions about a shop. ` +
+  `${Array.from({ length: 30 }, (_, n) => `Article ${n} costs ${3 * n + 2} coins and is in room ${n % 7}.`).join(' ')}`;
 
 /**
  * Asks a deployment that is started for it. Returns the answer to the last question, and the tokens of it that needed
@@ -49,7 +51,8 @@ async function ask(
 
 Prompts('a system prompt needs no computing after a restart, and the answer is the same', async () => {
   const path = join(root, 'shop');
-  // Without files the beginning of the second question comes from the memory of the same replica, with the same numbers.
+  // Without files the beginning of the second question comes from the memory of the same replica, with the same
+  // numbers.
   const expected = await ask(['Hello!', 'What does article 3 cost?'], {});
   assert.is((await ask(['Hello!'], { prompt_cache: { path } })).cached, 0);
   assert.is(readdirSync(path).length, 1);

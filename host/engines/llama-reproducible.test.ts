@@ -1,4 +1,5 @@
-// Reproducible answers of deployments with real models: the same text and the same log-probabilities, whatever else runs.
+// Reproducible answers of deployments with real models: the same text and the same log-probabilities, whatever else
+// runs.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DeploymentHandle } from '../deployments/index.ts';
@@ -27,7 +28,9 @@ const others = (llm: DeploymentHandle): Promise<GeneratedText>[] =>
   );
 
 for (const model of ['smollm2-135m-instruct', 'qwen2.5-coder-0.5b-instruct']) {
-  const title = `of ${model} are equal to the last bit alone, among eight others and after cache hits; plain ones are not, where ggml multiplies`;
+  const title =
+    `of ${model} are equal to the last bit alone, among eight others and after cache hits; plain ones ` +
+    `are not, where ggml multiplies`;
   const run = async (): Promise<void> => {
     const manager = deployed({
       type: 'LlamaTextGenerationDeployment',

@@ -326,7 +326,8 @@ class Llama {
     if (overflow === 'shift' && !this.#engine.info.canShift)
       throw fail(
         'OverflowNotSupported',
-        `${this.#spec.model_name} cannot forget a part of its context, so overflow cannot be "shift"; "truncate_middle" shortens the prompt`,
+        `${this.#spec.model_name} cannot forget a part of its context, so overflow cannot be "shift"; ` +
+          `"truncate_middle" shortens the prompt`,
         { data: { model_name: this.#spec.model_name } },
       );
     return { overflow };

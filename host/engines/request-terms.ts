@@ -1,7 +1,10 @@
 import type { RequestTerms } from '../../native/lib/index.ts';
 import { remainingMs, type RequestContext, tenantOf } from '../core/request-context.ts';
 
-/** Returns the terms of a request for an engine: its user with the weight, its priority, and the time until its deadline. */
+/**
+ * Returns the terms of a request for an engine: its user with the weight, its priority, and the time until its
+ * deadline.
+ */
 export function termsOf(context: RequestContext): RequestTerms {
   const deadlineMs = remainingMs(context);
   return {

@@ -126,8 +126,8 @@ class Whisper {
   }
 
   /**
-   * Transcribes one second without speech: a whole pass of the model. The second is given as a part to transcribe, because
-   * the engine leaves out windows in which it finds no voice.
+   * Transcribes one second without speech: a whole pass of the model. The second is given as a part to transcribe,
+   * because the engine leaves out windows in which it finds no voice.
    */
   async warmUp(): Promise<void> {
     const params = {

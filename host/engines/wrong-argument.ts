@@ -1,8 +1,8 @@
 import { type AanaError, fail } from '../core/errors.ts';
 
 /**
- * Returns the error for an argument of a call. Its data names the argument, so that a caller who translated a request can
- * name what the client sent.
+ * Returns the error for an argument of a call. Its data names the argument, so that a caller who translated a request
+ * can name what the client sent.
  */
 export function wrongArgument(
   name: 'InvalidSamplingParams' | 'InvalidPrompt' | 'ValidationError',

@@ -37,8 +37,8 @@ export class FileFolder {
   }
 
   /**
-   * Writes a file, synced to the disk. Returns the number of its bytes and their SHA-256. Nothing is left of a file whose
-   * chunks end with an error, or for which the disk has no room.
+   * Writes a file, synced to the disk. Returns the number of its bytes and their SHA-256. Nothing is left of a file
+   * whose chunks end with an error, or for which the disk has no room.
    */
   async write(
     id: string,
@@ -69,7 +69,9 @@ export class FileFolder {
     return { bytes, sha256: hash.digest('hex') };
   }
 
-  /** Returns the bytes of a file. They can be read to the end also if the file is removed. Throws `UploadedFileLost`. */
+  /**
+   * Returns the bytes of a file. They can be read to the end also if the file is removed. Throws `UploadedFileLost`.
+   */
   async open({ id, bytes }: { readonly id: string; readonly bytes: number }): Promise<Readable> {
     const file = await open(this.#pathOf(id), 'r').catch((cause: unknown) => {
       throw lost(id, 'it cannot be read', cause);

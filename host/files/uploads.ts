@@ -128,7 +128,8 @@ export class Uploads implements ForCallers<UserUploads> {
     if (maxBytes !== undefined && bytes > maxBytes)
       throw fail(
         'StorageFull',
-        `the file would have ${bytes} bytes, but all files of a user may have at most ${maxBytes} (openai.files.maximum_stored_bytes_per_user)`,
+        `the file would have ${bytes} bytes, but all files of a user may have at most ${maxBytes} ` +
+          `(openai.files.maximum_stored_bytes_per_user)`,
         { data: { limit: maxBytes, param: 'bytes' } },
       );
     const now = await storage.now();

@@ -130,7 +130,8 @@ Check('return zod’s issues for every schema and value', () => {
         try {
           expected = reference(schema, value);
         } catch {
-          refusedByZod++; // a reference to itself overflows its stack; defaults of an intersection can contradict each other
+          // A reference to itself overflows its stack; defaults of an intersection can contradict each other.
+          refusedByZod++;
           continue;
         }
         const actual = entries(schema, value);

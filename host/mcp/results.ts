@@ -2,7 +2,10 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type AanaError, fail } from '../core/errors.ts';
 import { type ServedEndpoint, textAnswerOf } from '../endpoints/index.ts';
 
-/** Returns the result of a tool for the output of its endpoint, which is JSON. An answer that is text is shown as this text. */
+/**
+ * Returns the result of a tool for the output of its endpoint, which is JSON. An answer that is text is shown as this
+ * text.
+ */
 export function resultOf(endpoint: ServedEndpoint, output: string): CallToolResult {
   const text = textAnswerOf(endpoint, output)?.text ?? output;
   return { content: [{ type: 'text', text }], structuredContent: JSON.parse(output) };

@@ -37,8 +37,8 @@ export interface ToolServerOptions {
 }
 
 /**
- * Returns the server of the protocol for one request. It is the SDK's low-level class, because the other one would check
- * arguments a second time, with regular expressions that backtrack.
+ * Returns the server of the protocol for one request. It is the SDK's low-level class, because the other one would
+ * check arguments a second time, with regular expressions that backtrack.
  */
 export function toolServer(sdk: McpSdk, { title, version, toolbox, tellsChanges }: ToolServerOptions): Server {
   const server = new sdk.Server(

@@ -62,7 +62,10 @@ if (ffmpegPath === undefined) {
   const playlist = (url: string): string =>
     `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1.0,\n${url}\n#EXT-X-ENDLIST\n`;
   const manifest = (url: string): string =>
-    `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT1S" profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet mimeType="audio/mp4"><Representation id="1" bandwidth="1"><BaseURL>${url}</BaseURL></Representation></AdaptationSet></Period></MPD>`;
+    `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT1S" ` +
+    `profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet ` +
+    `mimeType="audio/mp4"><Representation id="1" ` +
+    `bandwidth="1"><BaseURL>${url}</BaseURL></Representation></AdaptationSet></Period></MPD>`;
 
   const ATTACKS: Readonly<Record<string, string>> = {
     'a playlist that leads to an address': playlist(`${base}/segment.ts`),
@@ -76,9 +79,16 @@ if (ffmpegPath === undefined) {
     'a script that names files': `ffconcat version 1.0\nfile '${speech}'\n`,
     'a script that names an address': `ffconcat version 1.0\nfile '${base}/segment.ts'\n`,
     'a manifest': manifest(`${base}/segment.mp4`),
-    'a session description': `v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio ${(server.address() as AddressInfo).port} RTP/AVP 0\n`,
-    'a drawing that names a file': `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9"><image xlink:href="file:///etc/passwd" width="9" height="9"/></svg>`,
-    subtitles: `[Script Info]\nScriptType: v4.00+\n[Events]\nFormat: Layer, Start, End, Style, Text\nDialogue: 0,0:00:00.00,0:00:01.00,Default,x\n`,
+    'a session description':
+      `v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio ` +
+      `${(server.address() as AddressInfo).port} RTP/AVP 0\n`,
+    'a drawing that names a file':
+      `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" ` +
+      `xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9"><image xlink:href="file:///etc/passwd" ` +
+      `width="9" height="9"/></svg>`,
+    subtitles:
+      `[Script Info]\nScriptType: v4.00+\n[Events]\nFormat: Layer, Start, End, Style, Text\nDialogue: ` +
+      `0,0:00:00.00,0:00:01.00,Default,x\n`,
     'a list of addresses': `[playlist]\nFile1=${base}/segment.ts\nNumberOfEntries=1\nVersion=2\n`,
     'a reference': `[Reference]\nRef1=${base}/segment.ts\n`,
     'a graph of filters': `amovie=${speech}`,

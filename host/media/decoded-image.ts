@@ -21,7 +21,8 @@ export function sizeForModel(
   if (Math.max(width, height) > MAX_RATIO * Math.min(width, height))
     throw imageReadingError(
       source,
-      `the image has ${width} × ${height} pixels; models take images whose longer side is at most ${MAX_RATIO} times the shorter one`,
+      `the image has ${width} × ${height} pixels; models take images whose longer side is at most ${MAX_RATIO} ` +
+        `times the shorter one`,
     );
   const scale = Math.min(1, Math.sqrt(MAX_PIXELS / (width * height)));
   const scaled = (side: number): number => Math.max(1, Math.floor(side * scale));

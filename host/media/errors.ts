@@ -26,7 +26,9 @@ export function mediaTooLongError(source: MediaSource, maxDurationS: number, dur
 }
 
 export function pathDeniedError(path: string): AanaError {
-  const message = `the path ${path} is not in a directory that this server may read; start it with --allow-path DIR to allow one`;
+  const message =
+    `the path ${path} is not in a directory that this server may read; start it with --allow-path DIR ` +
+    `to allow one`;
   return fail('PathNotAllowedException', message, { data: { path } });
 }
 
@@ -72,7 +74,9 @@ export function imagesTooLargeError(maxBytes: number): AanaError {
 }
 
 export function diskFullError(directory: string, cause?: unknown): AanaError {
-  const message = `there is no space left in the temporary directory ${directory}; free some space, or set media.temp_dir to another directory`;
+  const message =
+    `there is no space left in the temporary directory ${directory}; free some space, or set ` +
+    `media.temp_dir to another directory`;
   return fail('DiskFullException', message, { data: { directory }, cause });
 }
 

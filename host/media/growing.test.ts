@@ -22,7 +22,9 @@ const ffmpegPath = await testFfmpeg();
 if (ffmpegPath === undefined) {
   skip('audio that is being decoded', 'no ffmpeg');
 } else {
-  /** A decoder that reads three seconds at once and further ones only as they pass. It writes its process id to a file. */
+  /**
+   * A decoder that reads three seconds at once and further ones only as they pass. It writes its process id to a file.
+   */
   const decoder = join(folder, 'slow-ffmpeg');
   const pidFile = join(folder, 'pid');
   writeFileSync(

@@ -23,8 +23,8 @@ export interface HandoverOptions {
 }
 
 /**
- * Hands on the files of a decoder while it writes them, if it takes a while. Readers learn that it has ended from a file
- * beside them, which appears complete.
+ * Hands on the files of a decoder while it writes them, if it takes a while. Readers learn that it has ended from a
+ * file beside them, which appears complete.
  */
 export class Handover {
   readonly #options: HandoverOptions;

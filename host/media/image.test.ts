@@ -16,7 +16,8 @@ Image.after(() => rmSync(folder, { recursive: true }));
 
 Image('the size is not confused with other numbers of the description', () => {
   const described =
-    "Input #0, png_pipe, from 'file:a':\n  Stream #0:0: Video: png, rgba(pc, gbr/unknown/unknown), 640x480 [SAR 2835:2835 DAR 4:3], 25 fps\n";
+    "Input #0, png_pipe, from 'file:a':\n  Stream #0:0: Video: png, rgba(pc, gbr/unknown/unknown), 640x480 [SAR " +
+    '2835:2835 DAR 4:3], 25 fps\n';
   assert.equal(parseImage(described), { width: 640, height: 480, format: 'png' });
   assert.is(parseImage('Stream #0:0: Video: png, none, 25 fps'), undefined);
 });

@@ -13,7 +13,10 @@ export interface ProbeOptions {
 
 export interface Probe {
   readonly info: VideoInfo;
-  /** Seconds: the time of the earliest packet of all tracks, which a player shows as 0. Missing if the file has no times. */
+  /**
+   * Seconds: the time of the earliest packet of all tracks, which a player shows as 0. Missing if the file has no
+   * times.
+   */
   readonly start?: number;
   readonly audioTracks: readonly AudioTrack[];
 }

@@ -140,8 +140,8 @@ export class MediaService {
   }
 
   /**
-   * Decodes one image for `chat`, which may outlive a request, under the rules for sources of clients. Throws the errors
-   * of {@link MediaScope.openImage}.
+   * Decodes one image for `chat`, which may outlive a request, under the rules for sources of clients. Throws the
+   * errors of {@link MediaScope.openImage}.
    */
   async openImage(
     source: MediaSource,
@@ -267,8 +267,8 @@ export class MediaScope {
   }
 
   /**
-   * Like `openImage`, for a file that the caller has in memory. Throws `ImagesTooLarge` when such files of this scope have
-   * too many bytes together.
+   * Like `openImage`, for a file that the caller has in memory. Throws `ImagesTooLarge` when such files of this scope
+   * have too many bytes together.
    */
   async decodeImage(file: Uint8Array, { signal, traceparent }: MediaWorkOptions = {}): Promise<ImageMedia> {
     if (this.#givenBytes + file.length > MAX_GIVEN_BYTES) throw imagesTooLargeError(MAX_GIVEN_BYTES);

@@ -58,7 +58,8 @@ export interface MediaSource {
 export interface UploadedFile {
   readonly path: string;
   /**
-   * The file as an artifact, which a deployment opens with `context.artifactPath`. Missing if its checksum is not known.
+   * The file as an artifact, which a deployment opens with `context.artifactPath`. Missing if its checksum is not
+   * known.
    */
   readonly artifact?: Artifact | undefined;
   readonly filename?: string | undefined;

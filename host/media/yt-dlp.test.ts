@@ -40,7 +40,8 @@ async function serve(listener: RequestListener, host = '127.0.0.1'): Promise<{ u
 }
 
 const page = (body: string): string =>
-  `<!doctype html><html><head><title>A short talk</title><meta property="og:description" content="About tea; and cups"></head><body>${body}</body></html>`;
+  `<!doctype html><html><head><title>A short talk</title><meta property="og:description" content="About tea; and ` +
+  `cups"></head><body>${body}</body></html>`;
 
 const ffmpegPath = await testFfmpeg();
 const ytDlpPath = await testYtDlp();
@@ -87,7 +88,8 @@ Pages('a page is refused with an explanation if yt-dlp is not configured', async
   assert.equal([error.name, error.kind], ['DownloadException', 'bad-request']);
   assert.is(
     error.message,
-    `cannot fetch ${url}/watch: it is a web page; give the address of the file itself, or have the server set up to download videos from pages (media.yt_dlp_path)`,
+    `cannot fetch ${url}/watch: it is a web page; give the address of the file itself, or have the server set up to ` +
+      `download videos from pages (media.yt_dlp_path)`,
   );
 });
 
@@ -139,7 +141,8 @@ Pages('an old version of the program runs without the option that turns scripts 
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   const old = program(
     'old',
-    `for each; do [ "$each" != --no-js-runtimes ] || { echo 'yt-dlp: error: no such option: --no-js-runtimes' >&2; exit 2; }; done; echo "ERROR: asked with $#" >&2; exit 1`,
+    `for each; do [ "$each" != --no-js-runtimes ] || { echo 'yt-dlp: error: no such option: --no-js-runtimes' >&2; ` +
+      `exit 2; }; done; echo "ERROR: asked with $#" >&2; exit 1`,
   );
   assert.match((await failure(open(url, options(old), () => {}))).message, /: asked with \d+$/);
 });

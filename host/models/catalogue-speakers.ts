@@ -63,9 +63,9 @@ const ONNX_RUNTIME = '1.30.0';
 const ONNX_PLATFORMS = new Set(['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64', 'win32-arm64']);
 
 /**
- * Returns the program that runs ONNX models: the package for Node with the library of this platform. It is no dependency
- * of this package, because it has the libraries of all platforms (113 MB), and its install script downloads libraries
- * for CUDA, which are not needed.
+ * Returns the program that runs ONNX models: the package for Node with the library of this platform. It is no
+ * dependency of this package, because it has the libraries of all platforms (113 MB), and its install script downloads
+ * libraries for CUDA, which are not needed.
  */
 export function runtimeEntries(platform: string, arch: string): readonly CatalogueEntry[] {
   if (!ONNX_PLATFORMS.has(`${platform}-${arch}`)) return [];

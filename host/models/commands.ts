@@ -42,7 +42,8 @@ export async function modelsList(store: ModelStore, io: CommandOutput, options: 
     io.out.write(table([['MODEL', 'SIZE', 'HERE', ...(users.length > 0 ? ['USED BY'] : []), 'LICENCE'], ...cells]));
     if (!options.all)
       io.out.write(
-        '\nWhisper models also come as :f16 and :q5_1 ("models list --all" shows every file); owner/repo[/file.gguf] names any GGUF file of the hub.\n',
+        '\nWhisper models also come as :f16 and :q5_1 ("models list --all" shows every file); ' +
+          'owner/repo[/file.gguf] names any GGUF file of the hub.\n',
       );
   });
 }
@@ -112,7 +113,8 @@ export async function modelsRemove(
       if (users.length > 0)
         throw fail(
           'ModelInUse',
-          `${id} is loaded by ${users.join(', ')}; give the deployment another model or unload it first, or use --force`,
+          `${id} is loaded by ${users.join(', ')}; give the deployment another model or unload it first, or ` +
+            `use --force`,
           { data: { id, deployments: users } },
         );
       io.out.write(`${id}: removed, ${formatBytes(await store.remove(id))} freed\n`);

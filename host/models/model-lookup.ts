@@ -90,7 +90,8 @@ export function unknownModelError(id: string): AanaError {
   const hint =
     variants.length > 0
       ? `its variants are ${variants.map((entry) => entry.variant).join(', ')}`
-      : `${near.length > 0 ? `did you mean ${near.join(', ')}? ` : ''}"aana-host models list" shows the catalogue; owner/repo[/file.gguf] of the hub and paths are accepted too`;
+      : `${near.length > 0 ? `did you mean ${near.join(', ')}? ` : ''}"aana-host models list" shows the catalogue; ` +
+        `owner/repo[/file.gguf] of the hub and paths are accepted too`;
   return fail('ModelNotFound', `there is no model "${id}": ${hint}`, { data: { id } });
 }
 

@@ -40,7 +40,9 @@ export interface ModelStoreOptions {
 export interface ResolvedModel {
   readonly id: string;
   readonly kind: ModelKind;
-  /** The file, or the first part of a split model. {@link ModelStore.resolve} also gives a folder that can be converted. */
+  /**
+   * The file, or the first part of a split model. {@link ModelStore.resolve} also gives a folder that can be converted.
+   */
   readonly path: string;
   /** Length of all files of the model. */
   readonly bytes: number;
@@ -181,8 +183,8 @@ export class ModelStore {
   }
 
   /**
-   * Copies a GGUF or ggml file into the store, or converts a Whisper folder of CTranslate2 or Transformers, or Silero's ONNX file. Throws
-   * `ModelExists` when the id is taken and `ModelFormatError` for any other file.
+   * Copies a GGUF or ggml file into the store, or converts a Whisper folder of CTranslate2 or Transformers, or Silero's
+   * ONNX file. Throws `ModelExists` when the id is taken and `ModelFormatError` for any other file.
    */
   async import(source: string, options: ImportOptions = {}): Promise<ResolvedModel> {
     const id = importIdOf(source, options.id);
@@ -266,7 +268,9 @@ export class ModelStore {
   /** Returns the path of a tool or sample. Fetches it first if it is not on this machine. */
   async pullTool(name: string, options: PullOptions = {}): Promise<string> {
     if (name === 'ffmpeg' && !catalogue.some((entry) => entry.name === name)) {
-      const message = `the catalogue has no ffmpeg for ${process.platform}-${process.arch}; install it with the system's package manager`;
+      const message =
+        `the catalogue has no ffmpeg for ${process.platform}-${process.arch}; install it with the ` +
+        `system's package manager`;
       throw fail('ModelNotFound', message, { data: { id: name } });
     }
     return (await this.pull(name, options)).path;

@@ -14,7 +14,8 @@ Compile('builds with the given variables, also in a folder with an earlier build
     await writeFile(join(directory, 'package.json'), '{"name":"tiny","binary":{"napi_versions":[8]}}');
     await writeFile(
       join(directory, 'CMakeLists.txt'),
-      'cmake_minimum_required(VERSION 3.19)\nproject(tiny NONE)\nset(GREETING "" CACHE STRING "")\nfile(WRITE ${CMAKE_BINARY_DIR}/greeting "${GREETING}")\n',
+      'cmake_minimum_required(VERSION 3.19)\nproject(tiny NONE)\nset(GREETING "" CACHE STRING "")\nfile(WRITE ' +
+        '${CMAKE_BINARY_DIR}/greeting "${GREETING}")\n',
     );
     const out = join(directory, 'build');
     for (const GREETING of ['hello', 'good morning']) {

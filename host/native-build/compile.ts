@@ -29,7 +29,8 @@ const PROGRESS_INTERVAL_MS = 5000;
 /** Configures and builds with cmake-js. Headers come from an npm package, so nothing is downloaded. */
 export async function compile(options: CompileOptions): Promise<void> {
   const { title, directory, out, signal } = options;
-  await rm(join(out, 'CMakeCache.txt'), { force: true }); // cmake-js configures only without one, and `definitions` may have changed
+  // cmake-js configures only without one, and `definitions` may have changed.
+  await rm(join(out, 'CMakeCache.txt'), { force: true });
   const args = [
     join(packageFolder('cmake-js'), 'bin', 'cmake-js'),
     'build',

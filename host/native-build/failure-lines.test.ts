@@ -17,8 +17,15 @@ test('the error of a compiler is told among many warnings', () => {
     [[], many('warning')],
     [many('warning'), many('warning')],
   ] as const) {
-    // prettier-ignore
-    const text = failureOf('[1/9] Building', 'FAILED: core.o', 'g++ -c core.cc', ...before, error, ...after, 'ERROR OMG Process terminated: 1'); // prettier-ignore
+    const text = failureOf(
+      '[1/9] Building',
+      'FAILED: core.o',
+      'g++ -c core.cc',
+      ...before,
+      error,
+      ...after,
+      'ERROR OMG Process terminated: 1',
+    );
     assert.ok(text.includes(error), text);
     assert.not.ok(text.includes('[1/9]'), text);
     assert.is(text.startsWith('FAILED: core.o\n'), before.length === 0);
@@ -26,7 +33,12 @@ test('the error of a compiler is told among many warnings', () => {
 });
 
 test('what a linker misses is told before its error', () => {
-  const text = failureOf(...many('[1/9] Linking'), 'FAILED: a.node', 'ld: undefined reference to `f`', 'collect2: error: ld returned 1 exit status'); // prettier-ignore
+  const text = failureOf(
+    ...many('[1/9] Linking'),
+    'FAILED: a.node',
+    'ld: undefined reference to `f`',
+    'collect2: error: ld returned 1 exit status',
+  );
   assert.is(text, 'FAILED: a.node\nld: undefined reference to `f`\ncollect2: error: ld returned 1 exit status');
 });
 

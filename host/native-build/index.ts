@@ -56,7 +56,8 @@ const IMAGES_CPU_SECONDS = 35;
 
 /**
  * Builds the addon into `build/Release` of the package, together with its shared libraries. Copies it from the prebuilt
- * package if one is installed that fits; then no compiler is needed. Returns at once when its inputs have not changed. Concurrent calls, in one process or several, build once.
+ * package if one is installed that fits; then no compiler is needed. Returns at once when its inputs have not changed.
+ * Concurrent calls, in one process or several, build once.
  */
 export async function buildNative(options: NativeBuildOptions): Promise<NativeBuildResult> {
   const { log, signal, images = true, report } = options;
@@ -143,7 +144,10 @@ export function buildToolsProblem(env: NodeJS.ProcessEnv, needed?: readonly Tool
   }
 }
 
-/** Returns whether a folder with the addon also has the library for images, which is a part of the addon in the mode `source`. */
+/**
+ * Returns whether a folder with the addon also has the library for images, which is a part of the addon in the mode
+ * `source`.
+ */
 function hasImages(folder: string, mode: BuildMode): boolean {
   return mode === 'source' || existsSync(join(folder, 'aana_images.so'));
 }

@@ -30,9 +30,9 @@ export interface ReleaseManifest {
 }
 
 /**
- * Returns the folder with the compiled addon of the installed prebuilt package, or undefined if there is none that fits:
- * it was made from other sources (`inputs`), or its addon cannot be loaded on this machine, for example because the C
- * library is older. The log then has the reason.
+ * Returns the folder with the compiled addon of the installed prebuilt package, or undefined if there is none that
+ * fits: it was made from other sources (`inputs`), or its addon cannot be loaded on this machine, for example because
+ * the C library is older. The log then has the reason.
  */
 export async function findPrebuiltAddon(inputs: string, log: Logger): Promise<string | undefined> {
   const root = await installedPrebuilt(log);
@@ -93,8 +93,8 @@ export async function writePrebuiltPackage(
 }
 
 /**
- * Returns the folder of the installed prebuilt package, or undefined if there is none, or if it is not the one with which
- * this version was published: code of somebody else must not be loaded because it has the name.
+ * Returns the folder of the installed prebuilt package, or undefined if there is none, or if it is not the one with
+ * which this version was published: code of somebody else must not be loaded because it has the name.
  */
 async function installedPrebuilt(log: Logger): Promise<string | undefined> {
   let folder;

@@ -44,8 +44,8 @@ export interface SourceOptions {
 }
 
 /**
- * Fetches all sources and libraries, at the same time, and unpacks them below `<cacheDir>/native`. Existing ones are not
- * fetched again.
+ * Fetches all sources and libraries, at the same time, and unpacks them below `<cacheDir>/native`. Existing ones are
+ * not fetched again.
  */
 export async function prepareSources(options: SourceOptions): Promise<NativeSources> {
   const { mode, cuda, signal = new AbortController().signal, report = () => {} } = options;

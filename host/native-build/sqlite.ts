@@ -154,7 +154,8 @@ function uvHeaders(): string {
   const found = folders.find((folder) => existsSync(join(folder, 'uv.h')));
   if (found === undefined)
     throw missingTool(
-      `the header uv.h is missing (searched in ${folders.join(', ')}): install it (Debian/Ubuntu: apt-get install libuv1-dev; macOS: brew install libuv)`,
+      `the header uv.h is missing (searched in ${folders.join(', ')}): install it (Debian/Ubuntu: apt-get install ` +
+        `libuv1-dev; macOS: brew install libuv)`,
     );
   return found;
 }

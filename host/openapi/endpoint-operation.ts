@@ -87,7 +87,8 @@ function requestContent(
   const takesFiles = Object.keys(files).length > 0;
   const encoding = { body: { contentType: 'application/json' } };
   const plain = exampleOf(endpoint, false);
-  const field = { ...input, ...(upload && { examples: [upload.value] }) }; // Swagger UI fills in its form with the examples
+  // Swagger UI fills in its form with the examples.
+  const field = { ...input, ...(upload && { examples: [upload.value] }) };
   return {
     'multipart/form-data': {
       schema: {
@@ -160,7 +161,9 @@ function successResponse(
     };
   const value: oas31.MediaTypeObject = { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } };
   return {
-    description: `A stream of values: concatenated JSON texts, or lines or server-sent events if \`Accept\` asks for them. An error after the first value ends the stream, with the four keys of an error.${description}`,
+    description:
+      `A stream of values: concatenated JSON texts, or lines or server-sent events if \`Accept\` asks ` +
+      `for them. An error after the first value ends the stream, with the four keys of an error.${description}`,
     content: {
       'application/json-seq': value,
       'application/x-ndjson': value,

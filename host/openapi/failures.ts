@@ -110,14 +110,16 @@ const ERRORS = {
   400: [
     'BadRequest',
     error(
-      'The request cannot be served, for example because of an unreachable URL, a file that is not media, or a damaged form.',
+      'The request cannot be served, for example because of an unreachable URL, a file that is not media, or a ' +
+        'damaged form.',
     ),
   ],
   401: ['Unauthenticated', error('The API key is missing, unknown or expired.', CHALLENGE)],
   403: [
     'Forbidden',
     error(
-      'Refused for this caller: a private address, a path outside the allowed directories, an API key without this right (scopes, user, subscription), or a page of an origin that is not allowed.',
+      'Refused for this caller: a private address, a path outside the allowed directories, an API key without this ' +
+        'right (scopes, user, subscription), or a page of an origin that is not allowed.',
     ),
   ],
   404: ['NotFound', error('Nothing has this name.')],

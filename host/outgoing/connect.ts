@@ -124,7 +124,8 @@ function tunnelTo(
         new Error(
           statusCode === 407
             ? 'the proxy requires a user name and password (407)'
-            : `the proxy refuses a tunnel to the address of ${url.hostname}:${portOf(url)} (${statusCode}); allow it in the proxy, or set outgoing.proxy_resolves`,
+            : `the proxy refuses a tunnel to the address of ${url.hostname}:${portOf(url)} (${statusCode}); allow ` +
+                `it in the proxy, or set outgoing.proxy_resolves`,
         ),
       );
     });

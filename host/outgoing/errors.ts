@@ -31,7 +31,9 @@ export function downloadError(url: URL | string, why: string, cause?: unknown): 
  * clients.
  */
 export function privateAddressError(url: URL, address: string): AanaError {
-  const message = `the host ${url.hostname} has a private address, or one of this server; start the server with --allow-private-urls to allow it`;
+  const message =
+    `the host ${url.hostname} has a private address, or one of this server; start the server with ` +
+    `--allow-private-urls to allow it`;
   return fail('PrivateAddressException', message, {
     data: { url: withoutCredentials(url) },
     logFields: { address },

@@ -123,7 +123,8 @@ export function send(
       reject(new Error('its answer is not HTTP: it asks for another protocol'));
     });
     outgoing.on('error', reject);
-    outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' }))); // not every end is reported as an error
+    // Not every end is reported as an error.
+    outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
     outgoing.end(body);
   });
 }

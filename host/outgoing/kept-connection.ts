@@ -22,8 +22,9 @@ export interface Posted {
 }
 
 /**
- * Posts messages to one server, one at a time, over a connection that is kept between them. `fetch` is not used, because
- * a request costs three times as much with it, and it knows neither the proxies nor the authorities of the configuration.
+ * Posts messages to one server, one at a time, over a connection that is kept between them. `fetch` is not used,
+ * because a request costs three times as much with it, and it knows neither the proxies nor the authorities of the
+ * configuration.
  */
 export class KeptConnection {
   readonly #options: KeptConnectionOptions;
@@ -42,8 +43,8 @@ export class KeptConnection {
   }
 
   /**
-   * Sends a message and returns the answer with any status; redirects are not followed. Rejects when there is no complete
-   * answer in time, or it is too long.
+   * Sends a message and returns the answer with any status; redirects are not followed. Rejects when there is no
+   * complete answer in time, or it is too long.
    */
   async post(headers: Readonly<Record<string, string>>, body: Uint8Array, signal: AbortSignal): Promise<Posted> {
     const { url, network, timeoutMs, maxBytes } = this.#options;

@@ -86,8 +86,8 @@ function isLocal({ hostname }: URL): boolean {
 }
 
 /**
- * Returns the matcher of an entry: `*`, `host` or `.host` (both with subdomains and an optional `:port`), an address, or
- * a network such as `10.0.0.0/8`.
+ * Returns the matcher of an entry: `*`, `host` or `.host` (both with subdomains and an optional `:port`), an address,
+ * or a network such as `10.0.0.0/8`.
  */
 function exceptionOf(entry: string): (url: URL) => boolean {
   if (entry === '*') return () => true;

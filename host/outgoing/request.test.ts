@@ -116,7 +116,8 @@ Request('checks permission and address of every redirect', async () => {
 });
 
 Request(
-  'follows redirects like browsers: other origins get no headers of the caller, and a POST becomes GET except after 307',
+  'follows redirects like browsers: other origins get no headers of the caller, and a POST becomes GET ' +
+    'except after 307',
   async () => {
     const target = await serve((_, response) => response.end('there'));
     const start = await serve(({ url }, response) =>

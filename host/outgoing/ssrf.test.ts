@@ -300,7 +300,8 @@ for (const { name, followsRedirects, ask } of ASKING_WAYS) {
     ];
     for (const [to, expected] of targets) {
       if (!followsRedirects) assert.is(await ask(via(to), TWO_WORLDS), 'moved');
-      else if (name.startsWith('a child') && (/broken|@|\[|\\/.test(to) || to.startsWith('https'))) continue; // the child decides about these
+      // The child decides about these.
+      else if (name.startsWith('a child') && (/broken|@|\[|\\/.test(to) || to.startsWith('https'))) continue;
       else assert.is((await refusalOf(ask(via(to), TWO_WORLDS))).name, expected, to);
     }
     assert.is(inner.requests.length, 0);

@@ -150,7 +150,8 @@ function clientOptions(source: PackageSource, work: string, options: FetchPackag
     env: { ...process.env, TMPDIR: work }, // pip downloads into it, so that growth is seen and the cache's disk is used
     watchDir: work,
     signal: options.signal,
-    onProgress: onProgress && ((bytes: number) => onProgress(Math.min(bytes, source.bytes ?? bytes), source.bytes)), // pip copies the file at the end, which doubles the size
+    // pip copies the file at the end, which doubles the size.
+    onProgress: onProgress && ((bytes: number) => onProgress(Math.min(bytes, source.bytes ?? bytes), source.bytes)),
   };
 }
 

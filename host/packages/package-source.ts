@@ -11,8 +11,8 @@ export interface PackageSource {
   /** PyPI only: the wheel's platform tag, such as `manylinux_2_28_x86_64`. Default: the platform of this machine. */
   readonly platform?: string | undefined;
   /**
-   * PyPI only: the version of CPython whose wheel is taken, such as `311`. Nothing of the wheel runs. Default: a wheel that
-   * fits the Python of this machine.
+   * PyPI only: the version of CPython whose wheel is taken, such as `311`. Nothing of the wheel runs. Default: a wheel
+   * that fits the Python of this machine.
    */
   readonly cpython?: string | undefined;
   /** Size of the archive in bytes, only for progress. */

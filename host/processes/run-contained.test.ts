@@ -71,7 +71,8 @@ if (process.platform === 'linux') {
       'ProcessMemoryTooLarge',
     );
     const reserving =
-      'new WebAssembly.Memory({ initial: 1, maximum: 65536 }); const kept = new ArrayBuffer(2 ** 30); setTimeout(() => process.exit(7), 300)';
+      'new WebAssembly.Memory({ initial: 1, maximum: 65536 }); const kept = new ArrayBuffer(2 ** 30); setTimeout(() ' +
+      '=> process.exit(7), 300)';
     assert.is((await runContained(process.execPath, ['-e', reserving], limits)).code, 7);
   });
 } else {

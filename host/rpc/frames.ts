@@ -55,7 +55,9 @@ export type ReplicaFrame =
   /** A stream has ended. `value` is the value that the method returned after its last one. */
   | { readonly type: 'end'; readonly id: number; readonly value?: unknown }
   | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
-  /** The part of a call that is done, from 0 to 1. Each frame of a call has a higher whole percent than the one before. */
+  /**
+   * The part of a call that is done, from 0 to 1. Each frame of a call has a higher whole percent than the one before.
+   */
   | { readonly type: 'call-progress'; readonly id: number; readonly fraction: number }
   /** The method has taken `values` more values of the caller's feed. */
   | { readonly type: 'taken'; readonly id: number; readonly values: number }

@@ -5,8 +5,8 @@ export interface ReplicaMetric {
   /** A name such as `aana.engine.steps`. */
   readonly name: string;
   /**
-   * `counter`: the values are totals since the process started. `gauge`: they are present values. `histogram`: they were
-   * measured since the last report.
+   * `counter`: the values are totals since the process started. `gauge`: they are present values. `histogram`: they
+   * were measured since the last report.
    */
   readonly kind: 'counter' | 'gauge' | 'histogram';
   /** A unit of UCUM, such as `s` or `{token}`. */

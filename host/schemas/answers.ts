@@ -19,7 +19,9 @@ export function textAnswer<const T extends string>(mediaType: T, ...more: readon
     .check(z.meta({ [TEXT_ANSWER]: true }));
 }
 
-/** Returns an answer that is text. An endpoint returns it where its output is a {@link textAnswer} of this media type. */
+/**
+ * Returns an answer that is text. An endpoint returns it where its output is a {@link textAnswer} of this media type.
+ */
 export function asText<const T extends string>(mediaType: T, text: string): { media_type: T; text: string } {
   return { media_type: mediaType, text };
 }

@@ -129,7 +129,8 @@ export const WhisperParams = z.strictObject({
         z.minimum(1),
         z.maximum(100),
         z.describe(
-          'Most parts of the speech, of up to 30 s, whose language is looked for. If none is likely enough, the language of most of them counts.',
+          'Most parts of the speech, of up to 30 s, whose language is looked for. If none is likely enough, the ' +
+            'language of most of them counts.',
         ),
       ),
     1,
@@ -196,7 +197,8 @@ export const WhisperParams = z.strictObject({
   log_prob_threshold: optionalNumber(
     -100,
     0,
-    'A text whose tokens have a lower mean log-probability is unlikely, and the next temperature is tried. Default: -1.',
+    'A text whose tokens have a lower mean log-probability is unlikely, and the next temperature is tried. ' +
+      'Default: -1.',
   ),
   no_speech_threshold: optionalNumber(
     0,
@@ -206,7 +208,8 @@ export const WhisperParams = z.strictObject({
   compression_ratio_threshold: optionalNumber(
     0,
     100,
-    'A text that compression makes so many times shorter repeats itself, and the next temperature is tried. Default: 2.4.',
+    'A text that compression makes so many times shorter repeats itself, and the next temperature is tried. ' +
+      'Default: 2.4.',
   ),
   length_penalty: optionalNumber(
     0,
@@ -263,7 +266,8 @@ export const WhisperParams = z.strictObject({
   hallucination_silence_threshold: optionalNumber(
     0.1,
     30,
-    'Text that is probably invented is left out where this many seconds around it have no speech. Its words are very short, very long or unlikely. Needs `word_timestamps`.',
+    'Text that is probably invented is left out where this many seconds around it have no speech. Its words are ' +
+      'very short, very long or unlikely. Needs `word_timestamps`.',
   ),
   prepend_punctuations: punctuation('next'),
   append_punctuations: punctuation('previous'),
@@ -291,7 +295,8 @@ export const WhisperParams = z.strictObject({
         ])
         .check(
           z.describe(
-            'Seconds at which the parts to transcribe start and end: `start,end,start,end,…`, as a text or a list. The last end may be left out. `vad_filter` then has no effect. Default: "0", the whole audio.',
+            'Seconds at which the parts to transcribe start and end: `start,end,start,end,…`, as a text or a list. ' +
+              'The last end may be left out. `vad_filter` then has no effect. Default: "0", the whole audio.',
           ),
         ),
     ),

@@ -98,7 +98,10 @@ export const Overflow = z
   .enum(['error', 'shift', 'truncate_middle'])
   .check(
     z.describe(
-      '"error" (default): a prompt that is too long is refused, and an answer ends when the context is full. "truncate_middle": a prompt that is too long loses its oldest turns, then the middle of its longest texts. "shift": when the context is full, the older half behind the system messages is forgotten, and the answer goes on.',
+      '"error" (default): a prompt that is too long is refused, and an answer ends when the context is full. ' +
+        '"truncate_middle": a prompt that is too long loses its oldest turns, then the middle of its longest texts. ' +
+        '"shift": when the context is full, the older half behind the system messages is forgotten, and the ' +
+        'answer goes on.',
     ),
   );
 export type Overflow = z.infer<typeof Overflow>;
@@ -115,7 +118,8 @@ export const ScoredToken = z.strictObject({
     .check(
       z.maximum(0),
       z.describe(
-        'Natural logarithm of the probability that the model gave the token, before sampling parameters change it; -9999 stands for a probability of 0.',
+        'Natural logarithm of the probability that the model gave the token, before sampling parameters change it; ' +
+          '-9999 stands for a probability of 0.',
       ),
     ),
   bytes: z.array(z.int()).check(z.describe('The bytes of the token in UTF-8.')),
@@ -152,7 +156,8 @@ const promptScores = {
       .array(z.nullable(z.record(z.string(), PromptLogprob)))
       .check(
         z.describe(
-          'For each token of the prompt, that token and the likeliest ones by their numbers, if `prompt_logprobs` asks for them. null for the first token.',
+          'For each token of the prompt, that token and the likeliest ones by their numbers, if `prompt_logprobs` ' +
+            'asks for them. null for the first token.',
         ),
       ),
   ),
@@ -163,7 +168,8 @@ const unbound = z.optional(
     .array(z.string())
     .check(
       z.describe(
-        'JSON pointers to keywords of schemas in the arguments that no grammar holds, such as `#/response_format/json_schema/schema/not`. The answer may break them.',
+        'JSON pointers to keywords of schemas in the arguments that no grammar holds, such as ' +
+          '`#/response_format/json_schema/schema/not`. The answer may break them.',
       ),
     ),
 );
@@ -177,7 +183,8 @@ const detailFields = {
     .enum(['stop', 'length', 'tool_calls', 'content_filter'])
     .check(
       z.describe(
-        '"stop": the model ended, or a stop string came. "length": max_tokens or the context is full. "tool_calls": the model calls tools. "content_filter": a server withheld the rest.',
+        '"stop": the model ended, or a stop string came. "length": max_tokens or the context is full. "tool_calls": ' +
+          'the model calls tools. "content_filter": a server withheld the rest.',
       ),
     ),
   stop_reason: z.optional(
@@ -301,7 +308,10 @@ export const GeneratedText = z.strictObject({
 });
 export type GeneratedText = z.infer<typeof GeneratedText>;
 
-/** The result of `generate_batch`, in the order of the prompts. It has the details if the call has `details`, `logprobs` or `prompt_logprobs`. */
+/**
+ * The result of `generate_batch`, in the order of the prompts. It has the details if the call has `details`, `logprobs`
+ * or `prompt_logprobs`.
+ */
 export const GeneratedTexts = z.strictObject({
   texts: z.array(z.string()),
   details: z.optional(z.array(GenerationDetails)),

@@ -9,7 +9,9 @@ const MAX_DEPTH = 32;
 const MAX_SCHEMA_VALUES = 4096;
 /** Tools of a request, and calls of them in a message. */
 export const MAX_TOOLS = 1024;
-/** Properties of an object. The time for a grammar grows with the cube of their number: 100 take 60 ms, 2000 a minute. */
+/**
+ * Properties of an object. The time for a grammar grows with the cube of their number: 100 take 60 ms, 2000 a minute.
+ */
 const MAX_PROPERTIES = 100;
 /** Properties of all tools of a request. */
 const MAX_ALL_PROPERTIES = 2000;
@@ -132,7 +134,8 @@ const MessageInput = z
   .strictObject({
     content: absent(z.union([Text, z.array(ContentPart).check(z.maxLength(MAX_CONTENT_PARTS))])).check(
       z.describe(
-        'A text, or a list of texts and images. A message with tool calls may have none. Only messages of the user have images.',
+        'A text, or a list of texts and images. A message with tool calls may have none. Only messages of the user ' +
+          'have images.',
       ),
     ),
     role: Role,
@@ -241,7 +244,8 @@ export const ToolDefinition = z.strictObject({
           .boolean()
           .check(
             z.describe(
-              'Whether a schema is refused that cannot bind the arguments wholly. Calls that must be made are always strict.',
+              'Whether a schema is refused that cannot bind the arguments wholly. Calls that must be made are ' +
+                'always strict.',
             ),
           ),
       ),
@@ -291,7 +295,8 @@ export const chatOptions = {
   tool_choice: absent(
     ToolChoice.check(
       z.describe(
-        'Whether the model calls tools: "auto" (default) leaves it to the model, "none" hides them, "required" forces a call of any, an object with a name a call of that one.',
+        'Whether the model calls tools: "auto" (default) leaves it to the model, "none" hides them, "required" ' +
+          'forces a call of any, an object with a name a call of that one.',
       ),
     ),
   ),

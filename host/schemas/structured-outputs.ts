@@ -35,7 +35,8 @@ export const StructuredOutputs = z
         .boolean()
         .check(
           z.describe(
-            'Whether a schema is refused that no grammar can express wholly. Otherwise the other keywords do not bind the answer.',
+            'Whether a schema is refused that no grammar can express wholly. Otherwise the other keywords do not ' +
+              'bind the answer.',
           ),
         ),
     ),

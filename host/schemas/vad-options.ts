@@ -10,7 +10,8 @@ const milliseconds = (description: string) =>
 export const VadOptions = z.strictObject({
   threshold: probability('Speech begins at this probability of a voice. Default: 0.5.'),
   neg_threshold: probability(
-    'Speech ends where the probability stays below this; at most `threshold`. Default: 0.15 below `threshold`, but at least 0.01.',
+    'Speech ends where the probability stays below this; at most `threshold`. Default: 0.15 below `threshold`, but ' +
+      'at least 0.01.',
   ),
   min_speech_duration_ms: milliseconds('Shorter speech is left out. Default: 250.'),
   max_speech_duration_s: z.optional(

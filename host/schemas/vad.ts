@@ -19,7 +19,8 @@ export const VadParams = z.strictObject({
   merge_offset: absent(
     threshold.check(
       z.describe(
-        'Speech ends when its probability falls below this; at most `merge_onset`. Default: the configuration, and not above `merge_onset`.',
+        'Speech ends when its probability falls below this; at most `merge_onset`. Default: the configuration, and ' +
+          'not above `merge_onset`.',
       ),
     ),
   ),

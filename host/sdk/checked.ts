@@ -20,7 +20,8 @@ export function checked<S extends z.ZodMiniType>(
 
 export function fromClient(issues: Issues, value: unknown): HostError {
   const entries = validationEntries(issues, value);
-  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries }); // the same words as the host's
+  // The same words as the host's.
+  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries });
 }
 
 export function fromHelper(issues: Issues, value: unknown): HostError {

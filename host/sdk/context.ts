@@ -159,8 +159,8 @@ export class Context {
   }
 
   /**
-   * Reports the progress: a fraction from 0 to 1, and the current step. The host logs it, and watchers of a task see it.
-   * With `until`, deployments that work in this step move the progress from `fraction` to `until`. Before the first
+   * Reports the progress: a fraction from 0 to 1, and the current step. The host logs it, and watchers of a task see
+   * it. With `until`, deployments that work in this step move the progress from `fraction` to `until`. Before the first
    * report, they move it from 0 to 1.
    */
   progress(fraction: number, text = '', { until }: { readonly until?: number } = {}): void {

@@ -7,9 +7,9 @@ import type { Connection, Database, Dialect } from './database.ts';
 
 /**
  * A folder of migrations: `0001-<name>.sql` for both databases, or `0001-<name>.sqlite.sql` and
- * `0001-<name>.postgresql.sql`. A migration expands: a host that ends with an earlier one goes on beside it. A migration
- * that contracts begins with the line `-- contracts: least <number>`, and from then on only hosts that have the migration
- * with this earlier number may use the database.
+ * `0001-<name>.postgresql.sql`. A migration expands: a host that ends with an earlier one goes on beside it. A
+ * migration that contracts begins with the line `-- contracts: least <number>`, and from then on only hosts that have
+ * the migration with this earlier number may use the database.
  */
 export interface MigrationSource {
   /** The owner of the migrations. Each scope has numbers of its own. */
@@ -190,7 +190,9 @@ async function requireNoOlderHost(connection: Connection, scope: string, missing
   for (const { number, name, least = 0 } of contracting)
     if (oldest < least)
       throw migrationError(
-        `migration ${number} (${name}) of ${scope} needs all hosts to have migration ${least}, and a host is connected whose last one is ${oldest}; stop that host, or first update it to a version with migration ${least}`,
+        `migration ${number} (${name}) of ${scope} needs all hosts to have migration ${least}, and a host is ` +
+          `connected whose last one is ${oldest}; stop that host, or first update it to a version with ` +
+          `migration ${least}`,
       );
 }
 
@@ -221,7 +223,8 @@ async function readMigrations({ scope, folder }: MigrationSource, dialect: Diale
     if (!match) {
       if (file.endsWith('.sql'))
         throw migrationError(
-          `${join(folder, file)}: the name of a migration is 0001-<name>.sql, 0001-<name>.sqlite.sql or 0001-<name>.postgresql.sql`,
+          `${join(folder, file)}: the name of a migration is 0001-<name>.sql, 0001-<name>.sqlite.sql or ` +
+            `0001-<name>.postgresql.sql`,
         );
       continue;
     }

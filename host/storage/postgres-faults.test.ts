@@ -92,7 +92,8 @@ function faultTests(databases: TestDatabases): void {
     await told.promise;
     const before = proxy.connections;
     proxy.silence();
-    while (proxy.connections === before) await delay(50); // until the database has given up the connection and made another one
+    // Until the database has given up the connection and made another one.
+    while (proxy.connections === before) await delay(50);
     proxy.resume();
     told = deferred();
     await told.promise;
@@ -128,7 +129,8 @@ function faultTests(databases: TestDatabases): void {
     const error = await errorOf(
       database.write(async (connection) => {
         await connection.query('update things set name = $1 where id = 1', ['mine']);
-        await direct.write((other) => other.query('update things set name = $1 where id = 1', ['theirs'])); // waits for this one
+        // Waits for this one.
+        await direct.write((other) => other.query('update things set name = $1 where id = 1', ['theirs']));
         await connection.query('select 1');
       }),
     );
@@ -180,7 +182,8 @@ function tlsTests(databases: TestDatabases, ca: string): void {
     assert.is(await modeOf({ ssl_mode: 'verify-ca', ssl_root_cert: ca }), true);
     assert.is(await modeOf({ ssl_mode: 'verify-full', ssl_root_cert: ca, host: 'localhost' }), true);
     assert.match(String(await modeOf({ ssl_mode: 'verify-ca' })), 'self-signed certificate');
-    assert.match(String(await modeOf({ ssl_mode: 'verify-full', ssl_root_cert: ca })), '127.0.0.1'); // the certificate is for localhost
+    // The certificate is for localhost.
+    assert.match(String(await modeOf({ ssl_mode: 'verify-full', ssl_root_cert: ca })), '127.0.0.1');
     assert.match(
       String(await modeOf({ ssl_mode: 'require', ssl_root_cert: '/none.pem' })),
       'db_config.datastore_config.ssl_root_cert: /none.pem cannot be read',

@@ -15,8 +15,9 @@ export type Filter = readonly [condition: string, value: Value | undefined];
 const FILTERS = '{filters}';
 
 /**
- * Returns a statement with the conditions that apply in the place of `{filters}`, and its values: `values`, then those of
- * the conditions. Conditions that do not apply are left out, because SQLite uses no index for `$1 is null or user_id = $1`.
+ * Returns a statement with the conditions that apply in the place of `{filters}`, and its values: `values`, then those
+ * of the conditions. Conditions that do not apply are left out, because SQLite uses no index for `$1 is null or user_id
+ * = $1`.
  */
 export function filtered(
   statement: Statement,

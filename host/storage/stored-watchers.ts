@@ -47,7 +47,9 @@ const POLL_MS = 1000;
 const LIVELY_POLL_MS = 100;
 const LIVELY_FOR_MS = 2000;
 
-/** Watches stored values of one kind. All watchers that wait share one read of positions, so an idle one costs nothing. */
+/**
+ * Watches stored values of one kind. All watchers that wait share one read of positions, so an idle one costs nothing.
+ */
 export class StoredWatchers {
   readonly #options: StoredWatchersOptions;
   /** By notification. */

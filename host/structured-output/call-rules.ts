@@ -16,7 +16,9 @@ export interface Callable {
   readonly name: string;
   /** A JSON Schema of the arguments. */
   readonly parameters: unknown;
-  /** Whether the function is refused when no grammar can express its parameters. Otherwise they bind as far as they can. */
+  /**
+   * Whether the function is refused when no grammar can express its parameters. Otherwise they bind as far as they can.
+   */
   readonly isBound: boolean;
 }
 
@@ -60,7 +62,9 @@ function rulesOf({ name, parameters, isBound }: Callable, index: number, rules: 
   }
 }
 
-/** Returns parameters as the schema of an object. Without `additionalProperties`, there are only the named properties. */
+/**
+ * Returns parameters as the schema of an object. Without `additionalProperties`, there are only the named properties.
+ */
 function asArguments(parameters: unknown): SchemaObject {
   if (!isObject(parameters)) refuse('#', 'it is not a schema of an object');
   const { type = 'object', additionalProperties, properties } = parameters;

@@ -47,7 +47,9 @@ function valuesIn(schema: SchemaObject): readonly unknown[] | undefined {
   return schema['enum'] as readonly unknown[] | undefined;
 }
 
-/** Returns whether both require a property that cannot have a value for both, or one requires what the other forbids. */
+/**
+ * Returns whether both require a property that cannot have a value for both, or one requires what the other forbids.
+ */
 function haveApartProperties(
   a: SchemaObject,
   b: SchemaObject,

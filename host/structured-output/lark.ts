@@ -46,8 +46,8 @@ interface Token {
 }
 
 /**
- * Returns a regular expression for the texts of a grammar in Lark's language. Throws `UnusableStructure`, which names the
- * place, for a grammar that is not valid or that no regular expression can express, such as one whose rules contain
+ * Returns a regular expression for the texts of a grammar in Lark's language. Throws `UnusableStructure`, which names
+ * the place, for a grammar that is not valid or that no regular expression can express, such as one whose rules contain
  * themselves.
  */
 export function larkRegex(definition: string, at: string): string {

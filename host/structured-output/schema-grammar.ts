@@ -29,7 +29,9 @@ const MOST_NESTING = 150;
 
 const HEX = '[0-9a-fA-F]';
 /** A character of a string: as it is, or escaped. Half of a surrogate pair comes with its other half only. */
-const CHAR = `${oneOf(complement(union([[0, 0x1f]], one(0x22), one(0x5c))))} | "\\\\" (["\\\\/bfnrt] | "u" ([0-9a-cefA-CEF] ${HEX}{3} | [dD] [0-7] ${HEX}{2} | [dD] [89abAB] ${HEX}{2} "\\\\u" [dD] [c-fC-F] ${HEX}{2}))`;
+const CHAR =
+  `${oneOf(complement(union([[0, 0x1f]], one(0x22), one(0x5c))))} | "\\\\" (["\\\\/bfnrt] | "u" ` +
+  `([0-9a-cefA-CEF] ${HEX}{3} | [dD] [0-7] ${HEX}{2} | [dD] [89abAB] ${HEX}{2} "\\\\u" [dD] [c-fC-F] ${HEX}{2}))`;
 /** White space is short: a model that is unsure would write nothing else. */
 const SHORT_SPACE = '(" " | "\\n" (" "{0,24} | "\\t"{0,6}))?';
 
@@ -45,7 +47,10 @@ function lengthOf(schema: unknown): number {
 export interface SchemaGrammarOptions {
   /** The rules to which the schema adds. */
   readonly rules?: Rules;
-  /** Whether the grammar takes more values where it cannot express a part of the schema. {@link SchemaGrammar.unbound} names these places. */
+  /**
+   * Whether the grammar takes more values where it cannot express a part of the schema. {@link SchemaGrammar.unbound}
+   * names these places.
+   */
   readonly isLoose?: boolean;
   /** Larger counts of items, characters and properties are not supported, because the grammar would be too large. */
   readonly mostRepeated?: number;
@@ -58,10 +63,10 @@ interface StringForm {
 }
 
 /**
- * Writes the values of a schema (2020-12, or draft 7) and of its parts as rules for their JSON texts. All these texts are
- * valid; where a schema leaves the order or the form open, the rules choose: properties come in the order of the schema,
- * and properties that it does not name only where it says so. Throws `UnusableStructure`, which names the place and the
- * keyword, for a schema that rules cannot express.
+ * Writes the values of a schema (2020-12, or draft 7) and of its parts as rules for their JSON texts. All these texts
+ * are valid; where a schema leaves the order or the form open, the rules choose: properties come in the order of the
+ * schema, and properties that it does not name only where it says so. Throws `UnusableStructure`, which names the place
+ * and the keyword, for a schema that rules cannot express.
  */
 export class SchemaGrammar {
   readonly #root: Schema;
@@ -92,7 +97,10 @@ export class SchemaGrammar {
     return this.#rules.grammar(root);
   }
 
-  /** JSON pointers to the keywords that do not bind the values of the grammar, and to parts of which no keyword but `type` does. */
+  /**
+   * JSON pointers to the keywords that do not bind the values of the grammar, and to parts of which no keyword but
+   * `type` does.
+   */
   get unbound(): readonly string[] {
     return [...this.#unbound];
   }

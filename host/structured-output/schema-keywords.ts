@@ -7,8 +7,8 @@ export type Schema = boolean | SchemaObject;
 export type TypeName = 'string' | 'number' | 'integer' | 'boolean' | 'null' | 'array' | 'object';
 
 /**
- * Keywords of JSON Schema that say which values are valid, and that no grammar holds. Every keyword that is neither here
- * nor below is an annotation, as JSON Schema 2020-12 says (section 6.5).
+ * Keywords of JSON Schema that say which values are valid, and that no grammar holds. Every keyword that is neither
+ * here nor below is an annotation, as JSON Schema 2020-12 says (section 6.5).
  */
 const UNHELD = new Set([
   'not',

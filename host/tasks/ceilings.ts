@@ -38,7 +38,8 @@ export function ceilingsOf(config: UserCeilingsConfig, userId: string | null, is
   const own = Object.hasOwn(config.users, userId) ? config.users[userId] : undefined;
   return {
     maxWaiting: own?.maximum_waiting_tasks_per_user ?? config.maximum_waiting_tasks_per_user,
-    maxBytes: (own?.maximum_stored_bytes_per_user ?? config.maximum_stored_bytes_per_user) || undefined, // 0 is no limit
+    // 0 is no limit.
+    maxBytes: (own?.maximum_stored_bytes_per_user ?? config.maximum_stored_bytes_per_user) || undefined,
     maxWatchers: own?.maximum_watchers_per_user ?? config.maximum_watchers_per_user,
     maxPriority: isAdmin ? undefined : (own?.maximum_priority ?? config.maximum_priority),
     maxExecutionTimeoutS: isAdmin ? undefined : (own?.maximum_execution_timeout ?? config.maximum_execution_timeout),

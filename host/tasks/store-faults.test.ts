@@ -288,12 +288,16 @@ function postgresTests(databases: TestDatabases): void {
     await refuse('value', 'task_events', "new.event = 'chunk' and new.data::text = '13'");
     await refuse('result', 'tasks', "new.result::text = '[14]'");
     const ending = deferred<unknown>();
-    const host = context.host(config, async function* ({ n }, { signal }) {
-      yield n;
-      if (n === 14) return;
-      signal.addEventListener('abort', () => ending.resolve(signal.reason));
-      await new Promise(() => {}); // an hour of work
-    }, { max_retries: 1 }); // prettier-ignore
+    const host = context.host(
+      config,
+      async function* ({ n }, { signal }) {
+        yield n;
+        if (n === 14) return;
+        signal.addEventListener('abort', () => ending.resolve(signal.reason));
+        await new Promise(() => {}); // an hour of work
+      },
+      { max_retries: 1 },
+    );
     await host.queue.start();
     const streaming = await ended(host, await host.defer({ n: 13 }));
     assert.equal([streaming.task.status, JSON.parse(streaming.task.result ?? '').error], ['failed', 'DatabaseFault']);
@@ -318,13 +322,17 @@ Locked('end when it is unlocked, and do not run twice', async ({ context }) => {
   const config = { ...(await databases.create()), connection_timeout: 2 };
   const [begun, go] = [deferred(), deferred()];
   let runs = 0;
-  const host = context.host(config, async function* () {
-    runs += 1;
-    yield 1;
-    begun.resolve();
-    await go.promise;
-    yield 2;
-  }, { heartbeat_timeout: 1, max_retries: 1 }); // prettier-ignore
+  const host = context.host(
+    config,
+    async function* () {
+      runs += 1;
+      yield 1;
+      begun.resolve();
+      await go.promise;
+      yield 2;
+    },
+    { heartbeat_timeout: 1, max_retries: 1 },
+  );
   await host.queue.start();
   const id = await host.defer({});
   await begun.promise;

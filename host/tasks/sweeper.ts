@@ -114,7 +114,9 @@ export class Sweeper {
   }
 }
 
-/** Ends lost attempts, except those whose host has renewed the lease. Another attempt follows, except after the last. */
+/**
+ * Ends lost attempts, except those whose host has renewed the lease. Another attempt follows, except after the last.
+ */
 export async function endLost(storage: Pick<Storage, 'write'>, lost: readonly HeldLease[], log: Logger): Promise<void> {
   for (let from = 0; from < lost.length; from += BATCH)
     await storage.write(async ({ tasks }) => {

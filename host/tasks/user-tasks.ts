@@ -145,7 +145,8 @@ export class UserTasks {
         // The task was not stored, because another task has its key or there is no room.
         if (later instanceof AanaError && (later.kind === 'conflict' || later.kind === 'rate-limited')) throw later;
         throw new UnknownOutcomeError(
-          'the connection to the database was lost while the task was stored, so it is unknown whether the task exists; send the request again with the same Idempotency-Key',
+          'the connection to the database was lost while the task was stored, so it is unknown whether the task ' +
+            'exists; send the request again with the same Idempotency-Key',
           later,
         );
       });

@@ -14,7 +14,8 @@ export class Watchers {
     if (count >= most) {
       throw fail(
         'TooManyWatchers',
-        `this user already reads the events of ${most} tasks and responses, which is the most at the same time; end one of the streams first`,
+        `this user already reads the events of ${most} tasks and responses, which is the most at the same time; end ` +
+          `one of the streams first`,
         { data: { max_watchers: most } },
       );
     }

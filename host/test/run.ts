@@ -130,7 +130,8 @@ function report(source: string, result: MeasuredResult, seconds: number): void {
   const { passed, failed, skipped, output, problem, cpuSeconds } = result;
   const cpu = cpuSeconds === undefined ? '' : ` (CPU ${cpuSeconds.toFixed(1)} s)`;
   const lines = [
-    `${failed > 0 ? 'FAIL' : 'ok  '} ${source}  ${passed} passed${skipped ? `, ${skipped} skipped` : ''}  ${seconds.toFixed(1)} s${cpu}`,
+    `${failed > 0 ? 'FAIL' : 'ok  '} ${source}  ${passed} passed${skipped ? `, ${skipped} skipped` : ''}  ` +
+      `${seconds.toFixed(1)} s${cpu}`,
     ...(output.match(/^SKIP .*$/gm) ?? []).map((line) => `     ${line}`),
     ...(problem ? [`     ${source} ${problem}`] : []),
     ...(failed > 0 ? [output] : []),
@@ -167,7 +168,8 @@ async function main(wanted: readonly string[]): Promise<number> {
   const sum = { passed: 0, failed: 0, skipped: 0 };
   const failures: string[] = [];
   const times: Record<string, number> = {};
-  const waiting = longestFirst(sources, readFileTimes()).values(); // shared by the jobs, each of which takes the next file
+  // Shared by the jobs, each of which takes the next file.
+  const waiting = longestFirst(sources, readFileTimes()).values();
   const job = async (): Promise<void> => {
     for (const source of waiting) {
       const startedAt = Date.now();
@@ -187,7 +189,8 @@ async function main(wanted: readonly string[]): Promise<number> {
   }
   await recordFileTimes(times);
   process.stdout.write(
-    `\n${[describeFileTimes(times), ...failures].join('\n')}\n\n${sum.passed} passed, ${sum.failed} failed, ${sum.skipped} skipped\n`,
+    `\n${[describeFileTimes(times), ...failures].join('\n')}\n\n${sum.passed} passed, ${sum.failed} failed, ` +
+      `${sum.skipped} skipped\n`,
   );
   return sum.failed === 0 ? 0 : 1;
 }

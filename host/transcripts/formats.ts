@@ -26,7 +26,8 @@ export const SubtitleOptions = z.strictObject({
           z.minimum(1),
           z.maximum(MOST_CHARACTERS),
           z.describe(
-            'Most characters of a line, without the name of a speaker; a longer word is cut. Default: one line for each segment.',
+            'Most characters of a line, without the name of a speaker; a longer word is cut. Default: one line for ' +
+              'each segment.',
           ),
         ),
     ),

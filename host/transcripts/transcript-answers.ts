@@ -26,7 +26,9 @@ export const TranscriptForm = z.strictObject({
         .enum(TRANSCRIPT_FORMATS)
         .check(
           z.describe(
-            'The form of the answer. "json" has all facts, "text", "srt", "vtt" and "tsv" are text of their media types, "verbose_json" and "diarized_json" have the shapes of OpenAI\'s API. "diarized_json" needs speakers.',
+            'The form of the answer. "json" has all facts, "text", "srt", "vtt" and "tsv" are text of their media ' +
+              'types, "verbose_json" and "diarized_json" have the shapes of OpenAI\'s API. "diarized_json" ' +
+              'needs speakers.',
           ),
         ),
     ),
@@ -55,7 +57,9 @@ export function transcriptFormProblems(
     .map((key) => ({ path: [key], message: `${key} is an option of the formats "srt" and "vtt"` }));
 }
 
-/** Whether the form needs the times of words: a segment is divided at its words, and a word is underlined at its times. */
+/**
+ * Whether the form needs the times of words: a segment is divided at its words, and a word is underlined at its times.
+ */
 export function needsWordTimes({ max_line_count: lines, highlight_words: highlights }: TranscriptForm): boolean {
   return lines != null || highlights === true;
 }

@@ -23,9 +23,9 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the code of a language as Whisper knows it: of a code in any case, with a region or a script (`en-US`), of three
- * letters (`eng`), or of an English name. Undefined for `auto` and for no text, which leave the language to the model; null
- * for anything else.
+ * Returns the code of a language as Whisper knows it: of a code in any case, with a region or a script (`en-US`), of
+ * three letters (`eng`), or of an English name. Undefined for `auto` and for no text, which leave the language to the
+ * model; null for anything else.
  */
 export function whisperLanguage(text: string): string | null | undefined {
   const given = text.trim().toLowerCase();

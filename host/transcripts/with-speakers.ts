@@ -2,8 +2,8 @@ import type { AsrOutput, AsrSegment, AsrWord, SpeakerDiarizationSegment, TimeInt
 
 export interface WithSpeakersOptions {
   /**
-   * Whether neighbouring segments of one speaker become one segment, and speakers are numbered in the order in which they
-   * begin. Default: false.
+   * Whether neighbouring segments of one speaker become one segment, and speakers are numbered in the order in which
+   * they begin. Default: false.
    */
   readonly merge?: boolean;
 }

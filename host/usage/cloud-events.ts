@@ -9,7 +9,9 @@ export const USAGE_EVENT = 'aana.usage';
 /** The subject of records without a user. Receivers such as OpenMeter need one. */
 const NOBODY = 'nobody';
 
-/** Returns a batch of CloudEvents. The subject of each is the user, because systems that bill take it as the customer. */
+/**
+ * Returns a batch of CloudEvents. The subject of each is the user, because systems that bill take it as the customer.
+ */
 export function cloudEventBatch(records: readonly UsageRecord[], source: string): string {
   return JSON.stringify(
     records.map(({ id, time, ...data }) => ({

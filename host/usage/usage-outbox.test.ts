@@ -72,7 +72,11 @@ function outboxTests(databases: TestDatabases): void {
 
   Outbox('another host sends what an ended host left, and what a lost one had claimed', async (context) => {
     const got: string[] = [];
-    const stuck = host(context, (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)))); // prettier-ignore
+    const stuck = host(
+      context,
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    );
     stuck.outbox.start();
     stuck.outbox.add(records(0, 5));
     const held = 'select count(*) as n from usage_records where lease_owner is not null';

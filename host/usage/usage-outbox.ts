@@ -43,7 +43,9 @@ const LONGEST_DELAY_MS = 300_000;
 /** Statuses that say that a record is wrong, so that the same one is refused again. */
 const WRONG: ReadonlySet<number> = new Set([400, 413, 422]);
 
-/** Records that wait in the database until another server has taken them. Hosts that share a database share the work. */
+/**
+ * Records that wait in the database until another server has taken them. Hosts that share a database share the work.
+ */
 export class UsageOutbox {
   readonly #options: UsageOutboxOptions;
   readonly #owner = newLeaseOwner();
@@ -136,7 +138,10 @@ export class UsageOutbox {
     return (await this.#send(records.slice(0, half), signal)) && (await this.#send(records.slice(half), signal));
   }
 
-  /** Returns `over` when the server took or refused the records, `later` when it did neither, `wrong` if it must say which one is wrong. */
+  /**
+   * Returns `over` when the server took or refused the records, `later` when it did neither, `wrong` if it must say
+   * which one is wrong.
+   */
   async #sendOnce(records: readonly ClaimedUsage[], signal: AbortSignal): Promise<'over' | 'later' | 'wrong'> {
     const { storage, begin, log, onDelivered, onLost } = this.#options;
     const span = begin('send', records.length);

@@ -18,12 +18,15 @@ export class UsageTelemetry {
     this.#lost = telemetry.counter('aana.usage.records.lost', {
       unit,
       description:
-        'Records of usage that were dropped: the file could not take them (file), too many waited (full), or the server refused them (refused).',
+        'Records of usage that were dropped: the file could not take them (file), too many waited (full), or the ' +
+        'server refused them (refused).',
       attributes: ['aana.usage.reason'],
     });
   }
 
-  /** Begins the span of work for the outbox. It begins a trace of its own, because records of many requests share it. */
+  /**
+   * Begins the span of work for the outbox. It begins a trace of its own, because records of many requests share it.
+   */
   begin(work: 'store' | 'send', records: number): Span {
     const kind = work === 'send' ? 'client' : 'internal';
     return this.#span(`aana.usage.${work}`, { kind, attributes: { 'aana.usage.records': records } });

@@ -267,7 +267,8 @@ export class Deliverer {
         status === 410
           ? 'the target answered 410, which means that it is gone'
           : isHopeless
-            ? `${health.failures} attempts in a row failed since ${new Date(health.failing_since).toISOString()}; the last error: ${error}`
+            ? `${health.failures} attempts in a row failed since ${new Date(health.failing_since).toISOString()}; ` +
+              `the last error: ${error}`
             : undefined;
       return reason !== undefined && (await webhooks.disable(delivery.webhook_id, reason)) ? reason : undefined;
     });

@@ -4,7 +4,8 @@
  * in turn. Prints JSON.
  *
  *   npm run build && npx aana-host build-native
- *   node native/bench/cache.mjs path/to/model.gguf [--runs 3] [--prompt 60] [--tokens 64] [--sequences 32] [--history 0]
+ *   node native/bench/cache.mjs path/to/model.gguf [--runs 3] [--prompt 60] [--tokens 64] [--sequences 32] [--history
+ *   0]
  *
  * `--prompt` and `--tokens` are averages. `--history` fills the cache with conversations of that many words first.
  */

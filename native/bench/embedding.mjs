@@ -1,10 +1,11 @@
 /**
- * Measures how many texts the engine for embeddings computes in a second of CPU time, on one thread. Beside it, it measures
- * llama-server (native/bench/llama-server/build.mjs prints its path) and sentence-transformers, when they are given. The subjects
- * take turns. Prints JSON.
+ * Measures how many texts the engine for embeddings computes in a second of CPU time, on one thread. Beside it, it
+ * measures llama-server (native/bench/llama-server/build.mjs prints its path) and sentence-transformers, when they are
+ * given. The subjects take turns. Prints JSON.
  *
  *   npm run build && npx aana-host build-native
- *   node native/bench/embedding.mjs path/to/model.gguf [--runs 3] [--llama-server path] [--python venv/bin/python --folder model]
+ *   node native/bench/embedding.mjs path/to/model.gguf [--runs 3] [--llama-server path] [--python venv/bin/python
+ *   --folder model]
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * What a grammar costs for each token: pairs of completions with and without a JSON Schema, of the same number of tokens, one at a time on
- * one thread. Prints the medians of their processor times per token, because other work on the machine changes the
- * elapsed time more than a grammar does.
+ * What a grammar costs for each token: pairs of completions with and without a JSON Schema, of the same number of
+ * tokens, one at a time on one thread. Prints the medians of their processor times per token, because other work on the
+ * machine changes the elapsed time more than a grammar does.
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/grammar.mjs path/to/model.gguf…
@@ -68,7 +68,8 @@ async function measure(modelPath) {
     }
     const [a, b] = [median(free), median(bound)];
     process.stdout.write(
-      `${modelPath.split('/').at(-1)}, ${kind}: ${a.toFixed(2)} ms without, ${b.toFixed(2)} ms with a schema: ${((b / a - 1) * 100).toFixed(1)} %\n`,
+      `${modelPath.split('/').at(-1)}, ${kind}: ${a.toFixed(2)} ms without, ${b.toFixed(2)} ms with a schema: ` +
+        `${((b / a - 1) * 100).toFixed(1)} %\n`,
     );
   }
   await engine.close();

@@ -2,7 +2,8 @@
  * Measures the speed of the language model engine with 1, 8 and 32 requests at the same time. Prints JSON.
  *
  *   npm run build && npx aana-host build-native
- *   node native/bench/llama.mjs path/to/model.gguf [--runs 3] [--threads 1] [--tokens 64] [--prefill 256] [--gpu-layers 0] > result.json
+ *   node native/bench/llama.mjs path/to/model.gguf [--runs 3] [--threads 1] [--tokens 64] [--prefill 256] [--gpu-layers
+ *   0] > result.json
  */
 import { execFileSync } from 'node:child_process';
 import { basename } from 'node:path';

@@ -3,7 +3,9 @@ import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { buildProgram, cannotBuild } from '../../dist/native/lib/fixtures/test-program.js';
 
-/** Builds a program in C++, passes it the arguments of this script, and writes its JSON with facts about the machine. */
+/**
+ * Builds a program in C++, passes it the arguments of this script, and writes its JSON with facts about the machine.
+ */
 export function reportProgram(name) {
   const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
   const reason = cannotBuild(packageRoot);

@@ -1,5 +1,6 @@
 /**
- * Time of choosing one token with our sampler and with llama.cpp's chain, over the same logits, as JSON on standard output.
+ * Time of choosing one token with our sampler and with llama.cpp's chain, over the same logits, as JSON on standard
+ * output.
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/sampling.mjs [rounds] > result.json

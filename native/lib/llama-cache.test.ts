@@ -17,7 +17,10 @@ function test(title: string, run: () => Promise<void>): void {
   else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
 }
 
-/** The order of the cells changes the last bits of the logits, so greedy texts may part where two tokens are about as likely. */
+/**
+ * The order of the cells changes the last bits of the logits, so greedy texts may part where two tokens are about as
+ * likely.
+ */
 const TIE = 0.25;
 
 /** Expects that a text is that of the other generation up to a tie. */

@@ -92,7 +92,8 @@ for (const [layout, changes] of [
     guessing.engine.cancel(cancelled);
     const texts: string[] = [];
     for (const id of ids) texts.push((await guessing.finish(id)).text);
-    // The order of the cells changes the last bits of logits, so a text may part from the other one where two tokens are as good as equal.
+    // The order of the cells changes the last bits of logits, so a text may part from the other one where two tokens
+    // are as good as equal.
     const parted = texts.filter((text, at) => text !== alone[at]);
     assert.ok(parted.length <= 2, `${parted.length} of ${texts.length} texts differ`);
     assert.ok(guessing.engine.counts.acceptedTokens > 50, `${guessing.engine.counts.acceptedTokens} accepted`);

@@ -42,7 +42,10 @@ async function scored(llama: TestEngine, id: number): Promise<Scores> {
   return llama.of(id).flatMap((event) => (event.type === 'text' ? (event.scores ?? []) : []));
 }
 
-/** The order of cells and the size of batches change the last bits of logits, so texts may part where two tokens are about as likely. */
+/**
+ * The order of cells and the size of batches change the last bits of logits, so texts may part where two tokens are
+ * about as likely.
+ */
 const TIE = 0.25;
 
 /** Expects that an answer is the other one up to a tie. */

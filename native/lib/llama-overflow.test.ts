@@ -89,7 +89,8 @@ for (const { name, changes } of layouts) {
     await llama.finish(id);
   });
 
-  // Once a context has shifted, its cells have another order after the pause, and sums of another order round otherwise.
+  // Once a context has shifted, its cells have another order after the pause, and sums of another order round
+  // otherwise.
   test(`an answer that was paused has the same text if its context did not shift: ${name}`, async () => {
     const roomy = { contextTokens: 1024, prefillTokensPerStep: 16, ...changes, maxSequences: 1 };
     const sampling = { ignoreEos: true, maxTokens: 900, temperature: 0.9, seed: 7, tenant: 'one' };

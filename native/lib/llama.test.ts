@@ -304,7 +304,8 @@ test('text consists of whole characters', async () => {
 });
 
 test('a load fails if the type of keys and values does not fit the model', async () => {
-  const error = await rejection(TestEngine.load({ keyType: 'q8_0' })); // the model's heads are narrower than a block of q8_0
+  // The model's heads are narrower than a block of q8_0.
+  const error = await rejection(TestEngine.load({ keyType: 'q8_0' }));
   assert.match(error.message, 'q8_0');
   assert.match(error.message, 'tiny-llama.gguf');
 });
@@ -312,7 +313,8 @@ test('a load fails if the type of keys and values does not fit the model', async
 test('a given template replaces the model’s own', async () => {
   await using llama = await TestEngine.load({
     chatTemplate:
-      '{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}',
+      '{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt ' +
+      '%}[assistant]{% endif %}',
   });
   const messages = [
     { role: 'system', content: 'S' },
@@ -442,7 +444,8 @@ test('an idle engine does not keep the process running', async () => {
 test('a running request keeps the process running until its end', async () => {
   assert.is(
     await exitCode(
-      "onEvents = (events) => { engine.acknowledge(1, 99); if (events.at(-1).type === 'end') process.exitCode = 8; }; submit()",
+      "onEvents = (events) => { engine.acknowledge(1, 99); if (events.at(-1).type === 'end') process.exitCode = 8; " +
+        '}; submit()',
     ),
     8,
   );
@@ -452,7 +455,8 @@ test('a process can exit during a load and during a decode', async () => {
   assert.is(await exitCode('submit(); onEvents = () => process.exit(9)'), 9);
   assert.is(
     await exitCode(
-      `loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadLlama(${JSON.stringify(options)}, () => {}, () => {}); process.exit(6)`,
+      `loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadLlama(${JSON.stringify(options)}, () => {}, () ` +
+        `=> {}); process.exit(6)`,
     ),
     6,
   );

@@ -426,7 +426,8 @@ if (missing !== undefined) {
     assert.is(runScript('').status, 0);
     assert.is(
       runScript(
-        `engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); setTimeout(() => process.exit(7), 100);`,
+        `engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); setTimeout(() => ` +
+          `process.exit(7), 100);`,
       ).status,
       7,
     );
@@ -445,7 +446,13 @@ if (missing !== undefined) {
   Whisper('survives the end of a worker thread that uses it', async () => {
     const { Worker } = await import('node:worker_threads');
     const url = new URL(
-      `data:text/javascript,${encodeURIComponent(script(`import { parentPort } from 'node:worker_threads'; engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); parentPort.postMessage('running');`))}`,
+      `data:text/javascript,${encodeURIComponent(
+        script(
+          `import { parentPort } from 'node:worker_threads'; ` +
+            `engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false })}).catch(() => {}); ` +
+            `parentPort.postMessage('running');`,
+        ),
+      )}`,
     );
     const worker = new Worker(url);
     await new Promise((onMessage, onError) => {

@@ -1,5 +1,5 @@
-// `node native/test/build-program.mjs <name>` builds a program in C++ in the folder of the addon's build, whose objects it
-// links, or what changed of it since the last time. Waits for other processes that build there.
+// `node native/test/build-program.mjs <name>` builds a program in C++ in the folder of the addon's build, whose objects
+// it links, or what changed of it since the last time. Waits for other processes that build there.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { argv } from 'node:process';

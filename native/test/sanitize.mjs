@@ -1,12 +1,13 @@
 /**
- * Builds the language model engine with a sanitizer of GCC and sends random requests to it, also with images for three kinds
- * of encoders, and random events to its decode loop over a fake of llama.cpp. Runs the unit tests in C++ of its parts.
+ * Builds the language model engine with a sanitizer of GCC and sends random requests to it, also with images for three
+ * kinds of encoders, and random events to its decode loop over a fake of llama.cpp. Runs the unit tests in C++ of its
+ * parts.
  *
  *   npm run build && npx aana-host build-native
  *   node native/test/sanitize.mjs address|undefined|thread [requests] [seed]
  *
- * Our code is instrumented, and llama.cpp's encoders of images are; the published libraries of llama.cpp are not. thread.supp
- * has what the thread sanitizer reports of them wrongly.
+ * Our code is instrumented, and llama.cpp's encoders of images are; the published libraries of llama.cpp are not.
+ * thread.supp has what the thread sanitizer reports of them wrongly.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -6,9 +6,15 @@ export function renderMetricsDocs(): string {
   const parts = describedMetrics().map(({ title, metrics }) => {
     const rows = metrics.map((metric) => {
       const labels = metric.attributes.map((name) => `\`${name}\``).join(', ');
-      return `| \`${metric.name}\` | \`${sampleName(metric)}\` | ${metric.kind} | ${labels || '–'} | ${metric.description} |`;
+      return (
+        `| \`${metric.name}\` | \`${sampleName(metric)}\` | ${metric.kind} | ${labels || '–'} | ` +
+        `${metric.description} |`
+      );
     });
-    return `## ${title}\n\n| name | in Prometheus | kind | labels | what |\n| --- | --- | --- | --- | --- |\n${rows.join('\n')}\n`;
+    return (
+      `## ${title}\n\n| name | in Prometheus | kind | labels | what |\n| --- | --- | --- | --- | --- ` +
+      `|\n${rows.join('\n')}\n`
+    );
   });
   return `${HEAD}\n${parts.join('\n')}`;
 }

@@ -1,4 +1,5 @@
-// Draws docs/figures/*.svg from the reports beside them, which are what the benchmarks printed. `npm run plot:benchmarks`.
+// Draws docs/figures/*.svg from the reports beside them, which are what the benchmarks printed. `npm run
+// plot:benchmarks`.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../host/config/index.ts';

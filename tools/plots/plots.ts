@@ -216,7 +216,8 @@ export function specificationOf(report: Report, plot: Plot): object {
   const { cpu = 'unknown processor', cores, node, loadBefore } = report.machine;
   const place = `${cpu}, ${cores} cores, Node ${node.replace('v', '')}, load average ${loadBefore[0] ?? 0} at the start`;
   const subtitle = [
-    `${plot.command}${report.model === undefined ? '' : ` with ${report.model}`}, ${report.date.slice(0, 10)}, ${report.commit}`,
+    `${plot.command}${report.model === undefined ? '' : ` with ${report.model}`}, ${report.date.slice(0, 10)}, ` +
+      `${report.commit}`,
     place,
   ];
   const x = {

@@ -1,6 +1,6 @@
 // Runs `npm run demo` and writes docs/demo.svg, a picture of its real output in which each piece appears when the
-// program wrote it. Start it with `npm run record:demo`, after `npm run demo` has run once, because the recording should
-// not show the set-up.
+// program wrote it. Start it with `npm run record:demo`, after `npm run demo` has run once, because the recording
+// should not show the set-up.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

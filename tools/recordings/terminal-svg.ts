@@ -84,7 +84,10 @@ function textOf({ at, row, column, text }: Cell): string {
   const y = MARGIN + (row + 0.75) * LINE;
   const kind = text.startsWith('$ ') ? ' class="command"' : '';
   const length = (text.length * CHARACTER).toFixed(1);
-  return `  <text x="${x}" y="${y}" textLength="${length}"${kind} style="animation-delay: ${at}ms">${escaped(text)}</text>`;
+  return (
+    `  <text x="${x}" y="${y}" textLength="${length}"${kind} style="animation-delay: ` +
+    `${at}ms">${escaped(text)}</text>`
+  );
 }
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

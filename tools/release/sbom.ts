@@ -65,8 +65,9 @@ const NATIVE: readonly Component[] = [
 ];
 
 /**
- * Writes the bill of materials of a release to `path`: CycloneDX 1.6 in JSON, with the packages that `package-lock.json`
- * has for use, installed, fetched at the first build or bundled, and the sources of the addon. Models are downloaded later and are not in it.
+ * Writes the bill of materials of a release to `path`: CycloneDX 1.6 in JSON, with the packages that
+ * `package-lock.json` has for use, installed, fetched at the first build or bundled, and the sources of the addon.
+ * Models are downloaded later and are not in it.
  */
 export async function writeSbom(path: string): Promise<void> {
   // npm reports a peer range of jco as an error, although the pinned version is the one that works.

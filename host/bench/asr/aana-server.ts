@@ -1,5 +1,5 @@
-// An application with one Whisper deployment, whose endpoint `/transcribe` takes a file and streams each segment's text.
-// BENCH_ASR has the settings. Started by subjects.ts.
+// An application with one Whisper deployment, whose endpoint `/transcribe` takes a file and streams each segment's
+// text. BENCH_ASR has the settings. Started by subjects.ts.
 import { AanaApp, loadConfig, schemas, WhisperDeployment, z } from '../../index.ts';
 import { served } from '../plugins/served.ts';
 import type { AsrSettings } from './subjects.ts';

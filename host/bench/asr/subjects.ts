@@ -48,8 +48,8 @@ export interface WhisperServerFiles {
 }
 
 /**
- * whisper.cpp's own server. It computes one request at a time and answers with the whole text. It always runs without voice
- * activity detection, because it uses four threads for that, whatever its settings are.
+ * whisper.cpp's own server. It computes one request at a time and answers with the whole text. It always runs without
+ * voice activity detection, because it uses four threads for that, whatever its settings are.
  */
 export const startWhisperServer =
   ({ program, model }: WhisperServerFiles): StartSubject =>

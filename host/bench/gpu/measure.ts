@@ -25,7 +25,8 @@ const { values } = parseArgs({
 const { models: modelsFolder, work } = values;
 if (modelsFolder === undefined || work === undefined)
   throw new Error(
-    'usage: measure.js --models <folder of the staged models> --work <folder for the generated one> [--size 7b|tiny] [--weights q4_0|q8_0|f16] [--tokens 64] [--requests 1,8,32]',
+    'usage: measure.js --models <folder of the staged models> --work <folder for the generated one> [--size ' +
+      '7b|tiny] [--weights q4_0|q8_0|f16] [--tokens 64] [--requests 1,8,32]',
   );
 const TINY: ModelShape = {
   layers: 2,

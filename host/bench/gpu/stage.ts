@@ -42,7 +42,8 @@ const { values, positionals } = parseArgs({
 const [out] = positionals;
 if (out === undefined)
   throw new Error(
-    'missing folder; usage: node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add file]… [--without-cuda]',
+    'missing folder; usage: node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add ' +
+      'file]… [--without-cuda]',
   );
 const cacheDir = values['cache-dir'];
 const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
@@ -122,7 +123,8 @@ function modelsArchive(): string {
   const base = values.base ?? findIn(join(cacheDir, 'models', 'smollm2-135m-instruct'), '.gguf');
   if (base === undefined)
     throw new Error(
-      'no model for the vocabulary: pull one with `npx aana-host models pull smollm2-135m-instruct`, or name one with --base',
+      'no model for the vocabulary: pull one with `npx aana-host models pull smollm2-135m-instruct`, or name one ' +
+        'with --base',
     );
   const file = readFileSync(base);
   writeFileSync(join(folder, 'vocabulary.gguf'), file.subarray(0, endOfMetadata(file)));

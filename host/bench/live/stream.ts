@@ -17,8 +17,8 @@ export interface LiveRun {
 }
 
 /**
- * Sends a clip over a WebSocket as a microphone does: each message when its last sample would have been spoken. Throws the
- * error of the server.
+ * Sends a clip over a WebSocket as a microphone does: each message when its last sample would have been spoken. Throws
+ * the error of the server.
  */
 export async function transcribeLive(port: number, clip: Clip): Promise<LiveRun> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/asr/live`);

@@ -21,18 +21,23 @@ export interface AdapterParity {
   readonly changedTexts: number;
   readonly alone: Parity;
   readonly inBatches: Parity;
-  /** Half of the requests in a batch have no adapter. Their texts are compared with those of the model without adapters. */
+  /**
+   * Half of the requests in a batch have no adapter. Their texts are compared with those of the model without adapters.
+   */
   readonly besideOthers: Parity;
 }
 
 const NAME = 'random';
-/** Changes the output of attention in all layers by about a third of the size of its weights in SmolLM2. With 0.3, the model says nothing for sure. */
+/**
+ * Changes the output of attention in all layers by about a third of the size of its weights in SmolLM2. With 0.3, the
+ * model says nothing for sure.
+ */
 const ADAPTER = { seed: 5, spread: 0.2 };
 const AT_ONCE = 8;
 
 /**
- * Compares greedy texts with an adapter of random weights with those of the merged model. The matrices that it changes are
- * 32-bit floats on both sides, because merged weights have no exact quantised form.
+ * Compares greedy texts with an adapter of random weights with those of the merged model. The matrices that it changes
+ * are 32-bit floats on both sides, because merged weights have no exact quantised form.
  */
 export async function compareAdapter(options: AdapterParityOptions): Promise<AdapterParity> {
   const { prompts, margin } = options;

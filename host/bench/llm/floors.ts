@@ -57,7 +57,10 @@ const ratioOf = (ratios: unknown, figure: string): unknown => (ratios as Record<
 export function describedFloors(floors: readonly JudgedFloor[]): string {
   const line = ({ scenario, figure, by, least, most, measured, isMet }: JudgedFloor): string => {
     const limit = least === undefined ? `at most ${most}` : `at least ${least}`;
-    return `${isMet ? 'met   ' : 'MISSED'} ${scenario}: ${figure}${by === undefined ? '' : ` by ${by}'s`} ${measured}, ${limit}\n`;
+    return (
+      `${isMet ? 'met   ' : 'MISSED'} ${scenario}: ${figure}${by === undefined ? '' : ` by ${by}'s`} ` +
+      `${measured}, ${limit}\n`
+    );
   };
   return floors.map(line).join('');
 }

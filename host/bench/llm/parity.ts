@@ -11,8 +11,8 @@ export interface Parity {
 }
 
 /**
- * Returns the verdict on our greedy texts beside the other server's. They may differ only where our two likeliest tokens
- * differ by less than the margin.
+ * Returns the verdict on our greedy texts beside the other server's. They may differ only where our two likeliest
+ * tokens differ by less than the margin.
  */
 export function judged(ours: readonly Completion[], theirs: readonly Completion[], margin: number): Parity {
   const different = ours.flatMap((one, prompt) => {
@@ -45,7 +45,9 @@ export interface Divergence {
   readonly margin: number;
 }
 
-/** Returns the greedy texts of `count` prompts, `atOnce` requests at a time. `adapterOf` names the adapter of a request. */
+/**
+ * Returns the greedy texts of `count` prompts, `atOnce` requests at a time. `adapterOf` names the adapter of a request.
+ */
 export function greedyTexts(
   subject: ServerProcess,
   count: number,

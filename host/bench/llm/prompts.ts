@@ -1,6 +1,8 @@
 const WORDS = (
-  'the a small old red house stands near lake where my friend reads long letters about travel and music while rain falls on ' +
-  'green fields every morning people bring bread milk fruit to market they talk laugh count coins then walk home before night'
+  'the a small old red house stands near lake where my friend reads long letters about travel and music while ' +
+  'rain falls on ' +
+  'green fields every morning people bring bread milk fruit to market they talk laugh count coins then walk home ' +
+  'before night'
 ).split(' ');
 
 /** A generator of whole numbers that repeats itself for the same seed (Numerical Recipes' constants). */

@@ -15,7 +15,9 @@ export interface Subject extends ServerProcess {
   readonly name: string;
   /** Returns how many tokens its model has chosen so far, by its own counter; undefined where it has none. */
   generatedTokens(): Promise<number | undefined>;
-  /** Returns how many tokens were guessed so far, and how many of them came true. Other servers than ours do not tell. */
+  /**
+   * Returns how many tokens were guessed so far, and how many of them came true. Other servers than ours do not tell.
+   */
   guesses(): Promise<Guesses>;
 }
 

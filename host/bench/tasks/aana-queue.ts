@@ -18,10 +18,17 @@ await serveJobs(async ({ database, folder }) => {
     sqliteModule: () => buildSqlite({ cacheDir, log: silentLogger }),
   });
   const endpoints = new EndpointRegistry();
-  const endpoint = hostEndpoint({ name: 'noop', path: '/noop', summary: 'Does nothing', input: z.strictObject({ n: z.int() }), output: z.null(), run: async ({ n }) => {
-    measured.onRun(n);
-    return null;
-  } }); // prettier-ignore
+  const endpoint = hostEndpoint({
+    name: 'noop',
+    path: '/noop',
+    summary: 'Does nothing',
+    input: z.strictObject({ n: z.int() }),
+    output: z.null(),
+    run: async ({ n }) => {
+      measured.onRun(n);
+      return null;
+    },
+  });
   endpoints.add(endpoint);
   const queue = new TaskQueue({
     storage,

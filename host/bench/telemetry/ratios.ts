@@ -3,7 +3,9 @@ import { median, round } from '../report.ts';
 /** What pairs of measurements say about a ratio. */
 export interface Ratio {
   readonly median: number;
-  /** The median of all possible pairs is between these with a probability of at least 95 %. Null for less than 6 pairs. */
+  /**
+   * The median of all possible pairs is between these with a probability of at least 95 %. Null for less than 6 pairs.
+   */
   readonly interval: readonly [low: number, high: number] | null;
   readonly pairs: number;
 }

@@ -19,7 +19,8 @@ export const ApiServiceConfig = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether all users share the videos, captions and transcripts that plugins keep. Otherwise each user has their own.',
+      'Whether all users share the videos, captions and transcripts that plugins keep. Otherwise each user ' +
+        'has their own.',
     )
     .register(settings, { env: 'API_SERVICE__SHARE_REPOSITORIES' }),
   shared_storage: z
@@ -34,21 +35,24 @@ export const ApiServiceConfig = z.strictObject({
     .min(1)
     .default(1024 ** 3)
     .describe(
-      'Most bytes of videos, captions and transcripts that one user keeps; more is refused (status 413). Shared data is not limited.',
+      'Most bytes of videos, captions and transcripts that one user keeps; more is refused (status 413). Shared ' +
+        'data is not limited.',
     )
     .register(settings, { env: 'API_SERVICE__MAXIMUM_REPOSITORY_BYTES_PER_USER' }),
   user_weights: z
     .record(z.string().min(1).max(255), z.number().min(0.001).max(1000))
     .default({})
     .describe(
-      'Parts that users get of a busy deployment: a user with weight 3 gets three times as much computed as a user with weight 1, however many requests each sends. Users without a weight have 1.',
+      'Parts that users get of a busy deployment: a user with weight 3 gets three times as much computed as a user ' +
+        'with weight 1, however many requests each sends. Users without a weight have 1.',
     )
     .register(settings, { env: 'API_SERVICE__USER_WEIGHTS' }),
   admins_see_contents: z
     .boolean()
     .default(false)
     .describe(
-      'Whether admins see the contents of other users’ tasks (input, result, errors) and the whole URLs of their webhooks. Admins can always list and end both.',
+      'Whether admins see the contents of other users’ tasks (input, result, errors) and the whole URLs of their ' +
+        'webhooks. Admins can always list and end both.',
     )
     .register(settings, { env: 'API_SERVICE__ADMINS_SEE_CONTENTS' }),
 });

@@ -9,7 +9,8 @@ export const CorsConfig = z
       .array(z.string().regex(ORIGIN, 'must be an origin such as https://app.example.org, without a path, or "*"'))
       .default([])
       .describe(
-        'Origins whose pages may call the API from a browser, such as `https://app.example.org`; `*` is every origin. Default: same origin.',
+        'Origins whose pages may call the API from a browser, such as `https://app.example.org`; `*` is every ' +
+          'origin. Default: same origin.',
       )
       .register(settings, { env: 'CORS__ALLOW_ORIGINS', flag: '--cors-origin <origin>' }),
     allow_origin_regex: z

@@ -21,7 +21,9 @@ export const DatabaseConfig = z
           .min(1)
           .default('127.0.0.1')
           .describe(
-            'PostgreSQL: address of the server, or the folder of its socket. Several addresses, separated by commas, such as `db1,db2:5433`, are a primary and its replicas; the host uses the server that accepts writes.',
+            'PostgreSQL: address of the server, or the folder of its socket. Several addresses, separated by ' +
+              'commas, such as `db1,db2:5433`, are a primary and its replicas; the host uses the server that ' +
+              'accepts writes.',
           )
           .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__HOST' }),
         port: z
@@ -53,14 +55,17 @@ export const DatabaseConfig = z
           .enum(['disable', 'require', 'verify-ca', 'verify-full'])
           .default('disable')
           .describe(
-            'PostgreSQL: encryption of connections. `require` encrypts; `verify-ca` also requires a server certificate that a trusted authority signed; `verify-full` also requires that the certificate names the host.',
+            'PostgreSQL: encryption of connections. `require` encrypts; `verify-ca` also requires a server ' +
+              'certificate that a trusted authority signed; `verify-full` also requires that the certificate ' +
+              'names the host.',
           )
           .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_MODE' }),
         ssl_root_cert: place()
           .nullable()
           .default(null)
           .describe(
-            'PostgreSQL: PEM file of the authorities that sign server certificates. Default: the authorities that Node trusts.',
+            'PostgreSQL: PEM file of the authorities that sign server certificates. Default: the authorities that ' +
+              'Node trusts.',
           )
           .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_ROOT_CERT', isPath: true }),
         ssl_cert: place()

@@ -17,7 +17,8 @@ export const DevicesConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'GPUs to use instead of those that the host detects, each `{"memory_bytes": …}` with an optional `id` and `name`. An empty list means no GPU.',
+      'GPUs to use instead of those that the host detects, each `{"memory_bytes": …}` with an optional `id` and ' +
+        '`name`. An empty list means no GPU.',
     )
     .register(settings, { env: 'AANA_GPUS' }),
   memory_bytes: z
@@ -26,7 +27,8 @@ export const DevicesConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Main memory that models may use, in bytes. Default: the memory of the machine or its container, less what other programs use.',
+      'Main memory that models may use, in bytes. Default: the memory of the machine or its container, less what ' +
+        'other programs use.',
     )
     .register(settings, { env: 'AANA_MEMORY_BYTES' }),
   cpus: z
@@ -40,7 +42,8 @@ export const DevicesConfig = z.strictObject({
     .enum(['spread', 'pack'])
     .default('spread')
     .describe(
-      'Placement of replicas that use a share of a GPU: `spread` chooses the emptiest GPU; `pack` chooses the fullest GPU with room, which leaves whole GPUs free.',
+      'Placement of replicas that use a share of a GPU: `spread` chooses the emptiest GPU; `pack` chooses the ' +
+        'fullest GPU with room, which leaves whole GPUs free.',
     )
     .register(settings, { env: 'AANA_PLACEMENT' }),
 });

@@ -33,7 +33,8 @@ export const LimitsConfig = z.strictObject({
     .max(10_000_000)
     .default(100_000)
     .describe(
-      'Most members of objects and elements of lists in the JSON input, all together. Numbers in lists are not counted, so that tokens and vectors are limited by `max_json_bytes` alone.',
+      'Most members of objects and elements of lists in the JSON input, all together. Numbers in lists are not ' +
+        'counted, so that tokens and vectors are limited by `max_json_bytes` alone.',
     )
     .register(settings, { env: 'AANA_MAX_JSON_ELEMENTS' }),
   invocation_timeout_s: seconds(3600, 'Time limit of one run of an endpoint, in seconds.').register(settings, {

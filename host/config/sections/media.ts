@@ -19,7 +19,8 @@ export const MediaConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Path of the ffmpeg to use. Default: the binary of ffmpeg-static if its install script fetched one, then the one on the PATH, then a downloaded one.',
+      'Path of the ffmpeg to use. Default: the binary of ffmpeg-static if its install script fetched one, then the ' +
+        'one on the PATH, then a downloaded one.',
     )
     .register(settings, { env: 'AANA_FFMPEG_PATH', flag: '--ffmpeg <file>', isPath: true }),
   yt_dlp_path: z
@@ -28,7 +29,8 @@ export const MediaConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Path of the yt-dlp that downloads the video of a web page given as URL. Without it, URLs of web pages are refused.',
+      'Path of the yt-dlp that downloads the video of a web page given as URL. Without it, URLs of web pages ' +
+        'are refused.',
     )
     .register(settings, { env: 'AANA_YT_DLP_PATH', flag: '--yt-dlp <file>', isPath: true }),
   max_bytes: positiveBytes(2 * GIB, 'Largest media file that is fetched from a URL, in bytes.').register(settings, {

@@ -12,14 +12,16 @@ export const LogConfig = z.strictObject({
     .partialRecord(z.enum(LOG_AREAS), LogLevel)
     .default({})
     .describe(
-      `Other levels for areas of the host: \`{ "http": "debug" }\`. Areas are ${LOG_AREAS.map((area) => `\`${area}\``).join(', ')}. See [operating.md](operating.md#logs).`,
+      `Other levels for areas of the host: \`{ "http": "debug" }\`. Areas are ` +
+        `${LOG_AREAS.map((area) => `\`${area}\``).join(', ')}. See [operating.md](operating.md#logs).`,
     )
     .register(settings, { env: 'AANA_LOG_LEVELS' }),
   content: z
     .boolean()
     .default(false)
     .describe(
-      'Whether log lines may contain text of requests and models, which messages of unexpected errors can include. See [security.md](security.md#what-logs-and-errors-leave-out).',
+      'Whether log lines may contain text of requests and models, which messages of unexpected errors can include. ' +
+        'See [security.md](security.md#what-logs-and-errors-leave-out).',
     )
     .register(settings, { env: 'AANA_LOG_CONTENT' }),
   format: z
@@ -48,14 +50,16 @@ const TracesConfig = z.strictObject({
     .max(1000)
     .default(50)
     .describe(
-      'Number of failed and of slow requests whose spans are kept in memory for `/api/traces` and `aana-host traces`; 0 keeps none. See [tracing.md](tracing.md).',
+      'Number of failed and of slow requests whose spans are kept in memory for `/api/traces` and `aana-host ' +
+        'traces`; 0 keeps none. See [tracing.md](tracing.md).',
     )
     .register(settings, { env: 'AANA_TRACES_KEPT' }),
   content: z
     .boolean()
     .default(false)
     .describe(
-      'Whether spans have what users and models wrote: prompts and answers of language models, and transcripts, in traces that are kept or exported. See [tracing.md](tracing.md#prompts-answers-and-transcripts).',
+      'Whether spans have what users and models wrote: prompts and answers of language models, and transcripts, in ' +
+        'traces that are kept or exported. See [tracing.md](tracing.md#prompts-answers-and-transcripts).',
     )
     .register(settings, { env: 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT' }),
   slow_s: z
@@ -90,7 +94,8 @@ const TracesConfig = z.strictObject({
     .array(z.string().regex(/^(\*\.)?[a-z0-9.:[\]-]+$/, 'must be a host such as api.example.org or *.example.org'))
     .default([])
     .describe(
-      'Hosts that get a `traceparent` with the requests of plugins: `api.example.org`, or `*.example.org` for all below it. Others learn nothing of a trace.',
+      'Hosts that get a `traceparent` with the requests of plugins: `api.example.org`, or `*.example.org` for all ' +
+        'below it. Others learn nothing of a trace.',
     )
     .register(settings, { env: 'AANA_TRACES_PROPAGATE_TO' }),
 });
@@ -153,7 +158,8 @@ const OtlpConfig = z.strictObject({
     .describe('Whether nothing is exported, whatever the other keys say.')
     .register(settings, { env: 'OTEL_SDK_DISABLED' }),
   endpoint: httpUrl(
-    'Address of a collector. Spans go to the path `/v1/traces` below it, metrics to `/v1/metrics`, and log lines to `/v1/logs`. Default: they stay here.',
+    'Address of a collector. Spans go to the path `/v1/traces` below it, metrics to `/v1/metrics`, and log lines to ' +
+      '`/v1/logs`. Default: they stay here.',
   ).register(settings, { env: 'OTEL_EXPORTER_OTLP_ENDPOINT' }),
   protocol: protocol
     .default('http/protobuf')
@@ -193,7 +199,8 @@ const OtlpConfig = z.strictObject({
     .register(settings, { env: 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE' }),
   logs_exporter: exporters('otlp', 'console', 'none')
     .describe(
-      'Whether log lines go to the collector (`otlp`) or not (`none`, `console`). They are written to the standard error all the same.',
+      'Whether log lines go to the collector (`otlp`) or not (`none`, `console`). They are written to the standard ' +
+        'error all the same.',
     )
     .register(settings, { env: 'OTEL_LOGS_EXPORTER' }),
   ...ofSignal('logs', 'log lines'),
@@ -230,7 +237,8 @@ export const TelemetryConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Whether `/metrics` is served for Prometheus. With API keys it needs the key of an admin. See [metrics.md](metrics.md).',
+      'Whether `/metrics` is served for Prometheus. With API keys it needs the key of an admin. See ' +
+        '[metrics.md](metrics.md).',
     )
     .register(settings, { env: 'AANA_METRICS' }),
   traces: TracesConfig.prefault({}).describe('The traces of requests.'),
@@ -253,7 +261,8 @@ export const DashboardConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Whether `aana-host serve` and `aana-host deploy` serve the dashboard. Programs that embed the application call `openDashboard`. See [operating.md](operating.md#the-dashboard).',
+      'Whether `aana-host serve` and `aana-host deploy` serve the dashboard. Programs that embed the application ' +
+        'call `openDashboard`. See [operating.md](operating.md#the-dashboard).',
     )
     .register(settings, { env: 'AANA_DASHBOARD', flag: '--no-dashboard' }),
   host: z

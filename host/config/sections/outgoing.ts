@@ -8,7 +8,8 @@ const proxy = (scheme: string) =>
     .nullable()
     .default(null)
     .describe(
-      `Proxy for ${scheme} URLs, \`http://user:password@host:port\`. With \`https://\` the host speaks TLS to the proxy.`,
+      `Proxy for ${scheme} URLs, \`http://user:password@host:port\`. With \`https://\` the host speaks TLS ` +
+        `to the proxy.`,
     );
 
 export const OutgoingConfig = z.strictObject({
@@ -19,14 +20,16 @@ export const OutgoingConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Hosts that are reached without a proxy, separated by commas: `example.org` (with its subdomains), `10.0.0.0/8`, `host:port`, or `*` for all.',
+      'Hosts that are reached without a proxy, separated by commas: `example.org` (with its subdomains), ' +
+        '`10.0.0.0/8`, `host:port`, or `*` for all.',
     )
     .register(settings, { env: 'NO_PROXY', alsoEnv: 'no_proxy' }),
   proxy_resolves: z
     .boolean()
     .default(false)
     .describe(
-      'Whether the proxy resolves host names, for machines that cannot. The host then refuses private addresses only where a URL contains one; the proxy must refuse names that lead to them.',
+      'Whether the proxy resolves host names, for machines that cannot. The host then refuses private addresses ' +
+        'only where a URL contains one; the proxy must refuse names that lead to them.',
     )
     .register(settings, { env: 'AANA_PROXY_RESOLVES' }),
   ca_file: z

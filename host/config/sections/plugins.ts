@@ -8,13 +8,15 @@ const pluginLimits = {
     .int()
     .min(65_536)
     .describe(
-      'Memory of one component instance, in bytes: all its memories and tables together. Exceeding it is a trap (status 502).',
+      'Memory of one component instance, in bytes: all its memories and tables together. Exceeding it is a trap ' +
+        '(status 502).',
     ),
   total_memory_bytes: z
     .int()
     .min(65_536)
     .describe(
-      'Memory of all instances of one plugin, in bytes. Each instance is sure of an equal share, which is this value divided by `concurrency`. Growing beyond the share is a trap (status 502) when the rest is in use.',
+      'Memory of all instances of one plugin, in bytes. Each instance is sure of an equal share, which is this ' +
+        'value divided by `concurrency`. Growing beyond the share is a trap (status 502) when the rest is in use.',
     ),
   cpu_ms: z
     .int()
@@ -51,7 +53,8 @@ const pluginLimits = {
     .min(0)
     .max(100_000)
     .describe(
-      'Most invocations of one plugin that wait. Further ones are refused (status 503 with Retry-After), first those of the user with the most waiting. Users take turns.',
+      'Most invocations of one plugin that wait. Further ones are refused (status 503 with Retry-After), first ' +
+        'those of the user with the most waiting. Users take turns.',
     ),
 };
 
@@ -73,7 +76,8 @@ export const PluginConfig = z.strictObject({
     .max(64)
     .default(8)
     .describe(
-      'Most threads of one plugin. Before Node 24 each thread runs one invocation at a time. From Node 24 one thread runs many, and the host adds threads while guest code computes for a long time.',
+      'Most threads of one plugin. Before Node 24 each thread runs one invocation at a time. From Node 24 one ' +
+        'thread runs many, and the host adds threads while guest code computes for a long time.',
     )
     .register(settings, { env: 'AANA_PLUGIN_THREADS' }),
   queue: pluginLimits.queue.default(256).register(settings, { env: 'AANA_PLUGIN_QUEUE' }),
@@ -102,7 +106,8 @@ export const PluginGrant = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe(
-      'Hosts that the plugin may reach: with `http` for requests, with `media` for media that the client’s request does not name. `*` is every public host. Default: none.',
+      'Hosts that the plugin may reach: with `http` for requests, with `media` for media that the client’s request ' +
+        'does not name. `*` is every public host. Default: none.',
     ),
   limits: z
     .strictObject(pluginLimits)

@@ -14,7 +14,8 @@ export const RateLimitsConfig = z.strictObject({
   default: RateLimit.nullable()
     .default(null)
     .describe(
-      'Limit of all requests of each caller, such as `{"capacity": 60, "interval_seconds": 60}`. A caller is a user or, without API keys, an address.',
+      'Limit of all requests of each caller, such as `{"capacity": 60, "interval_seconds": 60}`. A caller is a user ' +
+        'or, without API keys, an address.',
     )
     .register(settings, { env: 'AANA_RATE_LIMITS_DEFAULT', isLive: true }),
   endpoints: z
@@ -44,7 +45,8 @@ export const RateLimitsConfig = z.strictObject({
   refused_keys: RateLimit.nullable()
     .default({ capacity: 100, interval_seconds: 60 })
     .describe(
-      'Limit of unknown API keys from each address; null is no limit. Beyond it only keys that this host has already seen work from the address.',
+      'Limit of unknown API keys from each address; null is no limit. Beyond it only keys that this host has ' +
+        'already seen work from the address.',
     )
     .register(settings, { env: 'AANA_RATE_LIMITS_REFUSED_KEYS' }),
 });

@@ -23,7 +23,8 @@ export const TrustedProxies = z
   .array(z.string().refine(isProxyName, 'must be an address, a network such as 10.0.0.0/8, "loopback" or "unix"'))
   .default([])
   .describe(
-    'Proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` the host believes: addresses, networks (`10.0.0.0/8`), `loopback`, or `unix` (every client of the socket in `listen`).',
+    'Proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` the host believes: addresses, networks ' +
+      '(`10.0.0.0/8`), `loopback`, or `unix` (every client of the socket in `listen`).',
   )
   .register(settings, { env: 'AANA_TRUSTED_PROXIES', flag: '--trusted-proxy <address>' });
 
@@ -42,7 +43,9 @@ export const AllowedHosts = z
   )
   .default([])
   .describe(
-    'Host names under which browsers may use the server: `aana.example.org`, `.example.org` (with its subdomains), or `*` for all. Addresses, localhost and the name of the machine are always allowed. See [operating.md](operating.md#names-of-the-server).',
+    'Host names under which browsers may use the server: `aana.example.org`, `.example.org` (with its subdomains), ' +
+      'or `*` for all. Addresses, localhost and the name of the machine are always allowed. See ' +
+      '[operating.md](operating.md#names-of-the-server).',
   )
   .register(settings, { env: 'AANA_ALLOWED_HOSTS', flag: '--allowed-host <name>' });
 

@@ -16,7 +16,8 @@ export const SocketsConfig = z.strictObject({
     .max(1_000_000)
     .default(32)
     .describe(
-      'Most open WebSockets of each caller; further ones are refused (status 429). A caller is a user or, without keys, an address.',
+      'Most open WebSockets of each caller; further ones are refused (status 429). A caller is a user or, without ' +
+        'keys, an address.',
     )
     .register(settings, { env: 'AANA_MAX_SOCKETS_PER_CALLER' }),
   max_message_bytes: positiveBytes(MIB, 'Largest message of a client, in bytes (close code 1009).').register(settings, {
@@ -24,7 +25,8 @@ export const SocketsConfig = z.strictObject({
   }),
   max_buffered_bytes: positiveBytes(
     MIB,
-    'Bytes that may wait in each direction of a WebSocket, in addition to one message. Beyond it the host reads nothing more from the client, or computes nothing more for it.',
+    'Bytes that may wait in each direction of a WebSocket, in addition to one message. Beyond it the host reads ' +
+      'nothing more from the client, or computes nothing more for it.',
   ).register(settings, { env: 'AANA_SOCKET_MAX_BUFFERED_BYTES' }),
   ping_interval_s: seconds(
     20,
@@ -32,7 +34,8 @@ export const SocketsConfig = z.strictObject({
   ).register(settings, { env: 'AANA_SOCKET_PING_INTERVAL_S' }),
   idle_timeout_s: seconds(
     120,
-    'Time without a message after which a WebSocket is closed, in seconds (close code 1008). Answers to pings do not count.',
+    'Time without a message after which a WebSocket is closed, in seconds (close code 1008). Answers to pings ' +
+      'do not count.',
   ).register(settings, { env: 'AANA_SOCKET_IDLE_TIMEOUT_S' }),
   max_duration_s: seconds(10_800, 'Time after which a WebSocket is closed, in seconds (close code 1008).').register(
     settings,

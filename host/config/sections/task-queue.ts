@@ -14,14 +14,16 @@ const ceilings = {
     .int()
     .min(0)
     .describe(
-      'With API keys: most bytes of uploads, inputs and results that one user’s tasks keep. More are refused (status 429), and a task fails if its result has no room. 0 is no limit.',
+      'With API keys: most bytes of uploads, inputs and results that one user’s tasks keep. More are refused ' +
+        '(status 429), and a task fails if its result has no room. 0 is no limit.',
     ),
   maximum_watchers_per_user: z
     .int()
     .min(1)
     .max(1_000_000)
     .describe(
-      'With API keys: most streams of task events that one user reads from a host at the same time; more are refused (status 429).',
+      'With API keys: most streams of task events that one user reads from a host at the same time; more are ' +
+        'refused (status 429).',
     ),
   maximum_priority: z
     .int()
@@ -60,7 +62,8 @@ export const TaskQueueConfig = z.strictObject({
     .describe('Time without a heartbeat after which other hosts take over the tasks of a host, in seconds.')
     .register(settings, { env: 'TASK_QUEUE__HEARTBEAT_TIMEOUT' }),
   unserved_timeout: seconds(
-    'Time for which a task waits for something that is away or full, such as a deployment, in seconds. Then it fails with the error that names it. Such attempts do not count for `max_retries`.',
+    'Time for which a task waits for something that is away or full, such as a deployment, in seconds. Then it ' +
+      'fails with the error that names it. Such attempts do not count for `max_retries`.',
   )
     .default(86_400)
     .register(settings, { env: 'TASK_QUEUE__UNSERVED_TIMEOUT' }),
@@ -83,7 +86,8 @@ export const TaskQueueConfig = z.strictObject({
     .max(999)
     .default(1)
     .describe(
-      'With API keys: workers of a host that a single user cannot occupy, so that other users need not wait for the end of long tasks. Each user can always use at least one worker.',
+      'With API keys: workers of a host that a single user cannot occupy, so that other users need not wait for the ' +
+        'end of long tasks. Each user can always use at least one worker.',
     )
     .register(settings, { env: 'TASK_QUEUE__RESERVED_WORKERS' }),
   maximum_waiting_tasks_per_user: ceilings.maximum_waiting_tasks_per_user

@@ -9,7 +9,8 @@ export const TlsConfig = z
       .nullable()
       .default(null)
       .describe(
-        'PEM file of the server’s certificate and its chain up to the authority. With it and `key` the server speaks HTTPS.',
+        'PEM file of the server’s certificate and its chain up to the authority. With it and `key` the server ' +
+          'speaks HTTPS.',
       )
       .register(settings, { env: 'AANA_TLS_CERT', flag: '--tls-cert <file>', isPath: true }),
     key: z
@@ -39,7 +40,8 @@ export const TlsConfig = z
       .max(63_072_000)
       .default(31_536_000)
       .describe(
-        'Time for which browsers must use only HTTPS for this host (`strict-transport-security`), in seconds; 0 omits the header.',
+        'Time for which browsers must use only HTTPS for this host (`strict-transport-security`), in seconds; 0 ' +
+          'omits the header.',
       )
       .register(settings, { env: 'AANA_TLS_HSTS_MAX_AGE_S' }),
   })

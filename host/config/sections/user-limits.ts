@@ -7,19 +7,23 @@ const tokens = (most: number, description: string): z.ZodNullable<z.ZodInt> =>
 const limits = {
   max_output_tokens: tokens(
     10_000_000,
-    'Most tokens of a text that a model generates for a user. A longer text ends with the reason `length`. null is no limit.',
+    'Most tokens of a text that a model generates for a user. A longer text ends with the reason `length`. null ' +
+      'is no limit.',
   ),
   tokens_per_minute: tokens(
     1_000_000_000,
-    'Most tokens of prompts and answers of a user in a minute, on each host. Further calls of models for texts are refused (status 429). null is no limit.',
+    'Most tokens of prompts and answers of a user in a minute, on each host. Further calls of models for texts are ' +
+      'refused (status 429). null is no limit.',
   ),
   tokens_per_month: tokens(
     1_000_000_000_000,
-    'Most tokens of prompts and answers of a user in a calendar month (UTC), on all hosts together. Further calls of models for texts are refused (status 429). null is no limit.',
+    'Most tokens of prompts and answers of a user in a calendar month (UTC), on all hosts together. Further calls ' +
+      'of models for texts are refused (status 429). null is no limit.',
   ),
   max_requests: tokens(
     1_000_000,
-    'Most requests of a user that each host answers at the same time; more are refused (status 429). Requests with GET and WebSockets do not count. null is no limit.',
+    'Most requests of a user that each host answers at the same time; more are refused (status 429). Requests with ' +
+      'GET and WebSockets do not count. null is no limit.',
   ),
 };
 const some = z.strictObject(limits).partial();
@@ -47,7 +51,8 @@ export const UserLimitsConfig = z.strictObject({
     .record(z.string().min(1).max(255), some)
     .default({})
     .describe(
-      'Further limits of single API keys, by `key_id`. The limits of the user count too. Tasks count for the user alone.',
+      'Further limits of single API keys, by `key_id`. The limits of the user count too. Tasks count for the ' +
+        'user alone.',
     )
     .register(settings, { env: 'AANA_USER_LIMITS_KEYS', isLive: true }),
 });

@@ -9,7 +9,8 @@ export const WebhookConfig = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Secret that signs deliveries, unless the webhook or its user’s key has a secret. Without it, each new webhook gets its own secret.',
+      'Secret that signs deliveries, unless the webhook or its user’s key has a secret. Without it, each new ' +
+        'webhook gets its own secret.',
     )
     .register(settings, { env: 'WEBHOOK__HMAC_SECRET' }),
   retry_attempts: z
@@ -47,7 +48,8 @@ export const WebhookConfig = z.strictObject({
     .max(1000)
     .default(4)
     .describe(
-      'Most deliveries to one target (scheme, host and port) at the same time, for all hosts together; one while the target fails.',
+      'Most deliveries to one target (scheme, host and port) at the same time, for all hosts together; one while ' +
+        'the target fails.',
     )
     .register(settings, { env: 'WEBHOOK__MAX_CONCURRENT_PER_TARGET' }),
   disable_after_failures: z
@@ -71,7 +73,8 @@ export const WebhookConfig = z.strictObject({
     .max(31_536_000)
     .default(604_800)
     .describe(
-      'Time for which the host keeps deliveries that ended or wait for a disabled webhook, in seconds; 0 keeps them without limit.',
+      'Time for which the host keeps deliveries that ended or wait for a disabled webhook, in seconds; 0 keeps them ' +
+        'without limit.',
     )
     .register(settings, { env: 'WEBHOOK__RETENTION' }),
   max_webhooks: z

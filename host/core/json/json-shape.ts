@@ -13,9 +13,9 @@ export interface JsonShape {
 const NO_KEYS: ReadonlySet<string> = new Set();
 
 /**
- * Counts the brackets, commas and numbers of a text outside of strings, in time linear in its length. A text that is not
- * JSON has a shape, too. `largeKeys` are keys of objects whose texts are counted in `largeChars`. The count ends after
- * `mostChars` other characters.
+ * Counts the brackets, commas and numbers of a text outside of strings, in time linear in its length. A text that is
+ * not JSON has a shape, too. `largeKeys` are keys of objects whose texts are counted in `largeChars`. The count ends
+ * after `mostChars` other characters.
  */
 export function jsonShape(text: string, largeKeys = NO_KEYS, mostChars = Number.POSITIVE_INFINITY): JsonShape {
   let depth = 0;

@@ -2,12 +2,16 @@ import { distance } from 'fastest-levenshtein';
 
 /** At most this many keys are suggested. */
 const MOST = 3;
-/** A longer unknown key has no suggestion, because clients choose its length and comparing takes time for each character. */
+/**
+ * A longer unknown key has no suggestion, because clients choose its length and comparing takes time for each
+ * character.
+ */
 const MAX_LENGTH = 64;
 
 /**
  * Returns the keys that a person may have meant by an unknown one, the most similar first, at most three: keys that
- * differ by a typing mistake, and keys of which one is at least half of the other. Of a path with dots, the last part is compared.
+ * differ by a typing mistake, and keys of which one is at least half of the other. Of a path with dots, the last part
+ * is compared.
  */
 export function nearKeys(unknown: string, keys: Iterable<string>): string[] {
   if (unknown.length > MAX_LENGTH) return [];

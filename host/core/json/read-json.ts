@@ -16,8 +16,8 @@ export interface JsonLimits {
 
 /**
  * Returns the value of a JSON text of a client. The limits are checked before it is parsed, so that neither the parser
- * nor a schema sees what is too large. Throws as {@link checkJson} and {@link parseJson} do, which a caller with a large
- * text calls in separate turns of the event loop.
+ * nor a schema sees what is too large. Throws as {@link checkJson} and {@link parseJson} do, which a caller with a
+ * large text calls in separate turns of the event loop.
  */
 export function readJson(text: string, limits: JsonLimits): unknown {
   checkJson(text, limits);

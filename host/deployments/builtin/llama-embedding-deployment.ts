@@ -20,7 +20,8 @@ const Dimensions = z
   .min(1)
   .max(65_536)
   .describe(
-    'Numbers of a vector that are kept, from its beginning. Only vectors of models that were trained for it keep their meaning.',
+    'Numbers of a vector that are kept, from its beginning. Only vectors of models that were trained for it keep ' +
+      'their meaning.',
   );
 
 const schema = z
@@ -35,7 +36,8 @@ const schema = z
       .enum(['mean', 'cls', 'last'])
       .optional()
       .describe(
-        "How the vectors of a text's tokens become one: their mean, or the vector of the first or last token. Default: the pooling that the model's file states.",
+        "How the vectors of a text's tokens become one: their mean, or the vector of the first or last token. " +
+          "Default: the pooling that the model's file states.",
       ),
     normalize: z.boolean().default(true).describe('Whether vectors get the length 1.'),
     dimensions: Dimensions.optional(),

@@ -10,13 +10,16 @@ export const llamaPlacement = {
     .max(256)
     .optional()
     .describe(
-      'CPU threads of a replica. It is reduced when all deployments together ask for more threads than there are processors. Default: an equal part of the processors that deployments with a set number leave, at most half of the processors and at most 8.',
+      'CPU threads of a replica. It is reduced when all deployments together ask for more threads than there are ' +
+        'processors. Default: an equal part of the processors that deployments with a set number leave, at most ' +
+        'half of the processors and at most 8.',
     ),
   n_gpu_layers: z
     .union([z.int().min(-1), z.literal('auto')])
     .default(-1)
     .describe(
-      'Layers on the GPU if `num_gpus` is not 0; -1 is all. With `auto` llama.cpp measures how many fit beside the context when a replica starts, and leaves 1 GiB.',
+      'Layers on the GPU if `num_gpus` is not 0; -1 is all. With `auto` llama.cpp measures how many fit beside the ' +
+        'context when a replica starts, and leaves 1 GiB.',
     ),
   flash_attn: z
     .enum(['auto', 'on', 'off'])
@@ -32,7 +35,8 @@ export const llamaPlacement = {
     .boolean()
     .default(false)
     .describe(
-      'Whether the weights are locked in memory, so that they are never swapped. The limit of the process (`ulimit -l`) must allow it.',
+      'Whether the weights are locked in memory, so that they are never swapped. The limit of the process (`ulimit ' +
+        '-l`) must allow it.',
     ),
   split_mode: z
     .enum(['none', 'layer', 'row', 'tensor'])
@@ -52,7 +56,8 @@ export const llamaPlacement = {
     .max(64)
     .optional()
     .describe(
-      "Part of the model on each of a replica's GPUs, as a ratio: [3, 1] puts three quarters on the first. Default: equal parts.",
+      "Part of the model on each of a replica's GPUs, as a ratio: [3, 1] puts three quarters on the first. Default: " +
+        'equal parts.',
     ),
 };
 

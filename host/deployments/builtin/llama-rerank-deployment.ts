@@ -22,7 +22,8 @@ const schema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "Text with `{query}` and `{document}` that replaces the model's template. Models without a template read both one after the other.",
+      "Text with `{query}` and `{document}` that replaces the model's template. Models without a template read both " +
+        'one after the other.',
     ),
   truncate: Truncate.default('none'),
 });

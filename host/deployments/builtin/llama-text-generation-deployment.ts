@@ -46,16 +46,21 @@ const ModelKwargs = z
       .max(1_073_741_824)
       .default(0)
       .describe(
-        'Tokens that all dialogs of a replica can hold together, at least `n_ctx`. The dialogs then share one context memory, and equal beginnings are kept once. When it is full, the youngest dialog is interrupted and computed again later. 0: each dialog has a memory of `n_ctx` tokens.',
+        'Tokens that all dialogs of a replica can hold together, at least `n_ctx`. The dialogs then share one ' +
+          'context memory, and equal beginnings are kept once. When it is full, the youngest dialog is interrupted ' +
+          'and computed again later. 0: each dialog has a memory of `n_ctx` tokens.',
       ),
     cache_scope: z
       .enum(['shared', 'tenant'])
       .default('tenant')
       .describe(
-        'Who reuses the computed beginning of a prompt: only the user who sent it (without API keys: the address), or with `shared` all users. Then the time of an answer tells a user who guesses how the prompts of others begin.',
+        'Who reuses the computed beginning of a prompt: only the user who sent it (without API keys: the address), ' +
+          'or with `shared` all users. Then the time of an answer tells a user who guesses how the prompts of ' +
+          'others begin.',
       ),
     prompt_cache: PromptCacheConfig.optional().describe(
-      'Keeps what was computed for prompts on disk, so that a long beginning needs no computing after a restart. Default: only in memory.',
+      'Keeps what was computed for prompts on disk, so that a long beginning needs no computing after a restart. ' +
+        'Default: only in memory.',
     ),
     ...llamaPlacement,
     reader_timeout_s: z
@@ -80,7 +85,8 @@ const ModelKwargs = z
       'Type of the values in the context memory. Default: `kv_type`. A type with a q needs flash attention.',
     ),
     quantization_config: QuantizationConfig.optional().describe(
-      'Type of the weights, if the file should not be used as it is. A model with other weights is written once on this machine and kept in the cache.',
+      'Type of the weights, if the file should not be used as it is. A model with other weights is written once on ' +
+        'this machine and kept in the cache.',
     ),
     trust_remote_code: z.boolean().optional().describe('Has no effect: a GGUF file contains no code.'),
     ...insteadOf({
@@ -98,7 +104,8 @@ const ModelKwargs = z
       .min(1)
       .optional()
       .describe(
-        'Vision projector of the model, with which dialogs can have images: a path, `owner/repo/file.gguf` of the hub, or the id of an imported file. Default: images are refused.',
+        'Vision projector of the model, with which dialogs can have images: a path, `owner/repo/file.gguf` of the ' +
+          'hub, or the id of an imported file. Default: images are refused.',
       ),
     chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
   })

@@ -38,8 +38,8 @@ export type KvTypeName = keyof typeof KV_BYTES;
 export const KV_TYPES = Object.keys(KV_BYTES) as [KvTypeName, ...KvTypeName[]];
 
 /**
- * Returns the memory of the weights of a GGUF file or of all parts of a split model, and of the keys and values of all sequences, as its header states.
- * Missing entries of the header count as 0.
+ * Returns the memory of the weights of a GGUF file or of all parts of a split model, and of the keys and values of all
+ * sequences, as its header states. Missing entries of the header count as 0.
  */
 export async function llamaMemory(
   path: string,

@@ -27,7 +27,8 @@ const schema = z
       .enum(['auto', 'vllm', 'llama-server', 'openai'])
       .default('auto')
       .describe(
-        "Kind of the server, which decides about extensions of OpenAI's API. `auto` asks the server, and takes `openai`, without extensions, for an unknown one.",
+        "Kind of the server, which decides about extensions of OpenAI's API. `auto` asks the server, and takes " +
+          '`openai`, without extensions, for an unknown one.',
       ),
     api_key: headerText.min(1).optional().describe('Key for the server. Better: `api_key_env`.'),
     api_key_env: z
@@ -65,7 +66,8 @@ const schema = z
       .max(10)
       .default(2)
       .describe(
-        'How often a request is repeated when the server is not available or the connection breaks. An answer that has begun is not repeated.',
+        'How often a request is repeated when the server is not available or the connection breaks. An answer that ' +
+          'has begun is not repeated.',
       ),
     max_parallel: z.int().min(1).max(1000).default(16).describe('Prompts of a batch that are at the server at a time.'),
     default_sampling_params: z

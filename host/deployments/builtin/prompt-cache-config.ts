@@ -8,7 +8,8 @@ export const PromptCacheConfig = z.strictObject({
     .string()
     .min(1)
     .describe(
-      'Folder of the files, which is made if it does not exist. Replicas and deployments can share one. The files contain the tokens of prompts and answers.',
+      'Folder of the files, which is made if it does not exist. Replicas and deployments can share one. The files ' +
+        'contain the tokens of prompts and answers.',
     ),
   max_bytes: z
     .int()

@@ -19,7 +19,8 @@ export const QuantizationConfig = z
       .enum(['auto', ...WEIGHT_TYPE_NAMES])
       .optional()
       .describe(
-        'Type of the weights. `auto` takes q8_0 on processors for a file whose type has no fast kernels there, and the file as it is otherwise.',
+        'Type of the weights. `auto` takes q8_0 on processors for a file whose type has no fast kernels there, and ' +
+          'the file as it is otherwise.',
       ),
     ...insteadOf({
       ...{ bnb_4bit_compute_dtype: 'llama.cpp chooses how it computes', bnb_4bit_quant_type: 'write weight_type' },

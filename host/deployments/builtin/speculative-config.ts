@@ -27,7 +27,8 @@ export const SpeculativeConfig = z.discriminatedUnion('method', [
       .string()
       .min(1)
       .describe(
-        'The smaller model: a catalogue id, `owner/repo` or `owner/repo/file.gguf` of the hub, or the path of a GGUF file.',
+        'The smaller model: a catalogue id, `owner/repo` or `owner/repo/file.gguf` of the hub, or the path of ' +
+          'a GGUF file.',
       ),
     p_min: z
       .number()

@@ -57,8 +57,8 @@ export interface DeploymentDefinition<
   /** Returns the number of calls that one replica takes at the same time, unless the options set another number. */
   maxOngoingRequests(config: z.core.output<Schema>): number;
   /**
-   * Whether a replica pauses calls of one user when another user waits. Then a user with less than an equal share of the
-   * places gets a place beyond the number of calls. Default: no.
+   * Whether a replica pauses calls of one user when another user waits. Then a user with less than an equal share of
+   * the places gets a place beyond the number of calls. Default: no.
    */
   readonly pausesForOthers?: boolean;
   /**
@@ -85,8 +85,8 @@ export interface DeploymentDefinition<
    */
   affinity?(method: string, args: Readonly<Record<string, unknown>>): string | undefined;
   /**
-   * Methods that take audio while it is decoded, a `GrowingAudioReference`, with the name of the argument. All others get
-   * it when it is complete.
+   * Methods that take audio while it is decoded, a `GrowingAudioReference`, with the name of the argument. All others
+   * get it when it is complete.
    */
   readonly growingAudio?: Readonly<Record<string, string>>;
   /** Module that replicas run. It exports `start`. */

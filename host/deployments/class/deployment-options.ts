@@ -23,7 +23,8 @@ const AutoscalingConfig = z
       .max(86_400)
       .default(30)
       .describe(
-        'Seconds of sustained load before replicas are added. The first call of a deployment with 0 replicas adds one at once.',
+        'Seconds of sustained load before replicas are added. The first call of a deployment with 0 replicas adds ' +
+          'one at once.',
       ),
     downscale_delay_s: z
       .number()
@@ -54,7 +55,9 @@ export const DeploymentOptions = z
       .string()
       .min(1)
       .describe(
-        'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, `OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment`, `SpeakerDiarizationDeployment` or `VadDeployment`.',
+        'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, ' +
+          '`OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment`, ' +
+          '`SpeakerDiarizationDeployment` or `VadDeployment`.',
       ),
     num_replicas: z
       .int()
@@ -68,7 +71,9 @@ export const DeploymentOptions = z
       .max(1000)
       .optional()
       .describe(
-        'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text generation, 16 for text generation by another server, 32 for embeddings and reranking, 4 for speaker diarization, 8 for voice activity detection, 5 for a custom class.',
+        'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text ' +
+          'generation, 16 for text generation by another server, 32 for embeddings and reranking, 4 for speaker ' +
+          'diarization, 8 for voice activity detection, 5 for a custom class.',
       ),
     max_queued_requests: z
       .int()
@@ -84,12 +89,16 @@ export const DeploymentOptions = z
     health_check_timeout_s: seconds
       .default(30)
       .describe(
-        'Seconds without an answer of a replica, or without progress of an engine that has work, after which the replica is killed and replaced.',
+        'Seconds without an answer of a replica, or without progress of an engine that has work, after which the ' +
+          'replica is killed and replaced.',
       ),
     start_timeout_s: seconds
       .default(300)
       .describe(
-        'Seconds without progress after which a starting replica is ended, including the warm-up. The first start on a new type of GPU may compile kernels for minutes. The same limit applies when running replicas take a changed configuration, for example when the `reconfigure` of a class does not return; an update that brings another limit is limited by it.',
+        'Seconds without progress after which a starting replica is ended, including the warm-up. The first start ' +
+          'on a new type of GPU may compile kernels for minutes. The same limit applies when running replicas take ' +
+          'a changed configuration, for example when the `reconfigure` of a class does not return; an update that ' +
+          'brings another limit is limited by it.',
       ),
     graceful_shutdown_timeout_s: z
       .number()
@@ -97,7 +106,8 @@ export const DeploymentOptions = z
       .max(86_400)
       .default(20)
       .describe(
-        'Seconds in which running calls may finish when the deployment is stopped, or when a replica must make room. Calls that have not finished then start again on another replica, if there is one.',
+        'Seconds in which running calls may finish when the deployment is stopped, or when a replica must make ' +
+          'room. Calls that have not finished then start again on another replica, if there is one.',
       ),
     drain_timeout_s: z
       .number()
@@ -105,19 +115,22 @@ export const DeploymentOptions = z
       .max(86_400)
       .default(3600)
       .describe(
-        'Seconds in which running calls may finish on a replica that is no longer needed, after an update or under lower load. The time is shorter when another deployment needs its place.',
+        'Seconds in which running calls may finish on a replica that is no longer needed, after an update or under ' +
+          'lower load. The time is shorter when another deployment needs its place.',
       ),
     ray_actor_options: z
       .strictObject({
         num_gpus: GPUS.optional().describe(
-          'GPUs per replica, or a share of one GPU below 1. The number only decides where replicas run; it does not limit their GPU use. Without a GPU in the machine, replicas run on the CPU. Default: 0, the CPU.',
+          'GPUs per replica, or a share of one GPU below 1. The number only decides where replicas run; it does not ' +
+            'limit their GPU use. Without a GPU in the machine, replicas run on the CPU. Default: 0, the CPU.',
         ),
         num_cpus: z
           .number()
           .min(0)
           .optional()
           .describe(
-            'Processors that are reserved for each replica, and its number of threads if `user_config` sets none. Default: none reserved; the processors are divided among the replicas of all deployments.',
+            'Processors that are reserved for each replica, and its number of threads if `user_config` sets none. ' +
+              'Default: none reserved; the processors are divided among the replicas of all deployments.',
           ),
         memory_bytes: z
           .int()
@@ -133,7 +146,8 @@ export const DeploymentOptions = z
       .boolean()
       .default(false)
       .describe(
-        'Whether idle replicas stay when another deployment needs their place. Otherwise idle replicas above `min_replicas` are stopped.',
+        'Whether idle replicas stay when another deployment needs their place. Otherwise idle replicas above ' +
+          '`min_replicas` are stopped.',
       ),
     autoscaling_config: AutoscalingConfig.optional().describe(
       'Range in which the number of replicas follows the load. It replaces `num_replicas`.',

@@ -10,8 +10,8 @@ export class CheckedFeed implements Feed {
   #isStarted = false;
 
   /**
-   * `what` is the beginning of messages. `onValue` is called with each checked value. Throws `ValidationError` when `source` is not an async iterable, which is the
-   * case when it came from another process as JSON.
+   * `what` is the beginning of messages. `onValue` is called with each checked value. Throws `ValidationError` when
+   * `source` is not an async iterable, which is the case when it came from another process as JSON.
    */
   constructor(
     { name, value: schema }: FeedDefinition,

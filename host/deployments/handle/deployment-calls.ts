@@ -270,7 +270,8 @@ export class DeploymentCalls {
       isToldInside,
       contentOf: described.transcribes === true && this.#takesContent ? () => new TranscriptContent() : undefined,
       generation: operation && { operation, deployment: name, args: checked, traceparent },
-      metered: meter?.call(name, operation !== undefined), // last, because nothing ends the measurement of a refused call
+      // Last, because nothing ends the measurement of a refused call.
+      metered: meter?.call(name, operation !== undefined),
     };
     return opened;
   }

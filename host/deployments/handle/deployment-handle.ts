@@ -3,8 +3,8 @@ import type { RequestContext } from '../../core/request-context.ts';
 import type { CallProgress } from '../../replicas/index.ts';
 
 /**
- * Options of a call. Code that runs for a request needs none: its calls have the facts of the request, and what is given
- * here replaces them. The deadline is the earlier one. A `userId` of another user replaces all of them.
+ * Options of a call. Code that runs for a request needs none: its calls have the facts of the request, and what is
+ * given here replaces them. The deadline is the earlier one. A `userId` of another user replaces all of them.
  */
 export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;

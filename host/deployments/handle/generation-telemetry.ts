@@ -36,8 +36,8 @@ const TOKEN_SECONDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 
 /**
- * Reports the calls that models answer, as metrics and spans, with the names of OpenTelemetry's conventions for generative AI. Waits for a
- * replica and retries are part of the times. The model is the name of the deployment.
+ * Reports the calls that models answer, as metrics and spans, with the names of OpenTelemetry's conventions for
+ * generative AI. Waits for a replica and retries are part of the times. The model is the name of the deployment.
  */
 export class GenerationTelemetry {
   readonly #clock: Pick<Clock, 'now'>;

@@ -16,7 +16,10 @@ export function tellUsage({ input, operation }: MethodDefinition, args: Record<s
   return true;
 }
 
-/** Returns a result without what {@link tellUsage} asked for. Scores of tokens, which a caller asks for by other names, stay. */
+/**
+ * Returns a result without what {@link tellUsage} asked for. Scores of tokens, which a caller asks for by other names,
+ * stay.
+ */
 export function withoutUsage(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('details' in result)) return result;
   const all = [result.details ?? []].flat() as Details[];

@@ -221,6 +221,7 @@ function scaled({ name, bound: { options } }: ManagedDeployment, replicas: numbe
     return { ...options, autoscaling_config: { ...scaling, min_replicas: replicas } };
   throw fail(
     'ValidationError',
-    `deployment ${name} is autoscaled up to max_replicas ${scaling.max_replicas}; give a number up to that, or both bounds`,
+    `deployment ${name} is autoscaled up to max_replicas ${scaling.max_replicas}; give a number up to that, or ` +
+      `both bounds`,
   );
 }

@@ -61,7 +61,9 @@ export class ManagedDeployment {
     });
   }
 
-  /** Returns the replicas. Throws `DeploymentNotStarted`, `DeploymentUnloaded`, or `FailedDeployment` with the reason. */
+  /**
+   * Returns the replicas. Throws `DeploymentNotStarted`, `DeploymentUnloaded`, or `FailedDeployment` with the reason.
+   */
   requireReplicas(): ReplicaSet {
     if (this.isUnloaded)
       throw fail(

@@ -126,7 +126,8 @@ Plan('are enough for the threads of any two deployments, except for replicas and
       }
       assert.ok(
         busy <= cpus,
-        `${busy} threads on ${cpus} processors: ${JSON.stringify(all.map(({ options: { num_replicas, user_config } }) => [num_replicas, user_config['threads'] ?? user_config['model_kwargs'], user_config['max_states']]))}`,
+        `${busy} threads on ${cpus} processors: ` +
+          `${JSON.stringify(all.map(({ options: { num_replicas, user_config } }) => [num_replicas, user_config['threads'] ?? user_config['model_kwargs'], user_config['max_states']]))}`,
       );
       if (busy === cpus) tight += 1;
     }

@@ -49,7 +49,10 @@ export function fewerThreads(next: CpuUser, others: Iterable<CpuUser>, machine: 
   const named = namedThreads(next, machine) ?? 1;
   const given = cpusOfReplica(next, others, machine);
   if (given >= named) return undefined;
-  return `the configuration asks for ${named} threads for each replica, but a replica runs ${given}, because this machine has ${cpusOf(machine)} processors for all deployments. Set devices.cpus if it has more`;
+  return (
+    `the configuration asks for ${named} threads for each replica, but a replica runs ${given}, because this ` +
+    `machine has ${cpusOf(machine)} processors for all deployments. Set devices.cpus if it has more`
+  );
 }
 
 /** Returns the set number of processors of a replica, or undefined when it gets a part of the remaining processors. */

@@ -307,15 +307,20 @@ export class DeploymentPlaces {
       ? `${gpus.length} GPU: ${gpus
           .map(({ name, memoryBytes: total }, gpu) => {
             const { share = 0, memoryBytes: taken = 0, foreignBytes = 0 } = loads[gpu] ?? {};
-            return `${name} with ${gib(total)}, ${Math.round(share * 100)} % and ${gib(taken)} taken${byOthers(foreignBytes)}`;
+            return (
+              `${name} with ${gib(total)}, ${Math.round(share * 100)} % and ${gib(taken)} ` +
+              `taken${byOthers(foreignBytes)}`
+            );
           })
           .join('; ')}`
-      : `${gib(memoryBytes)} of memory, ${gib(this.#ledger.cpuMemoryBytes)} taken${byOthers(this.#ledger.foreignMainBytes)}`;
+      : `${gib(memoryBytes)} of memory, ${gib(this.#ledger.cpuMemoryBytes)} ` +
+        `taken${byOthers(this.#ledger.foreignMainBytes)}`;
     const { cpus } = this.#ledger.machine;
     const processorsLeft =
       this.#cpus > 0 && cpus !== undefined ? `${cpus} processors, ${this.#ledger.usedCpus} of them taken, and ` : '';
     return this.#insufficient(
-      `${count === 1 ? 'it asks' : `each of its ${count} replicas asks`} for ${demand}; this machine has ${processorsLeft}${supply}`,
+      `${count === 1 ? 'it asks' : `each of its ${count} replicas asks`} for ${demand}; this machine has ` +
+        `${processorsLeft}${supply}`,
       {
         demand: { num_replicas: count, num_gpus: asked, num_cpus: this.#cpus, memory_bytes: bytes },
         supply: {
@@ -337,9 +342,13 @@ export class DeploymentPlaces {
       placement.gpus.length > 0
         ? placement.gpus.map((gpu) => loads[gpu]?.foreignBytes ?? 0).reduce((sum, bytes) => sum + bytes, 0)
         : this.#ledger.foreignMainBytes;
-    const asked = `a replica needs at least ${gib(need.weightsBytes + need.contextBytes)} of memory (${gib(need.weightsBytes)} for its weights, ${gib(need.contextBytes)} for its context)`;
+    const asked =
+      `a replica needs at least ${gib(need.weightsBytes + need.contextBytes)} of memory ` +
+      `(${gib(need.weightsBytes)} for its weights, ${gib(need.contextBytes)} for its context)`;
     return this.#insufficient(
-      `${asked}; ${where} has ${supply.map(gib).join(' and ')}, less the memory of other replicas${foreign > 0 ? ` and the ${gib(foreign)} that other programs use` : ''}. A smaller model, a shorter context or fewer replicas would fit`,
+      `${asked}; ${where} has ${supply.map(gib).join(' and ')}, less the memory of other ` +
+        `replicas${foreign > 0 ? ` and the ${gib(foreign)} that other programs use` : ''}. A smaller model, a ` +
+        `shorter context or fewer replicas would fit`,
       {
         demand: { weights_bytes: need.weightsBytes, context_bytes: need.contextBytes },
         supply: { memory_bytes: supply },

@@ -13,9 +13,9 @@ export interface AnswerGrammar {
 }
 
 /**
- * Returns the grammar of the answer: of `response_format`, or else of `structured_outputs` of the request, or else of the
- * deployment. Throws `InvalidSamplingParams`, which names the argument and the place in it, for a form that cannot be made
- * into a grammar.
+ * Returns the grammar of the answer: of `response_format`, or else of `structured_outputs` of the request, or else of
+ * the deployment. Throws `InvalidSamplingParams`, which names the argument and the place in it, for a form that cannot
+ * be made into a grammar.
  */
 export function answerGrammar(
   deployment: SamplingParams,

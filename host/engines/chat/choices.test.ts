@@ -34,8 +34,14 @@ Choices('have pieces with their number, and count the prompt once', async () => 
     several(3, UNLIMITED, (index) => all[index] as (typeof all)[number]),
     (chunk) => void chunks.push(chunk),
   );
-  assert.equal(chunks.filter(({ index }) => index === undefined), [{ text: 'a' }, { text: 'b' }]); // prettier-ignore
-  assert.equal(chunks.filter(({ index }) => index !== undefined), [{ index: 1, text: 'c' }]); // prettier-ignore
+  assert.equal(
+    chunks.filter(({ index }) => index === undefined),
+    [{ text: 'a' }, { text: 'b' }],
+  );
+  assert.equal(
+    chunks.filter(({ index }) => index !== undefined),
+    [{ index: 1, text: 'c' }],
+  );
   assert.equal(end.usage, { prompt_tokens: 10, cached_tokens: 3, completion_tokens: 3, reasoning_tokens: 1 });
   assert.equal(end.choices, [detailsOf(3, 2), detailsOf(9, 1, 1), detailsOf(9, 0)]);
 });
@@ -63,7 +69,13 @@ Choices('have no details where one of them has none', async () => {
     yield { text: 'x' };
     return undefined;
   }
-  assert.is(await drained(several(2, UNLIMITED, (index) => (index === 0 ? answer(['a']) : bare())), () => {}), undefined); // prettier-ignore
+  assert.is(
+    await drained(
+      several(2, UNLIMITED, (index) => (index === 0 ? answer(['a']) : bare())),
+      () => {},
+    ),
+    undefined,
+  );
 });
 
 /** Waits for its signal, as an answer of the engine. */

@@ -33,8 +33,8 @@ export function samplingOfAnswer(
 export const numbered = (chunk: TextChunk, index: number): TextChunk => (index === 0 ? chunk : { index, ...chunk });
 
 /**
- * Runs `count` answers at the same time, and yields their pieces as they come. When one fails, or the reader leaves, the
- * signal of the others is aborted. Returns the details of all; undefined where one has none.
+ * Runs `count` answers at the same time, and yields their pieces as they come. When one fails, or the reader leaves,
+ * the signal of the others is aborted. Returns the details of all; undefined where one has none.
  */
 export async function* several<Details extends GenerationDetails | undefined>(
   count: number,

@@ -26,7 +26,8 @@ const cache = new Map<string, ToolRules>();
 
 /**
  * Returns the rules for the arguments of tools. Only calls with the same `cacheKey` share what was made. Throws
- * `InvalidPrompt`, which names the tool and the place, for a tool among `bound` whose parameters no grammar can express.
+ * `InvalidPrompt`, which names the tool and the place, for a tool among `bound` whose parameters no grammar can
+ * express.
  */
 export function toolRules(tools: readonly DescribedTool[], bound: ReadonlySet<string>, cacheKey: string): ToolRules {
   const key = JSON.stringify([cacheKey, ...tools.map(({ name, parameters }) => [name, parameters, bound.has(name)])]);

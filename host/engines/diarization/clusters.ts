@@ -41,9 +41,9 @@ export async function similaritiesOf(
 }
 
 /**
- * Returns the cluster of each vector, numbered from 0 in the order of their first vectors. Clusters are joined while the
- * mean similarity between their vectors reaches the threshold (average linkage), and as far as the bounds of their number
- * ask. Overwrites the similarities.
+ * Returns the cluster of each vector, numbered from 0 in the order of their first vectors. Clusters are joined while
+ * the mean similarity between their vectors reaches the threshold (average linkage), and as far as the bounds of their
+ * number ask. Overwrites the similarities.
  */
 export function clusterVectors(similarities: Similarities, { threshold, least, most }: ClusterLimits): number[] {
   const total = similarities.length;

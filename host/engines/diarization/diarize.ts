@@ -19,7 +19,10 @@ export interface DiarizeOptions extends TurnLimits {
 
 /** Frames from one window to the next one, about 2.5 s. */
 const WINDOW_STEP = 148;
-/** Most frames of a piece whose voice is embedded, about 4 s. Shorter pieces find changes of voices that the segmentation missed. */
+/**
+ * Most frames of a piece whose voice is embedded, about 4 s. Shorter pieces find changes of voices that the
+ * segmentation missed.
+ */
 const PIECE_FRAMES = 237;
 /** Features, of 10 ms each, of a piece that takes part in the clustering. */
 const STRONG_FEATURES = 60;
@@ -48,8 +51,8 @@ export async function voiceOf(audio: MonoAudio, networks: Networks, signal: Abor
 }
 
 /**
- * Returns who speaks when. Speakers have the numbers of the known voices, and others follow. The same audio has the same
- * answer. Of the audio only a few bytes for each frame of 17 ms are kept, and one vector for each piece of speech.
+ * Returns who speaks when. Speakers have the numbers of the known voices, and others follow. The same audio has the
+ * same answer. Of the audio only a few bytes for each frame of 17 ms are kept, and one vector for each piece of speech.
  */
 export async function diarize(audio: MonoAudio, networks: Networks, options: DiarizeOptions): Promise<Turn[]> {
   const tracks = await trackVoices(audio, networks, options);

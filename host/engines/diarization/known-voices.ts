@@ -5,8 +5,8 @@ export type Voice = readonly Float32Array[];
 
 /**
  * Returns the index of the known voice that each voice is most like, if the mean similarity (cosine) of their vectors
- * reaches the threshold. This is the measure by which two clusters become one, so that the threshold means the same. Two
- * voices may be the same known one: both are parts of a speaker that the clustering did not join.
+ * reaches the threshold. This is the measure by which two clusters become one, so that the threshold means the same.
+ * Two voices may be the same known one: both are parts of a speaker that the clustering did not join.
  */
 export function matchKnown(
   voices: readonly Voice[],

@@ -11,7 +11,9 @@ interface Channel {
   readonly file: FileHandle;
 }
 
-/** The mean of the channels of an audio, read in parts, so that memory does not grow with its length. Owns the files. */
+/**
+ * The mean of the channels of an audio, read in parts, so that memory does not grow with its length. Owns the files.
+ */
 export class MonoAudio implements AsyncDisposable {
   /** Samples of the longest channel. A shorter channel counts as silent after its end. */
   readonly length: number;

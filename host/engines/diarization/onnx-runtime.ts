@@ -30,7 +30,8 @@ export function loadOnnxRuntime(path: string): OnnxRuntime {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
     throw fail(
       'ModelDamaged',
-      `the ONNX Runtime at ${path} cannot be loaded: ${reason}; run "aana-host models rm onnxruntime" and "aana-host models pull onnxruntime"`,
+      `the ONNX Runtime at ${path} cannot be loaded: ${reason}; run "aana-host models rm onnxruntime" and ` +
+        `"aana-host models pull onnxruntime"`,
       { data: { id: 'onnxruntime', file: path }, cause: error },
     );
   }

@@ -31,8 +31,8 @@ export function joinTurns(turns: readonly Turn[], { minDurationOff, minDurationO
 }
 
 /**
- * Returns turns of which no two are at the same time: neighbours of one speaker are joined, and a turn that begins before
- * the one before it ends begins at its end. A turn inside of another one is left out.
+ * Returns turns of which no two are at the same time: neighbours of one speaker are joined, and a turn that begins
+ * before the one before it ends begins at its end. A turn inside of another one is left out.
  */
 export function exclusiveTurns(turns: readonly Turn[]): Turn[] {
   const exclusive: Turn[] = [];
@@ -46,8 +46,8 @@ export function exclusiveTurns(turns: readonly Turn[]): Turn[] {
 }
 
 /**
- * Returns the names of speakers. The first ones have the known names; the others are numbered in the order of their first
- * turns.
+ * Returns the names of speakers. The first ones have the known names; the others are numbered in the order of their
+ * first turns.
  */
 export function speakerNames(turns: readonly Turn[], known: readonly string[] = []): ReadonlyMap<number, string> {
   const names = new Map<number, string>(known.entries());

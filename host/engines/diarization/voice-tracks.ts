@@ -20,9 +20,9 @@ export interface Run {
 }
 
 /**
- * Three tracks over the whole audio, which are joined from windows that overlap. The voices of a window get the tracks on
- * which they agree most with the windows before. One person may be on several tracks, because only the order of time is
- * known here.
+ * Three tracks over the whole audio, which are joined from windows that overlap. The voices of a window get the tracks
+ * on which they agree most with the windows before. One person may be on several tracks, because only the order of time
+ * is known here.
  */
 export class VoiceTracks {
   readonly frames: number;
@@ -36,7 +36,10 @@ export class VoiceTracks {
     this.#weights = new Float32Array(frames);
   }
 
-  /** Adds a window from the log-probabilities of its classes. `start` is its first frame. Frames past the end are dropped. */
+  /**
+   * Adds a window from the log-probabilities of its classes. `start` is its first frame. Frames past the end are
+   * dropped.
+   */
   add(start: number, logProbabilities: Float32Array): void {
     const windowFrames = logProbabilities.length / CLASSES;
     const length = Math.min(windowFrames, this.frames - start);

@@ -1,8 +1,8 @@
 import { type Deferred, deferred } from '../../core/deferred.ts';
 
 /**
- * Reads audio while a pass runs, so that the next pass has it at once. It stops reading while `limit` samples wait, which
- * slows the sender down.
+ * Reads audio while a pass runs, so that the next pass has it at once. It stops reading while `limit` samples wait,
+ * which slows the sender down.
  */
 export class AudioIntake {
   readonly #parts: Float32Array[] = [];
@@ -35,8 +35,8 @@ export class AudioIntake {
   }
 
   /**
-   * Waits for `least` samples or the end of the audio, and takes at most `most`. Returns undefined when the audio is over
-   * and everything was taken. Throws the error of the audio, or the reason of `signal`.
+   * Waits for `least` samples or the end of the audio, and takes at most `most`. Returns undefined when the audio is
+   * over and everything was taken. Throws the error of the audio, or the reason of `signal`.
    */
   async read(least: number, most: number, signal: AbortSignal): Promise<Float32Array | undefined> {
     const onAbort = (): void => this.#tell();

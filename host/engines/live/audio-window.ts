@@ -1,4 +1,6 @@
-/** The part of a stream's audio that the next pass hears: mono at 16 kHz. Times are in seconds from the stream's start. */
+/**
+ * The part of a stream's audio that the next pass hears: mono at 16 kHz. Times are in seconds from the stream's start.
+ */
 export class AudioWindow {
   #samples = new Float32Array(0);
   /** Samples of the stream before the window. */

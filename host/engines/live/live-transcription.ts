@@ -47,8 +47,8 @@ const FRAMES_AFTER = 256;
 const FRAMES_PER_SECOND = 50;
 const MOST_FRAMES = 1500;
 /**
- * Most tokens of a pass, so that one that repeats itself ends soon. Nobody speaks English that fast. Other languages have
- * more tokens for a word.
+ * Most tokens of a pass, so that one that repeats itself ends soon. Nobody speaks English that fast. Other languages
+ * have more tokens for a word.
  */
 const LEAST_TOKENS = 16;
 const TOKENS_PER_SECOND = { en: 10, other: 25 } as const;
@@ -71,8 +71,8 @@ export async function* transcribeLive(
 }
 
 /**
- * Like {@link transcribeLive}, in turns: the words of a turn come between its `speech_started` and its `speech_stopped`.
- * The speech of a turn is heard without that of the turns before it.
+ * Like {@link transcribeLive}, in turns: the words of a turn come between its `speech_started` and its
+ * `speech_stopped`. The speech of a turn is heard without that of the turns before it.
  */
 export async function* transcribeTurns(
   audio: AsyncIterable<unknown>,

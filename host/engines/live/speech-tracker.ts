@@ -14,8 +14,8 @@ const HYSTERESIS = 0.15;
 export const DETECTION_S: number = DURATIONS.minDurationOn;
 
 /**
- * Follows where speech is in a stream: mono at 16 kHz. Each sample is analysed once, because the detector's state goes from
- * one part to the next. Times are in seconds from the stream's start.
+ * Follows where speech is in a stream: mono at 16 kHz. Each sample is analysed once, because the detector's state goes
+ * from one part to the next. Times are in seconds from the stream's start.
  */
 export class SpeechTracker {
   readonly #detector: NativeVoiceDetector;

@@ -9,8 +9,8 @@ export interface HeardWord {
 }
 
 /**
- * Decides which words of a live transcription are final. Each pass hears the window again, with more audio at its end. A
- * word is confirmed when two passes in a row agree on it and on all words before it. Source: LocalAgreement-2 in
+ * Decides which words of a live transcription are final. Each pass hears the window again, with more audio at its end.
+ * A word is confirmed when two passes in a row agree on it and on all words before it. Source: LocalAgreement-2 in
  * Macháček, Dabre and Bojar, "Turning Whisper into Real-Time Transcription System" (2023).
  */
 export class WordAgreement {

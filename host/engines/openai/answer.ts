@@ -103,7 +103,10 @@ export class AnswerReader {
     return this.#ends.every((end) => end !== undefined);
   }
 
-  /** Returns what an event adds to the answers; undefined when it has an error instead. Throws for an event of another form. */
+  /**
+   * Returns what an event adds to the answers; undefined when it has an error instead. Throws for an event of another
+   * form.
+   */
   read(data: string): readonly TextChunk[] | undefined {
     const value = parseJson(data);
     const parsed = Chunk.safeParse(value);

@@ -142,7 +142,9 @@ function formBody(dialect: Dialect, form: StructuredOutputs): Readonly<Record<st
 /** Length of a text for a server that does not tell the length of its context. */
 const MANY_TOKENS = 32_768;
 
-/** Writes the log-probabilities as vLLM asks for them. Tokens are named by number, because their texts do not tell it. */
+/**
+ * Writes the log-probabilities as vLLM asks for them. Tokens are named by number, because their texts do not tell it.
+ */
 function forVllm({ logprobs, ...rest }: Readonly<Record<string, unknown>>, isChat: boolean): Record<string, unknown> {
   if (typeof logprobs !== 'number') return rest;
   const scores = isChat ? { logprobs: true, top_logprobs: logprobs } : { logprobs };

@@ -13,7 +13,8 @@ const RETURN = 13;
 
 /**
  * Yields the data of each server-sent event. Each line of data is its own event, because answers of language models are
- * one line of JSON. Comments and other fields are skipped. Throws {@link AnswerFormatError} for a stream that exceeds a bound.
+ * one line of JSON. Comments and other fields are skipped. Throws {@link AnswerFormatError} for a stream that exceeds a
+ * bound.
  */
 export async function* eventData(
   body: AsyncIterable<Uint8Array>,

@@ -50,7 +50,8 @@ export function statusFailure(
   if (status === 404)
     return fail(
       'RemoteModelNotFound',
-      `${address} does not have the model ${model} or the path (404)${said}; check base_url and model of the deployment`,
+      `${address} does not have the model ${model} or the path (404)${said}; check base_url and model of ` +
+        `the deployment`,
       { data: { model_name: model } },
     );
   if (status === 429 || status === 502 || status === 503 || status === 504) {

@@ -28,8 +28,8 @@ const LEAST_LOGPROB = -9999;
 const NUMBERED = /^token_id:(\d{1,10})$/;
 
 /**
- * Returns the tokens of a piece of an answer, each with at most `most` alternatives; undefined when it tells none. Tokens
- * that vLLM names by number have no text yet. Throws {@link AnswerFormatError}.
+ * Returns the tokens of a piece of an answer, each with at most `most` alternatives; undefined when it tells none.
+ * Tokens that vLLM names by number have no text yet. Throws {@link AnswerFormatError}.
  */
 export function scoredTokens(
   { content, tokens, token_logprobs: logprobs, top_logprobs: top }: z.infer<typeof Logprobs>,

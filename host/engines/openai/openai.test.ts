@@ -457,7 +457,8 @@ OpenAi('refuses log-probabilities without numbers of tokens', async ({ server })
 });
 
 const VLLM_TOO_LONG =
-  "This model's maximum context length is 100 tokens. However, you requested 140 tokens (130 in the messages, 10 in the completion).";
+  "This model's maximum context length is 100 tokens. However, you requested 140 tokens (130 in the messages, 10 in " +
+  'the completion).';
 
 for (const [title, answer, name, message, data] of [
   [

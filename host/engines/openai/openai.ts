@@ -172,7 +172,9 @@ class RemoteModel {
     };
   }
 
-  /** Returns the options of a chat as the server knows them. Throws `NotSupportedByServer` for one that it cannot take. */
+  /**
+   * Returns the options of a chat as the server knows them. Throws `NotSupportedByServer` for one that it cannot take.
+   */
   #optionsBody(options: ChatOptions): Record<string, unknown> {
     const { dialect } = this.#found;
     const tools = activeTools(options);

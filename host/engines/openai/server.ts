@@ -93,7 +93,9 @@ export class OpenAiServer {
     }
   }
 
-  /** Sends a request and returns the JSON of its answer. `path` beginning with `/` starts beside the `/v1` of the base. */
+  /**
+   * Sends a request and returns the JSON of its answer. `path` beginning with `/` starts beside the `/v1` of the base.
+   */
   async json(
     method: Exchange['method'],
     path: string,

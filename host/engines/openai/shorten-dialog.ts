@@ -17,8 +17,8 @@ const ELLIPSIS = '…';
 const CHARACTERS_OF_PRECISION = 8;
 
 /**
- * Makes messages that have more than `most` tokens fit into them, in the same way as the deployment that computes the model itself
- * (native/src/core/llama/prompt/shortened_dialog.h). Returns undefined when the rest is still too long.
+ * Makes messages that have more than `most` tokens fit into them, in the same way as the deployment that computes the
+ * model itself (native/src/core/llama/prompt/shortened_dialog.h). Returns undefined when the rest is still too long.
  */
 export async function shorten(
   messages: Messages,
@@ -49,7 +49,9 @@ export async function shorten(
   return { messages: withTexts(rest, fitting), tokens };
 }
 
-/** Returns the ranges that may be dropped, in their order: turns, then the steps of the last turn behind its question. */
+/**
+ * Returns the ranges that may be dropped, in their order: turns, then the steps of the last turn behind its question.
+ */
 function droppable(messages: Messages): Range[] {
   const next = (from: number, role: string): number => {
     const found = messages.findIndex((message, at) => at >= from && message.role === role);

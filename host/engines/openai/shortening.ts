@@ -23,8 +23,8 @@ export interface Fitting<Prompt> {
 const DEFAULT_MAX_TOKENS = 256;
 
 /**
- * Makes prompts that are too long fit into the context of a server, as `overflow` "truncate_middle" says. Servers refuse such
- * prompts, or cut them in ways of their own, so this asks for the number of their tokens before.
+ * Makes prompts that are too long fit into the context of a server, as `overflow` "truncate_middle" says. Servers
+ * refuse such prompts, or cut them in ways of their own, so this asks for the number of their tokens before.
  */
 export class PromptShortener {
   readonly #server: OpenAiServer;

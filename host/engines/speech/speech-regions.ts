@@ -96,7 +96,9 @@ function joined(regions: readonly Frames[], least: number): Frames[] {
   return all;
 }
 
-/** Cuts a region that has more than `most` frames. Each cut is at the least likely speech of the second half of a part. */
+/**
+ * Cuts a region that has more than `most` frames. Each cut is at the least likely speech of the second half of a part.
+ */
 function cut({ begin, end }: Frames, most: number, probabilities: Float32Array): Frames[] {
   const parts: Frames[] = [];
   let from = begin;
@@ -123,7 +125,10 @@ function padded(regions: readonly Region[], durationS: number): Region[] {
   });
 }
 
-/** Joins successive regions to groups that span at most `longest` seconds. A region that is longer has a group of its own. */
+/**
+ * Joins successive regions to groups that span at most `longest` seconds. A region that is longer has a group of its
+ * own.
+ */
 export function grouped(regions: readonly Region[], longest: number): Region[][] {
   const groups: Region[][] = [];
   for (const region of regions) {

@@ -60,7 +60,9 @@ function checked(params: WhisperParams, { name, info }: WhisperModelFacts): Requ
   const language = params.language == null ? undefined : whisperLanguage(params.language);
   if (language === null) {
     const shown = JSON.stringify(params.language?.slice(0, MOST_SHOWN));
-    const problem = `${shown} is not a language that Whisper knows: give a code such as "en" or a name such as "english"; leave it out to detect the language from the speech`;
+    const problem =
+      `${shown} is not a language that Whisper knows: give a code such as "en" or a name such as ` +
+      `"english"; leave it out to detect the language from the speech`;
     throw invalid(['params', 'language'], params.language, problem);
   }
   if (params.task === 'translate' && !info.multilingual) {

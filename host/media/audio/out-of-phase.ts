@@ -4,12 +4,14 @@ import { open } from 'node:fs/promises';
 const PARTS = 128;
 const PART_SAMPLES = 8192;
 const BYTES_PER_SAMPLE = 4;
-/** Below this share of the power of the difference, the sum of two channels is what is left of a cancellation: −17 dB. */
+/**
+ * Below this share of the power of the difference, the sum of two channels is what is left of a cancellation: −17 dB.
+ */
 const LEFT_OVER = 0.02;
 
 /**
- * Returns whether two channels cancel each other out, as where the wires of one are swapped: their sum is nearly silent and
- * their difference is not. Both are files of 32-bit floats, which may still grow. Returns undefined for silence.
+ * Returns whether two channels cancel each other out, as where the wires of one are swapped: their sum is nearly silent
+ * and their difference is not. Both are files of 32-bit floats, which may still grow. Returns undefined for silence.
  */
 export async function cancelsOut(sum: string, difference: string): Promise<boolean | undefined> {
   await using sumFile = await open(sum);

@@ -5,8 +5,8 @@ const LONGEST_OVERLAP_S = 1;
 
 /**
  * Returns the filters of ffmpeg that put mono audio of `rate` Hz where its packets say, with silence where there are
- * none. Time 0 is `start`, which is the start of the file: what a player shows as 0. The packets must have their own times
- * (`-copyts`): without it ffmpeg moves tracks of MPEG-TS, whose times it takes from the track alone.
+ * none. Time 0 is `start`, which is the start of the file: what a player shows as 0. The packets must have their own
+ * times (`-copyts`): without it ffmpeg moves tracks of MPEG-TS, whose times it takes from the track alone.
  *
  * No sample is left out. Audio that overlaps follows the audio before it; `aresample` would cut it off. ffmpeg holds a
  * silence in memory, 0.1 MB for each second, so it is limited.

@@ -68,7 +68,8 @@ function checkPart(file: string, number: number, count: number, part: GgufPart |
   const digits = (value: number): string => String(value).padStart(5, '0');
   throw formatError(
     name,
-    `this is part ${stated} of ${parts} of a split model; name its files <name>-${digits(1)}-of-${digits(parts)}.gguf and so on, in one folder`,
+    `this is part ${stated} of ${parts} of a split model; name its files ` +
+      `<name>-${digits(1)}-of-${digits(parts)}.gguf and so on, in one folder`,
   );
 }
 

@@ -17,8 +17,8 @@ type WhisperType = (typeof TYPES)[number];
 const MADE_BYTES = 1.1;
 
 /**
- * Returns the model of a folder in the form of whisper.cpp. It is written once and kept under the digest of the folder's
- * files; later calls find it. Throws `ModelFormatError` for a folder that cannot be converted.
+ * Returns the model of a folder in the form of whisper.cpp. It is written once and kept under the digest of the
+ * folder's files; later calls find it. Throws `ModelFormatError` for a folder that cannot be converted.
  */
 export async function convertedFolder(folder: string, cacheDir: string, options: PullOptions): Promise<ResolvedModel> {
   const type = typeOf(folder, options.whisperType ?? 'q8_0');

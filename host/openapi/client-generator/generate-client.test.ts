@@ -88,11 +88,13 @@ Generate('other routes take their parameters and bodies, and those that answer n
   });
   assert.match(
     text,
-    "  putThing(parameters: {\n    thing_id: string;\n    'dry-run'?: boolean;\n  }, body: number, options?: CallOptions): Promise<string> {",
+    "  putThing(parameters: {\n    thing_id: string;\n    'dry-run'?: boolean;\n  }, body: number, options?: " +
+      'CallOptions): Promise<string> {',
   );
   assert.match(
     text,
-    "request('PUT', '/things/' + encodeURIComponent(parameters['thing_id']) + queryOf({ 'dry-run': parameters['dry-run'] }), options, body);",
+    "request('PUT', '/things/' + encodeURIComponent(parameters['thing_id']) + queryOf({ 'dry-run': " +
+      "parameters['dry-run'] }), options, body);",
   );
   assert.match(text, /deleteThing\([^]*?\): Promise<void> \{/);
   assert.not.match(text, /watch\(|old\(/);

@@ -34,7 +34,9 @@ export async function generateClient(document: unknown, { baseUrl }: GenerateOpt
   const types = api.schemas
     .filter(({ reference }) => used.has(reference))
     .map(({ reference, schema }) => declaration(nameOf(reference), schema, nameOf));
-  const title = `A client of ${api.title} ${api.version}, made by aana-host ${packageVersion()}: \`aana-host client\` makes it anew.`;
+  const title =
+    `A client of ${api.title} ${api.version}, made by aana-host ${packageVersion()}: \`aana-host ` +
+    `client\` makes it anew.`;
   return `${[`// ${oneLine(title)}`, clientClass(api, baseUrl, nameOf), ...types, ...(await runtime())].join('\n\n')}\n`;
 }
 
@@ -128,7 +130,8 @@ function endpointMethod(
     ),
     ...overloads.map((said) => `  ${name}(input${isOptional ? '?' : ''}: ${said.given}, ${options}): ${said.answer};`),
     `  ${name}(input: ${given}${isOptional ? ' = {}' : ''}, ${options}): ${answer} {`,
-    `    return this.#api.${call}(${quoted(path)}, input, options${isDeferred && defer === 'always' ? ', false' : ''});`,
+    `    return this.#api.${call}(${quoted(path)}, input, ` +
+      `options${isDeferred && defer === 'always' ? ', false' : ''});`,
     '  }',
   ];
 }
@@ -172,7 +175,9 @@ function plainMethod(
   return [
     ...comment(description, '  '),
     `  ${name}(${taken.join(', ')}): Promise<${result}> {`,
-    `    return this.#api.request(${quoted(method)}, ${pathText(path, parameters)}${query.length > 0 ? ` + queryOf({ ${query.join(', ')} })` : ''}, options${body === undefined ? '' : ', body'});`,
+    `    return this.#api.request(${quoted(method)}, ` +
+      `${pathText(path, parameters)}${query.length > 0 ? ` + queryOf({ ${query.join(', ')} })` : ''}, ` +
+      `options${body === undefined ? '' : ', body'});`,
     '  }',
   ];
 }

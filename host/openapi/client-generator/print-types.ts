@@ -93,7 +93,8 @@ function objectType(schema: Readonly<Record<string, unknown>>, options: PrintOpt
   const required = new Set(list(schema['required']));
   const lines = properties.flatMap(([key, inner]) => [
     ...comment(isObject(inner) ? descriptionOf(inner) : '', indent),
-    `${indent}${propertyName(key)}${required.has(key) ? '' : '?'}: ${typeOf(inner, { ...options, indent }, depth + 1)};`,
+    `${indent}${propertyName(key)}${required.has(key) ? '' : '?'}: ` +
+      `${typeOf(inner, { ...options, indent }, depth + 1)};`,
   ]);
   if (isObject(additionalProperties)) lines.push(`${indent}[key: string]: unknown;`);
   return ['{', ...lines, `${options.indent ?? ''}}`].join('\n');

@@ -66,7 +66,8 @@ export function readDocument(document: unknown): ApiDocument {
   );
   if (!operations.some(({ kind }) => kind === 'endpoint'))
     throw documentError(
-      'it has no endpoint of aana-host (none has x-aana-endpoint): it may be the document of another server, or of a server that is still starting',
+      'it has no endpoint of aana-host (none has x-aana-endpoint): it may be the document of another server, or of ' +
+        'a server that is still starting',
     );
   return {
     title: String(info['title']),

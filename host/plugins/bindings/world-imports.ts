@@ -70,9 +70,15 @@ export function importsFile(world: readonly WitInterface[]): string {
         const isFact = facts.includes(fn);
         const type = isFact ? returned(fn) : `Awaitable<${returned(fn)}>`;
         const body = isFact ? `this.#facts.${camelCase(fn.name)}` : call(one, fn);
-        return `    ${fn.isStatic ? 'static ' : ''}${camelCase(fn.name)}(${fn.params.map(param).join(', ')}): ${type} {\n      return ${body};\n    }\n`;
+        return (
+          `    ${fn.isStatic ? 'static ' : ''}${camelCase(fn.name)}(${fn.params.map(param).join(', ')}): ` +
+          `${type} {\n      return ${body};\n    }\n`
+        );
       });
-    return `  class ${pascalCase(resource)} extends Resource {\n${[remembered, ...members].filter((each) => each !== '').join('\n')}  }\n`;
+    return (
+      `  class ${pascalCase(resource)} extends Resource ` +
+      `{\n${[remembered, ...members].filter((each) => each !== '').join('\n')}  }\n`
+    );
   };
 
   const classes = asking.flatMap((one) =>

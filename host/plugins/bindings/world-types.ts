@@ -68,7 +68,10 @@ function definitionType(world: readonly WitInterface[], one: WitInterface, defin
       const facts = factsOf(world, definition.name);
       if (facts.length === 0) return type;
       const members = facts.map((fn) => `  readonly ${camelCase(fn.name)}: ${valueType(fn, guestTypes(world))};\n`);
-      return `${type}\n/** A new ${definition.name} as it crosses from the host: its handle, and the facts about it. */\nexport interface ${name}Handle {\n  readonly handle: number;\n${members.join('')}}\n`;
+      return (
+        `${type}\n/** A new ${definition.name} as it crosses from the host: its handle, and the facts about ` +
+        `it. */\nexport interface ${name}Handle {\n  readonly handle: number;\n${members.join('')}}\n`
+      );
     }
   }
 }
@@ -82,16 +85,25 @@ function guestInterface(world: readonly WitInterface[], one: WitInterface): stri
     }),
     ...one.functions.filter(({ resource }) => resource === undefined).map((fn) => method(world, fn)),
   ];
-  return `/** The interface \`${one.name}\` as a guest sees it. A function that fails throws the record \`error\`. */\nexport interface ${pascalCase(one.name)} {\n${members.join('')}}\n`;
+  return (
+    `/** The interface \`${one.name}\` as a guest sees it. A function that fails throws the record \`error\`. ` +
+    `*/\nexport interface ${pascalCase(one.name)} {\n${members.join('')}}\n`
+  );
 }
 
 function callsInterface(world: readonly WitInterface[], one: WitInterface, calls: readonly WitFunction[]): string {
   const members = calls.map((fn) => {
     const self = fn.resource !== undefined && !fn.isStatic ? [`${camelCase(fn.resource)}: number`] : [];
     const args = [...self, ...fn.params.map((field) => param(field, callTypes(world, false)))];
-    return `  '${callName(one, fn)}': { readonly args: readonly [${args.join(', ')}]; readonly value: ${valueType(fn, callTypes(world, true), 'undefined')} };\n`;
+    return (
+      `  '${callName(one, fn)}': { readonly args: readonly [${args.join(', ')}]; readonly value: ` +
+      `${valueType(fn, callTypes(world, true), 'undefined')} };\n`
+    );
   });
-  return `/** Its calls as they cross to the host. A resource is the number of its handle. */\nexport interface ${pascalCase(one.name)}Calls {\n${members.join('')}}\n`;
+  return (
+    `/** Its calls as they cross to the host. A resource is the number of its handle. */\nexport interface ` +
+    `${pascalCase(one.name)}Calls {\n${members.join('')}}\n`
+  );
 }
 
 function method(world: readonly WitInterface[], fn: WitFunction, indent = '  '): string {

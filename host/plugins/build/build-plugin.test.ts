@@ -63,7 +63,12 @@ BuildPlugin('makes a damaged component again', async ({ dir }) => {
 BuildPlugin(
   'makes a component that imports the capabilities that its manifest asks for, and no others',
   async ({ dir }) => {
-    const calling = `import { call } from 'aana:host/deployments@0.1.0';\nimport { Video } from 'aana:host/media@0.1.0';\n${source.replace('input;', "(input === '' ? call('', '', '', []) + Video.open({}) : input);")}`;
+    const calling =
+      `import { call } from 'aana:host/deployments@0.1.0';\nimport { Video } from ` +
+      `'aana:host/media@0.1.0';\n${source.replace(
+        'input;',
+        "(input === '' ? call('', '', '', []) + " + 'Video.open({}) : input);',
+      )}`;
     await writeFile(join(dir, 'src', 'index.ts'), calling);
     const uses = async (capabilities: readonly string[]): Promise<readonly string[]> => {
       await writeFile(join(dir, 'plugin.json'), JSON.stringify({ name: 'sample', version: '1.0.0', capabilities }));
@@ -265,7 +270,8 @@ for (const [name, [code, instead]] of Object.entries(absent)) {
     file: 'src/index.ts',
     text: `// a comment\nconst use = (): unknown => {\n  return ${code};\n};\nexport const endpoint = use;`,
     message: new RegExp(
-      `^plugin sample cannot be bundled: src/index\\.ts:3:\\d+: a plugin has no ${name.replace('.', '\\.')}; .*${instead.source}.*$`,
+      `^plugin sample cannot be bundled: src/index\\.ts:3:\\d+: a plugin has no ${name.replace('.', '\\.')}; ` +
+        `.*${instead.source}.*$`,
     ),
   });
 }
@@ -286,7 +292,8 @@ for (const [name, [text, instead]] of Object.entries(modules)) {
     file: 'src/index.ts',
     text: `// a comment\n${text}`,
     message: new RegExp(
-      `^plugin sample cannot be bundled: src/index\\.ts:2:\\d+: "${name}" is a module of Node, which a plugin cannot use; .*${instead.source}`,
+      `^plugin sample cannot be bundled: src/index\\.ts:2:\\d+: "${name}" is a module of Node, which a plugin ` +
+        `cannot use; .*${instead.source}`,
     ),
   });
 }
@@ -296,7 +303,8 @@ for (const { what, file, text, message } of failures) {
     await writeFile(join(dir, 'src', 'other.ts'), 'export const b = 1;\n');
     await writeFile(
       join(dir, 'src', 'late.ts'),
-      '// a comment\nexport const late = () => import("./other.ts");\nexport const never = () => import("./absent.ts");\n',
+      '// a comment\nexport const late = () => import("./other.ts");\nexport const never = () => ' +
+        'import("./absent.ts");\n',
     );
     await writeFile(join(dir, file), text);
     const error = await buildPlugin(dir, { log }).catch((reason: unknown) => reason);
@@ -383,7 +391,8 @@ BuildPlugin(
     );
     await writeFile(
       join(dir, 'src', 'index.ts'),
-      'import { b } from "./other.ts";\nconst { old } = require("./old.cjs");\nconst late = await Promise.resolve(b);\nexport const endpoint = { describe: () => [], run: () => `${old}${late}` };\n',
+      'import { b } from "./other.ts";\nconst { old } = require("./old.cjs");\nconst late = await ' +
+        'Promise.resolve(b);\nexport const endpoint = { describe: () => [], run: () => `${old}${late}` };\n',
     );
     assert.is((await buildPlugin(dir, { log })).rebuilt, true);
   },

@@ -28,8 +28,8 @@ const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(
 /**
  * Bundles a plugin's entry. `aana-host/plugin` always comes from this package, so that guest and host agree. `zod`
  * comes from the plugin where it has one, otherwise from this package. A plugin folder therefore needs no
- * `node_modules`. Code that cannot work in the sandbox fails here, with the position and a replacement. The bundler is in
- * the `node_modules` of `tools`.
+ * `node_modules`. Code that cannot work in the sandbox fails here, with the position and a replacement. The bundler is
+ * in the `node_modules` of `tools`.
  */
 export async function bundlePlugin(
   { name, dir, entry, capabilities }: PluginManifest,
@@ -62,7 +62,8 @@ export async function bundlePlugin(
             if (absentInterface(source, capabilities) !== undefined) return source;
             const own = globals.resolve(source, importer);
             if (own !== undefined) return { id: own, moduleSideEffects: false };
-            if (options.kind === 'dynamic-import' && !isBuiltin(source)) return { id: source, external: true }; // reported below if it is still in the bundle
+            // Reported below if it is still in the bundle.
+            if (options.kind === 'dynamic-import' && !isBuiltin(source)) return { id: source, external: true };
             const found = await this.resolve(source, importer, { ...options, skipSelf: true });
             if (found && !found.external && isAbsolute(found.id)) {
               if (await files.has(found.id, source)) accepted.add(found.id);
@@ -113,7 +114,8 @@ export async function bundlePlugin(
         .filter(({ kind }) => kind !== 'await')
         .map(
           ({ kind, offset }) =>
-            `${placeOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it needs at the top of the file`,
+            `${placeOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it needs ` +
+            `at the top of the file`,
         ),
     ];
     if (uses.length > 0) throw new Error(uses.join('\n'));
@@ -136,7 +138,8 @@ export async function bundlePlugin(
 }
 
 const outsideOf = (source: string): string =>
-  `'${source}' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install it as a package`;
+  `'${source}' lies outside of the plugin's folder, or leads there by a link: copy it into the folder, or install ` +
+  `it as a package`;
 
 /** Returns the bundler's errors, one line each, with positions in the sources. */
 function messageFrom(dir: string, cause: unknown): string {

@@ -71,7 +71,8 @@ export async function containedBuild(
       if (cause.name === 'ProcessMemoryTooLarge')
         throw pluginLoadError(
           name,
-          `cannot be built: it takes more memory than plugin_builds.memory_bytes (${Math.round(limits.memory_bytes / 2 ** 20)} MiB)`,
+          `cannot be built: it takes more memory than plugin_builds.memory_bytes ` +
+            `(${Math.round(limits.memory_bytes / 2 ** 20)} MiB)`,
           cause,
         );
       throw cause;

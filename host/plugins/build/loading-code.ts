@@ -20,7 +20,9 @@ const functions: ReadonlySet<string> = new Set([
 /** Names of `require`. The bundler uses the second one for modules that it could not resolve. */
 const requires: ReadonlySet<unknown> = new Set(['require', '__require']);
 
-/** Returns the positions of `import()`, of `require()`, and of `await` outside of functions in a bundle's syntax tree. */
+/**
+ * Returns the positions of `import()`, of `require()`, and of `await` outside of functions in a bundle's syntax tree.
+ */
 export function loadingCode(program: object): LoadingCode[] {
   const found: LoadingCode[] = [];
   const visit = (value: unknown, isTopLevel: boolean): void => {

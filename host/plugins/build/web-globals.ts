@@ -21,15 +21,18 @@ const provided: Readonly<Record<string, string>> = {
 };
 
 const noNetwork =
-  'a plugin has no network of its own: open videos with ctx.video.open({ url }), call models with ctx.deployment(name), ask the hosts that plugin.json names with ctx.fetch';
+  'a plugin has no network of its own: open videos with ctx.video.open({ url }), call models with ' +
+  'ctx.deployment(name), ask the hosts that plugin.json names with ctx.fetch';
 const noLoop =
-  'nothing runs after `run` has returned, and host calls wait by themselves: call the function where it is needed; ctx.remainingMs tells the time left';
+  'nothing runs after `run` has returned, and host calls wait by themselves: call the function where it is needed; ' +
+  'ctx.remainingMs tells the time left';
 const noStreams = 'a streaming endpoint sends values with ctx.write and ctx.forward, or is a generator';
 const noPage = 'a plugin has no page and no browser: values come as parameters of the endpoint';
 const noNode = 'a plugin has no Node: settings come as parameters of the endpoint, ctx gives the request, time and log';
 const noBuffer = 'use Uint8Array, with TextEncoder and TextDecoder for text, btoa and atob for base64';
 const noFiles =
-  'a plugin has no file system: import what it needs, so that it is part of the component; what it keeps goes to ctx.storage';
+  'a plugin has no file system: import what it needs, so that it is part of the component; what it keeps goes to ' +
+  'ctx.storage';
 const noThreads =
   'a plugin has one thread: call deployments, which compute in processes of their own, or helpers with ctx.startRemote';
 

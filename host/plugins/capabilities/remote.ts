@@ -13,7 +13,8 @@ export const remoteCalls: CallsOf<keyof RemoteCalls> = {
     if (!helperName.test(name))
       throw fail(
         'InvalidArguments',
-        `"${name}" is not the name of a helper: a name has at most 64 letters, digits, "_" and "-", and begins with a letter`,
+        `"${name}" is not the name of a helper: a name has at most 64 letters, digits, "_" and "-", and begins ` +
+          `with a letter`,
       );
     const helper = heldHelper(scope.held, input, (signal) =>
       startHelper(name, input, AbortSignal.any([scope.signal, signal])),

@@ -59,7 +59,8 @@ Repositories.before.each(async (context) => {
   const scope = scopeWith(context.storage, { sample: { capabilities: ['*'] } });
   context.ask = async (call) => {
     try {
-      const args = boundedArguments(call.operation, call.args, defaultLimits.outputBytes); // as the plugin's worker does
+      // As the plugin's worker does.
+      const args = boundedArguments(call.operation, call.args, defaultLimits.outputBytes);
       return await scope.answer({ ...call, args } as HostCall);
     } catch (error) {
       return { error: toWitError(error) };

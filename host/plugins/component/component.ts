@@ -41,7 +41,8 @@ export async function readComponent(file: string, options: ComponentOptions): Pr
   if (!componentHeader.every((byte, n) => bytes[n] === byte))
     throw pluginLoadError(
       options.plugin,
-      `has a component (${file}) that is not a WebAssembly component${isCoreModule(bytes) ? '; an Extism plugin says "runtime": "extism" in its plugin.json' : ''}`,
+      `has a component (${file}) that is not a WebAssembly ` +
+        `component${isCoreModule(bytes) ? '; an Extism plugin says "runtime": "extism" in its plugin.json' : ''}`,
     );
   const digest = createHash('sha256').update(bytes).digest('hex');
   const dir = join(
@@ -140,7 +141,9 @@ function takes(glue: string, interfaceName: string, { entryPoint, member }: Entr
     );
 }
 
-/** Returns the imports and exports of a component that may be translated. Throws a `PluginLoadError` for another one. */
+/**
+ * Returns the imports and exports of a component that may be translated. Throws a `PluginLoadError` for another one.
+ */
 function checked(plugin: string, component: Uint8Array): ComponentWorld {
   try {
     return checkComponent(component);

@@ -75,7 +75,10 @@ function leanFunction(body: string, isAsync: boolean): string | undefined {
   const lower = unaccounted(rest.slice(handled.length));
   if (lower === undefined) return undefined;
   if (!isAsync)
-    return `${lift}    let ret;\n    try {\n      const ${hostReturn} = ${expression};\n${onValue}    } catch (e) {\n${onError}    }\n${lower}`;
+    return (
+      `${lift}    let ret;\n    try {\n      const ${hostReturn} = ${expression};\n${onValue}    } catch (e) ` +
+      `{\n${onError}    }\n${lower}`
+    );
   // A value that is available is lowered immediately. The guest is suspended only when it must wait.
   return `${lift}    let ret;
     const lower = () => {

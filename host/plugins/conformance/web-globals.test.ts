@@ -15,33 +15,101 @@ import { bestMode } from '../component/core-modules/wasm-features.ts';
 
 /** Each expression must have the same value in Node and in the sandbox. */
 const cases: Readonly<Record<string, string>> = {
-  'URL resolves, and has its parts': `const url = new URL('../b;c?x=1&y=%20ü#h', 'https://me:pw@Example.org:443/a/c?z'); return [url.href, url.origin, url.host, url.port, url.pathname, url.search, url.hash, url.username, url.password]`,
-  'URL knows addresses': `return ['http://[::1]:80/', 'http://0x7f.1/', 'file:///C|/x/../y', 'HTTP:\\\\\\\\a\\\\b', 'data:text/plain,a b'].map((text) => new URL(text).href)`,
-  'URL takes international names': `return [new URL('https://Bücher.example/ä').href, new URL('https://ＡＢＣ。例え.テスト/').hostname, new URL('https://xn--bcher-kva.example').host]`,
-  'URL refuses what is none': `return ['x', 'http://', 'http://a b/', 'http://[::1', 'http://a:99999'].map((text) => [URL.canParse(text), URL.canParse(text, 'http://base/')])`,
-  'URL is changed by its parts': `const url = new URL('http://a/b'); url.pathname = '/ü'; url.searchParams.append('k', 'a&b'); url.port = '8080'; url.protocol = 'https'; return [url.href, JSON.stringify(url), url instanceof URL, globalThis.URL === URL]`,
-  'URLSearchParams reads and writes forms': `const form = new URLSearchParams('a=1&b=2&a=%E2%9C%93+x'); form.delete('b'); form.set('c', 'd e'); form.sort(); return [String(form), form.getAll('a'), [...form], form.has('c'), form.size, String(new URLSearchParams({ x: 'ü' })), String(new URLSearchParams([['p', 'q']]))]`,
+  'URL resolves, and has its parts':
+    `const url = new URL('../b;c?x=1&y=%20ü#h', ` +
+    `'https://me:pw@Example.org:443/a/c?z'); return [url.href, url.origin, url.host, url.port, url.pathname, ` +
+    `url.search, url.hash, url.username, url.password]`,
+  'URL knows addresses':
+    `return ['http://[::1]:80/', 'http://0x7f.1/', 'file:///C|/x/../y', 'HTTP:\\\\\\\\a\\\\b', ` +
+    `'data:text/plain,a b'].map((text) => new URL(text).href)`,
+  'URL takes international names':
+    `return [new URL('https://Bücher.example/ä').href, new ` +
+    `URL('https://ＡＢＣ。例え.テスト/').hostname, new URL('https://xn--bcher-kva.example').host]`,
+  'URL refuses what is none':
+    `return ['x', 'http://', 'http://a b/', 'http://[::1', 'http://a:99999'].map((text) ` +
+    `=> [URL.canParse(text), URL.canParse(text, 'http://base/')])`,
+  'URL is changed by its parts':
+    `const url = new URL('http://a/b'); url.pathname = '/ü'; ` +
+    `url.searchParams.append('k', 'a&b'); url.port = '8080'; url.protocol = 'https'; return [url.href, ` +
+    `JSON.stringify(url), url instanceof URL, globalThis.URL === URL]`,
+  'URLSearchParams reads and writes forms':
+    `const form = new URLSearchParams('a=1&b=2&a=%E2%9C%93+x'); ` +
+    `form.delete('b'); form.set('c', 'd e'); form.sort(); return [String(form), form.getAll('a'), [...form], ` +
+    `form.has('c'), form.size, String(new URLSearchParams({ x: 'ü' })), String(new URLSearchParams([['p', 'q']]))]`,
   'TextEncoder writes UTF-8': `return ['', 'aü語😀', 'x\\ud800y', '\\udc00\\ud800'].map((text) => [...new TextEncoder().encode(text)])`,
   'TextEncoder fills what there is room for': `const bytes = new Uint8Array(5); return [new TextEncoder().encodeInto('a語😀', bytes), [...bytes]]`,
-  'TextDecoder reads UTF-8': `return [[97, 195, 188], [0xef, 0xbb, 0xbf, 97], [0xf0, 0x9f, 0x98, 0x80], []].map((bytes) => [new TextDecoder().decode(new Uint8Array(bytes)), new TextDecoder('utf8', { ignoreBOM: true }).decode(new Uint8Array(bytes))])`,
-  'TextDecoder replaces what is malformed, once each': `return [[0xff, 97], [0xe0, 0x80, 0x80], [0xf0, 0x9f, 97], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]].map((bytes) => new TextDecoder().decode(new Uint8Array(bytes)))`,
-  'TextDecoder can refuse what is malformed': `try { return new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([97, 0xff])) } catch (error) { return error.name }`,
-  'TextDecoder reads parts': `const decoder = new TextDecoder(); return [[0xf0, 0x9f], [0x98, 0x80, 0xc3], [0xbc]].map((bytes) => decoder.decode(new Uint8Array(bytes), { stream: true })).concat(decoder.decode())`,
-  'TextDecoder reads a view and a buffer': `const { buffer } = new Uint8Array([97, 98, 99, 100]); return [new TextDecoder().decode(buffer), new TextDecoder().decode(new Uint8Array(buffer, 1, 2)), new TextDecoder().decode(new DataView(buffer, 2))]`,
+  'TextDecoder reads UTF-8':
+    `return [[97, 195, 188], [0xef, 0xbb, 0xbf, 97], [0xf0, 0x9f, 0x98, 0x80], ` +
+    `[]].map((bytes) => [new TextDecoder().decode(new Uint8Array(bytes)), new TextDecoder('utf8', { ignoreBOM: true ` +
+    `}).decode(new Uint8Array(bytes))])`,
+  'TextDecoder replaces what is malformed, once each':
+    `return [[0xff, 97], [0xe0, 0x80, 0x80], [0xf0, 0x9f, 97], ` +
+    `[0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]].map((bytes) => new ` +
+    `TextDecoder().decode(new Uint8Array(bytes)))`,
+  'TextDecoder can refuse what is malformed':
+    `try { return new TextDecoder('utf-8', { fatal: true }).decode(new ` +
+    `Uint8Array([97, 0xff])) } catch (error) { return error.name }`,
+  'TextDecoder reads parts':
+    `const decoder = new TextDecoder(); return [[0xf0, 0x9f], [0x98, 0x80, 0xc3], ` +
+    `[0xbc]].map((bytes) => decoder.decode(new Uint8Array(bytes), { stream: true })).concat(decoder.decode())`,
+  'TextDecoder reads a view and a buffer':
+    `const { buffer } = new Uint8Array([97, 98, 99, 100]); return [new ` +
+    `TextDecoder().decode(buffer), new TextDecoder().decode(new Uint8Array(buffer, 1, 2)), new ` +
+    `TextDecoder().decode(new DataView(buffer, 2))]`,
   'TextDecoder reads much': `return new TextDecoder().decode(new TextEncoder().encode('ü語'.repeat(10000))) === 'ü語'.repeat(10000)`,
-  'structuredClone copies data': `const from = { n: 1, big: 2n ** 70n, none: undefined, at: new Date(5), re: /a/gi, list: [1, , 3], map: new Map([[{ k: 1 }, new Set([1])]]), bytes: new Uint8Array([1, 2, 3]).subarray(1) }; from.self = from; const to = structuredClone(from); return [to !== from, to.self === to, to.big === from.big, 'none' in to, to.at.getTime(), String(to.re), 1 in to.list, to.list.length, [...to.map][0][0].k, [...to.map][0][1].has(1), [...to.bytes], to.bytes.byteOffset]`,
-  'structuredClone copies errors and boxes, and shares what was shared': `const one = {}; const [a, b] = structuredClone([one, one]); const error = structuredClone(new RangeError('r', { cause: 'c' })); return [a === b, error instanceof RangeError, error.message, error.cause, typeof structuredClone(Object(1)), Object.hasOwn(structuredClone(JSON.parse('{"__proto__":1}')), '__proto__')]`,
-  'structuredClone refuses functions': `return [() => 1, Symbol('x'), new WeakMap(), { f() {} }].map((value) => { try { structuredClone(value); return 'cloned' } catch (error) { return error.name } })`,
-  'btoa and atob are each the other': `return [btoa('a\\xff'), atob('YWJj'), (() => { try { return btoa('ü語') } catch (error) { return error instanceof Error || typeof error } })()]`,
-  'AbortController tells its listeners once': `const seen = []; const { signal } = Object.assign(new AbortController()); const controller = new AbortController(); controller.signal.addEventListener('abort', (event) => seen.push(event.type)); controller.signal.onabort = () => seen.push('on'); controller.abort('why'); controller.abort('again'); return [seen.sort(), controller.signal.aborted, controller.signal.reason, signal.aborted]`,
+  'structuredClone copies data':
+    `const from = { n: 1, big: 2n ** 70n, none: undefined, at: new Date(5), re: /a/gi, ` +
+    `list: [1, , 3], map: new Map([[{ k: 1 }, new Set([1])]]), bytes: new Uint8Array([1, 2, 3]).subarray(1) }; ` +
+    `from.self = from; const to = structuredClone(from); return [to !== from, to.self === to, to.big === ` +
+    `from.big, 'none' in to, to.at.getTime(), String(to.re), 1 in to.list, to.list.length, [...to.map][0][0].k, ` +
+    `[...to.map][0][1].has(1), [...to.bytes], to.bytes.byteOffset]`,
+  'structuredClone copies errors and boxes, and shares what was shared':
+    `const one = {}; const [a, b] = ` +
+    `structuredClone([one, one]); const error = structuredClone(new RangeError('r', { cause: 'c' })); return [a === ` +
+    `b, error instanceof RangeError, error.message, error.cause, typeof structuredClone(Object(1)), ` +
+    `Object.hasOwn(structuredClone(JSON.parse('{"__proto__":1}')), '__proto__')]`,
+  'structuredClone refuses functions':
+    `return [() => 1, Symbol('x'), new WeakMap(), { f() {} }].map((value) => { ` +
+    `try { structuredClone(value); return 'cloned' } catch (error) { return error.name } })`,
+  'btoa and atob are each the other':
+    `return [btoa('a\\xff'), atob('YWJj'), (() => { try { return btoa('ü語') } ` +
+    `catch (error) { return error instanceof Error || typeof error } })()]`,
+  'AbortController tells its listeners once':
+    `const seen = []; const { signal } = Object.assign(new ` +
+    `AbortController()); const controller = new AbortController(); controller.signal.addEventListener('abort', ` +
+    `(event) => seen.push(event.type)); controller.signal.onabort = () => seen.push('on'); ` +
+    `controller.abort('why'); controller.abort('again'); return [seen.sort(), controller.signal.aborted, ` +
+    `controller.signal.reason, signal.aborted]`,
   'AbortSignal throws its reason': `try { AbortSignal.abort().throwIfAborted() } catch (error) { return [error.name, error.message] }`,
-  'AbortSignal.any follows the first': `const [a, b] = [new AbortController(), new AbortController()]; const any = AbortSignal.any([a.signal, b.signal]); b.abort(2); const first = any.reason; return [any.aborted, first, AbortSignal.any([AbortSignal.abort(3)]).reason]`,
-  'EventTarget calls listeners in order, until one stops it': `const seen = []; const target = new EventTarget(); const twice = () => seen.push('a'); target.addEventListener('x', twice); target.addEventListener('x', twice); target.addEventListener('x', { handleEvent: (event) => { seen.push(event.target === target); event.stopImmediatePropagation(); event.preventDefault() } }, { once: true }); target.addEventListener('x', () => seen.push('c')); return [target.dispatchEvent(new Event('x', { cancelable: true })), target.dispatchEvent(new Event('x')), seen]`,
-  'crypto refuses what it cannot fill': `return [() => crypto.getRandomValues(new Float32Array(1)), () => crypto.getRandomValues(new Uint8Array(65537))].map((fill) => { try { fill(); return 'filled' } catch (error) { return error.name } })`,
-  'crypto fills and gives back': `const bytes = new Uint32Array(8); return [crypto.getRandomValues(bytes) === bytes, bytes.some((n) => n > 0xffff), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())]`,
-  'performance.now goes on': `const from = performance.now(); for (let n = 0; n < 100000; n++) Math.sqrt(n); return performance.now() > from`,
-  'Math.random lies evenly in 0 to 1': `const all = Array.from({ length: 4000 }, () => Math.random()); const sum = all.reduce((a, b) => a + b); return [all.every((x) => x >= 0 && x < 1), new Set(all).size, Math.abs(sum / 4000 - 0.5) < 0.05]`,
-  'a library that asks first does without what is not there': `return [typeof process === 'undefined' || typeof process.env, typeof fetch === 'undefined' || typeof fetch].length`,
+  'AbortSignal.any follows the first':
+    `const [a, b] = [new AbortController(), new AbortController()]; const any = ` +
+    `AbortSignal.any([a.signal, b.signal]); b.abort(2); const first = any.reason; return [any.aborted, first, ` +
+    `AbortSignal.any([AbortSignal.abort(3)]).reason]`,
+  'EventTarget calls listeners in order, until one stops it':
+    `const seen = []; const target = new EventTarget(); ` +
+    `const twice = () => seen.push('a'); target.addEventListener('x', twice); target.addEventListener('x', twice); ` +
+    `target.addEventListener('x', { handleEvent: (event) => { seen.push(event.target === target); ` +
+    `event.stopImmediatePropagation(); event.preventDefault() } }, { once: true }); ` +
+    `target.addEventListener('x', () => seen.push('c')); return [target.dispatchEvent(new Event('x', { ` +
+    `cancelable: true })), target.dispatchEvent(new Event('x')), seen]`,
+  'crypto refuses what it cannot fill':
+    `return [() => crypto.getRandomValues(new Float32Array(1)), () => ` +
+    `crypto.getRandomValues(new Uint8Array(65537))].map((fill) => { try { fill(); return 'filled' } catch (error) { ` +
+    `return error.name } })`,
+  'crypto fills and gives back':
+    `const bytes = new Uint32Array(8); return [crypto.getRandomValues(bytes) === ` +
+    `bytes, bytes.some((n) => n > 0xffff), ` +
+    `/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())]`,
+  'performance.now goes on':
+    `const from = performance.now(); for (let n = 0; n < 100000; n++) Math.sqrt(n); return ` +
+    `performance.now() > from`,
+  'Math.random lies evenly in 0 to 1':
+    `const all = Array.from({ length: 4000 }, () => Math.random()); const sum = ` +
+    `all.reduce((a, b) => a + b); return [all.every((x) => x >= 0 && x < 1), new Set(all).size, Math.abs(sum / 4000 ` +
+    `- 0.5) < 0.05]`,
+  'a library that asks first does without what is not there':
+    `return [typeof process === 'undefined' || typeof ` +
+    `process.env, typeof fetch === 'undefined' || typeof fetch].length`,
 };
 
 const names = Object.keys(cases);

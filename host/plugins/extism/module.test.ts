@@ -86,7 +86,9 @@ Extism('a plugin that needs nothing answers under the name that it describes', a
 Extism('lines that a plugin logs while it describes itself are counted, too', async ({ load, ports }) => {
   const imports = env('log_info', '(param i64)');
   const described = JSON.stringify([endpoint('ping')]);
-  const flood = `(local $i i32) (loop $next (call $log_info «a flood») (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if $next (i32.lt_u (local.get $i) (i32.const 5000))))`;
+  const flood =
+    `(local $i i32) (loop $next (call $log_info «a flood») (local.set $i (i32.add (local.get $i) ` +
+    `(i32.const 1))) (br_if $next (i32.lt_u (local.get $i) (i32.const 5000))))`;
   await load({ imports, functions: { describe: `${flood} (answer «${described}»)`, ping: '(answer «1»)' } });
   while (!ports.lines.some((line) => line.includes('further lines are dropped'))) await delay(2);
   assert.is(ports.lines.filter((line) => line.includes('a flood')).length, 1000);

@@ -162,7 +162,8 @@ try {
   port.on('message', (message: ToWorker) => {
     switch (message.type) {
       case 'run':
-        if (message.ring) rings[message.slot] = new OutputRing(message.ring); // all invocations of the slot use it, even if this one does not begin
+        // All invocations of the slot use it, even if this one does not begin.
+        if (message.ring) rings[message.slot] = new OutputRing(message.ring);
         if (running.size < maxEager && waiting.length === 0 && hasRoom()) void run(message);
         else {
           waiting.push(message);

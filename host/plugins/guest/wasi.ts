@@ -56,7 +56,8 @@ function denyingTheRest(interfaceName: string, given: Record<string, unknown>): 
     get: (known, key) => {
       const name = String(key);
       if (Object.hasOwn(known, name)) return known[name];
-      if (/^[A-Z]/.test(name)) return function unobtainable(): void {}; // stands for the class of a resource that no guest gets
+      // Stands for the class of a resource that no guest gets.
+      if (/^[A-Z]/.test(name)) return function unobtainable(): void {};
       return () => {
         throw new Error(`denied: ${interfaceName} ${name}`);
       };

@@ -44,8 +44,11 @@ const hidden: (WatPlugin & { readonly what: string })[] = [
   {
     what: 'an entry of a table',
     declarations:
-      '(type $digit (func (result i32))) (func $zero (result i32) (i32.const 0)) (func $one (result i32) (i32.const 1)) (table $t 1 funcref) (elem (i32.const 0) $zero) (elem declare func $one)',
-    go: `${whenChanging('(table.set $t (i32.const 0) (ref.func $one))')} (call_indirect $t (type $digit) (i32.const 0))`,
+      '(type $digit (func (result i32))) (func $zero (result i32) (i32.const 0)) (func $one (result i32) (i32.const ' +
+      '1)) (table $t 1 funcref) (elem (i32.const 0) $zero) (elem declare func $one)',
+    go:
+      `${whenChanging('(table.set $t (i32.const 0) (ref.func $one))')} (call_indirect $t (type $digit) ` +
+      `(i32.const 0))`,
   },
   {
     what: 'the size of a table',
@@ -55,7 +58,10 @@ const hidden: (WatPlugin & { readonly what: string })[] = [
   {
     what: 'entries filled, copied and from segments',
     declarations: '(func $any) (table $t 4 funcref) (elem $e func $any) (elem declare func $any)',
-    go: `${whenChanging('(table.fill $t (i32.const 0) (ref.func $any) (i32.const 1)) (table.copy $t $t (i32.const 1) (i32.const 0) (i32.const 1)) (table.init $t $e (i32.const 2) (i32.const 0) (i32.const 1))')}
+    go: `${whenChanging(
+      '(table.fill $t (i32.const 0) (ref.func $any) (i32.const 1)) (table.copy $t $t (i32.const ' +
+        '1) (i32.const 0) (i32.const 1)) (table.init $t $e (i32.const 2) (i32.const 0) (i32.const 1))',
+    )}
       (i32.sub (i32.const 3) (i32.add (ref.is_null (table.get $t (i32.const 0))) (i32.add (ref.is_null (table.get $t (i32.const 1))) (ref.is_null (table.get $t (i32.const 2))))))`,
   },
   {
@@ -77,7 +83,9 @@ const hidden: (WatPlugin & { readonly what: string })[] = [
 
 const newResource = '(import "h" "new" (func $new (param i32) (result i32)))';
 const resource: ComponentParts = {
-  before: `(type $r (resource (rep i32))) (core func $new (canon resource.new $r)) (core func $rep (canon resource.rep $r)) (core func $drop (canon resource.drop $r))`,
+  before:
+    `(type $r (resource (rep i32))) (core func $new (canon resource.new $r)) (core func $rep (canon ` +
+    `resource.rep $r)) (core func $drop (canon resource.drop $r))`,
   gives: '(with "h" (instance (export "new" (func $new)) (export "rep" (func $rep)) (export "drop" (func $drop))))',
 };
 hidden.push({
@@ -88,7 +96,9 @@ hidden.push({
   go: `${whenChanging('(drop (call $new (i32.const 7)))')} (i32.sub (call $new (i32.const 1)) (i32.const 1))`,
 });
 
-/** Ways to fill the heap of a thread with what is not in a memory. `go` does it when it is asked to change something. */
+/**
+ * Ways to fill the heap of a thread with what is not in a memory. `go` does it when it is asked to change something.
+ */
 const floods: readonly (WatPlugin & { readonly what: string; readonly reason: RegExp | undefined })[] = [
   {
     what: 'resources of its own',
@@ -114,13 +124,20 @@ const floods: readonly (WatPlugin & { readonly what: string; readonly reason: Re
     what: 'resources that it drops, each with another number',
     imports: `${newResource} (import "h" "drop" (func $drop (param i32)))`,
     around: resource,
-    go: `(local $n i32) ${whenChanging('(loop $more (call $drop (call $new (local.get $n))) (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $more (i32.lt_u (local.get $n) (i32.const 100000))))')} (i32.const 0)`,
+    go:
+      `(local $n i32) ` +
+      `${whenChanging(
+        '(loop $more (call $drop (call $new (local.get $n))) (local.set $n (i32.add (local.get $n) ' +
+          '(i32.const 1))) (br_if $more (i32.lt_u (local.get $n) (i32.const 100000))))',
+      )} (i32.const 0)`,
     reason: undefined,
   },
   {
     what: 'entries of a table',
     declarations: '(table $t 1 funcref)',
-    go: `${whenChanging('(loop $more (br_if $more (i32.gt_s (table.grow $t (ref.null func) (i32.const 1000)) (i32.const 0))))')}
+    go: `${whenChanging(
+      '(loop $more (br_if $more (i32.gt_s (table.grow $t (ref.null func) (i32.const 1000)) (i32.const 0))))',
+    )}
       (i32.div_u (table.size $t) (i32.const 100000))`,
     reason: undefined,
   },
@@ -247,7 +264,8 @@ function instances(mode: RuntimeMode): void {
 
   Instances('a memory grows to the limit and not beyond, however often it is asked', async ({ dir }) => {
     const go =
-      '(local $n i32) (loop $more (if (i32.ge_s (memory.grow (i32.const 1)) (i32.const 0)) (then (local.set $n (i32.add (local.get $n) (i32.const 1))) (br $more)))) (i32.eq (memory.size) (i32.const 64))';
+      '(local $n i32) (loop $more (if (i32.ge_s (memory.grow (i32.const 1)) (i32.const 0)) (then (local.set $n ' +
+      '(i32.add (local.get $n) (i32.const 1))) (br $more)))) (i32.eq (memory.size) (i32.const 64))';
     await withPlugin(dir, { go }, async (loaded) => {
       for (let n = 0; n < 3; n++) assert.is(await run(loaded, look), '1');
     });
@@ -259,7 +277,9 @@ function instances(mode: RuntimeMode): void {
       const from = BigInt(Date.now() + 15_000) * 1_000_000n;
       const imports =
         '(import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))';
-      const describe = `(drop (call $clock (i32.const 0) (i64.const 1) (i32.const 128))) (if (i64.gt_u (i64.load (i32.const 128)) (i64.const ${from})) (then (loop $for_ever (br $for_ever))))`;
+      const describe =
+        `(drop (call $clock (i32.const 0) (i64.const 1) (i32.const 128))) (if (i64.gt_u (i64.load ` +
+        `(i32.const 128)) (i64.const ${from})) (then (loop $for_ever (br $for_ever))))`;
       // Each run needs a new instance, because it sets an entry of a table.
       await withPlugin(
         dir,

@@ -29,7 +29,8 @@ const plugin = {
   imports: `(import "aana:host/log@0.1.0" "log" (func $log (param i32 i32 i32 i32 i32)))
     (import "aana:host/deployments@0.1.0" "call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32 i32)))`,
   declarations:
-    '(data (i32.const 2048) "began") (data (i32.const 2064) "model") (data (i32.const 2080) "wait") (data (i32.const 2096) "{}")',
+    '(data (i32.const 2048) "began") (data (i32.const 2064) "model") (data (i32.const 2080) "wait") (data ' +
+    '(i32.const 2096) "{}")',
   go: `(call $log (i32.const 1) (i32.const 2048) (i32.const 5) (i32.const 0) (i32.const 0))
     (if (i32.gt_u (local.get $length) (i32.const ${inputs.wait.length})) (then (loop $for_ever (br $for_ever))))
     (if (i32.eq (local.get $length) (i32.const ${inputs.wait.length}))
@@ -125,7 +126,8 @@ function neighbours(mode: RuntimeMode): void {
   );
 
   Neighbours(
-    'requests that were sent to a thread together with one that computes for ever are answered before it ends, each run once',
+    'requests that were sent to a thread together with one that computes for ever are answered before it ends, ' +
+      'each run once',
     async ({ dir }) => {
       await withPlugin(dir, {}, async ({ run, begun }) => {
         const client = new AbortController();

@@ -91,12 +91,14 @@ export function checkUses(manifest: PluginManifest, uses: readonly Capability[],
     if (!manifest.capabilities.includes(capability)) {
       throw pluginLoadError(
         manifest.name,
-        `imports aana:host/${capability}, which its plugin.json does not ask for: add "${capability}" to its capabilities`,
+        `imports aana:host/${capability}, which its plugin.json does not ask for: add "${capability}" to its ` +
+          `capabilities`,
       );
     }
     if (granted.capabilities.has(capability)) continue;
     const how = capabilityDefinitions[capability].isWithheld
-      ? `; it is granted by its name alone: "plugin_grants": ${JSON.stringify({ [manifest.name]: { capabilities: manifest.capabilities } })}`
+      ? `; it is granted by its name alone: "plugin_grants": ` +
+        `${JSON.stringify({ [manifest.name]: { capabilities: manifest.capabilities } })}`
       : '';
     throw pluginLoadError(
       manifest.name,
@@ -117,12 +119,14 @@ export function checkGrants(grants: PluginGrants): void {
     if (wrong !== undefined)
       throw fail(
         'ConfigError',
-        `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", with ":port" for a port other than the default, or "*" for all`,
+        `plugin_grants: "${plugin}.hosts": "${wrong}" is not a host such as "api.example.org" or "*.example.org", ` +
+          `with ":port" for a port other than the default, or "*" for all`,
       );
     if (unknown === undefined) continue;
     throw fail(
       'ConfigError',
-      `plugin_grants: "${plugin}.capabilities": there is no capability "${unknown}"; there are ${capabilityNames.join(', ')}, and "*" for all`,
+      `plugin_grants: "${plugin}.capabilities": there is no capability "${unknown}"; there are ` +
+        `${capabilityNames.join(', ')}, and "*" for all`,
     );
   }
 }

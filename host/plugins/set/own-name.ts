@@ -1,8 +1,8 @@
 import { pluginLoadError, readManifest } from './manifest.ts';
 
 /**
- * Throws a `PluginLoadError` when another one of `sources` has the name of the plugin at `source`. The name decides about
- * grants and stored values, so neither plugin may have it.
+ * Throws a `PluginLoadError` when another one of `sources` has the name of the plugin at `source`. The name decides
+ * about grants and stored values, so neither plugin may have it.
  */
 export async function requireOwnName(source: string, sources: readonly string[]): Promise<void> {
   const { name } = await readManifest(source);
@@ -19,6 +19,7 @@ export async function requireOwnName(source: string, sources: readonly string[])
   if (other !== undefined)
     throw pluginLoadError(
       name,
-      `is there twice, in ${source} and in ${other}: a plugin's grants and stored values belong to its name, so neither is loaded before one is removed, or has another name in its plugin.json`,
+      `is there twice, in ${source} and in ${other}: a plugin's grants and stored values belong to its name, so ` +
+        `neither is loaded before one is removed, or has another name in its plugin.json`,
     );
 }

@@ -169,7 +169,8 @@ for (const { what, bytes, reason } of damaged) {
 Loading('a component that imports what the host does not offer is refused by the name of it', async ({ dir, host }) => {
   const component = await componentOf(
     dir,
-    'package evil:thing@1.0.0;\ninterface files { read-all: func() -> string; }\nworld plugin { import files; export go: func() -> string; }',
+    'package evil:thing@1.0.0;\ninterface files { read-all: func() -> string; }\nworld plugin { import files; ' +
+      'export go: func() -> string; }',
     'import { readAll } from "evil:thing/files@1.0.0"; export function go() { return readAll(); }',
   );
   assert.is(
@@ -193,7 +194,8 @@ Loading('a plugin without a capability gets a sentence when it uses it all the s
   await mkdir(join(plugin, 'src'));
   await writeFile(
     join(plugin, 'src', 'index.ts'),
-    `import { call } from 'aana:host/deployments@0.1.0';\nexport const endpoint = { describe: () => [${info}], run: () => call('model', 'echo', '{}', []) };`,
+    `import { call } from 'aana:host/deployments@0.1.0';\nexport const endpoint = { describe: () => [${info}], run: ` +
+      `() => call('model', 'echo', '{}', []) };`,
   );
   await buildPlugin(plugin, { log: silentLogger });
   const loaded = await host.load(plugin);
@@ -235,7 +237,8 @@ Loading(
 Loading('a component for another version of the world is refused', async ({ dir, host }) => {
   const component = await componentOf(
     dir,
-    'package aana:host@0.2.0;\ninterface random { bytes: func(length: u32) -> list<u8>; }\nworld plugin { import random; export go: func() -> u32; }',
+    'package aana:host@0.2.0;\ninterface random { bytes: func(length: u32) -> list<u8>; }\nworld plugin { import ' +
+      'random; export go: func() -> u32; }',
     'import { bytes } from "aana:host/random@0.2.0"; export function go() { return bytes(1).length; }',
   );
   assert.match(await reasonOf(host.load(await pluginWith(dir, component))), /imports aana:host\/random@0\.2\.0, which/);

@@ -356,7 +356,8 @@ function withOptions(
   if (unknown !== undefined)
     throw pluginLoadError(
       plugin,
-      `has options in its plugin.json for an endpoint "${unknown}", which it does not have; there are ${endpoints.map(({ name }) => name).join(', ')}`,
+      `has options in its plugin.json for an endpoint "${unknown}", which it does not have; there are ` +
+        `${endpoints.map(({ name }) => name).join(', ')}`,
     );
   return endpoints.map((endpoint) => {
     const {

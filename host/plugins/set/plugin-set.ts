@@ -253,7 +253,8 @@ export class PluginSet {
       const entry = this.#entries.get(source); // a reload before this one may have ended it
       return entry ? this.#reloadEach([entry], true) : [];
     });
-    refreshed.catch((error: unknown) => this.#options.log.debug('plugin change not followed', { source, error })); // the set is ending
+    // The set is ending.
+    refreshed.catch((error: unknown) => this.#options.log.debug('plugin change not followed', { source, error }));
   }
 
   #drop(entry: Entry): ReloadOutcome {

@@ -213,7 +213,8 @@ Reload(
 );
 
 Reload(
-  'plugins that were added are loaded and those that have gone are ended; one that takes the path of another is refused',
+  'plugins that were added are loaded and those that have gone are ended; one that takes the path of ' +
+    'another is refused',
   async ({ app, ask, dir }) => {
     const second = join(dir, 'plugins/second');
     const outcomes = async (): Promise<string[]> =>
@@ -235,7 +236,8 @@ Reload(
 );
 
 Reload(
-  'of two folders whose plugins say the same name neither is loaded, whichever comes first, and one that runs serves on',
+  'of two folders whose plugins say the same name neither is loaded, whichever comes first, and one that ' +
+    'runs serves on',
   async (context) => {
     const { dir, ask } = context;
     const folders = ['a-first', 'sample'].map((name) => join(dir, 'plugins', name));
@@ -243,7 +245,8 @@ Reload(
     await writeFile(join(folders[0]!, 'plugin.json'), '{"name":"sample","version":"2.0.0"}');
     const outcomes = await context.app.reloadPlugins();
     const isThereTwice = (one: string, other: string): string =>
-      `plugin sample is there twice, in ${one} and in ${other}: a plugin's grants and stored values belong to its name, so neither is loaded before one is removed, or has another name in its plugin.json`;
+      `plugin sample is there twice, in ${one} and in ${other}: a plugin's grants and stored values belong to its ` +
+      `name, so neither is loaded before one is removed, or has another name in its plugin.json`;
     assert.equal(outcomes, [
       { name: 'a-first', outcome: 'failed', detail: isThereTwice(folders[0]!, folders[1]!) },
       { name: 'sample', outcome: 'failed', detail: isThereTwice(folders[1]!, folders[0]!) },

@@ -98,7 +98,8 @@ export class Slots {
   takeBack(id: number): boolean {
     const slot = this.#ids.indexOf(id);
     if (slot < 0 || this.#has(slot, bit.begun)) return false;
-    if ((Atomics.or(this.#control, cell.slots + slot, bit.takenBack) & bit.begun) !== 0) return false; // the thread was faster and ignores this bit from now on
+    // The thread was faster and ignores this bit from now on.
+    if ((Atomics.or(this.#control, cell.slots + slot, bit.takenBack) & bit.begun) !== 0) return false;
     this.#ids[slot] = 'gone';
     this.#used--;
     this.#gone++;

@@ -228,7 +228,8 @@ export class ReplicaCalls {
   ): Promise<unknown> {
     const { fleet, pool } = this.#options;
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
-    if (call.options.signal?.aborted) return error; // an abort says nothing about the replica, which may still be working
+    // An abort says nothing about the replica, which may still be working.
+    if (call.options.signal?.aborted) return error;
     fleet.record(replica, error);
     if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, { replica, run }, trial)) ?? error);
     trial?.acquit();
@@ -248,10 +249,12 @@ export class ReplicaCalls {
     if (feed) return undefined; // calls with equal arguments got other values, so that none of them is the same call
     const blamed = pool.trials.suspectOn(replica);
     const isAnotherBlamed = blamed !== undefined && blamed !== trial;
-    if (trial && isAnotherBlamed) return undefined; // this call survived its trial; the replica was trying another suspect
+    // This call survived its trial; the replica was trying another suspect.
+    if (trial && isAnotherBlamed) return undefined;
     const ranMs = clock.now() - run.startedAt;
     const print = await fingerprint(method, args);
-    // It began before an equal call became a suspect. Its own trial decides, because the replica was trying another one.
+    // It began before an equal call became a suspect. Its own trial decides, because the replica was trying another
+    // one.
     if (isAnotherBlamed && suspects.isSuspect(print)) return undefined;
     const refusal = suspects.onLoss(print, method, replica, ranMs);
     for (const { call, leave } of this.#queued) {

@@ -134,7 +134,9 @@ export class SuspectCalls {
     const waitS = Math.max(1, Math.ceil((until - this.#clock.now()) / 1000));
     return fail(
       'PoisonousCallError',
-      `this call of ${this.#deployment}.${method} is suspected of ending replicas and is refused for ${waitS} s: ${replicas.join(' and ')} were lost while they worked on it. Change the request; the log of the server says how the replicas ended`,
+      `this call of ${this.#deployment}.${method} is suspected of ending replicas and is refused for ${waitS} s: ` +
+        `${replicas.join(' and ')} were lost while they worked on it. Change the request; the log of the server ` +
+        `says how the replicas ended`,
       { data: { deployment: this.#deployment, method, replicas, refused_for_s: waitS } },
     );
   }

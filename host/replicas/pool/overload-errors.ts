@@ -30,7 +30,9 @@ export function deploymentOverloaded(
   deployment: string,
   { waitMs, serviceMs, leftMs, retryAfterS }: TooLate,
 ): AanaError {
-  const why = `the calls before this one take about ${text(waitMs)}, this one about ${text(serviceMs)}, and ${text(Math.max(0, leftMs))} are left`;
+  const why =
+    `the calls before this one take about ${text(waitMs)}, this one about ${text(serviceMs)}, and ` +
+    `${text(Math.max(0, leftMs))} are left`;
   return fail(
     'DeploymentOverloaded',
     `deployment ${deployment} cannot answer in time: ${why}; try again in ${retryAfterS} s`,

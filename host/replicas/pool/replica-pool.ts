@@ -14,8 +14,8 @@ export interface PoolOptions {
   /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
   /**
-   * Whether a replica pauses calls of one user when another user waits. Then a user with less than an equal share of the
-   * places gets a place beyond `maxOngoing`. Default: no.
+   * Whether a replica pauses calls of one user when another user waits. Then a user with less than an equal share of
+   * the places gets a place beyond `maxOngoing`. Default: no.
    */
   readonly pausesForOthers?: boolean | undefined;
   readonly random?: () => number;
@@ -162,7 +162,8 @@ export class ReplicaPool<Member extends Choosable> {
         inTurn.remove(waiting);
         waiting.refuse(late);
       } else if (free) {
-        // Calls of all users count at today's cost. Otherwise a user whose calls arrived when calls were short would get more.
+        // Calls of all users count at today's cost. Otherwise a user whose calls arrived when calls were short would
+        // get more.
         inTurn.take(this.#admission.costOf(waiting.method));
         waiting.take(free);
       } else break;

@@ -244,7 +244,8 @@ export class Replica implements RunningReplica {
     clearTimeout(this.#startTimer);
     this.#health.stop();
     if (!this.#work.enter('exit')) return; // leaves the pool first
-    await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS); // frames that it sent before its end must still be read
+    // Frames that it sent before its end must still be read.
+    await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS);
     this.#socket.destroy();
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
     const exit: ReplicaExit = {

@@ -132,7 +132,8 @@ export class Fleet {
       work.catch(() => {}); // nobody awaits it any more
       throw fail(
         'ReconfigureTimeout',
-        `replica ${name} did not take its new configuration, because it made no progress for ${limitMs / 1000} s (start_timeout_s)`,
+        `replica ${name} did not take its new configuration, because it made no progress for ${limitMs / 1000} s ` +
+          `(start_timeout_s)`,
         { fault: 'deployment' },
       );
     }
@@ -277,7 +278,8 @@ export class Fleet {
     this.#codes.set(version, first);
     if (code !== first)
       this.#options.log.error(
-        'a replica runs other code than the first replica of its version, because files have changed; update the deployment or restart the application',
+        'a replica runs other code than the first replica of its version, because files have changed; update the ' +
+          'deployment or restart the application',
         { replica: name },
       );
   }

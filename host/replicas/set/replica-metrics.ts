@@ -12,8 +12,8 @@ export interface ProcessMetrics {
 const MAX_INSTRUMENTS = 200;
 
 /**
- * Records what the replicas of a deployment measure. Counters go on when a replica is restarted, and gauges are the sums
- * over the processes that run.
+ * Records what the replicas of a deployment measure. Counters go on when a replica is restarted, and gauges are the
+ * sums over the processes that run.
  */
 export class ReplicaMetrics {
   readonly #deployment: string;

@@ -94,7 +94,8 @@ export class ReplicaSet {
       telemetry: new CallTelemetry(deployment, clock, telemetry, this.#log),
       weightOf: options.weightOf,
       onWaiting: () => {
-        if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check(); // the first call wakes a sleeping deployment
+        // The first call wakes a sleeping deployment.
+        if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check();
       },
     });
     this.#keeper = new ReplicaKeeper(version, {

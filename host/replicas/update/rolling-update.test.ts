@@ -202,7 +202,8 @@ for (const [traffic, everyMs, room] of [
   ['much', 2, 1],
 ] as const) {
   Update(
-    `comes back when the new version fails each call, with ${traffic} traffic, ${room === 1 ? 'in the place of' : 'beside'} the old one`,
+    `comes back when the new version fails each call, with ${traffic} traffic, ` +
+      `${room === 1 ? 'in the place of' : 'beside'} the old one`,
     async () => {
       const { places } = placesOf(room);
       const set = await started(numbered(1, { places }));
@@ -245,7 +246,8 @@ for (const [what, methods] of BEFORE) {
     const set = await started(numbered(1, { maxOngoing: 1, graceMs: 0 }));
     for (const method of methods) await set.call(method, {}).catch(() => {});
     const controller = new AbortController();
-    const long = set.call('wait', { ms: 600_000 }, { signal: controller.signal }).catch(() => {}); // all other calls go to the new version
+    // All other calls go to the new version.
+    const long = set.call('wait', { ms: 600_000 }, { signal: controller.signal }).catch(() => {});
     const update = set
       .update(next({ maxOngoing: 1, spec: { throws: true } }), { watchMs: WATCH_MS })
       .finally(() => controller.abort(cancelledError('enough')));

@@ -13,8 +13,8 @@ const List: z.core.$constructor<z.ZodMiniArray> = z.ZodMiniArray;
 type TokenList = z.ZodMiniArray<typeof TokenNumber>;
 
 /**
- * A list whose items are found right or wrong by one loop. Zod makes objects for each item, which takes half a second for
- * a million of them. The first wrong item is told.
+ * A list whose items are found right or wrong by one loop. Zod makes objects for each item, which takes half a second
+ * for a million of them. The first wrong item is told.
  */
 const TokenList = z.core.$constructor<TokenList, TokenList['_zod']['def']>('TokenList', (list, def) => {
   List.init(list, def);

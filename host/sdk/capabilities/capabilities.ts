@@ -68,5 +68,8 @@ function joinRepositories(all: Record<string, object>, more: Record<string, obje
 }
 
 export function missingCapability(endpoint: string, capability: Capability): string {
-  return `${endpoint} uses the capability ${capability}, which the plugin does not ask for: add it to the capabilities in plugin.json`;
+  return (
+    `${endpoint} uses the capability ${capability}, which the plugin does not ask for: add it to the ` +
+    `capabilities in plugin.json`
+  );
 }

@@ -136,8 +136,8 @@ export class VadDeployment extends Deployment {
 /** Speaker diarization. */
 export class DiarizationDeployment extends Deployment {
   /**
-   * Finds who speaks when. Audio without speech has no segments. A speaker whose voice is that of one of `knownSpeakers`
-   * has this one's name; its audio is at most 30 s of the person alone.
+   * Finds who speaks when. Audio without speech has no segments. A speaker whose voice is that of one of
+   * `knownSpeakers` has this one's name; its audio is at most 30 s of the person alone.
    */
   diarize(
     audio: Audio,

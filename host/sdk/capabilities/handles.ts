@@ -33,7 +33,10 @@ export class Audio implements Disposable {
     this.#scope = scope;
   }
 
-  /** Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media says. */
+  /**
+   * Seconds of the longest channel; 0 when the media has no audio track. While long audio is decoded, what the media
+   * says.
+   */
   get duration(): number {
     return this.handle.duration();
   }
@@ -92,7 +95,9 @@ export class Video implements Disposable {
   }
 }
 
-/** A fetched and probed image, held by the host. It can be a part of a dialog, and an argument of a deployment's call. */
+/**
+ * A fetched and probed image, held by the host. It can be a part of a dialog, and an argument of a deployment's call.
+ */
 export class Image implements Disposable {
   readonly #scope: HandleScope;
   /** @internal */

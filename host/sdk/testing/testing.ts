@@ -11,8 +11,8 @@ import type { Plugin } from '../plugin.ts';
 import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 /**
- * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place of
- * their handles.
+ * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place
+ * of their handles.
  */
 export type FakeDeployment = Readonly<Record<string, (args: never) => unknown>>;
 

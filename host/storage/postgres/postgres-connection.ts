@@ -130,7 +130,8 @@ export class PostgresConnection implements Connection {
       const cause = error instanceof AanaError ? error.cause : error;
       if (cause !== undefined && isUndecided(cause))
         throw new UnknownOutcomeError(
-          `the database ${address}: the connection was lost during a commit; it is unknown whether the transaction was committed`,
+          `the database ${address}: the connection was lost during a commit; it is unknown whether the transaction ` +
+            `was committed`,
           error,
         );
       throw error;

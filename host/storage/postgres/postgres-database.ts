@@ -171,7 +171,9 @@ export class PostgresDatabase implements Database {
     const { queryTimeoutMs, connectionTimeoutMs } = this.#options;
     const limit = Math.ceil(queryTimeoutMs);
     // A host that stops in a transaction holds its locks, and other hosts wait for them.
-    const settings = `set statement_timeout = ${limit}; set idle_in_transaction_session_timeout = ${limit}; show transaction_read_only`;
+    const settings =
+      `set statement_timeout = ${limit}; set idle_in_transaction_session_timeout = ${limit}; show ` +
+      `transaction_read_only`;
     const results = (await client.query({ text: settings, query_timeout: connectionTimeoutMs } as {
       text: string;
     })) as unknown as readonly { readonly rows: readonly { readonly transaction_read_only?: string }[] }[];
@@ -212,7 +214,10 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** Reads the clock of the server a few times, and keeps the quickest answer: its error is at most half of the time that it took. */
+  /**
+   * Reads the clock of the server a few times, and keeps the quickest answer: its error is at most half of the time
+   * that it took.
+   */
   async #readClock(): Promise<void> {
     await this.read(async (connection) => {
       let quickest = Infinity;
@@ -230,7 +235,9 @@ export class PostgresDatabase implements Database {
   }
 }
 
-/** Runs work until it fails with no error that passes, with random waits, so that the same writers do not meet again. */
+/**
+ * Runs work until it fails with no error that passes, with random waits, so that the same writers do not meet again.
+ */
 async function runAgain<T>(work: () => Promise<T>): Promise<T> {
   for (let run = 1; ; run += 1) {
     try {

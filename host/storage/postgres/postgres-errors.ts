@@ -66,8 +66,8 @@ export function runsAgain(error: unknown): boolean {
 }
 
 /**
- * Returns whether the plan of a statement was prepared before a migration changed its columns. The connection cannot run
- * the statement again, so it is closed.
+ * Returns whether the plan of a statement was prepared before a migration changed its columns. The connection cannot
+ * run the statement again, so it is closed.
  */
 function isStale(error: unknown): boolean {
   return error instanceof DatabaseError && error.message.startsWith('cached plan must not change');

@@ -70,7 +70,9 @@ export class Repositories {
     };
   }
 
-  /** Returns the responses of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
+  /**
+   * Returns the responses of OpenAI's API of a user, or those of all callers where the host requires no keys (null).
+   */
   responsesOf(userId: string | null): ResponseRepository {
     return new ResponseRepository(this.connection, userId);
   }

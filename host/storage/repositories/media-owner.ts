@@ -5,9 +5,25 @@ import { loadStatements } from '../statements.ts';
 
 /** The statements about media, captions and transcripts. */
 export const sql = loadStatements('media', [
-  'find', 'insert', 'size', 'remove', 'insertVideo', 'readVideo', 'listVideos', 'insertCaption', 'readCaption', 'listCaptions', 'removeCaption',
-  'insertTranscript', 'readTranscript', 'listTranscripts', 'listTranscriptInfos', 'removeTranscript', 'lockUsage', 'setUsage',
-]); // prettier-ignore
+  'find',
+  'insert',
+  'size',
+  'remove',
+  'insertVideo',
+  'readVideo',
+  'listVideos',
+  'insertCaption',
+  'readCaption',
+  'listCaptions',
+  'removeCaption',
+  'insertTranscript',
+  'readTranscript',
+  'listTranscripts',
+  'listTranscriptInfos',
+  'removeTranscript',
+  'lockUsage',
+  'setUsage',
+]);
 
 /** The owner without a user: of all callers when the host requires no keys, and of shared media. */
 const NOBODY = '';

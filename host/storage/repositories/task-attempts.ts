@@ -167,7 +167,8 @@ export class TaskAttempts extends TaskLists {
     }
     const events = chunks.map((chunk) => this.log.add(id, 'chunk', chunk));
     if (progress !== undefined) events.push(this.log.add(id, 'progress', JSON.stringify({ progress })));
-    // All hosts would wait for each other if values were announced to them: PostgreSQL commits notifications one by one.
+    // All hosts would wait for each other if values were announced to them: PostgreSQL commits notifications one by
+    // one.
     await Promise.all([...events, this.connection.notifyHere(id)]);
     return true;
   }

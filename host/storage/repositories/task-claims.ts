@@ -118,9 +118,9 @@ export async function nextTasks(connection: Connection, options: NextTasksOption
 }
 
 /**
- * Finds the users who have due tasks for one of `endpoints` and room for one more task. Reads waiting users in the order
- * of their turns, and no further than to `limit` users without running tasks, who go before all others. So the number
- * of waiting users costs no time.
+ * Finds the users who have due tasks for one of `endpoints` and room for one more task. Reads waiting users in the
+ * order of their turns, and no further than to `limit` users without running tasks, who go before all others. So the
+ * number of waiting users costs no time.
  */
 async function usersWaitingFor(
   connection: Connection,

@@ -26,7 +26,9 @@ export async function limitKeptBytes(
 
 /** Returns the error that the tasks of a user have no room for more bytes. */
 export function taskStorageFull(usedBytes: number, maxBytes: number): AanaError {
-  const message = `the tasks of this user would keep ${usedBytes} bytes of uploads and results, but may keep at most ${maxBytes} (task_queue.maximum_stored_bytes_per_user); delete ended tasks and try again`;
+  const message =
+    `the tasks of this user would keep ${usedBytes} bytes of uploads and results, but may keep at ` +
+    `most ${maxBytes} (task_queue.maximum_stored_bytes_per_user); delete ended tasks and try again`;
   return fail('TaskStorageFull', message, {
     data: { max_bytes: maxBytes, used_bytes: usedBytes },
   });

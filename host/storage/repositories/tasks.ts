@@ -143,6 +143,8 @@ export class TaskRepository extends TaskAttempts {
 
 /** Returns the error that a user has too many waiting tasks. */
 export function tooManyTasks(maxWaiting: number): AanaError {
-  const message = `${maxWaiting} tasks of this user already wait, which is the most; try again when some have run, or cancel some`;
+  const message =
+    `${maxWaiting} tasks of this user already wait, which is the most; try again when some have run, ` +
+    `or cancel some`;
   return fail('TooManyTasks', message, { data: { max_waiting: maxWaiting } });
 }

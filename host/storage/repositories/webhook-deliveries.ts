@@ -6,8 +6,25 @@ import { hasRoomForCopies } from './delivery-usage.ts';
 import { type WebhookAlertEvent, type WebhookTaskEvent, wantsEvent, type WebhookEvent } from './webhooks.ts';
 
 const sql = loadStatements('webhook-deliveries', [
-  'recipients', 'ofAdmins', 'insert', 'insertAlert', 'waiting', 'busy', 'take', 'finish', 'giveBack', 'addAttempt', 'list', 'attempts', 'read', 'replay', 'hasten', 'mendDueTimes', 'mendPauses', 'prune',
-]); // prettier-ignore
+  'recipients',
+  'ofAdmins',
+  'insert',
+  'insertAlert',
+  'waiting',
+  'busy',
+  'take',
+  'finish',
+  'giveBack',
+  'addAttempt',
+  'list',
+  'attempts',
+  'read',
+  'replay',
+  'hasten',
+  'mendDueTimes',
+  'mendPauses',
+  'prune',
+]);
 
 /** The notification that there is a delivery to send. */
 export const DELIVERIES_WAITING = 'deliveries';
@@ -309,7 +326,9 @@ export class WebhookDeliveryRepository {
     await this.#connection.notify(DELIVERIES_WAITING);
   }
 
-  /** Makes deliveries due now that would wait too long, because the clock was set back. No delay is above `mostDelayMs`. */
+  /**
+   * Makes deliveries due now that would wait too long, because the clock was set back. No delay is above `mostDelayMs`.
+   */
   async mendDueTimes(mostDelayMs: number): Promise<void> {
     const now = this.#connection.now();
     const values = [now, now + Math.ceil(mostDelayMs)];

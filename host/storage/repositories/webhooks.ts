@@ -229,8 +229,8 @@ export class WebhookRepository {
 }
 
 /**
- * Returns whether a webhook with these events wants `event`. An empty list is every event of tasks. Alerts must be named,
- * because receivers of tasks cannot read them.
+ * Returns whether a webhook with these events wants `event`. An empty list is every event of tasks. Alerts must be
+ * named, because receivers of tasks cannot read them.
  */
 export function wantsEvent(events: readonly string[], event: WebhookEvent): boolean {
   return events.includes(event) || (events.length === 0 && !isAlertEvent(event));

@@ -16,8 +16,8 @@ export interface CollectorAnswer {
 }
 
 /**
- * Posts a message to the collector. Redirects are not followed. Rejects when there is no answer, with a message that has
- * no secrets.
+ * Posts a message to the collector. Redirects are not followed. Rejects when there is no answer, with a message that
+ * has no secrets.
  */
 export type PostToCollector = (
   headers: Readonly<Record<string, string>>,

@@ -77,7 +77,9 @@ export class RecordedSpan implements Span, SpanRecord {
     return this.#endedAt ?? this.startedAt;
   }
 
-  /** They are merged when they are read, because that takes longer than everything else here, and few spans are read. */
+  /**
+   * They are merged when they are read, because that takes longer than everything else here, and few spans are read.
+   */
   get attributes(): SpanAttributes {
     return this.#last ? { ...this.#first, ...this.#last } : this.#first;
   }

@@ -23,13 +23,15 @@ for (const fault of Object.keys(FAULTS) as Fault[]) {
   const { struck, bystander, replaced } = await strike(fault, strikes);
   bad += bystander.cut;
   process.stdout.write(
-    `${strikes} × ${fault}: ${replaced} processes replaced; struck: ${report(struck)}; beside it: ${report(bystander)}\n`,
+    `${strikes} × ${fault}: ${replaced} processes replaced; struck: ${report(struck)}; beside it: ` +
+      `${report(bystander)}\n`,
   );
 }
 const { load, updated, rolledBack, wrong, processes } = await updateUnderLoad(updates);
 bad += wrong.length + load.cut;
 process.stdout.write(
-  `${updates} good and ${updates} bad updates: ${updated} updated, ${rolledBack} rolled back, ${wrong.length} wrong, ${processes} processes left; ${report(load)}\n`,
+  `${updates} good and ${updates} bad updates: ${updated} updated, ${rolledBack} rolled back, ${wrong.length} ` +
+    `wrong, ${processes} processes left; ${report(load)}\n`,
 );
 for (const what of wrong) process.stdout.write(`  ${what}\n`);
 for (const [what, run] of [

@@ -32,7 +32,9 @@ Guide.before(async () => {
   // program.
   const programs = {
     npx: `exec "${process.execPath}" "${join(packageRoot, 'bundle/host/cli/main.js')}" "\${@:2}"`,
-    npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}" "\${@:2}"\nexec "${realNpm}" "$@"`,
+    npm:
+      `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}" "\${@:2}"\nexec ` +
+      `"${realNpm}" "$@"`,
   };
   for (const [name, text] of Object.entries(programs))
     writeFileSync(join(bin, name), `#!/usr/bin/env bash\n${text}\n`, { mode: 0o755 });

@@ -117,7 +117,8 @@ Lifecycle('no child outlives a killed host, not even a stopped child', async () 
 });
 
 Lifecycle('SIGINT lets a running request finish', async () => {
-  await using server = await serve({ config: { shutdown_grace_s: 300 } }); // a slow machine needs longer than the default
+  // A slow machine needs longer than the default.
+  await using server = await serve({ config: { shutdown_grace_s: 300 } });
   const before = await computed(server.process.pid);
   const running = post(
     `${server.url}/video/transcribe`,

@@ -163,7 +163,9 @@ Outgoing('a plugin cannot open media from a URL that it made up, not even in a h
     video: `http://media.test:${port}/named.mp4`,
   });
   const [leaked, leakedByHelper, named] = (await answer.json()) as string[];
-  const refusal = `HostDenied: media of media.test:${port} cannot be opened: the URL is not in the request's input, and the plugin.json of asking does not name media.test:${port} among its hosts`;
+  const refusal =
+    `HostDenied: media of media.test:${port} cannot be opened: the URL is not in the request's input, ` +
+    `and the plugin.json of asking does not name media.test:${port} among its hosts`;
   assert.equal([leaked, leakedByHelper], [refusal, refusal]);
   assert.match(named ?? '', /^VideoReadingException/);
   assert.equal(proxy.asked.slice(before), [`GET http://media.test:${port}/named.mp4`]);

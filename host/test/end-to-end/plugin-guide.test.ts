@@ -37,7 +37,9 @@ Guide.before(async () => {
   // program.
   const programs = {
     npx: `exec "${process.execPath}" "${join(packageRoot, 'bundle/host/cli/main.js')}" "\${@:2}"`,
-    npm: `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}"\nexport PATH="$(pwd)/node_modules/.bin:$PATH:\${REAL_PATH}"\nexec "$REAL_NPM" "$@"`,
+    npm:
+      `[ "$1" = install ] && exec "${process.execPath}" "${join(bin, 'link.mjs')}"\nexport ` +
+      `PATH="$(pwd)/node_modules/.bin:$PATH:\${REAL_PATH}"\nexec "$REAL_NPM" "$@"`,
   };
   const realNpm = spawnSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).stdout.trim();
   for (const [name, text] of Object.entries(programs)) {
@@ -46,7 +48,8 @@ Guide.before(async () => {
   }
   await writeFile(
     join(bin, 'link.mjs'),
-    `import { linkDependencies } from ${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\nlinkDependencies(process.cwd());\n`,
+    `import { linkDependencies } from ` +
+      `${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\nlinkDependencies(process.cwd());\n`,
   );
   env = {
     ...process.env,
@@ -128,7 +131,8 @@ for (const block of blocks)
 
 /** A test for plugins whose tests the page does not show. */
 const NO_TESTS =
-  "import { test } from 'node:test';\nimport { endpoint } from './index.ts';\ntest('describes itself', () => void endpoint.describe());\n";
+  "import { test } from 'node:test';\nimport { endpoint } from './index.ts';\ntest('describes itself', () => void " +
+  'endpoint.describe());\n';
 
 Guide('every plugin of the page is strictly typed, and its tests pass', async () => {
   let tests = 0;

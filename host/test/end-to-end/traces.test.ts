@@ -104,7 +104,8 @@ Traces('of a deferred request has its task and its webhook', async () => {
   const { task_id: task } = JSON.parse(await summarize('?defer=true')) as { task_id: string };
   await receiver.until(1);
   const delivery = await collector.spanNamed('aana.webhook.attempt');
-  await until(async () => collector.spans.some(({ parentSpanId }) => parentSpanId === delivery.spanId)); // its result is stored
+  // Its result is stored.
+  await until(async () => collector.spans.some(({ parentSpanId }) => parentSpanId === delivery.spanId));
   const root = collector.spans.findLast(({ name }) => name === 'POST /video/summarize_stream')!;
   assert.equal(collector.tree(root.spanId), {
     'write sqlite': {},

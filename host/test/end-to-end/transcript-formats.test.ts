@@ -1,5 +1,5 @@
-// Tests each form of a transcript with a real server, the real component and a real model. ffmpeg reads the subtitles as
-// a player does.
+// Tests each form of a transcript with a real server, the real component and a real model. ffmpeg reads the subtitles
+// as a player does.
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

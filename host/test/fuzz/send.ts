@@ -78,7 +78,10 @@ function contentOf(body: Body): { readonly type?: string; readonly bytes: Buffer
   if (body.kind === 'text') return { type: body.type, bytes: Buffer.from(body.text) };
   const parts = body.parts.map(({ name, filename, content }) => {
     const disposition = `form-data; name="${quoted(name)}"${filename === undefined ? '' : `; filename="${quoted(filename)}"`}`;
-    return `--${BOUNDARY}\r\nContent-Disposition: ${disposition}\r\n${filename === undefined ? '' : 'Content-Type: video/mp4\r\n'}\r\n${content}\r\n`;
+    return (
+      `--${BOUNDARY}\r\nContent-Disposition: ` +
+      `${disposition}\r\n${filename === undefined ? '' : 'Content-Type: video/mp4\r\n'}\r\n${content}\r\n`
+    );
   });
   return {
     type: `multipart/form-data; boundary=${BOUNDARY}`,
@@ -101,7 +104,10 @@ export function curlLine(url: string, { method, path, headers, body }: FuzzReque
       : binary
         ? ` --data-binary @<(echo ${bytes.toString('base64')} | base64 -d)`
         : ` --data-binary ${shellQuoted(bytes.toString())}`;
-  return `curl -i -X ${method} ${shellQuoted(`${url}${path}`)}${all.map(([name, value]) => ` -H ${shellQuoted(`${name}: ${value}`)}`).join('')}${data}`;
+  return (
+    `curl -i -X ${method} ` +
+    `${shellQuoted(`${url}${path}`)}${all.map(([name, value]) => ` -H ${shellQuoted(`${name}: ${value}`)}`).join('')}${data}`
+  );
 }
 
 function shellQuoted(text: string): string {

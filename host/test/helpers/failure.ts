@@ -10,7 +10,10 @@ export async function failure(promise: Promise<unknown>): Promise<AanaError> {
   throw error ?? new Error('it did not reject');
 }
 
-/** Returns the error of class `type` with which the promise rejects. Throws if it resolves or rejects with another error. */
+/**
+ * Returns the error of class `type` with which the promise rejects. Throws if it resolves or rejects with another
+ * error.
+ */
 export async function failureOf<E extends Error>(
   promise: Promise<unknown>,
   type: new (...args: never[]) => E,

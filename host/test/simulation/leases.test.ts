@@ -8,7 +8,8 @@ const Leases = suite('the simulation of leases');
 const SCHEDULES = 12;
 
 Leases(
-  `finds no task that is lost, ends twice or is written without its lease in ${SCHEDULES} schedules of pauses, deaths and clock jumps`,
+  `finds no task that is lost, ends twice or is written without its lease in ${SCHEDULES} schedules of pauses, ` +
+    `deaths and clock jumps`,
   async () => {
     const module = await sqliteModule();
     const bad: string[] = [];

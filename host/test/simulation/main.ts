@@ -40,6 +40,10 @@ const {
   simulatedMs = 0,
 } = total;
 process.stdout.write(
-  `${count} schedules (${(simulatedMs / 3_600_000).toFixed(0)} simulated hours): ${calls} calls, ${repeats} repeated, ${spawns} processes, ${crashes} crashes, ${hangs} hangs, ${refusals} starts refused, ${unavailable} calls without a replica, ${poisoned} replicas poisoned, ${updates} updates, ${rollbacks} rolled back, ${scalings} scalings, ${evictions} evictions, ${refused} refused at the start; ${bad} bad, ${Math.round((performance.now() - startedAt) / 1000)} s\n`,
+  `${count} schedules (${(simulatedMs / 3_600_000).toFixed(0)} simulated hours): ${calls} calls, ${repeats} ` +
+    `repeated, ${spawns} processes, ${crashes} crashes, ${hangs} hangs, ${refusals} starts refused, ${unavailable} ` +
+    `calls without a replica, ${poisoned} replicas poisoned, ${updates} updates, ${rollbacks} rolled back, ` +
+    `${scalings} scalings, ${evictions} evictions, ${refused} refused at the start; ${bad} bad, ` +
+    `${Math.round((performance.now() - startedAt) / 1000)} s\n`,
 );
 process.exitCode = bad > 0 ? 1 : 0;

@@ -302,7 +302,8 @@ class ScheduleRun {
     const wasAway = this.#changes.renewed.has(deployment);
     const isExpected =
       (name === 'InferenceException' && (fails || mayThrow)) ||
-      (name === 'ReplicaLostError' && (mayBeCut || (!this.#isGentle && repeats > 0))) || // losses further apart than suspicion lasts
+      // Losses further apart than suspicion lasts.
+      (name === 'ReplicaLostError' && (mayBeCut || (!this.#isGentle && repeats > 0))) ||
       (name === 'PoisonousCallError' && !this.#isGentle && (poison !== undefined || repeats > 0 || delivered > 0)) ||
       (name === 'DeploymentFull' && repeats === 0) ||
       (name === 'FailedDeployment' && status?.status === 'DEPLOY_FAILED' && this.#mayBeGivenUp(deployment)) ||
@@ -314,7 +315,8 @@ class ScheduleRun {
     if (name === 'DeploymentUnavailable') this.world.statistics.unavailable += 1;
     if (!isExpected)
       this.world.violation(
-        `call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ${this.#describe()}`,
+        `call ${id}, repeated ${repeats} times, ${delivered} values delivered, failed with ${String(error)}; ` +
+          `${this.#describe()}`,
       );
   }
 

@@ -22,7 +22,10 @@ export interface SocketFuzzReport {
   readonly mostListeners: number;
 }
 
-/** Sends random sequences to a server on each transport, and returns what was wrong. An error in a listener ends the process. */
+/**
+ * Sends random sequences to a server on each transport, and returns what was wrong. An error in a listener ends the
+ * process.
+ */
 export async function fuzzSockets({ sequences, seed, onProgress }: SocketFuzzOptions): Promise<SocketFuzzReport> {
   const servers = await Promise.all(TRANSPORTS.map(fuzzServer));
   const complaints: string[] = [];
@@ -37,7 +40,8 @@ export async function fuzzSockets({ sequences, seed, onProgress }: SocketFuzzOpt
       const wrong = await runSequence(server.open(), sequence);
       if (wrong.length > 0)
         complaints.push(
-          `seed ${at} (${sequence.items.map(({ what }) => what).join(', ')}; ${sequence.ending}):\n  ${wrong.join('\n  ')}`,
+          `seed ${at} (${sequence.items.map(({ what }) => what).join(', ')}; ${sequence.ending}):\n  ` +
+            `${wrong.join('\n  ')}`,
         );
       done += 1;
       onProgress?.(done);

@@ -1,5 +1,5 @@
-// `npm run fuzz:sockets -- [sequences] [first seed]`: sends random sequences of pipelined requests, upgrades, and what is
-// not HTTP to real servers, and checks that each answer belongs to its request.
+// `npm run fuzz:sockets -- [sequences] [first seed]`: sends random sequences of pipelined requests, upgrades, and what
+// is not HTTP to real servers, and checks that each answer belongs to its request.
 import { fuzzSockets } from './fuzz-sockets.ts';
 
 const [sequences, seed] = [Number(process.argv[2] ?? 100_000), Number(process.argv[3] ?? 1)];
@@ -18,6 +18,7 @@ const { complaints, mostListeners } = await fuzzSockets({
 });
 for (const complaint of complaints) process.stdout.write(`${complaint}\n`);
 process.stdout.write(
-  `${sequences} sequences from seed ${seed}, ${complaints.length} complaints, at most ${mostListeners} listeners on a connection\n`,
+  `${sequences} sequences from seed ${seed}, ${complaints.length} complaints, at most ${mostListeners} listeners on ` +
+    `a connection\n`,
 );
 process.exitCode = complaints.length === 0 ? 0 : 1;

@@ -49,7 +49,8 @@ export async function runSequence(socket: Socket, { items, pieces, ending }: Seq
     expected[i]?.isRight(answer)
       ? []
       : [
-          `${expected[i]?.what ?? 'what comes after the end'} was answered ${answer.status} ${JSON.stringify(answer.body)}`,
+          `${expected[i]?.what ?? 'what comes after the end'} was answered ${answer.status} ` +
+            `${JSON.stringify(answer.body)}`,
         ],
   );
   if (isLost) wrong.push(`the connection was open without an answer for ${LOST_MS} ms`);
@@ -58,7 +59,8 @@ export async function runSequence(socket: Socket, { items, pieces, ending }: Seq
     (expected[answers.length]?.mayBreak && reader.rest !== '');
   if (ending === 'read' && answers.length < expected.length && !isExplained)
     wrong.push(
-      `${expected[answers.length]?.what} got no answer, only ${JSON.stringify(reader.rest)}, after ${answers.length} of ${expected.length}`,
+      `${expected[answers.length]?.what} got no answer, only ${JSON.stringify(reader.rest)}, after ` +
+        `${answers.length} of ${expected.length}`,
     );
   return wrong;
 }

@@ -64,7 +64,8 @@ const SYLLABLES = ['ka', 'ro', 'mi', 'ten', 'sol', 'ber', 'lin', 'das', 'no', 'v
 const choice = Array.from(
   { length: 1000 },
   (_, i) =>
-    `${SYLLABLES[Math.floor(i / 100)]}${SYLLABLES[Math.floor(i / 10) % 10]}${SYLLABLES[i % 10]} ${i % 7 === 0 ? 'GmbH' : 'Ltd'}`,
+    `${SYLLABLES[Math.floor(i / 100)]}${SYLLABLES[Math.floor(i / 10) % 10]}${SYLLABLES[i % 10]} ` +
+    `${i % 7 === 0 ? 'GmbH' : 'Ltd'}`,
 );
 
 const films = [

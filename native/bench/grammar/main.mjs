@@ -1,10 +1,11 @@
 /**
- * Compiling grammars and finding the tokens that may follow, with the engine's automaton, XGrammar and llama.cpp's grammar: the same vocabularies and the
- * same texts, one thread. Prints JSON.
+ * Compiling grammars and finding the tokens that may follow, with the engine's automaton, XGrammar and llama.cpp's
+ * grammar: the same vocabularies and the same texts, one thread. Prints JSON.
  *
  *   npm run build && npx aana-host build-native
- *   python3 -m venv xgr && xgr/bin/pip install --no-deps xgrammar && xgr/bin/pip install apache-tvm-ffi numpy pydantic typing-extensions
- *   node native/bench/grammar/main.mjs --xgrammar xgr/bin/python --rounds 5 path/to/model.gguf… > result.json
+ *   python3 -m venv xgr && xgr/bin/pip install --no-deps xgrammar && xgr/bin/pip install apache-tvm-ffi numpy pydantic
+ *   typing-extensions node native/bench/grammar/main.mjs --xgrammar xgr/bin/python --rounds 5 path/to/model.gguf… >
+ *   result.json
  */
 import { execFileSync } from 'node:child_process';
 import { basename } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Builds llama-server and llama-batched-bench for tests and benchmarks beside the engine, from the same sources and with
- * the same libraries. Prints their paths. It takes about 7 minutes of computing, and only the first time.
+ * Builds llama-server and llama-batched-bench for tests and benchmarks beside the engine, from the same sources and
+ * with the same libraries. Prints their paths. It takes about 7 minutes of computing, and only the first time.
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/llama-server/build.mjs

@@ -1,6 +1,7 @@
 /**
- * Where the processor time of a transcription goes: the stages of the engine with our kernels and with ggml's operations, and of faster-whisper. The same
- * model and audio, 8-bit weights, one thread, one beam, timestamps, no previous text; one window, and several together. Prints JSON.
+ * Where the processor time of a transcription goes: the stages of the engine with our kernels and with ggml's
+ * operations, and of faster-whisper. The same model and audio, 8-bit weights, one thread, one beam, timestamps, no
+ * previous text; one window, and several together. Prints JSON.
  *
  *   npm run build && npx aana-host build-native && npx aana-host models pull whisper-base ffmpeg
  *   python3 -m venv faster && faster/bin/pip install faster-whisper

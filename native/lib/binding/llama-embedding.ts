@@ -50,8 +50,8 @@ export interface LlamaEmbeddingInput {
   /** Of a reranker. */
   readonly query?: string;
   /**
-   * Texts to embed, or the documents of a reranker. Texts of control tokens in them are read as text. A text to embed may
-   * be given as its tokens, which are computed as they are, without others around them.
+   * Texts to embed, or the documents of a reranker. Texts of control tokens in them are read as text. A text to embed
+   * may be given as its tokens, which are computed as they are, without others around them.
    */
   readonly texts: readonly (string | readonly number[])[];
 }
@@ -79,8 +79,8 @@ export interface LlamaEmbeddingCounts {
 export interface NativeLlamaEmbeddingEngine {
   readonly info: LlamaEmbeddingInfo;
   /**
-   * Queues a request. Its event goes to the listener given to `loadLlamaEmbedding`. The caller chooses `id`. Throws when
-   * a request with this id is running, or when an option has the wrong type.
+   * Queues a request. Its event goes to the listener given to `loadLlamaEmbedding`. The caller chooses `id`. Throws
+   * when a request with this id is running, or when an option has the wrong type.
    */
   submit(id: number, input: LlamaEmbeddingInput, options: LlamaEmbeddingRequestOptions): void;
   /** Counts the tokens of each text. Otherwise like `submit`. */

@@ -17,10 +17,10 @@ export interface LlamaRequestOptions {
   /** Default: the model without an adapter. A step computes the sequences of one adapter; adapters take turns. */
   readonly adapter?: LlamaAdapterUse;
   /**
-   * What happens when the context has no room. `error`, the default: a prompt that is too long is refused, and an answer
-   * ends when the context is full. `truncate_middle`: the prompt loses its oldest turns, then the middle of its longest
-   * texts. `shift`: a full context forgets the older half behind its beginning, and the answer goes on; refused where
-   * `canShift` is false.
+   * What happens when the context has no room. `error`, the default: a prompt that is too long is refused, and an
+   * answer ends when the context is full. `truncate_middle`: the prompt loses its oldest turns, then the middle of its
+   * longest texts. `shift`: a full context forgets the older half behind its beginning, and the answer goes on; refused
+   * where `canShift` is false.
    */
   readonly overflow?: 'error' | 'truncate_middle' | 'shift';
 }
@@ -28,8 +28,8 @@ export interface LlamaRequestOptions {
 export interface NativeLlamaEngine {
   readonly info: LlamaModelInfo;
   /**
-   * Queues a request. Its events go to the listener given to `loadLlama`. The caller chooses `id`. Throws when a request
-   * with this id is running, or when an option has the wrong type.
+   * Queues a request. Its events go to the listener given to `loadLlama`. The caller chooses `id`. Throws when a
+   * request with this id is running, or when an option has the wrong type.
    */
   submit(id: number, prompt: LlamaPrompt, options: LlamaSampling & RequestTerms & LlamaRequestOptions): void;
   /** Ends a request at the next step. An `end` event with reason `cancelled` follows. Unknown ids are ignored. */

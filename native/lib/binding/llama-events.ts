@@ -85,7 +85,10 @@ export type LlamaEvent =
       readonly promptMs: number;
       /** Milliseconds from the first token to the end. */
       readonly completionMs: number;
-      /** Tokens that did not fit into the context, and messages that were left out of the prompt as a whole. Absent: none. */
+      /**
+       * Tokens that did not fit into the context, and messages that were left out of the prompt as a whole. Absent:
+       * none.
+       */
       readonly droppedTokens?: number;
       readonly droppedMessages?: number;
     }

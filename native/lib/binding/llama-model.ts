@@ -69,7 +69,9 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
     readonly folder: string;
     /** Of all files together. Files that were used the longest ago are deleted. */
     readonly maxBytes: number;
-    /** A prompt is kept if this many of its tokens are in no other file, and read if it spares as many. Default: 256. */
+    /**
+     * A prompt is kept if this many of its tokens are in no other file, and read if it spares as many. Default: 256.
+     */
     readonly minTokens?: number;
   };
   /** Jinja template that replaces the model's own. */

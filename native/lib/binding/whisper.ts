@@ -68,7 +68,9 @@ export interface WhisperNativeParams {
   readonly promptResetOnTemperature?: number;
   /** Tried in turn while the text of a window is unlikely. Not empty. */
   readonly temperatures: readonly number[];
-  /** A text whose tokens have a lower mean log-probability is unlikely, except in a window without speech. Default: −1. */
+  /**
+   * A text whose tokens have a lower mean log-probability is unlikely, except in a window without speech. Default: −1.
+   */
   readonly logProbThreshold?: number;
   /** A window has no speech above this probability, if its text is unlikely. Default: 0.6. */
   readonly noSpeechThreshold?: number;
@@ -111,9 +113,9 @@ export interface WhisperNativeParams {
   /** How speech is found and cut. */
   readonly speech?: WhisperSpeechRules;
   /**
-   * The parts to transcribe, in samples, instead of those with speech (`vad` must be true). A part that is longer than a
-   * window is cut at quiet places. A part after the end of the audio is left out. A part without an end goes on to that of the
-   * audio.
+   * The parts to transcribe, in samples, instead of those with speech (`vad` must be true). A part that is longer than
+   * a window is cut at quiet places. A part after the end of the audio is left out. A part without an end goes on to
+   * that of the audio.
    */
   readonly clips?: readonly { readonly begin: number; readonly end?: number }[];
   /** Most windows of this request that are transcribed at the same time. Default: as many as there are states. */
@@ -192,18 +194,18 @@ export interface NativeGrowingAudio {
 }
 
 /**
- * Samples in [−1, 1], mono, 16 kHz, which are copied. Or files whose mean is transcribed; a shorter file is silent after
- * its end. Files are read in small parts while the engine needs them. NaN and infinities count as 0.
+ * Samples in [−1, 1], mono, 16 kHz, which are copied. Or files whose mean is transcribed; a shorter file is silent
+ * after its end. Files are read in small parts while the engine needs them. NaN and infinities count as 0.
  */
 export type NativeAudio = Float32Array | readonly NativeAudioFile[];
 
 export interface NativeWhisperEngine {
   readonly info: { readonly multilingual: boolean; readonly vocabularySize: number; readonly type: string };
   /**
-   * Transcribes an audio. `id` identifies the request for `cancelTranscription`. `onSegment` is called with each segment,
-   * in order, when it is final. `onProgress` is called with the fraction of the audio that is done, from 0 to 1, after
-   * each percent. Rejects with an Error whose `code` is `cancelled`, `deadline-exceeded`, `unreadable-audio` or `failed`,
-   * and whose `fault` is a {@link NativeFault}.
+   * Transcribes an audio. `id` identifies the request for `cancelTranscription`. `onSegment` is called with each
+   * segment, in order, when it is final. `onProgress` is called with the fraction of the audio that is done, from 0 to
+   * 1, after each percent. Rejects with an Error whose `code` is `cancelled`, `deadline-exceeded`, `unreadable-audio`
+   * or `failed`, and whose `fault` is a {@link NativeFault}.
    */
   transcribe(
     id: number,

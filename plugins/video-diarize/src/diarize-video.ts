@@ -25,7 +25,8 @@ const Input = z
         .boolean()
         .check(
           z.describe(
-            'Whether neighbouring segments of one speaker become one segment, and speakers are numbered in the order in which they begin.',
+            'Whether neighbouring segments of one speaker become one segment, and speakers are numbered in the ' +
+              'order in which they begin.',
           ),
         ),
       false,
@@ -54,7 +55,8 @@ export const diarizeVideo = defineEndpoint({
   path: '/video/diarize',
   summary: 'Transcribe a video with its speakers',
   description:
-    'Transcribes the speech of a video in segments of one speaker each, with the times and speakers of all words. The answer can also be subtitles, a table or plain text.',
+    'Transcribes the speech of a video in segments of one speaker each, with the times and speakers of all words. ' +
+    'The answer can also be subtitles, a table or plain text.',
   input: Input,
   output: answerBy('format', TRANSCRIPT_ANSWERS),
   run({ video, whisper_params: params, diarization_params: diarization, merge, ...form }, ctx) {

@@ -31,7 +31,8 @@ export function shortTranscriptPrompt(transcript: string): Prompt {
  */
 export function notesPrompt(notes: string): Prompt {
   return prompt(
-    `Notes about the parts of an audio recording, in order:\n\n${notes}\n\nWrite one bullet point for each part, one sentence each, in order.`,
+    `Notes about the parts of an audio recording, in order:\n\n${notes}\n\nWrite one bullet point for each part, ` +
+      `one sentence each, in order.`,
     '- The speaker explains',
   );
 }

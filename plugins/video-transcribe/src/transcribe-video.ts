@@ -38,7 +38,8 @@ export const transcribeVideo = defineEndpoint({
   path: '/video/transcribe',
   summary: 'Transcribe a video',
   description:
-    'Transcribes the speech of a video: the whole text, and segments with times, confidence and, on request, words. The answer can also be subtitles, a table or plain text.',
+    'Transcribes the speech of a video: the whole text, and segments with times, confidence and, on request, words. ' +
+    'The answer can also be subtitles, a table or plain text.',
   input: Input,
   output: answerBy('format', TRANSCRIPT_ANSWERS),
   run({ video, whisper_params: params, ...form }, ctx) {

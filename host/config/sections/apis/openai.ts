@@ -8,35 +8,41 @@ export const OpenAiConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Whether `/v1/…` and `/chat/completions` are served. See [openai-compatibility.md](openai-compatibility.md) and [anthropic-compatibility.md](anthropic-compatibility.md).',
+      'Whether `/v1/…` and `/chat/completions` are served. See [openai-compatibility.md](openai-compatibility.md) ' +
+        'and [anthropic-compatibility.md](anthropic-compatibility.md).',
     )
     .register(settings, { env: 'OPENAI_ENDPOINT_ENABLED' }),
   strict: z
     .boolean()
     .default(false)
     .describe(
-      'Whether a parameter that has no effect here is refused. Otherwise the header `x-aana-ignored-parameters` names it.',
+      'Whether a parameter that has no effect here is refused. Otherwise the header ' +
+        '`x-aana-ignored-parameters` names it.',
     )
     .register(settings, { env: 'AANA_OPENAI_STRICT' }),
   hosted_tools: z
     .enum(['refuse', 'drop'])
     .default('refuse')
     .describe(
-      'What happens to a request of `/v1/responses` or `/v1/messages` with tools that only the servers of others run, such as `web_search`: it is refused, or the model does not see them and the header `x-aana-ignored-parameters` names them. With `strict` it is refused.',
+      'What happens to a request of `/v1/responses` or `/v1/messages` with tools that only the servers of others ' +
+        'run, such as `web_search`: it is refused, or the model does not see them and the header ' +
+        '`x-aana-ignored-parameters` names them. With `strict` it is refused.',
     )
     .register(settings, { env: 'AANA_OPENAI_HOSTED_TOOLS' }),
   active_subscription_required: z
     .boolean()
     .default(false)
     .describe(
-      'Whether requests below `/v1` and at `/chat/completions` that compute or store something need an API key whose subscription is active. Others are refused with 429 and `insufficient_quota`.',
+      'Whether requests below `/v1` and at `/chat/completions` that compute or store something need an API key ' +
+        'whose subscription is active. Others are refused with 429 and `insufficient_quota`.',
     )
     .register(settings, { env: 'AANA_OPENAI_ACTIVE_SUBSCRIPTION_REQUIRED' }),
   aliases: z
     .record(z.string().min(1).max(255), z.string().min(1).max(255))
     .default({})
     .describe(
-      'Further names of models, such as `{"gpt-4o-mini": "llm_deployment"}`. Each stands for a deployment, the id of a model, or one of these with `:adapter`.',
+      'Further names of models, such as `{"gpt-4o-mini": "llm_deployment"}`. Each stands for a deployment, the id ' +
+        'of a model, or one of these with `:adapter`.',
     )
     .register(settings, { env: 'AANA_OPENAI_ALIASES' }),
   audio_input: z
@@ -47,12 +53,14 @@ export const OpenAiConfig = z.strictObject({
         .nullable()
         .default(null)
         .describe(
-          'Deployment of speech to text that transcribes audio in dialogs of `/v1/chat/completions` and `/v1/responses`. Without it such audio is refused.',
+          'Deployment of speech to text that transcribes audio in dialogs of `/v1/chat/completions` and ' +
+            '`/v1/responses`. Without it such audio is refused.',
         )
         .register(settings, { env: 'AANA_OPENAI_AUDIO_INPUT_DEPLOYMENT' }),
       max_bytes: positiveBytes(
         25 * MIB,
-        'Most bytes of audio in one dialog. Requests of these routes may be larger than `limits.max_json_bytes` by the base64 of it.',
+        'Most bytes of audio in one dialog. Requests of these routes may be larger than `limits.max_json_bytes` by ' +
+          'the base64 of it.',
       ).register(settings, { env: 'AANA_OPENAI_AUDIO_INPUT_MAX_BYTES' }),
     })
     .prefault({})
@@ -68,13 +76,15 @@ export const OpenAiConfig = z.strictObject({
         .register(settings, { env: 'AANA_OPENAI_IMAGE_INPUT_MAX_IMAGES' }),
       max_bytes: positiveBytes(
         20 * MIB,
-        'Most bytes of one image file that is fetched, and of all image files inside of one request. Requests to models that take images may be larger than `limits.max_json_bytes` by the base64 of them.',
+        'Most bytes of one image file that is fetched, and of all image files inside of one request. Requests to ' +
+          'models that take images may be larger than `limits.max_json_bytes` by the base64 of them.',
       ).register(settings, { env: 'AANA_OPENAI_IMAGE_INPUT_MAX_BYTES' }),
       fetch: z
         .boolean()
         .default(true)
         .describe(
-          'Whether images are fetched from their addresses. Private addresses are refused unless `media.allow_private_urls` is set.',
+          'Whether images are fetched from their addresses. Private addresses are refused unless ' +
+            '`media.allow_private_urls` is set.',
         )
         .register(settings, { env: 'AANA_OPENAI_IMAGE_INPUT_FETCH' }),
     })
@@ -86,7 +96,8 @@ export const OpenAiConfig = z.strictObject({
         .boolean()
         .default(true)
         .describe(
-          'Whether responses are stored, unless a request has `"store": false`. Otherwise a request that asks for it is refused.',
+          'Whether responses are stored, unless a request has `"store": false`. Otherwise a request that asks for ' +
+            'it is refused.',
         )
         .register(settings, { env: 'AANA_OPENAI_RESPONSES_STORE' }),
       retention: z
@@ -95,7 +106,8 @@ export const OpenAiConfig = z.strictObject({
         .max(31_536_000)
         .default(2_592_000)
         .describe(
-          'Time for which the host keeps a response after it was stored or continued, in seconds; 0 keeps it without limit.',
+          'Time for which the host keeps a response after it was stored or continued, in seconds; 0 keeps it ' +
+            'without limit.',
         )
         .register(settings, { env: 'AANA_OPENAI_RESPONSES_RETENTION' }),
       maximum_stored_bytes_per_user: z
@@ -103,7 +115,8 @@ export const OpenAiConfig = z.strictObject({
         .min(0)
         .default(2 ** 30)
         .describe(
-          'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are removed. 0 is no limit. Without API keys, all callers are one user.',
+          'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are ' +
+            'removed. 0 is no limit. Without API keys, all callers are one user.',
         )
         .register(settings, { env: 'AANA_OPENAI_RESPONSES_MAXIMUM_STORED_BYTES_PER_USER' }),
       created_after: z
@@ -112,7 +125,9 @@ export const OpenAiConfig = z.strictObject({
         .max(3600)
         .default(1)
         .describe(
-          'Time of silence after which a stream begins with `response.created`, so that a client knows the response while it waits in a queue, in seconds. 0 sends it at once. Until then an error has its own status; after it, it is the event `response.failed`.',
+          'Time of silence after which a stream begins with `response.created`, so that a client knows the response ' +
+            'while it waits in a queue, in seconds. 0 sends it at once. Until then an error has its own status; ' +
+            'after it, it is the event `response.failed`.',
         )
         .register(settings, { env: 'AANA_OPENAI_RESPONSES_CREATED_AFTER' }),
       concurrent_background_responses: z
@@ -121,7 +136,8 @@ export const OpenAiConfig = z.strictObject({
         .max(1000)
         .default(16)
         .describe(
-          'Most responses with `"background": true` that a host makes at the same time. They are tasks, so they need the task queue.',
+          'Most responses with `"background": true` that a host makes at the same time. They are tasks, so they ' +
+            'need the task queue.',
         )
         .register(settings, { env: 'AANA_OPENAI_RESPONSES_CONCURRENT_BACKGROUND_RESPONSES' }),
     })
@@ -135,7 +151,8 @@ export const OpenAiConfig = z.strictObject({
         .max(31_536_000)
         .default(2_592_000)
         .describe(
-          'Time for which the host keeps a file that was uploaded without `expires_after`, in seconds; 0 keeps it without limit.',
+          'Time for which the host keeps a file that was uploaded without `expires_after`, in seconds; 0 keeps it ' +
+            'without limit.',
         )
         .register(settings, { env: 'AANA_OPENAI_FILES_RETENTION' }),
       maximum_stored_bytes_per_user: z
@@ -143,7 +160,8 @@ export const OpenAiConfig = z.strictObject({
         .min(0)
         .default(20 * 2 ** 30)
         .describe(
-          'Most bytes of files that one user keeps; more are refused (status 413). 0 is no limit. Without API keys, all callers are one user.',
+          'Most bytes of files that one user keeps; more are refused (status 413). 0 is no limit. Without API keys, ' +
+            'all callers are one user.',
         )
         .register(settings, { env: 'AANA_OPENAI_FILES_MAXIMUM_STORED_BYTES_PER_USER' }),
     })
@@ -181,7 +199,8 @@ export const OpenAiConfig = z.strictObject({
         .default(2_592_000)
         .refine((seconds) => seconds === 0 || seconds >= 172_800, 'must be 0 or at least two days')
         .describe(
-          'Time for which the host keeps a batch after it was created, in seconds: at least two days; 0 keeps it without limit.',
+          'Time for which the host keeps a batch after it was created, in seconds: at least two days; 0 keeps it ' +
+            'without limit.',
         )
         .register(settings, { env: 'AANA_OPENAI_BATCHES_RETENTION' }),
     })

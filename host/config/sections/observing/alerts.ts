@@ -17,7 +17,8 @@ export const AlertsConfig = z.strictObject({
     .register(settings, { env: 'AANA_ALERTS_INTERVAL_S' }),
   rules: RulesInput.default({})
     .describe(
-      'Changes of the default rules, and further rules, by name: `{ "disk": { "threshold": 0.8 }, "queue": { "enabled": false } }`. See [operating.md](operating.md#alerts).',
+      'Changes of the default rules, and further rules, by name: `{ "disk": { "threshold": 0.8 }, "queue": { ' +
+        '"enabled": false } }`. See [operating.md](operating.md#alerts).',
     )
     .register(settings, { env: 'AANA_ALERTS_RULES' }),
 });

@@ -110,7 +110,8 @@ async function pullRuntime(context: PrepareContext): Promise<string> {
     if (!(error instanceof AanaError && error.name === 'ModelNotFound')) throw error;
     throw fail(
       'ModelNotFound',
-      `SpeakerDiarizationDeployment needs the npm package onnxruntime-node, which has no library for ${process.platform}-${process.arch}: run it on Linux, on Windows, or on macOS with a processor of Apple`,
+      `SpeakerDiarizationDeployment needs the npm package onnxruntime-node, which has no library for ` +
+        `${process.platform}-${process.arch}: run it on Linux, on Windows, or on macOS with a processor of Apple`,
       { data: { id: 'onnxruntime' }, cause: error },
     );
   }

@@ -82,14 +82,16 @@ const schema = z.strictObject({
     .min(1)
     .default('base')
     .describe(
-      'A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model: a file in ggml form, or a folder in the form of CTranslate2 or of Hugging Face Transformers, which is converted once.',
+      'A Whisper size (`tiny` … `large-v3`, `turbo`), a catalogue id, or the path of a model: a file in ggml form, ' +
+        'or a folder in the form of CTranslate2 or of Hugging Face Transformers, which is converted once.',
     ),
   compute_type: z
     .string()
     .refine(isComputeType, `must be one of ${Object.keys(COMPUTE_TYPES).join(', ')}, or a ggml type such as q5_1`)
     .default('int8')
     .describe(
-      'Type of the weights. The `int8` types and `int16` load q8_0; types of 16- and 32-bit floats load f16. Names of ggml types are valid, too. A file in ggml form keeps its type.',
+      'Type of the weights. The `int8` types and `int16` load q8_0; types of 16- and 32-bit floats load f16. Names ' +
+        'of ggml types are valid, too. A file in ggml form keeps its type.',
     ),
   threads: z
     .int()
@@ -97,7 +99,9 @@ const schema = z.strictObject({
     .max(256)
     .optional()
     .describe(
-      'CPU threads of one computation; a replica has this number for each of its `max_states` computations. It is reduced when all deployments together ask for more threads than there are processors. Default: the processors of a replica, divided by `max_states`.',
+      'CPU threads of one computation; a replica has this number for each of its `max_states` computations. It is ' +
+        'reduced when all deployments together ask for more threads than there are processors. Default: the ' +
+        'processors of a replica, divided by `max_states`.',
     ),
   max_states: z
     .int()
@@ -105,7 +109,8 @@ const schema = z.strictObject({
     .max(16)
     .optional()
     .describe(
-      'Computations at the same time, each with memory and threads of its own. Default: 2; without a GPU, 1 if there are too few processors for the threads of two.',
+      'Computations at the same time, each with memory and threads of its own. Default: 2; without a GPU, 1 if ' +
+        'there are too few processors for the threads of two.',
     ),
   batch_size: z
     .int()
@@ -113,7 +118,9 @@ const schema = z.strictObject({
     .max(64)
     .default(8)
     .describe(
-      'Most windows of speech that one computation decodes together. On a processor, their `beam_size` hypotheses are at most 20 together. More windows take less time for each, and more memory: 19 MB for each with `base`, 250 MB with `large-v3`.',
+      'Most windows of speech that one computation decodes together. On a processor, their `beam_size` hypotheses ' +
+        'are at most 20 together. More windows take less time for each, and more memory: 19 MB for each with ' +
+        '`base`, 250 MB with `large-v3`.',
     ),
 });
 /** Configuration of a Whisper deployment. */

@@ -1,4 +1,6 @@
-/** A value that a pickle would make with a class or function. Nothing is called; only the name and arguments are kept. */
+/**
+ * A value that a pickle would make with a class or function. Nothing is called; only the name and arguments are kept.
+ */
 export interface PickledObject {
   readonly name: string;
   readonly args: readonly unknown[];
@@ -15,8 +17,8 @@ const text = (code: number): string => `0x${code.toString(16).padStart(2, '0')}`
 
 /**
  * Returns the value of a pickle of protocol 2, as PyTorch writes it. Dictionaries become maps, and objects of classes
- * become {@link PickledObject}. No code of the pickle runs. Throws `RangeError` for a truncated pickle and for operations
- * that checkpoints do not use.
+ * become {@link PickledObject}. No code of the pickle runs. Throws `RangeError` for a truncated pickle and for
+ * operations that checkpoints do not use.
  */
 export function readPickle(data: Buffer): unknown {
   return new PickleReader(data).read();

@@ -33,7 +33,8 @@ export class HeldChars {
     if (this.#chars + chars > this.#limit) {
       throw fail(
         'HeldTooMuch',
-        `the inputs and results of helpers have more than ${this.#limit} characters in all: drop helpers that have ended`,
+        `the inputs and results of helpers have more than ${this.#limit} characters in all: drop helpers ` +
+          `that have ended`,
         { data: { limit: this.#limit } },
       );
     }

@@ -4,7 +4,9 @@ import type { ImagePort } from '../../ports.ts';
 import { hostWork } from './host-work.ts';
 import type { CapabilityScope } from './scope.ts';
 
-/** Images of one call. The schema of dialogs has the same limit, and the host decodes images before it checks a dialog. */
+/**
+ * Images of one call. The schema of dialogs has the same limit, and the host decodes images before it checks a dialog.
+ */
 const MAX_IMAGES = 64;
 
 /** The pixels of images that were decoded for a model, so that a dialog of many turns decodes each image once. */

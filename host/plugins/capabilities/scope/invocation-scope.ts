@@ -132,7 +132,8 @@ export class InvocationScope {
     try {
       this.#count(call);
       const startedAt = performance.now();
-      const doing = this.#do(call, work ? work.traceparent : context.traceparent); // reads the arguments before the first wait
+      // Reads the arguments before the first wait.
+      const doing = this.#do(call, work ? work.traceparent : context.traceparent);
       this.charge(performance.now() - startedAt);
       const value = await raceAbort(doing, this.#signal);
       work?.end();

@@ -54,7 +54,8 @@ function replaceMedia(root: object, args: object, media: HeldMedia): void {
         if (namesFiles(value))
           throw fail(
             'FilesDenied',
-            'the arguments name files of the host; audio and images are passed as handles: {"$audio": 0}, {"$image": 0}',
+            'the arguments name files of the host; audio and images are passed as handles: {"$audio": 0}, ' +
+              '{"$image": 0}',
           );
         within.push(value);
         continue;

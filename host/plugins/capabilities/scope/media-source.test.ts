@@ -131,7 +131,8 @@ Source('is refused, with the host and the grant, from a URL that the input does 
     assert.is(name, 'HostDenied', JSON.stringify(input));
     assert.is(
       message,
-      `media of ${host} cannot be opened: the URL is not in the request's input, and plugin_grants does not grant the host ${host} to plugin sample`,
+      `media of ${host} cannot be opened: the URL is not in the request's input, and plugin_grants does not grant ` +
+        `the host ${host} to plugin sample`,
     );
   }
   for (const leak of [

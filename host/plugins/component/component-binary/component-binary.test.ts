@@ -60,7 +60,9 @@ function manyNames(): { readonly text: string; readonly names: readonly string[]
     (instance (export ${name()} (func 0)) (export ${name()} (type 0)))
     (export ${name()} (func 0)) (export ${name()} (instance 0)) (export ${name()} (type 0))`;
   const instantiate = (): string => `(instance (instantiate 0 (with ${name()} (func 0)) (with ${name()} (type 0))))`;
-  const text = `(component ${inside(`(component ${inside(`(component ${inside('')})`)} ${instantiate()})`)} ${instantiate()})`;
+  const text =
+    `(component ${inside(`(component ${inside(`(component ${inside('')})`)} ${instantiate()})`)} ` +
+    `${instantiate()})`;
   return { text, names };
 }
 
@@ -108,7 +110,8 @@ Binary('a component that ends early, or goes on after its end, is refused', asyn
     if (!sizes.includes(length))
       assert.throws(() => checkComponent(component.subarray(0, length)), /./, `${length} bytes`);
   }
-  const longer = Uint8Array.from([...component.subarray(0, 8), 7, 3, 0, 0, 0]); // a section of no types with two more bytes
+  // A section of no types with two more bytes.
+  const longer = Uint8Array.from([...component.subarray(0, 8), 7, 3, 0, 0, 0]);
   assert.throws(() => checkComponent(longer), /section 7 has bytes after its end/);
 });
 
@@ -136,7 +139,10 @@ const refused: readonly { readonly what: string; readonly text: string; readonly
   },
   {
     what: 'components that each make two of the next one',
-    text: `(component ${Array.from({ length: 12 }).reduce<string>((inner) => `(component ${inner} (instance (instantiate 0)) (instance (instantiate 0)))`, '(component)')} (instance (instantiate 0)))`,
+    text: `(component ${Array.from({ length: 12 }).reduce<string>(
+      (inner) => `(component ${inner} (instance (instantiate 0)) (instance (instantiate 0)))`,
+      '(component)',
+    )} (instance (instantiate 0)))`,
     reason: /it makes \d+ instances of modules and components, a plugin has at most 1000/,
   },
   {
@@ -153,7 +159,8 @@ for (const { what, text, reason } of refused)
 
 Binary('imports and exports are those of the component, not of components in it', async () => {
   const text =
-    '(component (import "aana:host/types@0.1.0" (instance)) (component (import "a" (func)) (export "b" (func 0))) (import "f" (func)) (export "g" (func 0)))';
+    '(component (import "aana:host/types@0.1.0" (instance)) (component (import "a" (func)) (export "b" (func 0))) ' +
+    '(import "f" (func)) (export "g" (func 0)))';
   assert.equal(checkComponent(new Uint8Array(await parse(text))), {
     imports: ['aana:host/types@0.1.0', 'f'],
     exports: ['g'],

@@ -5,8 +5,8 @@ const witName = new RegExp(
 );
 /**
  * Names in core modules as toolchains make them: names of C, C++ and Rust, such as `_ZN4core3fmt`, names of libraries,
- * such as `libc++.so`, and names of WIT with prefixes, such as `cabi_post_aana:host/endpoint@0.1.0#run`. The import of a
- * table has an empty module name.
+ * such as `libc++.so`, and names of WIT with prefixes, such as `cabi_post_aana:host/endpoint@0.1.0#run`. The import of
+ * a table has an empty module name.
  */
 const coreName = /^[\w.$@:/#|[\]+~-]*$/;
 /** What the host adds to core modules: `aana:hooks` and `aana:memory:0`. */

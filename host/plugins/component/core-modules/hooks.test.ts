@@ -52,9 +52,20 @@ const endless: Readonly<Record<string, string>> = {
   'an empty loop': '(func (export "go") (loop $l (br $l)))',
   'a loop in a loop': '(func (export "go") (loop $a (loop $b (br_if $b (i32.const 0))) (br $a)))',
   'a loop that calls a loop':
-    '(func $f (local $n i32) (loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 3))))) (func (export "go") (loop $l (call $f) (br $l)))',
-  'calls of calls without a loop': `${Array.from({ length: 60 }, (_, n) => `(func $f${n} ${n === 0 ? '' : `(call $f${n - 1}) (call $f${n - 1})`})`).join('')} (func (export "go") (call $f59))`,
-  'calls through a table': `(type $t (func)) ${Array.from({ length: 60 }, (_, n) => `(func $f${n} ${n === 0 ? '' : `(call_indirect (type $t) (i32.const ${n - 1})) (call_indirect (type $t) (i32.const ${n - 1}))`})`).join('')}
+    '(func $f (local $n i32) (loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u ' +
+    '(local.get $n) (i32.const 3))))) (func (export "go") (loop $l (call $f) (br $l)))',
+  'calls of calls without a loop': `${Array.from(
+    { length: 60 },
+    (_, n) => `(func $f${n} ${n === 0 ? '' : `(call $f${n - 1}) (call $f${n - 1})`})`,
+  ).join('')} (func (export "go") (call $f59))`,
+  'calls through a table': `(type $t (func)) ${Array.from(
+    { length: 60 },
+    (_, n) =>
+      `(func $f${n} ` +
+      `${
+        n === 0 ? '' : `(call_indirect (type $t) (i32.const ${n - 1})) (call_indirect (type $t) (i32.const ${n - 1}))`
+      })`,
+  ).join('')}
     (table funcref (elem ${Array.from({ length: 60 }, (_, n) => `$f${n}`).join(' ')})) (func (export "go") (call_indirect (type $t) (i32.const 59)))`,
   'tail calls': '(func $f (export "go") (return_call $f))',
   'exceptions that are caught':
@@ -110,7 +121,8 @@ Hooked('a function that starts with the instance ends, too', async () => {
 Hooked('long code without a branch, and long copies, look as well', async () => {
   const code = Array.from({ length: 40_000 }, () => '(local.set $n (i32.add (local.get $n) (i32.const 1)))').join('');
   const straight = await instance(
-    `(func (export "go") (param $n i32) (result i32) ${code} (local.get $n)) (func (export "again") (loop $l (drop (call 0 (i32.const 0))) (br $l)))`,
+    `(func (export "go") (param $n i32) (result i32) ${code} (local.get $n)) (func (export "again") (loop $l (drop ` +
+      `(call 0 (i32.const 0))) (br $l)))`,
     (looks) => looks === 2,
   );
   assert.is(straight.exports['go']!(2), 40_002);
@@ -171,7 +183,8 @@ Hooked('all memories and tables of an instance grow out of one budget', async ()
     page,
   );
   const text =
-    '(memory 1) (table $t 0 externref) (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))) (func (export "table") (param i32) (result i32) (table.grow $t (ref.null extern) (local.get 0)))';
+    '(memory 1) (table $t 0 externref) (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))) ' +
+    '(func (export "table") (param i32) (result i32) (table.grow $t (ref.null extern) (local.get 0)))';
   const { exports } = await instance(text, undefined, (delta, bytesEach) => memory.grow(delta, bytesEach));
   assert.is(exports['grow']!(4), 1);
   assert.is(exports['table']!(4 * 512), 0); // of 128 bytes each: four pages

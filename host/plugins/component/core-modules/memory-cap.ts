@@ -4,8 +4,8 @@ import { Reader, unsigned } from './wasm-binary.ts';
 
 export const pageBytes = 65_536;
 /**
- * Bytes that V8 uses for an entry of a table in the heap of the thread: 50 on Node 24, and twice as many while the table
- * grows.
+ * Bytes that V8 uses for an entry of a table in the heap of the thread: 50 on Node 24, and twice as many while the
+ * table grows.
  */
 export const tableEntryBytes = 128;
 /**

@@ -3,8 +3,17 @@ import { loadStatements } from '../../statements.ts';
 import type { BatchRecord, BatchStatus } from './batches.ts';
 
 const sql = loadStatements('batch-runs', [
-  'begin', 'read', 'start', 'answer', 'count', 'answeredLines', 'answers', 'finalize', 'finish', 'removeAnswers',
-]); // prettier-ignore
+  'begin',
+  'read',
+  'start',
+  'answer',
+  'count',
+  'answeredLines',
+  'answers',
+  'finalize',
+  'finish',
+  'removeAnswers',
+]);
 
 /** Limits of the answers that are read at a time. */
 const PAGE_ANSWERS = 500;
@@ -66,8 +75,8 @@ export class BatchRunRepository {
   }
 
   /**
-   * Stores the answer to a line. An answer that is stored again, after an unknown commit, counts once. Returns false when
-   * another attempt has begun.
+   * Stores the answer to a line. An answer that is stored again, after an unknown commit, counts once. Returns false
+   * when another attempt has begun.
    */
   async answer(lease: BatchLease, { line, file, outcome, json, usage }: BatchAnswer): Promise<boolean> {
     const { id, attempt } = lease;
@@ -92,8 +101,8 @@ export class BatchRunRepository {
   }
 
   /**
-   * Returns answers for a file in the order of their lines: at least one while there are more after the line `after`, and
-   * a limited number and length.
+   * Returns answers for a file in the order of their lines: at least one while there are more after the line `after`,
+   * and a limited number and length.
    */
   answers(id: string, file: BatchFile, after: number): Promise<{ readonly line: number; readonly answer: string }[]> {
     return this.#connection.query(sql.answers, [id, file, after, PAGE_ANSWERS, PAGE_CHARACTERS]);

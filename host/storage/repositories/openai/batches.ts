@@ -111,7 +111,9 @@ export class BatchRepository {
     return row && listed(row);
   }
 
-  /** Returns at most `limit` batches, the newest first: those right before `before`, or else those right after `after`. */
+  /**
+   * Returns at most `limit` batches, the newest first: those right before `before`, or else those right after `after`.
+   */
   async list({ prefix, after = prefix + BEHIND, before, limit }: BatchPage): Promise<ListedBatch[]> {
     const values = [this.#owner, before ?? prefix, after, limit];
     const rows = await this.#connection.query<BatchRow>(before === undefined ? sql.newest : sql.oldest, values);
@@ -119,8 +121,8 @@ export class BatchRepository {
   }
 
   /**
-   * Asks the attempt at a batch to end, or ends a batch before its first attempt and returns the id of its task, which has
-   * no use any more. Does nothing when the batch has ended or is about to.
+   * Asks the attempt at a batch to end, or ends a batch before its first attempt and returns the id of its task, which
+   * has no use any more. Does nothing when the batch has ended or is about to.
    */
   async cancel(id: string): Promise<string | undefined> {
     const values = [id, this.#owner, this.#connection.now()];

@@ -4,8 +4,17 @@ import { loadStatements } from '../../statements.ts';
 import { foldKept, sumOfKept } from '../kept-bytes.ts';
 
 const sql = loadStatements('files', [
-  'insert', 'read', 'oldest', 'newest', 'remove', 'prune', 'exists', 'sum', 'take', 'add',
-]); // prettier-ignore
+  'insert',
+  'read',
+  'oldest',
+  'newest',
+  'remove',
+  'prune',
+  'exists',
+  'sum',
+  'take',
+  'add',
+]);
 
 /** A file of OpenAI's API. Times are milliseconds since 1970. */
 export interface FileRecord {
@@ -85,7 +94,8 @@ export async function fileExists(connection: Connection, id: string): Promise<bo
 function full(bytes: number, maxBytes: number): AanaError {
   return fail(
     'StorageFull',
-    `the files of this user would have ${bytes} bytes, but may have at most ${maxBytes} (openai.files.maximum_stored_bytes_per_user); delete files and try again`,
+    `the files of this user would have ${bytes} bytes, but may have at most ${maxBytes} ` +
+      `(openai.files.maximum_stored_bytes_per_user); delete files and try again`,
     { data: { limit: maxBytes } },
   );
 }

@@ -4,8 +4,19 @@ import type { TaskStatus } from '../../task-state.ts';
 import { type NewAnswer, type NewResponse, ResponseRepository, type RunStatus, runStatusOf } from './responses.ts';
 
 const sql = loadStatements('response-runs', [
-  'insert', 'begin', 'read', 'positions', 'count', 'isCounted', 'addEvents', 'removeEvents', 'events', 'finish', 'cancel', 'task',
-]); // prettier-ignore
+  'insert',
+  'begin',
+  'read',
+  'positions',
+  'count',
+  'isCounted',
+  'addEvents',
+  'removeEvents',
+  'events',
+  'finish',
+  'cancel',
+  'task',
+]);
 
 /** Limits of the events that are read at a time. */
 const PAGE_ROWS = 64;
@@ -143,8 +154,8 @@ export class ResponseRunRepository {
   }
 
   /**
-   * Returns pages of stored events from the event `first` on, a limited number and length. The first page can begin with
-   * earlier events.
+   * Returns pages of stored events from the event `first` on, a limited number and length. The first page can begin
+   * with earlier events.
    */
   async events(id: string, first: number): Promise<readonly EventPage[]> {
     const values = [id, first, PAGE_ROWS, PAGE_CHARACTERS];

@@ -5,9 +5,23 @@ import { hasEnded, type TaskStatus } from '../../task-state.ts';
 import { foldKept, sumOfKept } from '../kept-bytes.ts';
 
 const sql = loadStatements('responses', [
-  'insert', 'insertItem', 'read', 'items', 'chain', 'chainItems', 'touch', 'findItem', 'remove', 'prune', 'evict', 'sum', 'take', 'add',
-  'complete', 'countItems',
-]); // prettier-ignore
+  'insert',
+  'insertItem',
+  'read',
+  'items',
+  'chain',
+  'chainItems',
+  'touch',
+  'findItem',
+  'remove',
+  'prune',
+  'evict',
+  'sum',
+  'take',
+  'add',
+  'complete',
+  'countItems',
+]);
 
 /** An item of a response: its id, and its JSON. */
 export interface StoredItem {
@@ -74,9 +88,9 @@ export class ResponseRepository {
   }
 
   /**
-   * Stores a response. If the user then keeps more than `maxBytes`, those that were not used for longest are removed, but
-   * none that a task makes. Throws `StorageFull` for a response that is larger than `maxBytes`, or for which those leave
-   * no room.
+   * Stores a response. If the user then keeps more than `maxBytes`, those that were not used for longest are removed,
+   * but none that a task makes. Throws `StorageFull` for a response that is larger than `maxBytes`, or for which those
+   * leave no room.
    */
   async save(
     { id, previousId, body, input, output }: NewResponse,
@@ -159,8 +173,8 @@ export class ResponseRepository {
   }
 
   /**
-   * Returns a response and those that it continues, the newest first. A chain whose last link continues another response
-   * is not whole: that one was removed.
+   * Returns a response and those that it continues, the newest first. A chain whose last link continues another
+   * response is not whole: that one was removed.
    */
   async chain(id: string): Promise<readonly ChainLink[]> {
     const rows = await this.#connection.query<Omit<ChainLink, 'previousId'> & { previous_id: string | null }>(
@@ -224,7 +238,8 @@ const bytesOf = (items: readonly StoredItem[]): number =>
 function full(maxBytes: number): AanaError {
   return fail(
     'StorageFull',
-    `the responses of this user that wait or run leave no room under ${maxBytes} bytes (openai.responses.maximum_stored_bytes_per_user); try again when some of them have ended`,
+    `the responses of this user that wait or run leave no room under ${maxBytes} bytes ` +
+      `(openai.responses.maximum_stored_bytes_per_user); try again when some of them have ended`,
     { data: { limit: maxBytes } },
   );
 }
@@ -232,7 +247,8 @@ function full(maxBytes: number): AanaError {
 function tooLarge(bytes: number, maxBytes: number): AanaError {
   return fail(
     'StorageFull',
-    `the response has ${bytes} bytes with its input, but a user may keep at most ${maxBytes} (openai.responses.maximum_stored_bytes_per_user); send "store": false`,
+    `the response has ${bytes} bytes with its input, but a user may keep at most ${maxBytes} ` +
+      `(openai.responses.maximum_stored_bytes_per_user); send "store": false`,
     { data: { limit: maxBytes } },
   );
 }

@@ -3,8 +3,18 @@ import { loadStatements } from '../../statements.ts';
 import { type FileRecord, FileRepository } from './files.ts';
 
 const sql = loadStatements('uploads', [
-  'insert', 'read', 'countPart', 'insertPart', 'parts', 'removeParts', 'complete', 'cancel', 'expire', 'prune', 'partExists',
-]); // prettier-ignore
+  'insert',
+  'read',
+  'countPart',
+  'insertPart',
+  'parts',
+  'removeParts',
+  'complete',
+  'cancel',
+  'expire',
+  'prune',
+  'partExists',
+]);
 
 export type UploadStatus = 'pending' | 'completed' | 'cancelled' | 'expired';
 
@@ -78,8 +88,8 @@ export class UploadRepository {
   }
 
   /**
-   * Ends an upload with its file, which replaces the parts. Returns the ids of the parts; undefined if the upload is not
-   * pending. Throws `StorageFull` like {@link FileRepository.insert}.
+   * Ends an upload with its file, which replaces the parts. Returns the ids of the parts; undefined if the upload is
+   * not pending. Throws `StorageFull` like {@link FileRepository.insert}.
    */
   async complete(id: string, file: FileRecord, maxBytes?: number): Promise<string[] | undefined> {
     const completed = await this.#connection.query(sql.complete, [...this.#pending(id), file.id]);

@@ -1,6 +1,6 @@
-// `npm run campaign:soak [-- minutes [seed]]`: mixed load on a real application, and the slope of the memory of its host
-// after forced collections, with V8's machine code apart. Prints each rest and the result as JSON. Ends with status 1 if
-// the memory without machine code grows by a megabyte an hour or more, or if something is left over.
+// `npm run campaign:soak [-- minutes [seed]]`: mixed load on a real application, and the slope of the memory of its
+// host after forced collections, with V8's machine code apart. Prints each rest and the result as JSON. Ends with
+// status 1 if the memory without machine code grows by a megabyte an hour or more, or if something is left over.
 import { testEnvironment } from '../../environment.ts';
 import { type Rest, soak } from './soak.ts';
 

@@ -1,6 +1,7 @@
-// `npm run campaign:speech [-- requests [seed]]`: transcriptions and live streams whose callers leave at random moments.
-// `npm run campaign:speech -- long [hours [minutes [stream|whole]]]`: the memory of a replica while it transcribes a long
-// audio, for the given minutes, with an answer in segments or in one. Ends with status 1 if something is wrong.
+// `npm run campaign:speech [-- requests [seed]]`: transcriptions and live streams whose callers leave at random
+// moments. `npm run campaign:speech -- long [hours [minutes [stream|whole]]]`: the memory of a replica while it
+// transcribes a long audio, for the given minutes, with an answer in segments or in one. Ends with status 1 if
+// something is wrong.
 import { testEnvironment } from '../../environment.ts';
 import { measureLongAudio } from './long-audio.ts';
 import { soakSpeech } from './soak.ts';

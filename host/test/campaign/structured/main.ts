@@ -1,5 +1,6 @@
-// `npm run campaign:structured -- [schemas] [seed] [model.gguf]`: answers under random schemas, cut at random lengths, are valid.
-// `npm run campaign:structured -- cases <folder>`: the cases of a clone of JSON-Schema-Test-Suite, such as tests/draft2020-12.
+// `npm run campaign:structured -- [schemas] [seed] [model.gguf]`: answers under random schemas, cut at random lengths,
+// are valid. `npm run campaign:structured -- cases <folder>`: the cases of a clone of JSON-Schema-Test-Suite, such as
+// tests/draft2020-12.
 import { checkCases } from './cases.ts';
 import { answerSchemas } from './random-answers.ts';
 

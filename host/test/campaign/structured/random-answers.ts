@@ -25,8 +25,8 @@ export interface AnswerCounts {
 }
 
 /**
- * Answers random schemas twice, each with a random limit: with `close_json`, and without it with a higher limit. `print` is
- * called with each wrong answer.
+ * Answers random schemas twice, each with a random limit: with `close_json`, and without it with a higher limit.
+ * `print` is called with each wrong answer.
  */
 export async function answerSchemas(
   { schemas, seed, modelPath = tinyModel }: AnswerOptions,

@@ -72,7 +72,8 @@ async function runFaults(
   const total = (name: 'accepted' | 'attempts' | 'events' | 'unknown' | 'lostAnswers' | 'seconds'): number =>
     rounds.reduce((sum, round) => sum + round[name], 0);
   print(
-    `all rounds in ${folder}: ${JSON.stringify({ strikes, accepted: total('accepted'), attempts: total('attempts'), events: total('events'), unknown: total('unknown'), lostAnswers: total('lostAnswers'), seconds: total('seconds'), problems })}`,
+    `all rounds in ${folder}: ` +
+      `${JSON.stringify({ strikes, accepted: total('accepted'), attempts: total('attempts'), events: total('events'), unknown: total('unknown'), lostAnswers: total('lostAnswers'), seconds: total('seconds'), problems })}`,
   );
   return problems;
 }

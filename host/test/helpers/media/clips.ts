@@ -15,7 +15,9 @@ const PACKAGE: PackageSource = {
 
 export const RAINBOW = {
   name: 'multi/town.flac',
-  text: 'The difference in the rainbow depends considerably upon the size of the drops, and the width of the coloured band increases as the size of the drops increases.',
+  text:
+    'The difference in the rainbow depends considerably upon the size of the drops, and the width of the ' +
+    'coloured band increases as the size of the drops increases.',
 };
 export const SNACK = {
   name: 'multi/main.flac',

@@ -52,7 +52,9 @@ export function muteVideo(): Promise<Uint8Array> {
   return encode([...PICTURE, '-t', '2', '-c:v', 'mpeg4'], 'mp4');
 }
 
-/** The arguments of ffmpeg for Opus audio, with the least work of the encoder, which takes a fifth of the usual time. */
+/**
+ * The arguments of ffmpeg for Opus audio, with the least work of the encoder, which takes a fifth of the usual time.
+ */
 const OPUS = ['-c:a', 'libopus', '-b:a', '24k', '-compression_level', '0'];
 
 /** Makes Opus audio that repeats the speech sample. */
