@@ -1,6 +1,6 @@
 {
-  # For users of node-gyp: runs the same CMake build, which makes build/Release/aana_native.node. The package itself is
-  # built with `aana-host build-native`.
+  # For users of node-gyp in a clone: installs what the build needs and runs the same CMake build, which makes
+  # build/Release/aana_native.node. An installed package is built with `aana-host build-native`.
   "targets": [
     {
       "target_name": "aana_native_build",
@@ -10,7 +10,7 @@
           "action_name": "build_native",
           "inputs": ["CMakeLists.txt"],
           "outputs": ["build/Release/aana_native.node"],
-          "action": ["node", "bundle/host/cli/main.js", "build-native"]
+          "action": ["node", "host/bootstrap/start.mjs", "build-native"]
         }
       ]
     }

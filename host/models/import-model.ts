@@ -4,9 +4,9 @@ import { fail } from '../core/errors.ts';
 import { randomSuffix } from '../core/ids.ts';
 import { hashFile, type ReportProgress } from '../packages/index.ts';
 import { findEntry } from './catalogue.ts';
-import type { ModelKind, QuantisedType } from './catalogue-types.ts';
+import type { ModelKind, QuantizedType } from './catalogue-types.ts';
 import { checkModel } from './convert/check-model-file.ts';
-import { quantiseGgml } from './convert/quantise.ts';
+import { quantizeGgml } from './convert/quantize.ts';
 import { convertSilero } from './convert/silero-to-ggml.ts';
 import { whisperFolder } from './folders/whisper-folder.ts';
 import { requireBytes } from './make-target.ts';
@@ -16,8 +16,8 @@ import { type Sidecar, writeSidecar } from './sidecar.ts';
 export interface ImportOptions {
   /** Default: the name of the file or folder. */
   readonly id?: string | undefined;
-  /** Quantise a Whisper model on the way. */
-  readonly quantise?: QuantisedType | undefined;
+  /** Quantize a Whisper model on the way. */
+  readonly quantize?: QuantizedType | undefined;
   readonly licence?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ReportProgress | undefined;
@@ -97,7 +97,7 @@ async function fromFolder(source: string, work: string, options: ImportOptions):
     signal: options.signal,
     onProgress: (done) => options.onProgress?.(done, undefined, 'converting'),
   });
-  return quantised({ files: [file], kind: 'whisper' }, work, options);
+  return quantized({ files: [file], kind: 'whisper' }, work, options);
 }
 
 async function fromFile(source: string, work: string, options: ImportOptions): Promise<Imported> {
@@ -120,21 +120,21 @@ async function fromFile(source: string, work: string, options: ImportOptions): P
   const [first, ...others] = files;
   const copies: [string, ...string[]] = [await copy(first, file)];
   for (const other of others) copies.push(await copy(other, `${file}-${copies.length + 1}`));
-  return quantised({ files: copies, kind }, work, options);
+  return quantized({ files: copies, kind }, work, options);
 }
 
-async function quantised(imported: Imported, work: string, options: ImportOptions): Promise<Imported> {
-  if (options.quantise === undefined) return imported;
+async function quantized(imported: Imported, work: string, options: ImportOptions): Promise<Imported> {
+  if (options.quantize === undefined) return imported;
   if (imported.kind !== 'whisper') {
     throw fail(
       'InvalidInput',
-      `only Whisper models can be quantised on import, but this is a model of kind ${imported.kind}`,
+      `only Whisper models can be quantized on import, but this is a model of kind ${imported.kind}`,
     );
   }
-  const file = path.join(work, 'quantised.bin');
-  await quantiseGgml(imported.files[0], file, options.quantise, {
+  const file = path.join(work, 'quantized.bin');
+  await quantizeGgml(imported.files[0], file, options.quantize, {
     signal: options.signal,
-    onProgress: (bytes) => options.onProgress?.(bytes, undefined, 'quantising'),
+    onProgress: (bytes) => options.onProgress?.(bytes, undefined, 'quantizing'),
   });
   return { files: [file], kind: 'whisper' };
 }

@@ -1,5 +1,5 @@
 export { catalogue, findEntry } from './catalogue.ts';
-export type { CatalogueEntry, ModelKind, QuantisedType } from './catalogue-types.ts';
+export type { CatalogueEntry, ModelKind, QuantizedType } from './catalogue-types.ts';
 export { checkModelFile } from './convert/check-model-file.ts';
 export type { ImportOptions } from './import-model.ts';
 export { ModelPulls, type PullState } from './model-pulls.ts';

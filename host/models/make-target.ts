@@ -10,7 +10,7 @@ import { convertCampplus } from './convert/campplus-to-onnx.ts';
 import { convertCtranslate2 } from './convert/ctranslate2-to-ggml.ts';
 import type { MadeFileResult } from './convert/formats/made-file.ts';
 import { convertPyannote } from './convert/pyannote-to-onnx.ts';
-import { quantiseGgml } from './convert/quantise.ts';
+import { quantizeGgml } from './convert/quantize.ts';
 import { convertSilero } from './convert/silero-to-ggml.ts';
 import { type ModelTarget, targetOfEntry } from './model-target.ts';
 import type { Network } from '../outgoing/index.ts';
@@ -119,9 +119,9 @@ async function convertSource(
 ): Promise<MadeFileResult> {
   const { signal } = context;
   const progress = (stage: string) => (bytes: number) => context.onProgress?.(bytes, target.bytes, stage);
-  if (source.from === 'quantise') {
+  if (source.from === 'quantize') {
     return withBase(source.base, context, (base) =>
-      quantiseGgml(base, output, source.type, { signal, onProgress: progress('quantising') }),
+      quantizeGgml(base, output, source.type, { signal, onProgress: progress('quantizing') }),
     );
   }
   const workDir = path.join(path.dirname(output), `.work-${target.fileName}`);
@@ -178,7 +178,7 @@ async function withBase<T>(id: string, context: MakeContext, use: (file: string)
     `${file}.lock`,
     async () => {
       if ((await inspectStored(file)).state === 'present') return use(file);
-      // Kept when quantising fails, because it is verified and may have taken long to get.
+      // Kept when quantizing fails, because it is verified and may have taken long to get.
       const intermediate = `${file}.intermediate`;
       if (!(await isIntact(intermediate, target, context.signal))) await makeTarget(target, intermediate, context);
       const result = await use(intermediate);
@@ -293,6 +293,6 @@ function neededBytes(target: ModelTarget, source: ModelSource): number | undefin
   if (target.bytes === undefined) return undefined;
   const packages = packagesOfSource(source).reduce((sum, { bytes = 0 }) => sum + bytes, 0);
   const unpacked = unpackedBytes(source, target.bytes, packages);
-  const base = source.from === 'quantise' ? (findEntry(source.base)?.bytes ?? 0) : 0;
+  const base = source.from === 'quantize' ? (findEntry(source.base)?.bytes ?? 0) : 0;
   return target.bytes + packages + unpacked + base;
 }

@@ -14,7 +14,7 @@ import {
   targetOfEntry,
   targetOfHubFile,
 } from './model-target.ts';
-import { requantisedFolders } from './requantised.ts';
+import { requantizedFolders } from './requantized.ts';
 import { readSidecar, type Sidecar } from './sidecar.ts';
 import { bestGguf } from './sources/gguf-choice.ts';
 
@@ -35,7 +35,7 @@ export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
   if (/\.(gguf|bin|onnx)$/i.test(id) && (await isFile(path.resolve(id))))
     return { state: 'path', file: path.resolve(id) };
   if (id.includes('@')) {
-    for (const folder of await requantisedFolders(cacheDir)) {
+    for (const folder of await requantizedFolders(cacheDir)) {
       const stored = (await storedIn(path.join(cacheDir, folder))).find(({ sidecar }) => sidecar.id === id);
       if (stored) return { state: 'target', target: targetOfSidecar(stored, folder) };
     }

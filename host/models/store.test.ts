@@ -111,10 +111,10 @@ Store('the catalogue has each id once; each file is pinned or can be made from a
   const ids = catalogue.map((entry) => entry.id);
   assert.is(new Set(ids).size, ids.length);
   for (const entry of catalogue) {
-    const isMade = entry.sources.every((source) => source.from === 'quantise');
+    const isMade = entry.sources.every((source) => source.from === 'quantize');
     assert.ok(entry.sha256 ?? entry.sha1 ?? isMade, entry.id);
     for (const source of entry.sources)
-      if (source.from === 'quantise')
+      if (source.from === 'quantize')
         assert.ok(findEntry(source.base)?.sha256 ?? findEntry(source.base)?.sha1, entry.id);
   }
 });
@@ -214,7 +214,7 @@ Store('names the reason of each source when all sources fail', async ({ cacheDir
   );
 });
 
-Store('lists the sources of the 16-bit file for a quantised file', async ({ cacheDir }) => {
+Store('lists the sources of the 16-bit file for a quantized file', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
   assert.match(
     await messageOf(store.pull('whisper-small')),
@@ -412,10 +412,10 @@ Store('imports a GGUF under its name, and only once', async ({ store, dir, cache
   assert.equal(await filesBelow(cacheDir), []);
 });
 
-Store('imports a CTranslate2 folder at 16 bit and quantised', async ({ store, dir }) => {
+Store('imports a CTranslate2 folder at 16 bit and quantized', async ({ store, dir }) => {
   await writeTinyWhisper(path.join(dir, 'fine-tuned'));
   const whole = await store.import(path.join(dir, 'fine-tuned'));
-  const small = await store.import(path.join(dir, 'fine-tuned'), { id: 'fine-tuned-q8', quantise: 'q8_0' });
+  const small = await store.import(path.join(dir, 'fine-tuned'), { id: 'fine-tuned-q8', quantize: 'q8_0' });
   assert.is(whole.kind, 'whisper');
   assert.ok(small.bytes < whole.bytes * 0.7);
   assert.match(await messageOf(store.import(dir, { id: 'x' })), /has no model\.bin/);

@@ -16,7 +16,7 @@ import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
 import { makeTarget, requireBytes } from './make-target.ts';
 import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
 import { importFolder, type ModelTarget, partTargets, targetOfEntry, targetOfHubFile } from './model-target.ts';
-import { REQUANTISED_FOLDER, requantised } from './requantised.ts';
+import { REQUANTISED_FOLDER, requantized } from './requantized.ts';
 import { damagedError, inspectModel, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
 import { describeSource } from './sources/describe-source.ts';
 import { bestGguf, ggufModels } from './sources/gguf-choice.ts';
@@ -123,7 +123,7 @@ export class ModelStore {
     options.signal?.throwIfAborted();
     if (options.weightType !== undefined) {
       const { weightType, ...rest } = options;
-      return requantised(await this.pull(id, rest), weightType, this.#options.cacheDir, rest);
+      return requantized(await this.pull(id, rest), weightType, this.#options.cacheDir, rest);
     }
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path' && (await isFolder(found.file)))

@@ -33,7 +33,7 @@ const READERS: Readonly<Record<string, string>> = {
   'media/temp-folders.ts': 'compared with the time of a folder, and part of a name',
   'models/folders/converted-folder.ts': 'the time of a model, for people',
   'models/import-model.ts': 'the time of a model, for people',
-  'models/requantised.ts': 'the time of a model, for people',
+  'models/requantized.ts': 'the time of a model, for people',
   'models/store.ts': 'the time of a model, for people',
   'openai/text/values.ts': 'a time in an answer',
   'plugins/extism/guest.ts': 'the clock of a guest',

@@ -1,4 +1,4 @@
-// Measures products with quantised matrices on one thread: those of ggml, repacked where ggml has a form for it, and
+// Measures products with quantized matrices on one thread: those of ggml, repacked where ggml has a form for it, and
 // those of our device.
 //
 //   node native/test/build-program.mjs aana-matrix-bench && build/cmake/programs/aana-matrix-bench [q4_0]
@@ -72,9 +72,9 @@ double Measure(ggml_backend_dev_t device, bool is_ours, ggml_type type, int n_ro
   std::mt19937 random_numbers(3);
   std::vector<float> numbers(static_cast<size_t>(kIn) * kOut);
   for (auto& number : numbers) number = std::normal_distribution<float>()(random_numbers);
-  std::vector<char> quantised(ggml_row_size(type, kIn) * kOut);
-  ggml_quantize_chunk(type, numbers.data(), quantised.data(), 0, kOut, kIn, nullptr);
-  ggml_backend_tensor_set(weights, quantised.data(), 0, quantised.size());
+  std::vector<char> quantized(ggml_row_size(type, kIn) * kOut);
+  ggml_quantize_chunk(type, numbers.data(), quantized.data(), 0, kOut, kIn, nullptr);
+  ggml_backend_tensor_set(weights, quantized.data(), 0, quantized.size());
   ggml_backend_tensor_set(x, numbers.data(), 0, ggml_nbytes(x));
 
   auto* graph = ggml_new_graph(inputs.get());

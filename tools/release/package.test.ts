@@ -48,7 +48,6 @@ const installed = (path: string): string => join(folder, 'node_modules/aana-host
 Package('has the files for run time and no tests', async () => {
   for (const file of [
     'wit/world.wit',
-    'binding.gyp',
     'CMakeLists.txt',
     'native/cmake',
     'native/src/core',

@@ -37,7 +37,7 @@ const AT_ONCE = 8;
 
 /**
  * Compares greedy texts with an adapter of random weights with those of the merged model. The matrices that it changes
- * are 32-bit floats on both sides, because merged weights have no exact quantised form.
+ * are 32-bit floats on both sides, because merged weights have no exact quantized form.
  */
 export async function compareAdapter(options: AdapterParityOptions): Promise<AdapterParity> {
   const { prompts, margin } = options;

@@ -58,14 +58,14 @@ export function addModelsCommands(root: Command, command: MakeCommand, state: { 
   );
   add('import <source>', 'copy or convert a model from a file or folder into the cache')
     .option('--id <id>', 'id of the model (default: the name of the file or folder)')
-    .option('--quantise <type>', 'quantise a Whisper model: q8_0, q5_1, …')
+    .option('--quantize <type>', 'quantize a Whisper model: q8_0, q5_1, …')
     .option('--licence <name>', 'licence to show in the list')
-    .action((source: string, { id, quantise, licence, ...options }: Options) =>
+    .action((source: string, { id, quantize, licence, ...options }: Options) =>
       run(options, ({ commands, store, io }) =>
         commands.modelsImport(
           store,
           source,
-          { id, quantise, licence } as Parameters<typeof Commands.modelsImport>[2],
+          { id, quantize, licence } as Parameters<typeof Commands.modelsImport>[2],
           io,
         ),
       ),

@@ -8,7 +8,7 @@ import { convertCtranslate2 } from './ctranslate2-to-ggml.ts';
 import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
 import { writeTinyWhisper } from './make-whisper.test.fixture.ts';
 import { PartedFile } from './formats/parted-file.ts';
-import { quantiseGgml } from './quantise.ts';
+import { quantizeGgml } from './quantize.ts';
 import { messageOf } from '../fixtures/message-of.ts';
 
 async function tensorsOf(file: string): Promise<GgmlTensor[]> {
@@ -155,10 +155,10 @@ Convert('leaves no file when it is aborted', async ({ dir, out }) => {
   assert.equal(await readdir(path.dirname(out)), []);
 });
 
-Convert('quantising changes only matrices', async ({ dir, out }) => {
+Convert('quantizing changes only matrices', async ({ dir, out }) => {
   const { model, tokenizer } = await writeTinyWhisper(dir);
   await convertCtranslate2({ model: [model], tokenizer }, out);
-  await quantiseGgml(out, `${out}.q8`, 'q8_0');
+  await quantizeGgml(out, `${out}.q8`, 'q8_0');
   const types = new Map((await tensorsOf(`${out}.q8`)).map(({ name, type }) => [name, type]));
   assert.is(types.get('decoder.token_embedding.weight'), 8);
   assert.is(types.get('encoder.blocks.0.attn.key.weight'), 8);
@@ -166,7 +166,7 @@ Convert('quantising changes only matrices', async ({ dir, out }) => {
   assert.is(types.get('encoder.conv1.bias'), 0);
   assert.is(types.get('decoder.positional_embedding'), 0);
   assert.is(await checkModelFile(`${out}.q8`), 'whisper');
-  assert.match(await messageOf(quantiseGgml(`${out}.q8`, `${out}.again`, 'q5_1')), /only a 16-bit file/);
+  assert.match(await messageOf(quantizeGgml(`${out}.q8`, `${out}.again`, 'q5_1')), /only a 16-bit file/);
 });
 
 Convert('the check finds a truncated ggml file', async ({ dir, out }) => {
@@ -174,7 +174,7 @@ Convert('the check finds a truncated ggml file', async ({ dir, out }) => {
   const { bytes } = await convertCtranslate2({ model: [model], tokenizer }, out);
   await truncate(out, bytes - 1);
   assert.match(await messageOf(checkModelFile(out)), /^ModelFormatError: model\.bin: the file is truncated/);
-  assert.match(await messageOf(quantiseGgml(out, `${out}.q8`, 'q8_0')), /truncated/);
+  assert.match(await messageOf(quantizeGgml(out, `${out}.q8`, 'q8_0')), /truncated/);
   assert.equal(await readdir(path.dirname(out)), ['model.bin']);
 });
 

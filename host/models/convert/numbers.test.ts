@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { floatOfHalf, halfOfFloat } from './formats/half.ts';
 import { melFilters, SPECTRUM_BINS } from './mel-filters.ts';
-import { BLOCK_WEIGHTS, q5_1, q8_0 } from './quantise-blocks.ts';
+import { BLOCK_WEIGHTS, q5_1, q8_0 } from './quantize-blocks.ts';
 
 const Numbers = suite('number formats');
 

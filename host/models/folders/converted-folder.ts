@@ -3,9 +3,9 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fail } from '../../core/errors.ts';
 import { hashFile, withFileLock } from '../../packages/index.ts';
-import { quantiseGgml } from '../convert/quantise.ts';
+import { quantizeGgml } from '../convert/quantize.ts';
 import { requireBytes } from '../make-target.ts';
-import { REQUANTISED_FOLDER } from '../requantised.ts';
+import { REQUANTISED_FOLDER } from '../requantized.ts';
 import { inspectStored, type Sidecar, writeSidecar } from '../sidecar.ts';
 import type { PullOptions, ResolvedModel } from '../store.ts';
 import { type WhisperFolder, whisperFolder } from './whisper-folder.ts';
@@ -58,7 +58,7 @@ async function write(
   const [whole, making] = [`${target}.whole`, `${target}.making`];
   try {
     let made = await source.convert(type === 'f16' ? making : whole, { signal, onProgress: progress('converting') });
-    if (type !== 'f16') made = await quantiseGgml(whole, making, type, { signal, onProgress: progress('quantising') });
+    if (type !== 'f16') made = await quantizeGgml(whole, making, type, { signal, onProgress: progress('quantizing') });
     const sidecar: Sidecar = {
       id,
       kind: 'whisper',

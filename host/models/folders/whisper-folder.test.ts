@@ -42,7 +42,7 @@ Folders('a folder of CTranslate2 has the same model', async ({ store, folder, di
   await writeTinyWhisper(path.join(dir, 'other'));
   assert.equal(facts(await store.pull(path.join(dir, 'other'))), facts(await store.pull(folder)));
   assert.equal(facts(await store.import(folder)), facts(await store.pull(folder, { whisperType: 'f16' })));
-  assert.is((await store.import(folder, { id: 'small', quantise: 'q5_1' })).kind, 'whisper');
+  assert.is((await store.import(folder, { id: 'small', quantize: 'q5_1' })).kind, 'whisper');
 });
 
 Folders('a folder that changed is converted again', async ({ store, folder }) => {

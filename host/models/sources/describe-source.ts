@@ -9,8 +9,8 @@ export function describeSource(source: ModelSource): string {
       return `hub:${source.repo}/${source.file}`;
     case 'url':
       return source.url;
-    case 'quantise':
-      return `${source.base} quantised`;
+    case 'quantize':
+      return `${source.base} quantized`;
     case 'bert':
     case 'torch':
     case 'node-packages':
@@ -36,7 +36,7 @@ export function packagesOfSource(source: ModelSource): PackageSource[] {
       return packagesOf([source.parts]);
     case 'hub':
     case 'url':
-    case 'quantise':
+    case 'quantize':
       return [];
   }
 }

@@ -74,22 +74,22 @@ void TestUnpack(int n_in, int n_out) {
 }
 
 // Rounds a block of values as Q8_0 does.
-void QuantiseBlock(const float* values, float* quantised) {
+void QuantizeBlock(const float* values, float* quantized) {
   float most = 0;
   for (int i = 0; i < kBlock; i++) most = std::max(most, std::abs(values[i]));
-  for (int i = 0; i < kBlock; i++) quantised[i] = most / 127.0F * std::nearbyint(values[i] * (127.0F / most));
+  for (int i = 0; i < kBlock; i++) quantized[i] = most / 127.0F * std::nearbyint(values[i] * (127.0F / most));
 }
 
-// With quantised values as they are, so that only the rounding of sums differs.
+// With quantized values as they are, so that only the rounding of sums differs.
 void TestMultiply(const Kernels& kernels, int n_in, int n_out, int n_rows, int split) {
   const Weights weights(n_in, n_out);
   const auto x = Random(static_cast<size_t>(n_in * n_rows));
-  std::vector<uint8_t> rows(QuantisedBytes(n_in) * static_cast<size_t>(n_rows));
-  std::vector<float> quantised(x.size());
+  std::vector<uint8_t> rows(QuantizedBytes(n_in) * static_cast<size_t>(n_rows));
+  std::vector<float> quantized(x.size());
   for (int row = 0; row < n_rows; row++) {
-    kernels.quantise(x.data() + row * n_in, n_in, n_rows, row, rows.data());
+    kernels.quantize(x.data() + row * n_in, n_in, n_rows, row, rows.data());
     for (int block = row * n_in; block < (row + 1) * n_in; block += kBlock)
-      QuantiseBlock(x.data() + block, quantised.data() + block);
+      QuantizeBlock(x.data() + block, quantized.data() + block);
   }
   std::vector<float> out(static_cast<size_t>(n_rows * n_out), std::numeric_limits<float>::quiet_NaN());
   for (const auto& [begin, end] : {std::pair(0, split), std::pair(split, n_out)}) {
@@ -100,7 +100,7 @@ void TestMultiply(const Kernels& kernels, int n_in, int n_out, int n_rows, int s
       double sum = 0;
       double size = 0;
       for (int i = 0; i < n_in; i++) {
-        const double product = static_cast<double>(weights.At(o, i)) * quantised[static_cast<size_t>(row * n_in + i)];
+        const double product = static_cast<double>(weights.At(o, i)) * quantized[static_cast<size_t>(row * n_in + i)];
         sum += product;
         size += std::abs(product);
       }
@@ -231,7 +231,7 @@ void TestPacking() {
 void TestKernels(const KernelSet& set) {
   const auto& kernels = set.speech;
   const std::string with = std::string(" with ") + set.name;
-  Test("products are those of the quantised values, for any number of rows and outputs" + with, [&kernels] {
+  Test("products are those of the quantized values, for any number of rows and outputs" + with, [&kernels] {
     for (int n_rows = 1; n_rows <= 34; n_rows++) TestMultiply(kernels, 64, 48, n_rows, 16);
     TestMultiply(kernels, 384, 105, 3, 64);
     TestMultiply(kernels, 384, 105, 21, 96);
@@ -240,8 +240,8 @@ void TestKernels(const KernelSet& set) {
   Test("the products of a row of zeros are zeros" + with, [&kernels] {
     const Weights weights(64, 16);
     const std::vector<float> zeros(64);
-    std::vector<uint8_t> row(QuantisedBytes(64), 1);
-    kernels.quantise(zeros.data(), 64, 1, 0, row.data());
+    std::vector<uint8_t> row(QuantizedBytes(64), 1);
+    kernels.quantize(zeros.data(), 64, 1, 0, row.data());
     std::vector<float> out(16, 1);
     kernels.multiply(weights.packed.data(), row.data(), 64, 16, 1, 0, 16, out.data());
     Expect(std::ranges::all_of(out, [](float value) { return value == 0; }), "something else is there");

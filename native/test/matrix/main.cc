@@ -67,7 +67,7 @@ struct Matrix {
 };
 
 // The values that a kernel reads from its inputs.
-std::vector<float> Quantised(const std::vector<uint8_t>& inputs, int n_in, int n_rows, int row) {
+std::vector<float> Quantized(const std::vector<uint8_t>& inputs, int n_in, int n_rows, int row) {
   const auto panel = PanelAt(n_rows, row);
   std::vector<float> values;
   for (int block = 0; block < n_in / kMatrixBlock; block++) {
@@ -87,7 +87,7 @@ void TestProducts(const MatrixKernels& kernels, const Matrix& matrix, const std:
   std::vector<uint8_t> packed(MatrixBytes(form, matrix.n_in, matrix.n_out)), inputs(InputBytes(matrix.n_in, n_rows));
   PackMatrix(matrix.type, matrix.bytes.data(), matrix.n_in, matrix.n_out, packed.data());
   for (int row = 0; row < n_rows; row++)
-    kernels.quantise(form, x.data() + row * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
+    kernels.quantize(form, x.data() + row * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
   std::vector<float> out(static_cast<size_t>(n_rows * matrix.n_out), std::numeric_limits<float>::quiet_NaN());
   const int n_groups = (matrix.n_out + kMatrixRows - 1) / kMatrixRows;
   for (const auto& [begin, end] : {std::pair(0, split), std::pair(split, n_groups)}) {
@@ -96,12 +96,12 @@ void TestProducts(const MatrixKernels& kernels, const Matrix& matrix, const std:
   // Scales of types with two levels are rounded to 11 bits.
   const bool has_levels = ggml_blck_size(matrix.type) > kMatrixBlock;
   for (int row = 0; row < n_rows; row++) {
-    const auto quantised = Quantised(inputs, matrix.n_in, n_rows, row);
+    const auto quantized = Quantized(inputs, matrix.n_in, n_rows, row);
     for (int i = 0; i < matrix.n_in; i++)
-      ExpectNear(quantised[static_cast<size_t>(i)], x[static_cast<size_t>(row * matrix.n_in + i)], 0.025,
-                 "quantised value");
+      ExpectNear(quantized[static_cast<size_t>(i)], x[static_cast<size_t>(row * matrix.n_in + i)], 0.025,
+                 "quantized value");
     for (int o = 0; o < matrix.n_out; o++) {
-      const auto [sum, size] = matrix.Multiply(o, quantised.data());
+      const auto [sum, size] = matrix.Multiply(o, quantized.data());
       ExpectNear(out[static_cast<size_t>(row * matrix.n_out + o)], sum, (has_levels ? 5e-4 : 2e-6) * size,
                  "output " + std::to_string(o) + " of row " + std::to_string(row));
     }
@@ -122,7 +122,7 @@ void TestIndependence(const MatrixKernels& kernels, const Matrix& matrix) {
   const auto multiply = [&](int first, int n_rows) {
     std::vector<uint8_t> inputs(InputBytes(matrix.n_in, n_rows));
     for (int row = 0; row < n_rows; row++)
-      kernels.quantise(form, x.data() + (first + row) * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
+      kernels.quantize(form, x.data() + (first + row) * matrix.n_in, matrix.n_in, n_rows, row, inputs.data());
     std::vector<float> out(static_cast<size_t>(n_rows * matrix.n_out));
     kernels.multiply(form, packed.data(), inputs.data(), matrix.n_in, matrix.n_out, n_rows, 0,
                      (matrix.n_out + kMatrixRows - 1) / kMatrixRows, out.data());
@@ -289,7 +289,7 @@ void TestAttentionGraphs() {
       }
     }
   });
-  Test("attention to a quantised memory stays ggml's", [] { TestAttentionGraph(3, 4, 2, 2, GGML_TYPE_Q8_0); });
+  Test("attention to a quantized memory stays ggml's", [] { TestAttentionGraph(3, 4, 2, 2, GGML_TYPE_Q8_0); });
 }
 
 // llama.cpp asks so where to put weights.
@@ -326,7 +326,7 @@ void TestKernels(const KernelSet& set) {
     const std::vector<float> zeros(256);
     std::vector<uint8_t> packed(MatrixBytes(MatrixForm::kSix, 256, 16)), inputs(InputBytes(256, 1), 1);
     PackMatrix(matrix.type, matrix.bytes.data(), 256, 16, packed.data());
-    kernels.quantise(MatrixForm::kSix, zeros.data(), 256, 1, 0, inputs.data());
+    kernels.quantize(MatrixForm::kSix, zeros.data(), 256, 1, 0, inputs.data());
     std::vector<float> out(16, 1);
     kernels.multiply(MatrixForm::kSix, packed.data(), inputs.data(), 256, 16, 1, 0, 1, out.data());
     for (const float value : out) Expect(value == 0, "it is " + std::to_string(value));

@@ -15,7 +15,7 @@ export interface GgmlTensor {
 }
 
 export interface GgmlHeader {
-  /** 1000 × the version of the quantisation, plus the type of most weights. */
+  /** 1000 × the version of the quantization, plus the type of most weights. */
   readonly fileType: number;
   /** Offset at which the mel filters and the vocabulary end and the tensors begin. */
   readonly end: number;

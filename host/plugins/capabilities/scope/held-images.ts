@@ -1,7 +1,7 @@
 import { fail } from '../../../core/errors.ts';
 import type { ImageReference } from '../../../schemas/image.ts';
 import type { ImagePort } from '../../ports.ts';
-import { hostWork } from './host-work.ts';
+import { computingCost } from './computing-cost.ts';
 import type { CapabilityScope } from './scope.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function heldImages(scope: CapabilityScope, handles: readonly numbe
 function decodedImage(scope: CapabilityScope, image: ImagePort): Promise<ImageReference> {
   const known = decoded.get(image);
   if (known) return known;
-  scope.charge(hostWork.pixels(image.info.width * image.info.height));
+  scope.charge(computingCost.pixels(image.info.width * image.info.height));
   const reference = image.forModel({ signal: scope.signal, traceparent: scope.context.traceparent });
   decoded.set(image, reference);
   reference.catch(() => decoded.delete(image)); // the next attempt may succeed

@@ -7,25 +7,25 @@ import type { WeightType } from '../../core/weight-types.ts';
 import { runContained } from '../../processes/index.ts';
 import type { ReportProgress } from '../../packages/index.ts';
 
-export interface RequantiseOptions {
+export interface RequantizeOptions {
   readonly signal?: AbortSignal | undefined;
   /** Estimated bytes of the result, for the progress. */
   readonly bytes: number;
   readonly onProgress?: ReportProgress | undefined;
 }
 
-const CHILD = fileURLToPath(new URL('requantise-child.js', import.meta.url));
+const CHILD = fileURLToPath(new URL('requantize-child.js', import.meta.url));
 const POLL_MS = 500;
 
 /**
  * Writes the model of `source` to `target` with another type of weights, in a child process. The time and memory of the
  * child have no limit, because they depend on the model; the signal ends it. Throws `ModelFormatError` with the reason.
  */
-export async function requantise(
+export async function requantize(
   source: string,
   target: string,
   type: WeightType,
-  { signal, bytes, onProgress }: RequantiseOptions,
+  { signal, bytes, onProgress }: RequantizeOptions,
 ): Promise<void> {
   const poll = setInterval(() => {
     void stat(target).then(

@@ -3,7 +3,7 @@
  * limit as the guest's own computing (`cpu_ms`). The numbers are estimates, because the measured time of a process
  * depends on the machine as much as on the work.
  */
-export const hostWork = {
+export const computingCost = {
   /** Starting a process and probing a file. */
   process: 20,
   /** Decoding this many seconds of audio. */

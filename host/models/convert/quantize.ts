@@ -1,12 +1,12 @@
-import type { QuantisedType } from '../catalogue-types.ts';
+import type { QuantizedType } from '../catalogue-types.ts';
 import { formatError } from './formats/format-error.ts';
 import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
 import { floatOfHalf } from './formats/half.ts';
 import { int32, MadeFile, type MadeFileResult, type MakeOptions, SLICE_BYTES } from './formats/made-file.ts';
 import { PartedFile } from './formats/parted-file.ts';
-import { BLOCK_WEIGHTS, type BlockFormat, q5_1, q8_0 } from './quantise-blocks.ts';
+import { BLOCK_WEIGHTS, type BlockFormat, q5_1, q8_0 } from './quantize-blocks.ts';
 
-const FORMATS: Readonly<Record<QuantisedType, BlockFormat>> = { q8_0, q5_1 };
+const FORMATS: Readonly<Record<QuantizedType, BlockFormat>> = { q8_0, q5_1 };
 const FILE_TYPE_F16 = 1;
 const FILE_TYPE_AT = 44;
 const TYPE_F16 = 1;
@@ -18,17 +18,17 @@ const KEPT = new Set([
   'decoder.positional_embedding',
 ]);
 
-/** Quantises the matrices of a 16-bit Whisper ggml file. The bytes equal those that whisper.cpp's tool writes. */
-export async function quantiseGgml(
+/** Quantizes the matrices of a 16-bit Whisper ggml file. The bytes equal those that whisper.cpp's tool writes. */
+export async function quantizeGgml(
   source: string,
   target: string,
-  type: QuantisedType,
+  type: QuantizedType,
   options: MakeOptions = {},
 ): Promise<MadeFileResult> {
   const format = FORMATS[type];
   await using file = await PartedFile.open([source]);
   const header = await readGgmlHeader(file);
-  if (header.fileType !== FILE_TYPE_F16) throw formatError(file.label, 'only a 16-bit file can be quantised');
+  if (header.fileType !== FILE_TYPE_F16) throw formatError(file.label, 'only a 16-bit file can be quantized');
 
   await using out = await MadeFile.create(target, options);
   const start = Buffer.from(await file.read(0, header.end));

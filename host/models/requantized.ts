@@ -5,16 +5,16 @@ import { parseSplitName } from '../core/split-file-names.ts';
 import { WEIGHT_TYPES, type WeightType } from '../core/weight-types.ts';
 import { hashFile, withFileLock } from '../packages/index.ts';
 import { checkModel, readWeightType } from './convert/check-model-file.ts';
-import { requantise } from './convert/requantise.ts';
+import { requantize } from './convert/requantize.ts';
 import { requireBytes } from './make-target.ts';
 import { inspectStored, type Sidecar, writeSidecar } from './sidecar.ts';
 import type { PullOptions, ResolvedModel } from './store.ts';
 
 /** Folder of models whose weights this machine has written with another type. */
-export const REQUANTISED_FOLDER: string = path.join('models', 'requantised');
+export const REQUANTISED_FOLDER: string = path.join('models', 'requantized');
 
 /** Returns the id of a model with another type of weights: `qwen2.5-coder-0.5b-instruct@q8_0`. */
-export function requantisedId(id: string, type: WeightType): string {
+export function requantizedId(id: string, type: WeightType): string {
   return `${id}@${type}`;
 }
 
@@ -22,7 +22,7 @@ export function requantisedId(id: string, type: WeightType): string {
  * Returns `source` with another type of weights. It is written once and kept under the digest of the source; later
  * calls find it. Returns `source` itself if its weights have the type.
  */
-export async function requantised(
+export async function requantized(
   source: ResolvedModel,
   type: WeightType,
   cacheDir: string,
@@ -41,12 +41,12 @@ export async function requantised(
       const stored = await inspectStored(target);
       if (stored.state === 'present') return resolved(target, stored.sidecar);
       const bytes = Math.ceil((source.bytes * WEIGHT_TYPES[type].bits) / (await bitsOf(source.path)));
-      await requireBytes(requantisedId(source.id, type), folder, bytes);
+      await requireBytes(requantizedId(source.id, type), folder, bytes);
       const made = `${target}.making`;
       try {
-        await requantise(source.path, made, type, { ...options, bytes });
+        await requantize(source.path, made, type, { ...options, bytes });
         const sidecar: Sidecar = {
-          id: requantisedId(source.id, type),
+          id: requantizedId(source.id, type),
           kind: 'gguf',
           bytes: (await stat(made)).size,
           sha256: await hashFile(made, 'sha256', 'hex', options.signal),
@@ -66,7 +66,7 @@ export async function requantised(
 }
 
 /** Returns the folders of the models that this machine has written, relative to the cache. */
-export async function requantisedFolders(cacheDir: string): Promise<string[]> {
+export async function requantizedFolders(cacheDir: string): Promise<string[]> {
   const names = await readdir(path.join(cacheDir, REQUANTISED_FOLDER)).catch(() => []);
   return names.map((name) => path.join(REQUANTISED_FOLDER, name));
 }
