@@ -5,12 +5,8 @@
 namespace aana::compute {
 
 #ifdef AANA_HAS_X86_KERNELS
-extern const MatrixKernels kAvx512MatrixKernels;
-extern const MatrixKernels kAvx2MatrixKernels;
-extern const Kernels kAvx512Kernels;
-extern const Kernels kAvx2Kernels;
-AttentionKernel Avx512Attention(int64_t n_values);
-AttentionKernel Avx2Attention(int64_t n_values);
+extern const KernelSet kAvx512Kernels;
+extern const KernelSet kAvx2Kernels;
 
 namespace {
 
@@ -19,11 +15,10 @@ std::vector<KernelSet> FindKernelSets() {
   std::vector<KernelSet> sets;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vnni")) {
-    sets.push_back({"AVX-512", kAvx512MatrixKernels, Avx512Attention, kAvx512Kernels});
+    sets.push_back(kAvx512Kernels);
   }
   // All processors with AVX2 and FMA convert halves (F16C).
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    sets.push_back({"AVX2", kAvx2MatrixKernels, Avx2Attention, kAvx2Kernels});
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back(kAvx2Kernels);
   return sets;
 }
 

@@ -1,5 +1,7 @@
 #include "core/compute/kernels.h"
 
+#include <algorithm>
+
 #include "core/compute/kernel_sets.h"
 
 namespace aana::compute {
@@ -12,9 +14,8 @@ size_t AttentionScratch(int n) {
 }
 
 size_t SharedAttentionScratch(int n, int n_queries) {
-  const size_t n_padded = (static_cast<size_t>(n) + kLanes - 1) / kLanes * kLanes;
-  const size_t of_cells = 2 * n_padded + kLanes * kHead;
-  return of_cells + static_cast<size_t>(n_queries) * (n_padded + 2 * kHead);
+  const int n_padded = (n + kCellLanes - 1) / kCellLanes * kCellLanes;
+  return AttentionScratchValues(std::min(n_queries, kSharedQueries), n_padded, kHead);
 }
 
 }  // namespace aana::compute

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/compute/attention/attention_kernel.h"
 #include "core/compute/matrix/matrix_kernels.h"
 
 // Computations of speech models, faster than ggml's for matrices with many columns and for attention. Pointers need no
@@ -16,7 +17,7 @@ inline constexpr int kLanes = 16;
 // Values of an attention head.
 inline constexpr int kHead = 64;
 
-// Returns the bytes that a row of `n_in` quantised values has at most, in the layouts of all kernels.
+// Returns the bytes of a row of `n_in` quantised values.
 constexpr size_t QuantisedBytes(int n_in) { return InputBytes(n_in, 1); }
 
 struct Kernels {
@@ -44,10 +45,21 @@ struct Kernels {
   void (*gelu)(const float* values, float* out, size_t n);
 };
 
+// Kernels that are compiled for the instructions of a kind of processor.
+struct KernelSet {
+  const char* name;
+  MatrixKernels matrix;
+  // Returns null for heads of a size that has no kernel: those of a multiple of 16 up to 256 values have one.
+  AttentionKernel (*attention)(int64_t n_values);
+  Kernels speech;
+};
+
 size_t AttentionScratch(int n);
 size_t SharedAttentionScratch(int n, int n_queries);
 // Rows that attend() computes together.
 inline constexpr int kAttentionRows = 24;
+// Queries that attend_many() computes together.
+inline constexpr int kSharedQueries = 24;
 
 // Returns null for a processor that lacks the instructions.
 const Kernels* FastKernels();
