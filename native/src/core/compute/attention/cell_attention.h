@@ -84,20 +84,24 @@ void ScoreAll(const AttentionTask& task, Cells cells, int n_padded, float* scrat
     const uint16_t* keys[kCellLanes];
     for (int i = 0; i < kCellLanes; i++)
       keys[i] = task.k + cells(first + i < task.n_cells ? first + i : task.n_cells - 1) * task.k_stride;
-    if (task.n_rows <= kRows) {
-      ScoreRows(task.n_rows, queries, keys, n_values, scores + first, stride);
+    const auto score = [&](const auto* keys_of_rows) {
+      for (int row = 0; row < task.n_rows; row += kRows) {
+        ScoreRows(RowsFrom(task, row), queries + row * n_values, keys_of_rows, n_values,
+                  scores + static_cast<size_t>(row) * stride + first, stride);
+      }
+    };
+    if (task.n_rows <= 2 * kRows) {
+      score(keys);
       continue;
     }
+    // For many rows, each half is widened once.
     const float* widened_keys[kCellLanes];
     for (int i = 0; i < kCellLanes; i++) {
       float* to = widened + i * n_values;
       for (int c = 0; c < n_values; c += kWidth) Store(to + c, Load(keys[i] + c));
       widened_keys[i] = to;
     }
-    for (int row = 0; row < task.n_rows; row += kRows) {
-      ScoreRows(RowsFrom(task, row), queries + row * n_values, widened_keys, n_values,
-                scores + static_cast<size_t>(row) * stride + first, stride);
-    }
+    score(widened_keys);
   }
 }
 
@@ -158,6 +162,7 @@ void SumVectors(const AttentionTask& task, Cells cells, const float* weights, si
 #pragma GCC unroll 4
     for (int c = 0; c < C; c++) sums[r][c] = AllOf(0.0F);
   }
+#pragma GCC unroll 2
   for (int i = 0; i < task.n_cells; i++) {
     const uint16_t* value = task.v + cells(i) * task.v_stride + first;
     Floats weight[R];
