@@ -26,8 +26,11 @@ export interface SetupOptions {
   readonly signal: AbortSignal;
 }
 
-/** Small models for the tests. */
-const TEST_MODELS = ['whisper-tiny.en', 'whisper-base', 'silero-vad-v6.2.0', 'smollm2-135m-instruct'];
+/** Models that more than one test file uses, so that no file needs one that runs before it. */
+const TEST_MODELS = [
+  ...['whisper-tiny.en', 'whisper-base', 'silero-vad-v6.2.0'],
+  ...['smollm2-135m-instruct', 'qwen2.5-coder-0.5b-instruct', 'all-minilm-l6-v2'],
+];
 
 /**
  * Builds and downloads, at the same time, everything that serving, testing or the demo needs. Existing parts are

@@ -39,13 +39,13 @@ struct Part {
 };
 Part PartOf(int64_t n, int thread, int n_threads) { return {n * thread / n_threads, n * (thread + 1) / n_threads}; }
 
-void QuantiseRows(ggml_tensor* out, int thread, int n_threads, void*) {
+void QuantizeRows(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto* x = out->src[0];
   const auto [begin, end] = PartOf(out->ne[1], thread, n_threads);
   for (int64_t row = begin; row < end; row++) {
     const auto* values =
         reinterpret_cast<const float*>(static_cast<const char*>(x->data) + static_cast<size_t>(row) * x->nb[1]);
-    FastKernels()->quantise(values, static_cast<int>(x->ne[0]), static_cast<int>(out->ne[1]), static_cast<int>(row),
+    FastKernels()->quantize(values, static_cast<int>(x->ne[0]), static_cast<int>(out->ne[1]), static_cast<int>(row),
                             out->data);
   }
 }
@@ -172,8 +172,8 @@ void PackWeights(ggml_tensor* weights) {
 ggml_tensor* MulMat(ggml_context* context, ggml_tensor* weights, ggml_tensor* x) {
   if (!IsPackedInPlace(weights)) return ggml_mul_mat(context, weights, x);
   GGML_ASSERT(x->type == GGML_TYPE_F32 && x->nb[0] == sizeof(float) && IsMatrix(x) && x->ne[0] == weights->ne[0]);
-  auto* rows = Custom<1>(context, GGML_TYPE_I8, static_cast<int64_t>(QuantisedBytes(static_cast<int>(x->ne[0]))),
-                         x->ne[1], {x}, QuantiseRows);
+  auto* rows = Custom<1>(context, GGML_TYPE_I8, static_cast<int64_t>(QuantizedBytes(static_cast<int>(x->ne[0]))),
+                         x->ne[1], {x}, QuantizeRows);
   return Custom<2>(context, GGML_TYPE_F32, weights->ne[1], x->ne[1], {weights, rows}, MultiplyRows);
 }
 

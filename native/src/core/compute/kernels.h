@@ -17,14 +17,14 @@ inline constexpr int kLanes = 16;
 // Values of an attention head.
 inline constexpr int kHead = 64;
 
-// Returns the bytes of a row of `n_in` quantised values.
-constexpr size_t QuantisedBytes(int n_in) { return InputBytes(n_in, 1); }
+// Returns the bytes of a row of `n_in` quantized values.
+constexpr size_t QuantizedBytes(int n_in) { return InputBytes(n_in, 1); }
 
 struct Kernels {
-  // Quantises one of `n_rows` rows of `n_in` values to 8 bits, with a scale for each block, as ggml does for Q8_0.
-  // `row` says which. `rows` has QuantisedBytes() for each.
-  void (*quantise)(const float* values, int n_in, int n_rows, int row, void* rows);
-  // Multiplies `n_rows` quantised rows by weights of PackRows(): out[row * n_out + o] for each o from `begin`, a
+  // Quantizes one of `n_rows` rows of `n_in` values to 8 bits, with a scale for each block, as ggml does for Q8_0.
+  // `row` says which. `rows` has QuantizedBytes() for each.
+  void (*quantize)(const float* values, int n_in, int n_rows, int row, void* rows);
+  // Multiplies `n_rows` quantized rows by weights of PackRows(): out[row * n_out + o] for each o from `begin`, a
   // multiple of 16, to `end`, which is one too or `n_out`.
   void (*multiply)(const void* weights, const void* rows, int n_in, int n_out, int n_rows, int begin, int end,
                    float* out);

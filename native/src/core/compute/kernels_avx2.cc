@@ -9,9 +9,9 @@ namespace aana::compute {
 extern const KernelSet kAvx2Kernels;
 const KernelSet kAvx2Kernels = {
     .name = "AVX2",
-    .matrix = {.quantise = QuantiseInput, .multiply = MultiplyInputs},
+    .matrix = {.quantize = QuantizeInput, .multiply = MultiplyInputs},
     .attention = CellAttention,
-    .speech = {.quantise = Quantise,
+    .speech = {.quantize = Quantize,
                .multiply = Multiply,
                .attend = AttendDensely,
                .attend_many = AttendMany,

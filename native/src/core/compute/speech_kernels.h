@@ -14,8 +14,8 @@
 namespace aana::compute {
 namespace {
 
-void Quantise(const float* values, int n_in, int n_rows, int row, void* rows) {
-  QuantiseInput(MatrixForm::kEight, values, n_in, n_rows, row, rows);
+void Quantize(const float* values, int n_in, int n_rows, int row, void* rows) {
+  QuantizeInput(MatrixForm::kEight, values, n_in, n_rows, row, rows);
 }
 
 // One output of one row, whose weights are not packed.

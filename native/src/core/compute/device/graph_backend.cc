@@ -131,11 +131,11 @@ void GraphBackend::Replace(const ggml_cgraph& graph) {
   steps_.reserve(2 * n_replaced);  // nodes_ points to them
   n_masks_ = 0;
   if (inputs_.size() < n_most) inputs_.resize(n_most);
-  const ggml_tensor* quantised = nullptr;
+  const ggml_tensor* quantized = nullptr;
   for (int i = 0; i < graph.n_nodes; i++) {
     auto* node = graph.nodes[i];
     if (MultipliesPacked(node))
-      AddProduct(*node, quantised);
+      AddProduct(*node, quantized);
     else if (HasKernel(*node))
       AddAttention(*node);
     else
@@ -143,13 +143,13 @@ void GraphBackend::Replace(const ggml_cgraph& graph) {
   }
 }
 
-// `quantised` is the product whose inputs were quantised last. Products that follow with the same inputs and form, as
+// `quantized` is the product whose inputs were quantized last. Products that follow with the same inputs and form, as
 // of queries and keys, use them too.
-void GraphBackend::AddProduct(ggml_tensor& node, const ggml_tensor*& quantised) {
+void GraphBackend::AddProduct(ggml_tensor& node, const ggml_tensor*& quantized) {
   const bool has_inputs =
-      quantised && quantised->src[1] == node.src[1] && FormOf(quantised->src[0]->type) == FormOf(node.src[0]->type);
-  if (!has_inputs) AddStep(node, QuantiseInputs, inputs_.data());
-  quantised = &node;
+      quantized && quantized->src[1] == node.src[1] && FormOf(quantized->src[0]->type) == FormOf(node.src[0]->type);
+  if (!has_inputs) AddStep(node, QuantizeInputs, inputs_.data());
+  quantized = &node;
   AddStep(node, MultiplyInputs, inputs_.data());
 }
 
@@ -186,12 +186,12 @@ void GraphBackend::AddStep(const ggml_tensor& node, ggml_custom_op_t run, void* 
   nodes_.push_back(&step);
 }
 
-void GraphBackend::QuantiseInputs(ggml_tensor* product, int thread, int n_threads, void* inputs) {
+void GraphBackend::QuantizeInputs(ggml_tensor* product, int thread, int n_threads, void* inputs) {
   const auto* x = product->src[1];
   const auto form = *FormOf(product->src[0]->type);
   const int64_t n_rows = RowsOf(x);
   for (int64_t row = n_rows * thread / n_threads; row < n_rows * (thread + 1) / n_threads; row++) {
-    FastKernelSet()->matrix.quantise(form, RowAt(x, row), static_cast<int>(x->ne[0]), static_cast<int>(n_rows),
+    FastKernelSet()->matrix.quantize(form, RowAt(x, row), static_cast<int>(x->ne[0]), static_cast<int>(n_rows),
                                      static_cast<int>(row), inputs);
   }
 }

@@ -39,13 +39,13 @@ class GraphBackend {
   };
 
   void Replace(const ggml_cgraph& graph);
-  void AddProduct(ggml_tensor& node, const ggml_tensor*& quantised);
+  void AddProduct(ggml_tensor& node, const ggml_tensor*& quantized);
   void AddAttention(ggml_tensor& node);
   // Adds a node that runs a function in place of `node`. The function gets `data`.
   void AddStep(const ggml_tensor& node, ggml_custom_op_t run, void* data);
   Mask& MaskOf(const ggml_tensor& node, bool& is_new);
 
-  static void QuantiseInputs(ggml_tensor* product, int thread, int n_threads, void* inputs);
+  static void QuantizeInputs(ggml_tensor* product, int thread, int n_threads, void* inputs);
   static void MultiplyInputs(ggml_tensor* product, int thread, int n_threads, void* inputs);
   static void ReadMask(ggml_tensor* attention, int thread, int n_threads, void* mask);
   static void Attend(ggml_tensor* attention, int thread, int n_threads, void* mask);

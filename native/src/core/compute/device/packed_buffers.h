@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-// Memory in which quantised matrices lie packed.
+// Memory in which quantized matrices lie packed.
 namespace aana::compute {
 
 // Whether the matrix is packed in such a buffer.

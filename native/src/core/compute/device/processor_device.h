@@ -4,7 +4,7 @@
 
 namespace aana::compute {
 
-// Adds a device to ggml's registry that keeps the quantised matrices of language models packed, and computes products
+// Adds a device to ggml's registry that keeps the quantized matrices of language models packed, and computes products
 // with them and attention with our kernels. All other operations go on to ggml's processor backend. Does nothing on a
 // processor that lacks the instructions, and after the first call.
 //

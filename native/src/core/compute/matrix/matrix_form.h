@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Forms of quantised matrices for the kernels. Functions are static, so that no code for AVX-512 is taken for another
+// Forms of quantized matrices for the kernels. Functions are static, so that no code for AVX-512 is taken for another
 // file. A value is `scale * (q - zero) + least`, with `q` from 0.
 namespace aana::compute {
 

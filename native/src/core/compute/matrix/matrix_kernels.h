@@ -8,7 +8,7 @@
 // Products with packed matrices. Pointers need no alignment.
 namespace aana::compute {
 
-// Quantised inputs: rows in panels, in a panel the blocks one after another, in a block the values of all its rows and
+// Quantized inputs: rows in panels, in a panel the blocks one after another, in a block the values of all its rows and
 // then their scales and corrections.
 inline constexpr int kPanelRows = 16;
 // Bytes of a block of an input row: 32 values, a scale, and two corrections.
@@ -35,9 +35,9 @@ static constexpr size_t InputBytes(int n_in, int n_rows) {
 }
 
 struct MatrixKernels {
-  // Quantises one of `n_rows` inputs of `n_in` values for a matrix of `form`: in blocks of 32 to 8 bits, as ggml does
+  // Quantizes one of `n_rows` inputs of `n_in` values for a matrix of `form`: in blocks of 32 to 8 bits, as ggml does
   // for Q8_0. `row` says which.
-  void (*quantise)(MatrixForm form, const float* values, int n_in, int n_rows, int row, void* inputs);
+  void (*quantize)(MatrixForm form, const float* values, int n_in, int n_rows, int row, void* inputs);
   // Multiplies `n_rows` inputs by a packed matrix of `n_out` rows: out[row * n_out + o] for each o in the groups of 16
   // from `begin` to `end`. Each result depends only on its input and its row of the matrix, whatever is computed beside
   // it.

@@ -17,7 +17,7 @@ constexpr int kParts = kMatrixRows / kWidth;
 // Adds up the vectors of 16 numbers.
 AANA_INLINE Words SumOfHalf(const Words* numbers) { return kParts == 1 ? numbers[0] : Add(numbers[0], numbers[1]); }
 
-void QuantiseInput(MatrixForm form, const float* values, int n_in, int n_rows, int row, void* inputs) {
+void QuantizeInput(MatrixForm form, const float* values, int n_in, int n_rows, int row, void* inputs) {
   const Panel panel = PanelAt(n_rows, row);
   const int place = row - panel.first;
   const int zero = ZeroOf(form);

@@ -19,7 +19,7 @@ namespace aana::llama {
 enum class FlashAttention {
   kAuto,  // where the processors of the model can
   kOn,
-  kOff,  // then the values cannot be quantised
+  kOff,  // then the values cannot be quantized
 };
 
 // What is divided when a model lies on several GPUs.
