@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { type HostedPart, hostedParts, type IdleField, type RequestFields, samplingFields } from '../openai/index.ts';
+import { type HostedPart, hostedParts, type RequestFields, samplingFields } from '../openai/index.ts';
+import type { IdleField } from '../openapi/index.ts';
 import { SamplingParams, MAX_TEXT, MAX_NAME, MAX_MESSAGES, MAX_CONTENT_PARTS, anyObject } from '../schemas/index.ts';
 import { HostedBlock, MessageParam } from './content-blocks.ts';
 import { TextBlock } from './text-blocks.ts';

@@ -3,10 +3,9 @@ import {
   batchOperation,
   chatCall,
   type FilePart,
-  ImageParts,
   type ImagePart,
+  ImageParts,
   type ModelCall,
-  type ModelDirectory,
   newHead,
   type OpenImages,
   prefixOf,
@@ -17,6 +16,7 @@ import {
   withDetails,
   withPromptTokens,
 } from '../openai/index.ts';
+import type { ModelDirectory } from '../deployments/index.ts';
 import type { ChatOutputWithDetails } from '../schemas/index.ts';
 import { chatRequest } from './chat-request.ts';
 import { MESSAGES_FIELDS, type MessagesRequest } from './message-fields.ts';

@@ -1,6 +1,18 @@
 import type { Config } from '../config/index.ts';
 import { packageVersion } from '../core/package-root.ts';
-import { createHttpFace, type HttpAppOptions, type HttpFace } from '../http/index.ts';
+import {
+  ANTHROPIC_API,
+  ANTHROPIC_MODELS,
+  anthropicRoutes,
+  createHttpFace,
+  type HttpAppOptions,
+  type HttpFace,
+  isPaidPath,
+  OPENAI_API,
+  openAiRoutes,
+  type OpenAiRoutesOptions,
+  realtimeRoute,
+} from '../http/index.ts';
 import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<
@@ -14,7 +26,7 @@ export interface HttpFaceOptions extends Pick<
 
 /** Creates the HTTP face of an application from its services and configuration. */
 export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): HttpFace {
-  const { directory: models } = services;
+  const openai = openAiOptions(config, services);
   return createHttpFace({
     ...rest,
     title: name,
@@ -36,46 +48,57 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     rateLimits: services.rateLimits,
     userLimits: services.userLimits,
     webhooks: services.webhooks,
-    openai: {
-      enabled: config.openai.enabled,
-      strict: config.openai.strict,
-      hostedTools: config.openai.hosted_tools,
-      needsSubscription: config.openai.active_subscription_required,
-      models,
-      clientSecrets: services.clientSecrets,
-      createdAfterS: config.openai.responses.created_after,
-      audioInput: config.openai.audio_input,
-      openAudio: async (file, signal) => {
-        const media = await services.openMedia();
-        return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
-      },
-      openSound: async (file, signal, { audio_track } = {}) => {
-        const media = await services.openMedia();
-        return media.openSound({ content: 'file', audio_track }, { files: new Map([['file', file]]), signal });
-      },
-      imageInput: config.openai.image_input,
-      imageScope: async () => {
-        const media = await services.openMedia();
-        const scope = media.openScope({ maxBytes: config.openai.image_input.max_bytes });
-        return {
-          open: async (source, signal) => {
-            const [address, files] =
-              'url' in source ? [source, new Map()] : [{ content: 'file' }, new Map([['file', source]])];
-            return (await scope.openImage(address, { files, signal })).forModel({ signal });
-          },
-          [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
-        };
-      },
-      responses: services.responses,
-      background: services.background,
-      files: services.files,
-      uploads: services.uploadedParts,
-      batches: services.batches,
-      maxBatchRequests: config.openai.batches.maximum_requests,
-    },
+    apis: [ANTHROPIC_API, OPENAI_API],
+    routes: [openAiRoutes(openai, ANTHROPIC_MODELS), anthropicRoutes(openai)],
+    hasChatPage: openai.enabled,
+    clientSecrets: openai.enabled ? services.clientSecrets : undefined,
+    needsSubscription: config.openai.active_subscription_required ? isPaidPath : undefined,
     mcp: { ...config.mcp, deployments: services.deployments },
-    sockets: { limits: config.sockets, models },
+    sockets: {
+      limits: config.sockets,
+      models: services.directory,
+      routes: openai.enabled ? [realtimeRoute({ openai, limits: config.limits })] : [],
+    },
     tempDir: () => services.uploads.path(),
     artifactsDir: services.artifactsDir,
   });
+}
+
+function openAiOptions(config: Config, services: Services): OpenAiRoutesOptions {
+  return {
+    enabled: config.openai.enabled,
+    strict: config.openai.strict,
+    hostedTools: config.openai.hosted_tools,
+    models: services.directory,
+    clientSecrets: services.clientSecrets,
+    createdAfterS: config.openai.responses.created_after,
+    audioInput: config.openai.audio_input,
+    openAudio: async (file, signal) => {
+      const media = await services.openMedia();
+      return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
+    },
+    openSound: async (file, signal, { audio_track } = {}) => {
+      const media = await services.openMedia();
+      return media.openSound({ content: 'file', audio_track }, { files: new Map([['file', file]]), signal });
+    },
+    imageInput: config.openai.image_input,
+    imageScope: async () => {
+      const media = await services.openMedia();
+      const scope = media.openScope({ maxBytes: config.openai.image_input.max_bytes });
+      return {
+        open: async (source, signal) => {
+          const [address, files] =
+            'url' in source ? [source, new Map()] : [{ content: 'file' }, new Map([['file', source]])];
+          return (await scope.openImage(address, { files, signal })).forModel({ signal });
+        },
+        [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
+      };
+    },
+    responses: services.responses,
+    background: services.background,
+    files: services.files,
+    uploads: services.uploadedParts,
+    batches: services.batches,
+    maxBatchRequests: config.openai.batches.maximum_requests,
+  };
 }

@@ -25,6 +25,7 @@ import {
   DeploymentManager,
   type DeploymentOptionsInput,
   type DeployOptions,
+  type ModelDirectory,
   type UpdateOptions,
   type UpdateReport,
 } from '../deployments/index.ts';
@@ -42,7 +43,6 @@ import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelPulls, ModelStore } from '../models/index.ts';
 import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
-import type { ModelDirectory } from '../openai/index.ts';
 import type { Network } from '../outgoing/index.ts';
 import type { ReportProgress } from '../packages/index.ts';
 import { type MigrationSource, Storage } from '../storage/index.ts';

@@ -3,15 +3,15 @@ import { drained } from '../core/async/async-values.ts';
 import {
   type Dialogs,
   type Item,
-  type ModelDirectory,
   type ModelResponse,
   piecesOf,
   type ResponseEvent,
   ResponseWriter,
   type RunContext,
-  storedRun,
   type StoredRequest,
+  storedRun,
 } from '../openai/index.ts';
+import type { ModelDirectory } from '../deployments/index.ts';
 import { type BegunRun, type TracedStorage, whileUnavailable } from '../storage/index.ts';
 import { AttemptReport, isUnserved } from '../tasks/index.ts';
 import { FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { ForCallers } from '../core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../endpoints/index.ts';
-import { type HostedToolsPolicy, type ModelDirectory, onlyModels, type ResponseStore } from '../openai/index.ts';
+import type { HostedToolsPolicy, ResponseStore } from '../openai/index.ts';
+import { type ModelDirectory, onlyModels } from '../deployments/index.ts';
 import { batchHasEnded } from '../storage/index.ts';
 import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
 

@@ -1,5 +1,6 @@
 import { AanaError } from '../core/errors.ts';
-import { type BatchError, type Capability, type ModelDirectory, resolveModel } from '../openai/index.ts';
+import { type BatchError, type Capability, resolveModel } from '../openai/index.ts';
+import type { ModelDirectory } from '../deployments/index.ts';
 import { type BatchLine, type LineRules, readLine, shown, WrongLine } from './batch-line.ts';
 import type { JsonLine } from './json-lines.ts';
 

@@ -19,6 +19,7 @@ export {
 export type { DeploymentType } from './class/define-deployment.ts';
 export { type DeploymentDescription, describeDeployment, type MethodDescription } from './class/describe.ts';
 export type { CallOptions, DeploymentHandle } from './handle/deployment-handle.ts';
+export { type ModelDirectory, onlyModels, type ServedModel } from './handle/model-directory.ts';
 export type { ReplicaRange, UpdateReport } from './manager/deployment-changes.ts';
 export {
   builtinDefinitions,

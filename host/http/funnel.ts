@@ -4,8 +4,7 @@ import { errorLogFields, loggedStack, toErrorRecord } from '../core/errors.ts';
 import { traceFields } from '../core/request-context.ts';
 import { callerOf, showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
-import { foreignErrorForm } from './response/error-forms.ts';
-import { isAnthropicRequest } from './routes/anthropic/anthropic-requests.ts';
+import { apisOf, foreignErrorForm } from './response/foreign-api.ts';
 import { keyHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
 import { meterRequest, meterToEnd, usageOutcome } from './request/request-meter.ts';
@@ -32,7 +31,8 @@ export async function funnel(
 ): Promise<void> {
   const startedAt = performance.now();
   const requestId = takeRequestId(ctx);
-  if (isAnthropicRequest(ctx)) ctx.set('request-id', requestId);
+  for (const { requestIdHeader } of apisOf(ctx, options))
+    if (requestIdHeader !== undefined) ctx.set(requestIdHeader, requestId);
   ctx.state['requestId'] = requestId;
   const record = begin(ctx, traceparentOf(ctx));
   placeInTrace(ctx, record.traceparent);
@@ -91,7 +91,7 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (status === 503) options.log.warn('request not taken', fields);
   else if (status >= 500) options.log.error('request failed', { ...fields, stack: loggedStack(error) });
   else options.log.debug('request refused', fields);
-  const form = foreignErrorForm(ctx);
+  const form = foreignErrorForm(ctx, options);
   const answered = form ? form.statusOf(error) : statusOfThrown(error, options.compatStatus);
   ctx.state['failedStatus'] = answered;
   if (ctx.headerSent || ctx.res.destroyed) return;

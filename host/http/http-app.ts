@@ -74,7 +74,7 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
     callback: ({ listensAt } = {}) => koaCallback(answerWith(guardsOf(options, listensAt))),
     upgrade: ({ listensAt }) => {
       const serve = async (ctx: Context): Promise<void> => {
-        if (!sockets) throw nothingAt(ctx.path);
+        if (!sockets) throw nothingAt(ctx.path, options);
         await sockets.serve(ctx);
       };
       const handle = koaCallback(answerWith(guardsOf(options, listensAt), serve));
@@ -87,7 +87,7 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
     dashboard: (at) => {
       const { guards, router } = dashboardOf(options, at);
       const serve = async (ctx: Context): Promise<void> => {
-        if (!router.match(ctx.path, ctx.method).route) throw nothingAt(ctx.path);
+        if (!router.match(ctx.path, ctx.method).route) throw nothingAt(ctx.path, options);
         await enter(router.routes(), ctx);
       };
       const noRoute = (): undefined => undefined;
@@ -151,7 +151,7 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const exact = layers.filter(({ path }) => path === ctx.path); // `/tasks/count` is not the path of a task
   const own = (exact.length > 0 ? exact : layers).flatMap((layer) => layer.methods);
   if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());
-  if (isOwnPath(ctx.path)) throw nothingAt(ctx.path); // routes of the application with parameters can match paths of the host
+  if (isOwnPath(ctx.path)) throw nothingAt(ctx.path, options); // routes of the application with parameters can match paths of the host
   // Routes do not see preflights, because any page can cause them, nor OPTIONS of callers without a key.
   const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
   // The paths are known only after all plugins are loaded.
@@ -160,7 +160,7 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   if (route) return serveRouter(ctx, route, options);
   const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
   if (methods.length > 0) return refuseMethod(ctx, methods);
-  throw nothingAt(ctx.path);
+  throw nothingAt(ctx.path, options);
 }
 
 /** Reports the methods of a path: as the answer to OPTIONS, and as the error for any other method. */

@@ -1,4 +1,4 @@
-import type { ApiKeys, RateLimits, UserLimits } from '../access/index.ts';
+import type { ApiKeys, ClientSecrets, RateLimits, UserLimits } from '../access/index.ts';
 import type { Logger } from '../core/log/logger.ts';
 import type { Telemetry } from '../core/telemetry.ts';
 import type { Format, KeptTraces } from '../telemetry/index.ts';
@@ -12,12 +12,16 @@ import type { OpenApiOptions } from '../openapi/index.ts';
 import type { AppStatus } from './routes/system-routes.ts';
 import type { BodyLimits } from './request/request-body.ts';
 import type { McpOptions } from './routes/mcp/mcp-options.ts';
-import type { OpenAiRoutesOptions } from './routes/openai/openai-options.ts';
 import type { Operations } from './routes/admin/operation-routes.ts';
 import type { RouterSet } from './routes/routers.ts';
+import type { ForeignApis } from './response/foreign-api.ts';
+import type { HostRouter } from './routes/serve-route.ts';
 import type { SocketsOptions } from './sockets/sockets-options.ts';
 
-export interface HttpAppOptions {
+/** Adds routes to the router of the host. */
+export type RouteGroup = (router: HostRouter, options: HttpAppOptions) => void;
+
+export interface HttpAppOptions extends ForeignApis {
   readonly title: string;
   readonly version: string;
   readonly registry: EndpointRegistry;
@@ -52,8 +56,17 @@ export interface HttpAppOptions {
   readonly rateLimits?: RateLimits | undefined;
   /** Limits of users. Default: there are none. */
   readonly userLimits?: UserLimits | undefined;
-  /** The routes of OpenAI's API. Without it there are none. */
-  readonly openai?: OpenAiRoutesOptions | undefined;
+  /** Further routes of the host. */
+  readonly routes?: readonly RouteGroup[] | undefined;
+  /** Whether there is a page to chat with models, at `/chat`. It uses OpenAI's API. */
+  readonly hasChatPage?: boolean | undefined;
+  /** Makes and reads the secrets with which pages open realtime sessions. Without it there are none. */
+  readonly clientSecrets?: ClientSecrets | undefined;
+  /**
+   * Whether a path needs an API key with an active subscription, where its requests compute or store something.
+   * Default: none does.
+   */
+  readonly needsSubscription?: ((path: string) => boolean) | undefined;
   /** The endpoints as tools of the Model Context Protocol. Without it `/mcp` says that it is off. */
   readonly mcp?: McpOptions | undefined;
   /** The WebSockets. Without it there are none. */

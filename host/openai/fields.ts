@@ -1,20 +1,9 @@
 import type * as z from 'zod';
 import { type AanaError, fail } from '../core/errors.ts';
+import type { IdleField } from '../openapi/index.ts';
 import type { HostedPart } from './hosted-parts.ts';
 import type { HostedTools, HostedToolsPolicy } from './hosted-tools.ts';
 import { checkedValue, type ValidationEntry, validationEntries } from '../schemas/index.ts';
-
-/** A parameter of OpenAI's API, or of another server's, that has no effect here. */
-export interface IdleField {
-  /** Why it has no effect, for people. */
-  readonly why: string;
-  /** Values that ask for what happens anyway, besides null. They are never reported. */
-  readonly neutral?: readonly unknown[];
-  /** Whether the parameter changes no answer anywhere, so that it is never reported. */
-  readonly isHarmless?: true;
-  /** Whether a request with the parameter is refused, because it asks for another answer than this server can give. */
-  readonly isRefused?: true;
-}
 
 /** The parameters of a route: those that have an effect, with their schemas, and those that have none. */
 export interface RequestFields<Shape extends z.core.$ZodShape = z.core.$ZodShape> {

@@ -63,29 +63,14 @@ export { answerCompletion, completionRun } from './completions/completion-run.ts
 export { hostedPart, type HostedPart, hostedParts } from './hosted-parts.ts';
 export { type HostedTools, type HostedToolsPolicy, placedTools, toolPlaces } from './hosted-tools.ts';
 export { openAiError, type OpenAiErrorBody } from './errors.ts';
-export {
-  headerName,
-  type IdleField,
-  invalidValue,
-  MAX_IGNORED,
-  readRequest,
-  type RequestFields,
-  unsupported,
-} from './fields.ts';
+export { headerName, invalidValue, MAX_IGNORED, readRequest, type RequestFields, unsupported } from './fields.ts';
 export { ExpiresAfter, FILE_FIELDS, FileRequest } from './files/file-fields.ts';
 export { type FilePart, filesOfInput, filesOfMessages, type NamedBytes, textOf } from './files/file-input.ts';
 export { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './files/file-object.ts';
 export { formReader } from './form-input.ts';
 export { type ImagePart, ImageParts, inlineImage, type OpenImages, refuseImages } from './images/image-part.ts';
 export { checkCursor, isIdWith, listPage } from './list-page.ts';
-export {
-  deploymentFor,
-  findModel,
-  type ModelDirectory,
-  onlyModels,
-  resolveModel,
-  type ServedModel,
-} from './model-directory.ts';
+export { deploymentFor, findModel, resolveModel } from './model-directory.ts';
 export { answerOf, type ModelCall, piecesOf, withDetails, withPromptTokens } from './model-call.ts';
 export { describeModel, listModels, Model, ModelList } from './models.ts';
 export { BatchesQuery, FilesQuery, InputItemsQuery, RealtimeQuery, ResponseQuery } from './queries.ts';

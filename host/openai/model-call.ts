@@ -3,7 +3,7 @@ import { pointerKeys } from '../core/json/json-pointer.ts';
 import type { GenerationDetails, TextChunk } from '../schemas/index.ts';
 import { type Blame, blamed, blaming, paramThrough } from './blame.ts';
 import { paramOf } from './fields.ts';
-import type { ModelDirectory } from './model-directory.ts';
+import type { ModelDirectory } from '../deployments/index.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A request as a call of a deployment. */

@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
-import { findModel, type ModelDirectory, modelNames, resolveModel, type ServedModel } from './model-directory.ts';
+import { findModel, modelNames, resolveModel } from './model-directory.ts';
+import type { ModelDirectory, ServedModel } from '../deployments/index.ts';
 
 const TEXT = ['chat', 'chat_stream', 'generate', 'generate_stream'];
 

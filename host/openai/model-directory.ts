@@ -1,48 +1,7 @@
 import { type AanaError, fail } from '../core/errors.ts';
-import type { CallOptions } from '../deployments/index.ts';
+import type { ModelDirectory, ServedModel } from '../deployments/index.ts';
 import { CAPABILITIES, capabilitiesOf, type Capability } from './capabilities.ts';
 import { invalidValue } from './fields.ts';
-
-/** A deployment as the routes below `/v1` see it. */
-export interface ServedModel {
-  /** Name of the deployment. */
-  readonly name: string;
-  /** Id of its model: of the catalogue, of the hub, or the name of a file. Undefined if the deployment names none. */
-  readonly modelId: string | undefined;
-  /** Names of the methods that the deployment has. */
-  readonly methods: ReadonlySet<string>;
-  /** LoRA adapters that requests can name. */
-  readonly adapters: readonly string[];
-  /** Whether dialogs can have images. */
-  readonly takesImages: boolean;
-  /** Most tokens of an answer as the operator has set it; undefined if it is not set. */
-  readonly maxTokens: number | undefined;
-  /** State of the deployment, such as `RUNNING`. */
-  readonly state: string;
-}
-
-/** The models of an application, and their calls. */
-export interface ModelDirectory {
-  /** Returns the deployments in the order of registration. */
-  list(): readonly ServedModel[];
-  /** Further names of models: each stands for another name, which may have an adapter. */
-  readonly aliases: Readonly<Record<string, string>>;
-  /** Runs a method of a deployment and returns its result. */
-  call(deployment: string, method: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown>;
-  /** Runs a streaming method. Each element has all values since the one before; the iterable returns the last value. */
-  stream(
-    deployment: string,
-    method: string,
-    args: Record<string, unknown>,
-    options: CallOptions,
-  ): AsyncIterable<unknown[], unknown>;
-}
-
-/** Returns the part of a directory that has the deployments of these names; null keeps all. */
-export function onlyModels(directory: ModelDirectory, names: ReadonlySet<string> | null): ModelDirectory {
-  if (names === null) return directory;
-  return { ...directory, list: () => directory.list().filter(({ name }) => names.has(name)) };
-}
 
 /** A name of a request, resolved. */
 export interface ResolvedModel {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CAPABILITIES, capabilitiesOf, type Capability } from './capabilities.ts';
-import { findModel, type ModelDirectory, modelNames, modelNotFound, type ResolvedModel } from './model-directory.ts';
+import { findModel, modelNames, modelNotFound, type ResolvedModel } from './model-directory.ts';
+import type { ModelDirectory } from '../deployments/index.ts';
 
 /** A model in the answers of `/v1/models`: OpenAI's keys, then ours. */
 export const Model = z.object({

@@ -2,6 +2,13 @@ export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from './documen
 export { exampleFiles } from './endpoint-operation.ts';
 export type { ErrorBody } from './failures.ts';
 export { DeferQuery, IdempotencyKey, type Task, type TaskId, TaskQuery } from './deferral.ts';
-export { answers, DATABASE_FAILURES, type RouteDefinition, RUN_FAILURES, STORED_FAILURES } from './route-definition.ts';
+export {
+  answers,
+  DATABASE_FAILURES,
+  type IdleField,
+  type RouteDefinition,
+  RUN_FAILURES,
+  STORED_FAILURES,
+} from './route-definition.ts';
 export { type AnswerOf, PATH_PARAMETERS } from './values.ts';
 export { schemaExample } from './schema-example.ts';

@@ -1,6 +1,17 @@
 import type * as z from 'zod';
-import type { IdleField } from '../openai/index.ts';
 import type { ErrorStatus } from './failures.ts';
+
+/** A parameter of OpenAI's API, or of another server's, that has no effect here. */
+export interface IdleField {
+  /** Why it has no effect, for people. */
+  readonly why: string;
+  /** Values that ask for what happens anyway, besides null. They are never reported. */
+  readonly neutral?: readonly unknown[];
+  /** Whether the parameter changes no answer anywhere, so that it is never reported. */
+  readonly isHarmless?: true;
+  /** Whether a request with the parameter is refused, because it asks for another answer than this server can give. */
+  readonly isRefused?: true;
+}
 
 /** One answer of a route. */
 export interface RouteAnswer {

@@ -25,7 +25,7 @@ const READERS: Readonly<Record<string, string>> = {
   'engines/openai/failures.ts': 'a Retry-After header may be a date',
   'files/file-folder.ts': 'compared with the time of a file',
   'http/dashboard/page/format.ts': 'a time for people',
-  'http/guards/rate-limit-guard.ts': 'a time in a header',
+  'http/routes/anthropic/anthropic-api.ts': 'a time in a header',
   'http/routes/openai/client-secrets-route.ts': 'a time in an answer',
   'http/routes/openai/models-route.ts': 'a time in an answer',
   'http/server/certificate.ts': 'compared with the end of a certificate',

@@ -1,6 +1,11 @@
 import type { Config } from '../../config/index.ts';
-import { type BoundDeployment, type DeploymentManager, modelName } from '../../deployments/index.ts';
-import type { ModelDirectory, ServedModel } from '../../openai/index.ts';
+import {
+  type BoundDeployment,
+  type DeploymentManager,
+  type ModelDirectory,
+  modelName,
+  type ServedModel,
+} from '../../deployments/index.ts';
 
 /** Returns the deployments as the models of OpenAI's API. */
 export function modelDirectory(

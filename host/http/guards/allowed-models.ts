@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { allowedDeployments } from '../../access/index.ts';
-import { type ModelDirectory, onlyModels } from '../../openai/index.ts';
+import { type ModelDirectory, onlyModels } from '../../deployments/index.ts';
 import { callerOf } from './caller.ts';
 
 /** Returns the models that the API key of a request allows to requests to a path. */

@@ -28,7 +28,8 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     rateLimits,
     userLimits,
     telemetry = noTelemetry,
-    openai,
+    clientSecrets,
+    needsSubscription,
   } = options;
   const checksHost = listensAt !== undefined || allowedHosts.length > 0;
   return [
@@ -36,11 +37,11 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     securityHeaders(hstsMaxAgeS),
     ...(checksHost ? [hostGuard({ allowedHosts, listensAt, hasApiKeys: apiKeys !== undefined })] : []),
     cors(origins),
-    ...(openai?.enabled ? [clientSecretGuard(openai.clientSecrets, apiKeys !== undefined)] : []),
+    ...(clientSecrets ? [clientSecretGuard(clientSecrets, apiKeys !== undefined)] : []),
     ...(apiKeys ? [apiKeyGuard(apiKeys, options)] : []),
-    ...(apiKeys && openai?.needsSubscription ? [subscriptionGuard] : []),
-    ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry)] : []),
-    ...(userLimits ? [userLimitGuard(userLimits)] : []),
+    ...(apiKeys && needsSubscription ? [subscriptionGuard(needsSubscription)] : []),
+    ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry, options)] : []),
+    ...(userLimits ? [userLimitGuard(userLimits, options)] : []),
   ];
 }
 

@@ -6,18 +6,17 @@ import { isPreflight } from './cors.ts';
 import { noteRateLimit } from '../request/request-context.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
-import { isAnthropicRequest } from '../routes/anthropic/anthropic-requests.ts';
-import { isOpenAiPath } from '../routes/openai/openai-paths.ts';
+import { type ForeignApis, setLimitHeaders } from '../response/foreign-api.ts';
 
 /**
  * Refuses a request over a limit before its body is read. Every answer to a limited request has headers with the limits
  * and the remaining requests.
  */
-export function rateLimitGuard(limits: RateLimits, telemetry: Telemetry): Guard {
+export function rateLimitGuard(limits: RateLimits, telemetry: Telemetry, apis: ForeignApis): Guard {
   const refusals = refusalCounter(telemetry);
   return (ctx, next) => {
     if (isDocumentationPath(ctx.path)) countDocumentation(ctx, limits, refusals);
-    else if (!isOpenPath(ctx.path) && !isPreflight(ctx)) countRequest(ctx, limits, refusals);
+    else if (!isOpenPath(ctx.path) && !isPreflight(ctx)) countRequest(ctx, limits, refusals, apis);
     return next();
   };
 }
@@ -41,7 +40,7 @@ function countDocumentation(ctx: Context, limits: RateLimits, refusals: Counter)
 }
 
 /** Sets the headers of the IETF draft "RateLimit header fields for HTTP". */
-function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void {
+function countRequest(ctx: Context, limits: RateLimits, refusals: Counter, apis: ForeignApis): void {
   const verdicts = limits.take(sharerOf(ctx), ctx.path);
   if (verdicts.length === 0) return;
   ctx.set(
@@ -59,8 +58,14 @@ function countRequest(ctx: Context, limits: RateLimits, refusals: Counter): void
       )
       .join(', '),
   );
-  if (isOpenAiPath(ctx.path)) setOpenAiHeaders(ctx, verdicts);
-  if (isAnthropicRequest(ctx)) setAnthropicHeaders(ctx, verdicts);
+  const [tightest] = verdicts.toSorted((a, b) => a.remaining - b.remaining);
+  if (tightest)
+    setLimitHeaders(ctx, apis, {
+      of: 'requests',
+      limit: tightest.check.limit.capacity,
+      remaining: tightest.remaining,
+      resetS: Math.ceil(tightest.retryAfterS || tightest.resetS),
+    });
   refuseOverLimit(ctx, verdicts, refusals);
 }
 
@@ -90,30 +95,3 @@ function refuseOverLimit(ctx: Context, verdicts: ReturnType<RateLimits['take']>,
   noteRateLimit(ctx, worst.policy);
   throw tooManyRequests(worst.check.limit, worst.retryAfterS, { to: PATHLESS.has(worst.policy) ? '' : worst.policy });
 }
-
-/** Returns the limit of which the least is left. */
-const tightestOf = (verdicts: ReturnType<RateLimits['take']>) =>
-  verdicts.toSorted((a, b) => a.remaining - b.remaining)[0];
-
-/** Sets the headers of OpenAI's API for the limit of which the least is left. */
-function setOpenAiHeaders(ctx: Context, verdicts: ReturnType<RateLimits['take']>): void {
-  const tightest = tightestOf(verdicts);
-  if (!tightest) return;
-  ctx.set('x-ratelimit-limit-requests', String(tightest.check.limit.capacity));
-  ctx.set('x-ratelimit-remaining-requests', String(tightest.remaining));
-  ctx.set('x-ratelimit-reset-requests', `${Math.ceil(tightest.retryAfterS || tightest.resetS)}s`);
-}
-
-/** Sets the headers of Anthropic's API for the limit of which the least is left. Its time is a point in time. */
-function setAnthropicHeaders(ctx: Context, verdicts: ReturnType<RateLimits['take']>): void {
-  const tightest = tightestOf(verdicts);
-  if (!tightest) return;
-  const resetS = Math.ceil(tightest.retryAfterS || tightest.resetS);
-  ctx.set('anthropic-ratelimit-requests-limit', String(tightest.check.limit.capacity));
-  ctx.set('anthropic-ratelimit-requests-remaining', String(tightest.remaining));
-  ctx.set('anthropic-ratelimit-requests-reset', timeIn(resetS));
-}
-
-/** Returns a point in time as Anthropic's headers have it. */
-export const timeIn = (seconds: number): string =>
-  `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;

@@ -7,8 +7,8 @@ import {
   statusOf,
   toErrorRecord,
 } from '../../core/errors.ts';
-import { absenceOf } from '../../openai/index.ts';
 import type { ErrorBody } from '../../openapi/index.ts';
+import type { ForeignApis } from './foreign-api.ts';
 
 export interface HttpErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
@@ -69,7 +69,7 @@ export function errorJson(thrown: unknown, includeStacktrace: boolean, compatSta
   }
 }
 
-export function nothingAt(path: string): HttpError {
-  const why = absenceOf(path);
+export function nothingAt(path: string, { apis = [] }: ForeignApis = {}): HttpError {
+  const why = apis.map((api) => api.absenceOf?.(path)).find((reason) => reason !== undefined);
   return new HttpError('NotFound', `there is nothing at ${path}${why === undefined ? '' : `: ${why}`}`);
 }

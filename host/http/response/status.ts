@@ -22,27 +22,8 @@ function thrownStatus(error: unknown): number | undefined {
   return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }
 
-/** Statuses of Anthropic's API where they differ from ours. */
-const ANTHROPIC_STATUS: Readonly<Record<number, number>> = { 422: 400, 503: 529 };
-
-/** Returns the status of anything that was thrown on a path of OpenAI's API. */
-export function openAiStatusOf(thrown: unknown): number {
-  if (toErrorRecord(thrown).name === 'InactiveSubscription') return KINDS['rate-limited'].status; // a quota
-  return statusWithout422(thrown);
-}
-
 /** Returns the status of anything that was thrown on the path of the Model Context Protocol. */
 export function mcpStatusOf(thrown: unknown): number {
-  return statusWithout422(thrown);
-}
-
-function statusWithout422(thrown: unknown): number {
   const status = statusOfThrown(thrown);
   return status === 422 ? 400 : status;
-}
-
-/** Returns the status of anything that was thrown on a path of Anthropic's API. */
-export function anthropicStatusOf(thrown: unknown): number {
-  const status = statusOfThrown(thrown);
-  return ANTHROPIC_STATUS[status] ?? status;
 }

@@ -16,7 +16,6 @@ import { OpenApiText } from '../../openapi/document-text.ts';
 import { modelRoutes } from './admin/model-routes.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { operationRoutes } from './admin/operation-routes.ts';
-import { openAiRoutes } from './openai/openai-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
 import { HostRouter, serveRoute } from './serve-route.ts';
@@ -54,7 +53,7 @@ export function systemRoutes(
     docs: '/docs',
     ...(redocBundle && { redoc: '/redoc' }),
     openapi: '/openapi.json',
-    ...(options.openai?.enabled && { chat: '/chat' }),
+    ...(options.hasChatPage && { chat: '/chat' }),
     health: '/health',
   };
   serveRoute(
@@ -137,13 +136,13 @@ export function systemRoutes(
     await serveUnchanged(ctx, etag, body);
   });
   docsRoutes(router, title, apiKeys !== undefined);
-  if (options.openai?.enabled) chatPageRoutes(router, title);
+  if (options.hasChatPage) chatPageRoutes(router, title);
   if (apiKeys) routesForAdmins(router, options);
   if (options.metrics) metricsRoute(router, options.metrics);
   if (options.traces) traceRoutes(router, options.traces);
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
-  if (options.openai) openAiRoutes(router, { ...options, openai: options.openai });
+  for (const addRoutes of options.routes ?? []) addRoutes(router, options);
   mcpRoute(router, mcp);
   if (sockets) socketRoutes(router, sockets.definitions);
   if (webhooks) webhookRoutes(router, { ...options, webhooks });

@@ -1,4 +1,5 @@
-import type { ModelDirectory } from '../../openai/index.ts';
+import type { ModelDirectory } from '../../deployments/index.ts';
+import type { SocketRoute } from './socket-route.ts';
 import type { SocketPlacesLimits } from './socket-places.ts';
 
 /** The settings `sockets`. */
@@ -14,4 +15,6 @@ export interface SocketsOptions {
   readonly limits: SocketLimits;
   /** The deployments that protocols call. */
   readonly models: ModelDirectory;
+  /** Further paths that take WebSockets. */
+  readonly routes?: readonly SocketRoute[];
 }

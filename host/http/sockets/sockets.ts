@@ -45,7 +45,7 @@ export class Sockets {
   /** Opens the WebSocket of a request that has passed the guards. What it throws is the answer to the request. */
   async serve(ctx: Context): Promise<void> {
     const route = this.#routes.get(ctx.path);
-    if (!route) throw nothingAt(ctx.path);
+    if (!route) throw nothingAt(ctx.path, this.#options);
     if (!this.#options.isDeployed())
       throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
     if (this.#closing) throw shuttingDown();

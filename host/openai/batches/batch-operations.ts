@@ -7,7 +7,7 @@ import type { Capability } from '../capabilities.ts';
 import { refuseImages } from '../images/image-part.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
 import { readRequest, type RequestFields, unsupported } from '../fields.ts';
-import { type ModelDirectory } from '../model-directory.ts';
+import type { ModelDirectory } from '../../deployments/index.ts';
 import { RESPONSE_FIELDS } from '../responses/response-fields.ts';
 import { answerResponse, type Dialogs } from '../responses/response-run.ts';
 import type { RunContext } from '../run-context.ts';

@@ -1,6 +1,6 @@
 import type { ImageReference } from '../../schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
-import type { ServedModel } from '../model-directory.ts';
+import type { ServedModel } from '../../deployments/index.ts';
 import { audioBytes } from '../audio/audio-input.ts';
 import type { RunContext } from '../run-context.ts';
 

@@ -1,4 +1,4 @@
-import type { IdleField } from '../fields.ts';
+import type { IdleField } from '../../openapi/index.ts';
 
 /** Parameters that have no effect in any request for texts. */
 export const COMMON_TEXT_IDLE = {

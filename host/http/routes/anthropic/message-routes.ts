@@ -16,7 +16,7 @@ import {
 } from '../../../anthropic/index.ts';
 import { drained } from '../../../core/async/async-values.ts';
 import { answerOf, chatCall, ImageParts, piecesOf, resolveModel, unsupported } from '../../../openai/index.ts';
-import { anthropicStatusOf } from '../../response/status.ts';
+import { anthropicStatusOf } from './anthropic-api.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../openai/event-stream.ts';
 import { readFiles } from '../openai/files/file-input.ts';

@@ -1,4 +1,4 @@
-import type { ModelDirectory } from '../../../openai/index.ts';
+import type { ModelDirectory } from '../../../deployments/index.ts';
 import type { LargeParts } from '../../request/request-body.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
 

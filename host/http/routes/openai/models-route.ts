@@ -1,14 +1,25 @@
+import type { Context } from 'koa';
 import * as z from 'zod';
 import { answers } from '../../../openapi/index.ts';
-import { ModelInfo, modelInfoOf, ModelInfoPage, modelPage, ModelsQuery } from '../../../anthropic/index.ts';
 import { describeModel, listModels, Model, ModelList } from '../../../openai/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';
-import { isFromAnthropicClient } from '../anthropic/anthropic-requests.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 import type { OpenAiHttpOptions } from './openai-request.ts';
 
-/** Adds `GET /v1/models` and `GET /v1/models/{model}`, which answer clients of Anthropic's API in its shapes. */
-export function modelRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
+/** The models in the shapes of another API, whose clients ask for them at the same paths. */
+export interface OtherModels {
+  /** Whether a request is from a client of the other API. */
+  isAsked(ctx: Context): boolean;
+  /** When an answer has the other shapes, for the OpenAPI document. */
+  readonly whose: string;
+  /** The query of the list. */
+  readonly query: z.ZodObject;
+  readonly page: { readonly schema: z.ZodType; of(models: z.input<typeof ModelList>, query: unknown): object };
+  readonly model: { readonly schema: z.ZodType; of(model: z.input<typeof Model>): object };
+}
+
+/** Adds `GET /v1/models` and `GET /v1/models/{model}`, which answer clients of another API in its shapes. */
+export function modelRoutes(router: HostRouter, options: OpenAiHttpOptions, other: OtherModels): void {
   const created = Math.floor(Date.now() / 1000);
   serveRoute(
     router,
@@ -18,16 +29,13 @@ export function modelRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
       path: '/v1/models',
       summary: 'The names of models that requests can give',
       tag: 'openai',
-      query: ModelsQuery,
-      answers: answers(
-        'The models; with the header `anthropic-version` in the shape of Anthropic’s API.',
-        z.union([ModelList, ModelInfoPage]),
-      ),
+      query: other.query,
+      answers: answers(`The models; ${other.whose}.`, z.union([ModelList, other.page.schema])),
       fails: [400],
     },
     ({ ctx, query }) => {
       const models = listModels(allowedModels(ctx, options.openai.models), created);
-      return isFromAnthropicClient(ctx) ? modelPage(models, query) : models;
+      return other.isAsked(ctx) ? other.page.of(models, query) : models;
     },
   );
   serveRoute(
@@ -38,15 +46,12 @@ export function modelRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
       path: '/v1/models/{model}',
       summary: 'One model, with its state and what it can do',
       tag: 'openai',
-      answers: answers(
-        'The model; with the header `anthropic-version` in the shape of Anthropic’s API.',
-        z.union([Model, ModelInfo]),
-      ),
+      answers: answers(`The model; ${other.whose}.`, z.union([Model, other.model.schema])),
       fails: [404],
     },
     ({ ctx, params: { model: id } }) => {
       const model = describeModel(allowedModels(ctx, options.openai.models), id, created);
-      return isFromAnthropicClient(ctx) ? modelInfoOf(model) : model;
+      return other.isAsked(ctx) ? other.model.of(model) : model;
     },
   );
 }

@@ -4,7 +4,8 @@ import type { UploadedFile } from '../../../endpoints/index.ts';
 import type { UserBackground } from '../../../background/index.ts';
 import type { UserBatches } from '../../../batches/index.ts';
 import type { UserFiles, UserUploads } from '../../../files/index.ts';
-import type { HostedToolsPolicy, ModelDirectory, ResponseStore } from '../../../openai/index.ts';
+import type { HostedToolsPolicy, ResponseStore } from '../../../openai/index.ts';
+import type { ModelDirectory } from '../../../deployments/index.ts';
 import type { AudioReference, ImageReference } from '../../../schemas/index.ts';
 
 /** Settings of the routes below `/v1`. */
@@ -15,8 +16,6 @@ export interface OpenAiRoutesOptions {
   readonly strict: boolean;
   /** What happens to a request with tools that only the servers of others run. */
   readonly hostedTools: HostedToolsPolicy;
-  /** Whether requests that compute or store something need an API key with an active subscription. Default: false. */
-  readonly needsSubscription?: boolean;
   readonly models: ModelDirectory;
   /** Makes and reads the secrets with which pages open realtime sessions. */
   readonly clientSecrets: ClientSecrets;

@@ -1,15 +1,12 @@
-import type { HostRouter } from '../serve-route.ts';
-import type { HttpAppOptions } from '../../options.ts';
+import type { RouteGroup } from '../../options.ts';
 import { HttpError } from '../../response/error-body.ts';
-import { messageBatchRoutes } from '../anthropic/batch-routes.ts';
-import { messageRoutes } from '../anthropic/message-routes.ts';
 import { audioRoutes } from './audio/audio-routes.ts';
 import { batchesRoutes } from './files/batches-routes.ts';
 import { chatRoute } from './chat-route.ts';
 import { clientSecretsRoute } from './client-secrets-route.ts';
 import { completionsRoute } from './completions-route.ts';
 import { filesRoutes } from './files/files-routes.ts';
-import { modelRoutes } from './models-route.ts';
+import { modelRoutes, type OtherModels } from './models-route.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 import { originalChatRoute } from './original-chat-route.ts';
 import { responsesRoute } from './responses-route.ts';
@@ -18,35 +15,33 @@ import { tokenRoutes } from './token-routes.ts';
 import { uploadsRoutes } from './files/uploads-routes.ts';
 import { vectorRoutes } from './vector-routes.ts';
 
-/** Adds the routes below `/v1`, of OpenAI's API and of Anthropic's, or routes that say that they are off. */
-export function openAiRoutes(
-  router: HostRouter,
-  options: HttpAppOptions & { readonly openai: OpenAiRoutesOptions },
-): void {
-  if (!options.openai.enabled) {
-    const message = 'The OpenAI-compatible endpoint is not enabled.';
-    router.all('/v1/{*path}', () => {
-      throw new HttpError('NotFound', message);
-    });
-    router.all('/chat/completions', (ctx) => {
-      ctx.status = 404;
-      ctx.body = { error: { message } };
-    });
-    return;
-  }
-  modelRoutes(router, options);
-  chatRoute(router, options);
-  responsesRoute(router, options);
-  storedResponsesRoutes(router, options);
-  completionsRoute(router, options);
-  tokenRoutes(router, options);
-  originalChatRoute(router, options);
-  vectorRoutes(router, options);
-  audioRoutes(router, options);
-  filesRoutes(router, options);
-  uploadsRoutes(router, options);
-  batchesRoutes(router, options);
-  clientSecretsRoute(router, options);
-  messageRoutes(router, options);
-  messageBatchRoutes(router, options);
+/** Returns the routes of OpenAI's API, or routes that say that they are off. */
+export function openAiRoutes(openai: OpenAiRoutesOptions, otherModels: OtherModels): RouteGroup {
+  return (router, http) => {
+    const options = { ...http, openai };
+    if (!openai.enabled) {
+      const message = 'The OpenAI-compatible endpoint is not enabled.';
+      router.all('/v1/{*path}', () => {
+        throw new HttpError('NotFound', message);
+      });
+      router.all('/chat/completions', (ctx) => {
+        ctx.status = 404;
+        ctx.body = { error: { message } };
+      });
+      return;
+    }
+    modelRoutes(router, options, otherModels);
+    chatRoute(router, options);
+    responsesRoute(router, options);
+    storedResponsesRoutes(router, options);
+    completionsRoute(router, options);
+    tokenRoutes(router, options);
+    originalChatRoute(router, options);
+    vectorRoutes(router, options);
+    audioRoutes(router, options);
+    filesRoutes(router, options);
+    uploadsRoutes(router, options);
+    batchesRoutes(router, options);
+    clientSecretsRoute(router, options);
+  };
 }

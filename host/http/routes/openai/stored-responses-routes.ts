@@ -1,8 +1,7 @@
 import type { Context } from 'koa';
-import { answers, DATABASE_FAILURES } from '../../../openapi/index.ts';
+import { answers, DATABASE_FAILURES, type IdleField } from '../../../openapi/index.ts';
 import {
   DeletedResponse,
-  type IdleField,
   InputItemsQuery,
   invalidValue,
   ItemList,

@@ -1,5 +1,5 @@
 import { type AanaError, fail } from '../../../core/errors.ts';
-import type { ModelDirectory } from '../../../openai/index.ts';
+import type { ModelDirectory } from '../../../deployments/index.ts';
 import { badQuery } from '../../request/query.ts';
 
 /** The method of deployments that transcribe live audio. */

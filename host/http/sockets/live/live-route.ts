@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { fail, toErrorRecord } from '../../../core/errors.ts';
 import { type JsonLimits, readJson } from '../../../core/json/read-json.ts';
-import type { ModelDirectory } from '../../../openai/index.ts';
+import type { ModelDirectory } from '../../../deployments/index.ts';
 import type { RouteDefinition } from '../../../openapi/index.ts';
 import { type EncodedAudio, LiveResult } from '../../../schemas/index.ts';
 import { allowedModels } from '../../guards/allowed-models.ts';

@@ -2,11 +2,11 @@ import {
   type AudioFormat,
   blamed,
   identified,
-  type ModelDirectory,
   type NewServerEvent,
   type SessionSettings,
   type Turns,
 } from '../../../openai/index.ts';
+import type { ModelDirectory } from '../../../deployments/index.ts';
 import type { EncodedAudio, LiveTurnResult } from '../../../schemas/index.ts';
 import { type PcmFormat, PcmReader } from '../audio/pcm-reader.ts';
 import type { SocketChannel } from '../socket-route.ts';

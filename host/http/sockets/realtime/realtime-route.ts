@@ -35,7 +35,7 @@ const REALTIME_ROUTE = {
 } as const satisfies RouteDefinition;
 
 /** The WebSocket of OpenAI's realtime API, for transcription sessions. */
-export function realtimeRoute({ openai, limits }: OpenAiHttpOptions): SocketRoute {
+export function realtimeRoute({ openai, limits }: Pick<OpenAiHttpOptions, 'openai' | 'limits'>): SocketRoute {
   const readQuery = queryReader(REALTIME_ROUTE.query);
   return {
     definition: REALTIME_ROUTE,

@@ -12,7 +12,6 @@ import {
   eventIdOf,
   identified,
   invalidValue,
-  type ModelDirectory,
   type NewServerEvent,
   prefixedId,
   readClientEvent,
@@ -22,6 +21,7 @@ import {
   type SessionSettings,
   updatedSettings,
 } from '../../../openai/index.ts';
+import type { ModelDirectory } from '../../../deployments/index.ts';
 import type { SocketChannel, SocketMessage } from '../socket-route.ts';
 import { AudioSegment } from './audio-segment.ts';
 import { MODEL_PARAM, REALTIME_BLAME } from './realtime-blame.ts';

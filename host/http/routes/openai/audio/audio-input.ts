@@ -6,10 +6,10 @@ import {
   blaming,
   capabilitiesOf,
   invalidValue,
-  type ModelDirectory,
   type RunContext,
   unsupported,
 } from '../../../../openai/index.ts';
+import type { ModelDirectory } from '../../../../deployments/index.ts';
 import type { AsrOutput } from '../../../../schemas/index.ts';
 import { allowedModels } from '../../../guards/allowed-models.ts';
 import { tooLarge } from '../../../request/too-large.ts';
