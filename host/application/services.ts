@@ -10,7 +10,7 @@ import {
   UserLimits,
 } from '../access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
-import { BackgroundResponses } from '../background/index.ts';
+import { BackgroundResponses, ResponseStores } from '../openai/index.ts';
 import { Batches } from '../batches/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { fail } from '../core/errors.ts';
@@ -37,7 +37,6 @@ import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
 import { backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
 import { modelDirectory } from './ports/model-directory.ts';
-import { ResponseStores } from './ports/response-stores.ts';
 import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';

@@ -1,4 +1,4 @@
-import { backgroundWork } from '../../background/index.ts';
+import { backgroundWork } from '../../openai/index.ts';
 import { batchWork } from '../../batches/index.ts';
 import type { Config } from '../../config/index.ts';
 import { anthropicStatusOf, openAiStatusOf } from '../../http/index.ts';

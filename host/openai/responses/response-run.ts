@@ -10,7 +10,7 @@ import { type ReadInput, readInput } from './read-input.ts';
 import { type ModelResponse, newResponse } from './response-answer.ts';
 import { responseCall } from './response-call.ts';
 import type { InputTokensRequest, ResponseRequest } from './response-fields.ts';
-import { readHistory, type ResponseStore } from './response-store.ts';
+import { readHistory, type ResponseStore } from './stored/response-store.ts';
 import { wholeResponse } from './response-writer.ts';
 
 /** The stored responses that a request can continue. */

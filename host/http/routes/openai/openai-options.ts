@@ -1,10 +1,9 @@
 import type { ClientSecrets } from '../../../access/index.ts';
 import type { ForCallers } from '../../../core/request-context.ts';
 import type { UploadedFile } from '../../../endpoints/index.ts';
-import type { UserBackground } from '../../../background/index.ts';
+import type { HostedToolsPolicy, ResponseStore, UserBackground } from '../../../openai/index.ts';
 import type { UserBatches } from '../../../batches/index.ts';
 import type { UserFiles, UserUploads } from '../../../files/index.ts';
-import type { HostedToolsPolicy, ResponseStore } from '../../../openai/index.ts';
 import type { ModelDirectory } from '../../../deployments/index.ts';
 import type { AudioReference, ImageReference } from '../../../schemas/index.ts';
 

@@ -1,7 +1,7 @@
-import { fail } from '../../core/errors.ts';
-import { invalidValue } from '../fields.ts';
-import type { Item } from './items.ts';
-import type { ModelResponse } from './response-answer.ts';
+import { fail } from '../../../core/errors.ts';
+import { invalidValue } from '../../fields.ts';
+import type { Item } from '../items.ts';
+import type { ModelResponse } from '../response-answer.ts';
 
 /** A response in a chain of responses, each of which continues the next one. */
 export interface ChainLink {

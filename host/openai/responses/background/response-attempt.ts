@@ -1,21 +1,17 @@
-import { cancelledError, toErrorRecord } from '../core/errors.ts';
-import { drained } from '../core/async/async-values.ts';
-import {
-  type Dialogs,
-  type Item,
-  type ModelResponse,
-  piecesOf,
-  type ResponseEvent,
-  ResponseWriter,
-  type RunContext,
-  type StoredRequest,
-  storedRun,
-} from '../openai/index.ts';
-import type { ModelDirectory } from '../deployments/index.ts';
-import { type BegunRun, type TracedStorage, whileUnavailable } from '../storage/index.ts';
-import { AttemptReport, isUnserved } from '../tasks/index.ts';
+import { cancelledError, toErrorRecord } from '../../../core/errors.ts';
+import { drained } from '../../../core/async/async-values.ts';
+import { type Dialogs, type StoredRequest, storedRun } from '../response-run.ts';
+import type { Item } from '../items.ts';
+import type { ModelResponse } from '../response-answer.ts';
+import { piecesOf } from '../../model-call.ts';
+import type { ResponseEvent } from '../response-event.ts';
+import { ResponseWriter } from '../response-writer.ts';
+import type { RunContext } from '../../run-context.ts';
+import type { ModelDirectory } from '../../../deployments/index.ts';
+import { type BegunRun, type TracedStorage, whileUnavailable } from '../../../storage/index.ts';
+import { AttemptReport, isUnserved } from '../../../tasks/index.ts';
 import { FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
-import { bodyOf, storedItems } from './response-row.ts';
+import { bodyOf, storedItems } from '../stored/response-row.ts';
 
 /** The response that an attempt makes, and what its request can use. */
 export interface AttemptScope {

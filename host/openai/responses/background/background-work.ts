@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import type { ForCallers } from '../core/request-context.ts';
-import { parseInput, type ServedEndpoint } from '../endpoints/index.ts';
-import { type ModelDirectory, onlyModels } from '../deployments/index.ts';
-import type { ResponseStore } from '../openai/index.ts';
-import type { Storage } from '../storage/index.ts';
+import type { ForCallers } from '../../../core/request-context.ts';
+import { parseInput, type ServedEndpoint } from '../../../endpoints/index.ts';
+import { type ModelDirectory, onlyModels } from '../../../deployments/index.ts';
+import type { ResponseStore } from '../stored/response-store.ts';
+import type { Storage } from '../../../storage/index.ts';
 import { BackgroundTask, FIRST_EVENTS } from './background-task.ts';
 import { ResponseAttempt } from './response-attempt.ts';
 

@@ -1,5 +1,5 @@
-import type { ModelResponse } from '../openai/index.ts';
-import type { NewResponse, StoredItem } from '../storage/index.ts';
+import type { ModelResponse } from '../response-answer.ts';
+import type { NewResponse, StoredItem } from '../../../storage/index.ts';
 
 /** An item of a response, which has an id. */
 interface Identified {

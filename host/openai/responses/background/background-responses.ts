@@ -1,17 +1,15 @@
-import { fail } from '../core/errors.ts';
-import type { Caller, ForCallers } from '../core/request-context.ts';
-import type { ServedEndpoint } from '../endpoints/index.ts';
-import {
-  invalidValue,
-  type Item,
-  type ModelResponse,
-  type ResponseStore,
-  type StoredRequest,
-} from '../openai/index.ts';
-import { responseChanged, type Storage, StoredWatchers } from '../storage/index.ts';
-import type { TaskQueue } from '../tasks/index.ts';
+import { fail } from '../../../core/errors.ts';
+import type { Caller, ForCallers } from '../../../core/request-context.ts';
+import type { ServedEndpoint } from '../../../endpoints/index.ts';
+import { invalidValue } from '../../fields.ts';
+import type { Item } from '../items.ts';
+import type { ModelResponse } from '../response-answer.ts';
+import type { ResponseStore } from '../stored/response-store.ts';
+import type { StoredRequest } from '../response-run.ts';
+import { responseChanged, type Storage, StoredWatchers } from '../../../storage/index.ts';
+import type { TaskQueue } from '../../../tasks/index.ts';
 import { type BackgroundTask, FIRST_EVENTS, MAX_ATTEMPTS } from './background-task.ts';
-import { responseRow } from './response-row.ts';
+import { responseRow } from '../stored/response-row.ts';
 
 export interface BackgroundResponsesOptions {
   readonly storage: Storage;

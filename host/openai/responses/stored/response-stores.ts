@@ -1,13 +1,18 @@
-import { responseRow } from '../../background/index.ts';
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import type { Caller, ForCallers } from '../../core/request-context.ts';
-import type { ModelResponse, ResponseStore } from '../../openai/index.ts';
-import { Pruner, type ResponseRecord, type Storage } from '../../storage/index.ts';
+import { responseRow } from './response-row.ts';
+import type { Logger } from '../../../core/log/logger.ts';
+import type { Caller, ForCallers } from '../../../core/request-context.ts';
+import type { ModelResponse } from '../response-answer.ts';
+import type { ResponseStore } from './response-store.ts';
+import { Pruner, type ResponseRecord, type Storage } from '../../../storage/index.ts';
 
 export interface ResponseStoresOptions {
   readonly storage: Storage;
-  readonly config: Config['openai']['responses'];
+  /** The settings `openai.responses`. Times are in seconds; 0 bytes are no limit. */
+  readonly config: {
+    readonly store: boolean;
+    readonly retention: number;
+    readonly maximum_stored_bytes_per_user: number;
+  };
   readonly log: Logger;
 }
 

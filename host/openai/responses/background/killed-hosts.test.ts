@@ -8,15 +8,15 @@ import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
-import { cannotRun } from '../engines/fixtures/real-models.ts';
-import { until } from '../test/helpers/server.ts';
-import { skip } from '../test/skip.ts';
+import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
+import { cannotRun } from '../../../engines/fixtures/real-models.ts';
+import { until } from '../../../test/helpers/server.ts';
+import { skip } from '../../../test/skip.ts';
 
 type Response = OpenAI.Responses.Response;
 type Event = OpenAI.Responses.ResponseStreamEvent;
 
-const HOST = fileURLToPath(new URL('../batches/fixtures/batch-host.js', import.meta.url));
+const HOST = fileURLToPath(new URL('../../../batches/fixtures/batch-host.js', import.meta.url));
 const RESPONSES = 60;
 
 async function startHost(folder: string): Promise<{ readonly process: ChildProcess; readonly client: OpenAI }> {

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
-import { invalidValue } from '../fields.ts';
-import type { Item } from './items.ts';
-import type { ItemList } from './response-answer.ts';
+import { invalidValue } from '../../fields.ts';
+import type { Item } from '../items.ts';
+import type { ItemList } from '../response-answer.ts';
 
 export interface ItemPageOptions {
   /** The id of the item before the page, in the order of the list. */
