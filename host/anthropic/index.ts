@@ -1,20 +1,4 @@
-export {
-  checkRequests,
-  DeletedMessageBatch,
-  MESSAGE_BATCH_FIELDS,
-  MessageBatch,
-  messageBatch,
-  MessageBatchesQuery,
-  MessageBatchPage,
-  MessageBatchRequest,
-  MessageBatchResult,
-  requireEnd,
-} from './batches.ts';
-export { countCall, promptRequest } from './chat-request.ts';
-export { anthropicError, type AnthropicErrorBody } from './errors.ts';
-export { Message, TokenCount } from './message.ts';
-export { MessageEvent, MessageEvents } from './message-events.ts';
-export { answerMessage, MESSAGE_OPERATION, messageRun } from './message-run.ts';
-export { ModelInfo, modelInfoOf, ModelInfoPage, modelPage, ModelsQuery } from './models.ts';
-export { COUNT_TOKENS_FIELDS, CountTokensRequest, MESSAGES_FIELDS, MessagesRequest } from './message-fields.ts';
-export { page } from './pages.ts';
+export { ANTHROPIC_API } from './anthropic-api.ts';
+export { anthropicRoutes } from './anthropic-routes.ts';
+export { MESSAGE_BATCHES } from './batches/message-batches.ts';
+export { ANTHROPIC_MODELS } from './models/anthropic-models.ts';

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../core/log/logger.ts';
 import { cannotRun } from '../engines/fixtures/real-models.ts';
-import { type OpenAiApp, startOpenAiApp } from '../http/routes/openai/fixtures/openai-app.ts';
+import { type OpenAiApp, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
 import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
 import { Storage } from '../storage/index.ts';
 import { until } from '../test/helpers/server.ts';

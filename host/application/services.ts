@@ -10,8 +10,7 @@ import {
   UserLimits,
 } from '../access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
-import { BackgroundResponses, ResponseStores } from '../openai/index.ts';
-import { Batches } from '../batches/index.ts';
+import { BackgroundResponses, Batches, ResponseStores } from '../openai/index.ts';
 import { childEnvironment, type Config } from '../config/index.ts';
 import { fail } from '../core/errors.ts';
 import type { Telemetry } from '../core/telemetry.ts';
@@ -35,7 +34,7 @@ import { remembered } from '../core/remembered.ts';
 import { StoredFiles, Uploads } from '../files/index.ts';
 import { RouterSet } from '../http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
-import { backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
+import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
 import { modelDirectory } from './ports/model-directory.ts';
 import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { appUsage } from './ports/app-usage.ts';
@@ -253,6 +252,7 @@ export class Services {
     });
     this.batches = new Batches({
       ...{ storage: this.storage, tasks: this.tasks, work: work.endpoint, log: inArea(log, 'openai') },
+      formats: BATCH_FORMATS,
       retentionS: config.openai.batches.retention,
     });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);

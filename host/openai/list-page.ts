@@ -1,4 +1,16 @@
+import * as z from 'zod';
 import { invalidValue } from './fields.ts';
+
+/** Returns the parameter `order` of a list of such items. */
+export const orderOf = (item: string) =>
+  z
+    .enum(['asc', 'desc'], 'Input should be one of asc, desc')
+    .optional()
+    .describe(`Default: desc, the newest ${item} first.`);
+
+/** Returns the parameter `after` of a list of such items. */
+export const afterId = (item: string) =>
+  z.string().max(256).optional().describe(`The id of the last ${item} of the page before.`);
 
 /** A page of a list, as in OpenAI's API. */
 export interface ListPage<Item> {

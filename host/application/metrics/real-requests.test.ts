@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../engines/fixtures/real-models.ts';
-import { startOpenAiApp } from '../../http/routes/openai/fixtures/openai-app.ts';
+import { startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
 import { LlamaTextGenerationDeployment, silentLogger } from '../../index.ts';
 import { buildPlugin } from '../../plugins/build/build-plugin.ts';
 import { labelName, sampleName } from '../../telemetry/index.ts';

@@ -1,7 +1,6 @@
-import { backgroundWork } from '../../openai/index.ts';
-import { batchWork } from '../../batches/index.ts';
+import { backgroundWork, batchWork, OPENAI_BATCHES } from '../../openai/index.ts';
 import type { Config } from '../../config/index.ts';
-import { anthropicStatusOf, openAiStatusOf } from '../../http/index.ts';
+import { MESSAGE_BATCHES } from '../../anthropic/index.ts';
 import type { HostWork } from '../../tasks/index.ts';
 import type { Services } from '../services.ts';
 
@@ -20,6 +19,9 @@ export function backgroundWorkOf(
   return { endpoint, workers: openai.responses.concurrent_background_responses, continues: false };
 }
 
+/** The APIs that have batches. */
+export const BATCH_FORMATS = [OPENAI_BATCHES, MESSAGE_BATCHES] as const;
+
 /** Returns the work of the tasks of batches, over the parts of an application. */
 export function batchWorkOf(
   { storage, files, directory, responses }: Pick<Services, 'storage' | 'files' | 'directory' | 'responses'>,
@@ -35,7 +37,7 @@ export function batchWorkOf(
     limits,
     maxRequests: batches.maximum_requests,
     concurrency: batches.concurrent_requests,
-    statusOf: { openai: openAiStatusOf, anthropic: anthropicStatusOf },
+    formats: BATCH_FORMATS,
   });
   return { endpoint, workers: batches.concurrent_batches, continues: true };
 }

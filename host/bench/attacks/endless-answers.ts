@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { parseArgs } from 'node:util';
 import { delay } from '../../core/abort.ts';
-import { llamaOptions, startOpenAiApp } from '../../http/routes/openai/fixtures/openai-app.ts';
+import { llamaOptions, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
 import { machineLoad, median, quantile, reportHead, round } from '../report.ts';
 
 const { values: flags } = parseArgs({

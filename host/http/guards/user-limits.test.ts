@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { failureOf } from '../../test/helpers/failure.ts';
-import { type OpenAiApp, registerEndless, startOpenAiApp } from '../routes/openai/fixtures/openai-app.ts';
+import { type OpenAiApp, registerEndless, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
 
 const Limits = suite('limits of users');
 const DAY_S = 86_400;

@@ -11,8 +11,8 @@ import { type Browser, findChromium, type Page, startBrowser } from '../../test/
 import { speechPath } from '../../test/helpers/media/media.ts';
 import { npmPackages } from '../../test/helpers/installed-packages.ts';
 import { skip } from '../../test/skip.ts';
-import { startAudioApp } from '../routes/openai/fixtures/audio-app.ts';
-import { type OpenAiApp, registerEndless, startOpenAiApp } from '../routes/openai/fixtures/openai-app.ts';
+import { startAudioApp } from '../../openai/fixtures/audio-app.ts';
+import { type OpenAiApp, registerEndless, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
 
 const Chat = suite('the page /chat in a browser');
 const program = findChromium();

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { oas31 } from 'openapi3-ts';
 import type * as z from 'zod';
-import * as openai from '../../openai/index.ts';
+import { CHAT_FIELDS } from '../../openai/chat/chat-fields.ts';
 import * as schemas from '../../schemas/index.ts';
 import { startVariedApp } from '../../test/helpers/varied-app.ts';
 import { allRoutes } from '../fixtures/all-routes.ts';
@@ -62,7 +62,7 @@ Bounded('have a limit at each list, record and text', () => {
 
 Bounded('refuse a record with too many members before they are checked', () => {
   const bias = Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [n, 'wrong']));
-  const { issues } = schemas.checkedValue(openai.CHAT_FIELDS.schema.shape.logit_bias, bias);
+  const { issues } = schemas.checkedValue(CHAT_FIELDS.schema.shape.logit_bias, bias);
   assert.equal(
     issues?.map(({ message, path }) => [message, path]),
     [['must have at most 1024 members.', []]],

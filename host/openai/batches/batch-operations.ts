@@ -3,7 +3,7 @@ import { answerChat } from '../chat/chat-run.ts';
 import { COMPLETION_FIELDS } from '../completions/completion-fields.ts';
 import { answerCompletion } from '../completions/completion-run.ts';
 import { fillOf } from '../completions/fill.ts';
-import type { Capability } from '../capabilities.ts';
+import type { Capability } from '../models/capabilities.ts';
 import { refuseImages } from '../images/image-part.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
 import { readRequest, type RequestFields, unsupported } from '../fields.ts';

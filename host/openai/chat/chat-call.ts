@@ -1,7 +1,7 @@
 import { type Blame, blamed, paramThrough } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 import type { ModelCall } from '../model-call.ts';
-import type { ResolvedModel } from '../model-directory.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 import { formOf, samplingBlame, samplingOf } from '../text/sampling-fields.ts';
 import type { ChatRequest } from './chat-fields.ts';
 import { ImageParts } from '../images/image-part.ts';

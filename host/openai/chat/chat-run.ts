@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { ChatOutputWithDetails } from '../../schemas/index.ts';
 import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import type { ModelDirectory } from '../../deployments/index.ts';
-import { resolveModel } from '../model-directory.ts';
+import { resolveModel } from '../models/model-names.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
 import { type AnswerOptions, type ChatCompletion, chatCompletion } from './chat-answer.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { MAX_TEXT, MAX_NAME, MAX_MESSAGES } from '../../schemas/index.ts';
-import type { ResolvedModel } from '../model-directory.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 
 /** The parameters of `POST /chat/completions` in the original system. Others are refused. */
 export const OriginalChatRequest = z.strictObject({

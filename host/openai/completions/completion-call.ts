@@ -1,7 +1,7 @@
 import { structuredBy } from '../../schemas/structured-outputs.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
-import type { ResolvedModel } from '../model-directory.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 import { formOf, samplingBlame, samplingOf } from '../text/sampling-fields.ts';
 import type { CompletionRequest } from './completion-fields.ts';
 

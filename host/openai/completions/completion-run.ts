@@ -3,7 +3,7 @@ import { boundedMap } from '../../core/async/bounded-map.ts';
 import type { GeneratedText } from '../../schemas/index.ts';
 import { answerOf } from '../model-call.ts';
 import type { ModelDirectory } from '../../deployments/index.ts';
-import { resolveModel } from '../model-directory.ts';
+import { resolveModel } from '../models/model-names.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
 import { type Completed, type Completion, completionAnswer } from './completion-answer.ts';

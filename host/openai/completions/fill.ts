@@ -1,6 +1,6 @@
 import { invalidValue, unsupported } from '../fields.ts';
 import type { ModelDirectory } from '../../deployments/index.ts';
-import { resolveModel } from '../model-directory.ts';
+import { resolveModel } from '../models/model-names.ts';
 import type { RunContext } from '../run-context.ts';
 import type { TokenizeOutput } from '../tokens/token-fields.ts';
 import type { OnePrompt } from './completion-call.ts';

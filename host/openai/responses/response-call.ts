@@ -4,7 +4,7 @@ import type { ChatRequest } from '../chat/chat-fields.ts';
 import { invalidValue } from '../fields.ts';
 import { placedTools, toolPlaces } from '../hosted-tools.ts';
 import type { ModelCall } from '../model-call.ts';
-import type { ResolvedModel } from '../model-directory.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 import { type ImageParts, REFUSED_IMAGES } from '../images/image-part.ts';
 import { type GivenItems, messagesOf } from './item-messages.ts';
 import { chatTool, INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';

@@ -3,7 +3,7 @@ import type { ChatOutputWithDetails } from '../../schemas/index.ts';
 import { type ImagePart, ImageParts, type OpenImages } from '../images/image-part.ts';
 import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import type { ModelDirectory } from '../../deployments/index.ts';
-import { resolveModel } from '../model-directory.ts';
+import { resolveModel } from '../models/model-names.ts';
 import type { RunContext } from '../run-context.ts';
 import type { Item } from './items.ts';
 import { type ReadInput, readInput } from './read-input.ts';

@@ -6,7 +6,7 @@ import { REFUSED_IMAGES } from '../images/image-part.ts';
 import { toolArguments, toolBlame, toolFields } from '../chat/tools.ts';
 import { invalidValue, type RequestFields } from '../fields.ts';
 import type { ModelCall } from '../model-call.ts';
-import type { ResolvedModel } from '../model-directory.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 
 const model = z.string().min(1).max(MAX_TEXT);
 

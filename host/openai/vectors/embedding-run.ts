@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { blaming } from '../blame.ts';
 import type { ModelDirectory } from '../../deployments/index.ts';
-import { resolveModel } from '../model-directory.ts';
+import { resolveModel } from '../models/model-names.ts';
 import type { RunContext } from '../run-context.ts';
 import type { EmbeddingRequest } from './embedding-fields.ts';
 import {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
-import type { ResolvedModel } from '../model-directory.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 import type { EmbeddingRequest } from './embedding-fields.ts';
 
 /** The answer of `POST /v1/embeddings`. */

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_TEXT, MAX_NAME } from '../../schemas/index.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue, type RequestFields } from '../fields.ts';
-import type { ResolvedModel } from '../model-directory.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 import { truncateField } from './embedding-fields.ts';
 
 /** Most documents of one request. */

@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../core/package-root.ts';
 import { cannotRun } from '../../engines/fixtures/real-models.ts';
-import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../../http/routes/openai/fixtures/openai-app.ts';
+import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
 import { LlamaEmbeddingDeployment } from '../../index.ts';
 import { type Block, blocksOf } from '../helpers/guide.ts';
 import { nodeClients, OPENAI_FOR_NODE } from '../helpers/client-packages.ts';

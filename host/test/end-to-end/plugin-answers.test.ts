@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import type { Completion, CompletionEnd, Piece } from '../../../wit/generated/world/llm.ts';
 import type { DetailedTranscription } from '../../../wit/generated/world/asr.ts';
 import { packageRoot } from '../../core/package-root.ts';
-import { testPng } from '../../http/routes/openai/fixtures/images.ts';
+import { testPng } from '../../openai/fixtures/images.ts';
 import { speakingVideo } from '../helpers/media/media.ts';
 import { post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../helpers/server.ts';
 

@@ -16,7 +16,7 @@ import { skip } from '../../../test/skip.ts';
 type Response = OpenAI.Responses.Response;
 type Event = OpenAI.Responses.ResponseStreamEvent;
 
-const HOST = fileURLToPath(new URL('../../../batches/fixtures/batch-host.js', import.meta.url));
+const HOST = fileURLToPath(new URL('../../batches/fixtures/batch-host.js', import.meta.url));
 const RESPONSES = 60;
 
 async function startHost(folder: string): Promise<{ readonly process: ChildProcess; readonly client: OpenAI }> {

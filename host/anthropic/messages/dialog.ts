@@ -1,0 +1,190 @@
+import { type Blame, type FilePart, invalidValue, type RequestMessage } from '../../openai/index.ts';
+import type { ContentBlock, MessageParam } from './content-blocks.ts';
+import { documentBlocks, type PlacedBlock, searchResultBlocks } from './documents.ts';
+import type { ImageBlock, TextBlock } from './text-blocks.ts';
+
+type BlockOf<Type extends ContentBlock['type']> = Extract<ContentBlock, { readonly type: Type }>;
+
+/** The role whose messages have blocks of a type; other blocks are in messages of every role. */
+const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], MessageParam['role']>>> = {
+  tool_use: 'assistant',
+  thinking: 'assistant',
+  redacted_thinking: 'assistant',
+  image: 'user',
+  document: 'user',
+  search_result: 'user',
+  tool_result: 'user',
+};
+
+/** The messages of a chat request. */
+export interface ChatMessages {
+  readonly messages: RequestMessage[];
+  /** Where the messages are in the request of Anthropic's API. */
+  readonly origins: Blame;
+  /** The files in them, whose texts are empty. */
+  readonly files: readonly FilePart[];
+}
+
+/** A message of a chat request, with the places of its parts in the request, by their paths in the message. */
+interface Placed {
+  readonly message: RequestMessage;
+  readonly places: Blame;
+}
+
+/**
+ * Returns the messages of a request as those of a chat request. The system prompt is the first one, and each result of
+ * a tool is one of its own. Throws `InvalidParameter` for a block in a message of the wrong role and for a result that
+ * answers no call, and like `documentBlocks`.
+ */
+export function chatMessages(
+  system: string | readonly TextBlock[] | null | undefined,
+  messages: readonly MessageParam[],
+): ChatMessages {
+  const toolNames = new Map<string, string>();
+  const files: FilePart[] = [];
+  const dialog = messages.flatMap((message, n): Placed[] => {
+    const path = `messages[${n}].content`;
+    const { role, content } = message;
+    const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    for (const [at, { type }] of blocks.entries())
+      if ((ROLE_OF[type] ?? role) !== role)
+        throw invalidValue(`${path}[${at}].type`, `a message of the ${role} has no ${type}`);
+    const read = blocks.flatMap((block, at) => readBlocks(block, `${path}[${at}]`, files));
+    const results = blocks.flatMap((block, at) =>
+      block.type === 'tool_result' ? [toolResult(block, toolNames, `${path}[${at}]`, files)] : [],
+    );
+    const placed = [...results.flatMap(({ images }) => images), ...read].map(partOf);
+    const parts = placed.map(({ part }) => part);
+    const places = { '': `messages[${n}]`, ...partPlaces(placed) };
+    if (role === 'assistant') {
+      const calls = blocks.flatMap((block, at) => (block.type === 'tool_use' ? [`${path}[${at}]`] : []));
+      return [
+        {
+          message: assistantMessage(blocks, parts, toolNames),
+          places: { ...places, reasoning_content: path, ...Object.fromEntries(calls.flatMap(callPlaces)) },
+        },
+      ];
+    }
+    const hasParts = parts.length > 0 || results.length === 0;
+    return [
+      ...results.map(({ placed: result }) => result),
+      ...(hasParts ? [{ message: { role, content: parts }, places }] : []),
+    ];
+  });
+  const isInstructed = system != null && system.length > 0;
+  const all: readonly Placed[] = isInstructed
+    ? [
+        { message: { role: 'system', content: asContent(system) }, places: { '': 'system', content: 'system' } },
+        ...dialog,
+      ]
+    : dialog;
+  return {
+    files,
+    messages: all.map(({ message }) => message),
+    origins: Object.fromEntries(
+      all.flatMap(({ places }, n) =>
+        Object.entries(places).map(([path, place]) => [`messages[${n}]${path && `.${path}`}`, place]),
+      ),
+    ),
+  };
+}
+
+/** Returns where the parts of a call are in a block at `place`. */
+const callPlaces = (place: string, n: number): [string, string][] => [
+  [`tool_calls[${n}]`, place],
+  [`tool_calls[${n}].function`, place],
+  [`tool_calls[${n}].function.arguments`, `${place}.input`],
+];
+
+function assistantMessage(
+  blocks: readonly ContentBlock[],
+  texts: readonly MessagePart[],
+  toolNames: Map<string, string>,
+): RequestMessage {
+  const calls = blocks.filter((block) => block.type === 'tool_use');
+  const thinking = blocks.filter((block) => block.type === 'thinking');
+  for (const { id, name } of calls) toolNames.set(id, name);
+  return {
+    role: 'assistant',
+    content: [...texts],
+    ...(thinking.length > 0 && { reasoning_content: thinking.map((block) => block.thinking).join('\n') }),
+    ...(calls.length > 0 && { tool_calls: calls.map(toolCall) }),
+  };
+}
+
+const toolCall = ({ id, name, input }: BlockOf<'tool_use'>): NonNullable<RequestMessage['tool_calls']>[number] => ({
+  id,
+  type: 'function',
+  function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) },
+});
+
+/** A result of a tool as a message, and its images, which only messages of the user can have. */
+interface ToolResult {
+  readonly placed: Placed;
+  readonly images: readonly PlacedBlock[];
+}
+
+function toolResult(
+  { tool_use_id: id, content: given }: BlockOf<'tool_result'>,
+  toolNames: ReadonlyMap<string, string>,
+  place: string,
+  files: FilePart[],
+): ToolResult {
+  const content = given ?? '';
+  const name = toolNames.get(id);
+  if (name === undefined) throw invalidValue(`${place}.tool_use_id`, 'no tool_use before it has this id');
+  const read =
+    typeof content === 'string'
+      ? [{ block: { type: 'text' as const, text: content }, place: `${place}.content` }]
+      : content.flatMap((block, at) => readBlocks(block, `${place}.content[${at}]`, files));
+  const texts = read.flatMap(({ block }) => (block.type === 'text' ? [block] : []));
+  return {
+    placed: {
+      message: { role: 'tool', content: texts, tool_call_id: id, name },
+      places: { '': place, tool_call_id: `${place}.tool_use_id` },
+    },
+    images: read.filter(({ block }) => block.type === 'image'),
+  };
+}
+
+const asContent = (content: string | readonly TextBlock[]): string | TextBlock[] =>
+  typeof content === 'string' ? content : [...content];
+
+type MessagePart = Exclude<RequestMessage['content'], string | null | undefined>[number];
+
+/** A part of a message, and where it is in the request. */
+interface PlacedPart {
+  readonly part: MessagePart;
+  readonly place: string;
+  /** The key of the block that has the image. */
+  readonly url?: string;
+}
+
+/**
+ * Returns the texts and images of a block that the model reads where it is; none for other blocks. Adds its files to
+ * `files`. Throws like `documentBlocks`.
+ */
+function readBlocks(block: ContentBlock, place: string, files: FilePart[]): PlacedBlock[] {
+  if (block.type === 'text' || block.type === 'image') return [{ block, place }];
+  if (block.type === 'document') return documentBlocks(block, place, files);
+  return block.type === 'search_result' ? searchResultBlocks(block, place) : [];
+}
+
+function partOf({ block, place }: PlacedBlock): PlacedPart {
+  return block.type === 'text' ? { part: block, place } : imagePart(block, place);
+}
+
+function imagePart({ source }: ImageBlock, place: string): PlacedPart {
+  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
+  const key = source.type === 'url' ? 'source.url' : 'source.data';
+  return { part: { type: 'image_url', image_url: { url } }, place, url: key };
+}
+
+/** Returns where parts are in the request, by their paths in a message. */
+const partPlaces = (parts: readonly PlacedPart[]): Blame =>
+  Object.fromEntries(
+    parts.flatMap(({ place, url }, at) => [
+      [`content[${at}]`, place],
+      ...(url === undefined ? [] : [[`content[${at}].image_url.url`, `${place}.${url}`]]),
+    ]),
+  );

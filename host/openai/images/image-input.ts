@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { blaming } from '../blame.ts';
+import { type ImagePart, inlineImage, type OpenImages } from './image-part.ts';
+import { invalidValue, unsupported } from '../fields.ts';
+import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
+import { tooLarge } from '../../http/request/too-large.ts';
+import type { OpenAiHttpOptions } from '../http/openai-request.ts';
+
+/** Returns the function that opens the images of requests. Its errors name the part of the request. */
+export function imageOpener(options: OpenAiHttpOptions): OpenImages {
+  return async (images, { signal }) => {
+    if (images.length === 0) return { [Symbol.asyncDispose]: async () => {} };
+    const inline = await checkedImages(images, options);
+    const scope = await options.openai.imageScope();
+    try {
+      // One after the other, because each takes memory and a process.
+      for (const [index, { param, url, place }] of images.entries()) {
+        const bytes = inline[index];
+        place.image = await blaming(blameOf(param), () =>
+          bytes
+            ? withTemporaryFile(bytes, options, (path) => scope.open({ path, bytes: bytes.length }, signal))
+            : scope.open({ url }, signal),
+        );
+      }
+      return scope;
+    } catch (error) {
+      await scope[Symbol.asyncDispose]();
+      throw error;
+    }
+  };
+}
+
+/** Returns the bytes of the images that are in the request; undefined for those that are fetched. */
+async function checkedImages(
+  images: readonly ImagePart[],
+  { openai: { imageInput } }: OpenAiHttpOptions,
+): Promise<(Buffer | undefined)[]> {
+  const excess = images[imageInput.max_images];
+  if (excess) throw invalidValue(excess.param, `a request may have ${imageInput.max_images} images`);
+  const inline: (Buffer | undefined)[] = [];
+  for (const image of images) {
+    await nextTurn(); // a large image, like the JSON that had it, takes 0.1 s
+    inline.push(inlineImage(image));
+  }
+  if (inline.reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0) > imageInput.max_bytes)
+    throw tooLarge('the images in the request are too large', imageInput.max_bytes, 'openai.image_input.max_bytes');
+  const fetched = images.find((_, index) => inline[index] === undefined);
+  if (fetched && !imageInput.fetch)
+    throw unsupported(fetched.param, 'images are not fetched here; send the image as a data URL');
+  return inline;
+}
+
+const blameOf = (param: string) => ({
+  ImageReadingException: param,
+  ImageTooLargeException: param,
+  MediaTooLargeException: param,
+  DownloadException: param,
+  PrivateAddressException: param,
+});
