@@ -25,13 +25,8 @@ export {
   type RunningApplication,
 } from './control/client/index.ts';
 export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
-export type {
-  ApplicationReport,
-  DeploymentMethods,
-  DeploymentReport,
-  HeldAudio,
-  ReplicaReport,
-} from './control/index.ts';
+export type { HeldAudio } from './control/index.ts';
+export type { ApplicationReport, DeploymentMethods, DeploymentReport, ReplicaReport } from './http/index.ts';
 export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
 export type {
   Attributes,

@@ -22,7 +22,6 @@ import { appAlerts } from './ports/app-alerts.ts';
 import { AppTelemetry } from './ports/app-telemetry.ts';
 import { networkFrom } from './ports/outgoing-ports.ts';
 import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
-import { adminWork } from './ports/admin-work.ts';
 import { endpointReport } from './ports/endpoint-report.ts';
 import { LiveChanges } from './ports/live-changes.ts';
 import { modelOperations } from './ports/model-operations.ts';
@@ -172,10 +171,7 @@ export class AanaApp implements AsyncDisposable {
       logs,
       logLevels,
       traces,
-      work: {
-        ...adminWork(this.#services, config, inArea(everyArea, 'http')),
-        endpoints: () => endpointReport(this.#services.endpoints, telemetry.routeWork()),
-      },
+      endpoints: () => endpointReport(this.#services.endpoints, telemetry.routeWork()),
       metrics: metricsText && (() => metricsText('prometheus')),
       env: childEnvironment(config),
     });
@@ -215,6 +211,7 @@ export class AanaApp implements AsyncDisposable {
       callback: (listensAt) => this.#face.callback({ listensAt }),
       upgrade: (listensAt) => this.#face.upgrade({ listensAt }),
       dashboard: (at) => this.#face.dashboard(at),
+      owner: () => this.#face.owner(),
       log: this.#log,
     });
   }

@@ -1,5 +1,13 @@
 export { changedSettings, type ConfigValue, describeConfig } from './describe.ts';
-export { authorityFiles, childEnvironment, CONFIG_FILE, type LoadOptions, loadConfig, reloadConfig } from './load.ts';
+export {
+  authorityFiles,
+  childEnvironment,
+  CONFIG_FILE,
+  type LoadOptions,
+  loadConfig,
+  parseConfigFile,
+  reloadConfig,
+} from './load.ts';
 export { type ServiceManagerAddress, takeServiceManager } from './service-manager.ts';
 export { type Exposure, exposureOf } from './exposure.ts';
 export { setLoadDefaults } from './process-defaults.ts';

@@ -120,7 +120,8 @@ function readConfigFile(path: string): Tree {
   return parseConfigFile(text, path);
 }
 
-function parseConfigFile(text: string, path: string): Tree {
+/** Returns the values of a configuration file. Throws `ConfigError` that names `path`. */
+export function parseConfigFile(text: string, path: string): Tree {
   let value: unknown;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ''));

@@ -1,14 +1,19 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../core/errors.ts';
 import { silentLogger } from '../core/log/logger.ts';
 import { skip } from '../test/skip.ts';
-import { callControl, type Choice, chooseServer, ControlConnection, type ControlledApplication } from './index.ts';
+import { EndpointRegistry } from '../endpoints/index.ts';
+import { LIMITS } from '../http/fixtures/test-server.ts';
+import { createHttpFace, type HttpAppOptions, RouterSet } from '../http/index.ts';
+import { askOperator, type Choice, chooseServer, ControlConnection, type ControlledApplication } from './index.ts';
 import { controlHandlers, type ControlServer, startControl } from './server/index.ts';
 
 const Control = suite('the control socket');
@@ -29,16 +34,27 @@ const app = {
     if (name === 'none') throw new AanaError('PluginNotFound', 'not-found', 'there is no plugin none');
     return [{ name, outcome: 'reloaded', detail: 'version 1' }];
   },
-} as unknown as ControlledApplication;
+  handle: () => ({ call: async () => 'called' }),
+};
+const face = createHttpFace({
+  ...{ title: 'control', version: '1.2.3', limits: LIMITS, tempDir: tmpdir(), log: silentLogger },
+  ...{ registry: new EndpointRegistry(), routers: new RouterSet(), isDeployed: () => true, includeStacktrace: false },
+  operations: { application: app } as unknown as HttpAppOptions['operations'],
+} as unknown as HttpAppOptions);
 const servers: ControlServer[] = [];
 async function start(dir: string, port = 8000): Promise<ControlServer> {
   const at = { url: `http://127.0.0.1:${port}`, host: '127.0.0.1', port };
-  const server = await startControl({ dir, at, version: '1.2.3', handlers: controlHandlers(app), log: silentLogger });
+  const server = await startControl({
+    ...{ dir, at, version: '1.2.3', callback: face.owner(), log: silentLogger },
+    limits: { header_timeout_s: 5, request_timeout_s: 5, keep_alive_timeout_s: 5 },
+    handlers: controlHandlers(app as unknown as ControlledApplication),
+  });
   servers.push(server);
   return server;
 }
-const reload = (dir: string, name?: string, choice: Choice = {}): Promise<unknown> =>
-  callControl(dir, 'plugins.reload', name === undefined ? {} : { name }, choice);
+const reload = async (dir: string, name?: string, choice: Choice = {}): Promise<unknown> =>
+  (await askOperator({ runtimeDir: dir, ...choice }, 'post /api/plugins/reload', { query: { name } })).plugins;
+const CALL = { deployment: 'sample', method: 'echo', args: {} };
 const reasonOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(String, (error: Error) => `${error.name}: ${error.message}`);
 
@@ -50,7 +66,8 @@ async function bare(): Promise<{ socket: Socket; received: () => Buffer; ended: 
   const socket = connect(path);
   const parts: Buffer[] = [];
   socket.on('data', (part: Buffer) => parts.push(part)).on('error', () => {});
-  await once(socket, 'data');
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: aana-frames\r\n\r\n');
+  while (!Buffer.concat(parts).includes('1.2.3')) await once(socket, 'data');
   return { socket, received: () => Buffer.concat(parts), ended: once(socket, 'close') };
 }
 
@@ -65,17 +82,51 @@ Control('carries a command and its answer, or its error', async () => {
   await start(folder);
   assert.equal(await reload(folder, 'sample'), [{ name: 'sample', outcome: 'reloaded', detail: 'version 1' }]);
   assert.is(await reasonOf(reload(folder, 'none')), 'PluginNotFound: there is no plugin none');
+});
+
+Control('carries calls of deployments as frames', async () => {
+  await start(folder);
+  await using connection = await ControlConnection.open(await chooseServer(folder));
+  assert.is(await connection.call('deployments.call', CALL), 'called');
   assert.match(
-    await reasonOf(callControl(folder, 'stop' as 'plugins.list', {})),
+    await reasonOf(connection.call('stop' as 'deployments.call', CALL)),
     /^ControlProtocolError: there is no operation stop; the application has another version/,
   );
   assert.match(
-    await reasonOf(callControl(folder, 'application.logs' as 'plugins.list', {})),
-    /the operation application\.logs is a stream$/,
+    await reasonOf(connection.call('deployments.stream' as 'deployments.call', CALL)),
+    /the operation deployments\.stream is a stream$/,
   );
   assert.match(
-    await reasonOf(callControl(folder, 'plugins.list', { all: true } as never)),
-    /^ValidationError: plugins\.list: all: /,
+    await reasonOf(connection.call('audio.close', { id: 'x', all: true } as never)),
+    /^ValidationError: audio\.close: all: /,
+  );
+});
+
+Control('answers curl, which needs no key', async () => {
+  await start(folder);
+  const { socket } = await chooseServer(folder);
+  const curl = async (...args: string[]): Promise<unknown> => {
+    const { stdout } = await promisify(execFile)('curl', ['-sS', '--unix-socket', socket, ...args]);
+    return JSON.parse(stdout);
+  };
+  const [first] = await promisify(execFile)('curl', ['--version']).then(
+    ({ stdout }) => [stdout],
+    () => [],
+  );
+  if (first === undefined) return skip('curl on the control socket', 'there is no curl');
+  assert.equal(await curl('http://aana/version'), { version: '1.2.3' });
+  assert.equal(await curl('-X', 'POST', 'http://aana/api/plugins/reload?name=sample'), {
+    plugins: [{ name: 'sample', outcome: 'reloaded', detail: 'version 1' }],
+  });
+  const { error } = (await curl('http://aana/tasks')) as { error: string };
+  assert.is(error, 'NotFound', 'the socket has only the routes of operators');
+});
+
+Control('says that an application without a route has another version', async () => {
+  await start(folder);
+  assert.is(
+    await reasonOf(askOperator({ runtimeDir: folder }, 'get /api/songs' as 'get /api/alerts', {})),
+    'OtherVersion: the application at http://127.0.0.1:8000 has another version: it has no get /api/songs',
   );
 });
 
@@ -84,7 +135,7 @@ for (const [what, bytes] of [
   ['a frame of no bytes', frame(2, '', 0)],
   ['a frame of an unknown type', frame(99, '{}')],
   ['a call that is not JSON', frame(2, '{"id":')],
-  ['a call without arguments', frame(2, '{"id":1,"method":"plugins.list"}')],
+  ['a call without arguments', frame(2, '{"id":1,"method":"audio.close"}')],
   ['a frame that only servers send', frame(20, '{"id":1}')],
   ['a request of HTTP', Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n')],
 ] as const) {
@@ -94,7 +145,7 @@ for (const [what, bytes] of [
     const { socket, ended } = await bare();
     socket.write(bytes);
     await ended;
-    assert.equal(await other.call('plugins.list', {}), []);
+    assert.is(await other.call('deployments.call', CALL), 'called');
     await other.close();
   });
 }
@@ -111,9 +162,9 @@ Control('a connection that sends half a frame affects nobody else, and ends with
 Control('a call whose number is in use is refused, and the first call is answered', async () => {
   await start(folder);
   const { socket, received, ended } = await bare();
-  const call = frame(2, JSON.stringify({ id: 1, method: 'plugins.reload', args: {}, stream: false }));
+  const call = frame(2, JSON.stringify({ id: 1, method: 'deployments.call', args: CALL, stream: false }));
   socket.write(Buffer.concat([call, call]));
-  while (!/call number 1 is already in use/.test(received().toString()) || !/reloaded/.test(received().toString()))
+  while (!/call number 1 is already in use/.test(received().toString()) || !/called/.test(received().toString()))
     await once(socket, 'data');
   socket.destroy();
   await ended;
@@ -121,7 +172,7 @@ Control('a call whose number is in use is refused, and the first call is answere
 
 Control('reports that a server which accepts and closes connections does not answer', async () => {
   const path = join(folder, 'still.sock');
-  const still = createServer((socket) => socket.end());
+  const still = createServer((socket) => socket.resume().end());
   await new Promise<void>((resolve) => still.listen(path, resolve));
   await writeFile(
     join(folder, 'still.json'),

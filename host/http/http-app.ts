@@ -16,6 +16,8 @@ import { requestRecorder } from './request/request-telemetry.ts';
 import { McpService } from './routes/mcp/mcp-service.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
 import { enter, serveRouter } from './routes/serve-router.ts';
+import { ownerGuard, ownerRouter } from './routes/owner/owner-routes.ts';
+import type { HostRouter } from './routes/serve-route.ts';
 import { systemRoutes } from './routes/system-routes.ts';
 import type { UpgradeListener } from './server/upgrades.ts';
 import { socketsOf } from './sockets/sockets-of.ts';
@@ -35,6 +37,8 @@ export interface HttpFace {
    * They need the token or the API key of an admin.
    */
   dashboard(options: DashboardOptions): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
+  /** Returns a handler for the control socket, which only the user of the process can open: the routes for admins. */
+  owner(): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /**
    * Lets the WebSockets finish for up to `graceMs`, and closes them. Requests for new ones are refused. Ends the streams
    * on which clients wait for changes of the tools.
@@ -63,6 +67,19 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
   const system = systemRoutes(options, mcp, sockets);
   const routeOf = (path: string): string | undefined => (sockets?.has(path) ? path : templateOf(path, system, options));
   const begin = requestRecorder(options.telemetry ?? noTelemetry, routeOf);
+  /** Requests of operators are no work of the application, so they are no news and no load. */
+  const quietly = (router: HostRouter, guards: readonly Guard[], own: Partial<HttpAppOptions> = {}) => {
+    const serve = async (ctx: Context): Promise<void> => {
+      if (!router.match(ctx.path, ctx.method).route) throw absent(ctx.path, options);
+      await enter(router.routes(), ctx);
+    };
+    const noRoute = (): undefined => undefined;
+    const unrecorded = requestRecorder(noTelemetry, noRoute);
+    const quiet = { ...options, ...own, log: withoutNews(options.log) };
+    return koaCallback((ctx) =>
+      funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), quiet, unrecorded, noRoute),
+    );
+  };
   const answerWith =
     (guards: readonly Guard[], serve = (ctx: Context) => dispatch(ctx, system, options)) =>
     (ctx: Context): Promise<void> => {
@@ -86,18 +103,9 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
     },
     dashboard: (at) => {
       const { guards, router } = dashboardOf(options, at);
-      const serve = async (ctx: Context): Promise<void> => {
-        if (!router.match(ctx.path, ctx.method).route) throw nothingAt(ctx.path, options);
-        await enter(router.routes(), ctx);
-      };
-      const noRoute = (): undefined => undefined;
-      const unrecorded = requestRecorder(noTelemetry, noRoute);
-      // The page asks every few seconds. Its requests are no work of the application, so they are no news and no load.
-      const quiet = { ...options, log: withoutNews(options.log) };
-      return koaCallback((ctx) =>
-        funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), quiet, unrecorded, noRoute),
-      );
+      return quietly(router, guards);
     },
+    owner: () => quietly(ownerRouter(options), [ownerGuard], { includeStacktrace: true }),
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));
       if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix))
@@ -115,6 +123,12 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
       };
     },
   };
+}
+
+/** Returns the error for a path that operators' servers do not have. */
+function absent(path: string, { tasks }: HttpAppOptions): Error {
+  if (tasks || !/^\/api\/(tasks|webhooks)(\/|$)/.test(path)) return nothingAt(path);
+  return fail('NotFoundException', 'the application has no tasks and no webhooks, because task_queue.enabled is false');
 }
 
 /** Returns the path of the endpoint, or the template of the route, that a path belongs to. */

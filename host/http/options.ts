@@ -12,7 +12,7 @@ import type { OpenApiOptions } from '../openapi/index.ts';
 import type { AppStatus } from './routes/system-routes.ts';
 import type { BodyLimits } from './request/request-body.ts';
 import type { McpOptions } from './routes/mcp/mcp-options.ts';
-import type { Operations } from './routes/admin/operation-routes.ts';
+import type { Operations } from './routes/admin/operated-application.ts';
 import type { RouterSet } from './routes/routers.ts';
 import type { ForeignApis } from './response/foreign-api.ts';
 import type { HostRouter } from './routes/serve-route.ts';

@@ -50,11 +50,9 @@ export {
   type AlertHappening,
   type ClaimedDelivery,
   DELIVERIES_WAITING,
-  DELIVERY_STATUSES,
   type DeliveryAttempt,
   type DeliveryOutcome,
   type DeliveryRecord,
-  type DeliveryStatus,
   type TaskHappening,
 } from './repositories/webhook-deliveries.ts';
 export {
@@ -83,3 +81,4 @@ export {
   type TaskStatus,
   type TaskTransition,
 } from './task-state.ts';
+export { DELIVERY_STATUSES, type DeliveryStatus } from './delivery-status.ts';

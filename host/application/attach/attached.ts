@@ -1,9 +1,9 @@
 import { connect, type AttachOptions, type RunningApplication } from '../../control/client/index.ts';
 import type { Config } from '../../config/index.ts';
-import { type DeploymentMethods, matchingServers } from '../../control/index.ts';
+import { matchingServers } from '../../control/index.ts';
 import { fail } from '../../core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput } from '../../deployments/index.ts';
-import { socketPath } from '../../http/index.ts';
+import { type DeploymentMethods, socketPath } from '../../http/index.ts';
 
 /** The application in another process that an `AanaApp` is attached to. */
 export class Attached {

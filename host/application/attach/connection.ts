@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { type Config, exposureOf } from '../../config/index.ts';
-import type { ControlledApplication } from '../../control/index.ts';
 import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { HttpServer, socketPath } from '../../http/index.ts';
 import { prepareTempDir } from '../../media/index.ts';
 import type { ConnectOptions } from '../app-options.ts';
 import { Attached } from './attached.ts';
-import { openControl } from './control.ts';
+import { openControl, type OpenControlOptions } from './control.ts';
 import { DashboardServer, type DashboardServerOptions } from './dashboard-server.ts';
 import { ignoreOutputErrors } from '../start/output-errors.ts';
 
@@ -17,13 +16,15 @@ type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 export interface AppConnectionOptions {
   readonly config: Config;
   /** What commands of this user see and change. */
-  readonly application: ControlledApplication;
+  readonly application: OpenControlOptions['application'];
   /** Returns the request listener for a server at this address. */
   readonly callback: (listensAt: string) => RequestHandler;
   /** Returns the listener for requests for WebSockets. */
   readonly upgrade: (listensAt: string) => RequestHandler;
   /** Returns the request listener for the server of the dashboard. */
   readonly dashboard: DashboardServerOptions['callback'];
+  /** Returns the request listener for the control socket. */
+  readonly owner: OpenControlOptions['callback'];
   readonly log: Logger;
 }
 
@@ -66,7 +67,7 @@ export class AppConnection {
   /** Starts the server. `host` is an address, or `unix:/path` of a socket. */
   async listen(host: string, port: number): Promise<void> {
     this.#requireNone();
-    const { config, application, callback, upgrade, log } = this.#options;
+    const { config, application, callback, upgrade, owner, log } = this.#options;
     ignoreOutputErrors();
     await prepareTempDir(config.media.temp_dir ?? tmpdir());
     const { limits, socket_mode: mode, tls } = config;
@@ -84,7 +85,9 @@ export class AppConnection {
     const exposure = exposureOf(config, host);
     if (exposure) log.warn(exposure.found, { advice: exposure.advice });
     this.#server = server;
-    this.#endControl = await openControl({ runtimeDir: config.runtime_dir, application, log, at });
+    this.#endControl = await openControl({
+      ...{ runtimeDir: config.runtime_dir, application, callback: owner, limits, log, at },
+    });
   }
 
   /** Starts the server of the dashboard, once, and returns the address that opens it. */

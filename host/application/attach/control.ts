@@ -1,19 +1,25 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AanaApp } from '../app.ts';
 import type { Alerts } from '../../alerts/index.ts';
-import type { ControlledApplication, DeploymentMethods } from '../../control/index.ts';
-import { controlHandlers, deploymentReports, startControl } from '../../control/server/index.ts';
+import type { ControlledApplication } from '../../control/index.ts';
+import { controlHandlers, startControl } from '../../control/server/index.ts';
 import type { LogLevels } from '../../core/log/log-levels.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 import type { LogRing } from '../../core/log/log-ring.ts';
 import type { Logger, LogRecord } from '../../core/log/logger.ts';
 import { packageVersion } from '../../core/package-root.ts';
-import type { DeploymentManager } from '../../deployments/index.ts';
+import type { DeploymentManager, HandleOptionsInput } from '../../deployments/index.ts';
+import type { DeploymentMethods, HttpServerLimits, OperatedApplication } from '../../http/index.ts';
+import { deploymentReports } from './deployment-reports.ts';
 import { describeConfig, redactorOf } from '../../config/index.ts';
 import { type KeptTraces, Profiler, traceReport } from '../../telemetry/index.ts';
 
 export interface OpenControlOptions {
   readonly runtimeDir: string;
-  readonly application: ControlledApplication;
+  readonly application: ControlledApplication & Pick<OperatedApplication, 'logs'>;
+  /** Returns the request listener for the control socket. */
+  readonly callback: () => (req: IncomingMessage, res: ServerResponse) => void;
+  readonly limits: HttpServerLimits;
   readonly log: Logger;
   /** Address of the server. */
   readonly at: { readonly url: string; readonly host: string; readonly port: number };
@@ -24,12 +30,14 @@ export interface OpenControlOptions {
  * serves without it. The returned function closes the socket and ends followed logs.
  */
 export async function openControl(options: OpenControlOptions): Promise<() => Promise<void>> {
-  const { runtimeDir: dir, application, log, at } = options;
+  const { runtimeDir: dir, application, callback, limits, log, at } = options;
   try {
     const control = await startControl({
       dir,
       at,
       version: packageVersion(),
+      callback: callback(),
+      limits,
       handlers: controlHandlers(application),
       log,
     });
@@ -53,8 +61,7 @@ export interface ControlledOptions {
   readonly logLevels: LogLevels;
   /** The last failed and slow requests. */
   readonly traces: KeptTraces | undefined;
-  /** The tasks and webhooks of all users, and the endpoints. */
-  readonly work: Pick<ControlledApplication, 'tasks' | 'webhooks' | 'endpoints'>;
+  readonly endpoints: OperatedApplication['endpoints'];
   /** Returns the metrics for Prometheus. Undefined without metrics. */
   readonly metrics: (() => string) | undefined;
   /** The environment of the host, whose secrets are left out of what it reports. */
@@ -73,15 +80,14 @@ export function controlledApplication({
   logs,
   logLevels,
   traces,
-  work,
+  endpoints,
   metrics,
   env,
-}: ControlledOptions): ControlledApplication {
+}: ControlledOptions): ControlledApplication & OperatedApplication {
   return {
     logs,
     logLevels,
-    traces,
-    ...work,
+    endpoints,
     profiler: new Profiler(),
     diagnosis: async () => {
       const records: LogRecord[] = [];
@@ -123,7 +129,7 @@ export function controlledApplication({
     dashboardUrl: () => app.dashboardUrl,
     plugins: () => app.plugins(),
     reloadPlugins: (name) => app.reloadPlugins(name),
-    handle: (name, retry) => deployments.handle(name, retry),
+    handle: (name: string, retry?: HandleOptionsInput) => deployments.handle(name, retry),
     scaleDeployment: (name, replicas) => app.scaleDeployment(name, replicas),
     loadDeployment: (name) => app.loadDeployment(name),
     unloadDeployment: (name, options) => app.unloadDeployment(name, options),

@@ -1,14 +1,12 @@
 import { type Config, reloadConfig } from '../../config/index.ts';
-import type { ControlValue, GivenConfiguration } from '../../control/index.ts';
+import type { ApplyEvent, ChangePlan, GivenConfiguration } from '../../http/index.ts';
 import { raceAbort } from '../../core/abort.ts';
 import { deferred } from '../../core/deferred.ts';
 import { fail } from '../../core/errors.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { BoundDeployment, DeploymentOptionsInput } from '../../deployments/index.ts';
 import type { Services } from '../services.ts';
-import { type ChangePlan, type DeploymentChange, planChanges, type Planned } from './plan.ts';
-
-export type ApplyEvent = ControlValue<'configuration.apply'>;
+import { type DeploymentChange, planChanges, type Planned } from './plan.ts';
 
 export interface ConfigurationChangesOptions {
   readonly config: Config;

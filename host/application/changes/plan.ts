@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { changedSettings, type Config } from '../../config/index.ts';
-import type { ControlValue } from '../../control/index.ts';
+import type { ChangePlan } from '../../http/index.ts';
 import { type BoundDeployment, changedOptions, kindOfChange } from '../../deployments/index.ts';
-
-export type ChangePlan = ControlValue<'configuration.plan'>;
 
 /** One change of a deployment that a configuration asks for. */
 export type DeploymentChange =

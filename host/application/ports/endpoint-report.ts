@@ -1,8 +1,6 @@
-import type { ControlValue } from '../../control/index.ts';
 import type { EndpointRegistry } from '../../endpoints/index.ts';
+import type { EndpointReport } from '../../http/index.ts';
 import type { RouteWork } from '../../telemetry/index.ts';
-
-type Report = ControlValue<'endpoints.list'>;
 
 const NONE = { requests: 0, refused: 0, failed: 0, latency_p50_s: null, latency_p95_s: null };
 
@@ -10,7 +8,7 @@ const NONE = { requests: 0, refused: 0, failed: 0, latency_p50_s: null, latency_
 export function endpointReport(
   registry: Pick<EndpointRegistry, 'list'>,
   work: readonly RouteWork[] | undefined,
-): Report {
+): EndpointReport {
   const byRoute = new Map(work?.map(({ route, ...rest }) => [route, rest]));
   const endpoints = registry.list().map(({ name, path, summary, plugin = null, streaming, deployments = [] }) => {
     const mine = byRoute.get(path) ?? NONE;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { serveSample, type Served } from '../../control/client/fixtures/serve-sample.ts';
-import type { ApplicationReport } from '../../control/index.ts';
+import type { ApplicationReport } from '../../http/index.ts';
 import { packageRoot } from '../../core/package-root.ts';
 import { connect } from '../../control/client/index.ts';
 import {

@@ -1,4 +1,4 @@
-import { callControl, chooseServer, ControlConnection, type ApplicationReport } from '../../control/index.ts';
+import { askOperator, ControlConnection, OperatorClient, readLogs } from '../../control/index.ts';
 import { delay } from '../../core/abort.ts';
 import { AanaError } from '../../core/errors.ts';
 import type { LogArea, LogLevelChange } from '../../core/log/log-levels.ts';
@@ -15,29 +15,26 @@ export interface ApplicationCommand {
 }
 
 /** The command `status`. Returns 0 when the application is running, and 1 when it is starting or unhealthy. */
-export async function applicationStatus(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  asJson: boolean,
-): Promise<number> {
-  const report: ApplicationReport = await callControl(runtimeDir, 'application.status', {}, { host, port });
+export async function applicationStatus({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const { application: report } = await askOperator(at, 'get /api/application', {});
   out.write(asJson ? `${JSON.stringify(report, undefined, 2)}\n` : statusText(report));
   return report.status === 'RUNNING' ? 0 : 1;
 }
 
 /** The command `dashboard`. Prints the address that opens the dashboard. Returns 1 if there is none. */
-export async function applicationDashboard({ runtimeDir, host, port, out }: ApplicationCommand): Promise<number> {
-  const { url } = await callControl(runtimeDir, 'application.dashboard', {}, { host, port });
+export async function applicationDashboard({ out, ...at }: ApplicationCommand): Promise<number> {
+  const { url } = await askOperator(at, 'get /api/dashboard', {});
   out.write(url === null ? 'the application has no dashboard: start it without --no-dashboard\n' : `${url}\n`);
   return url === null ? 1 : 0;
 }
 
 /** The command `scale`. Sets the number of replicas of a deployment. */
 export async function scaleDeployment(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   deployment: string,
   replicas: number,
 ): Promise<number> {
-  await callControl(runtimeDir, 'deployments.scale', { deployment, replicas }, { host, port });
+  await askOperator(at, 'put /api/deployments/{deployment}/replicas', { params: { deployment }, body: { replicas } });
   out.write(`${deployment} has ${replicas} ${replicas === 1 ? 'replica' : 'replicas'}\n`);
   return 0;
 }
@@ -47,10 +44,10 @@ export async function listDeployments(
   { runtimeDir, host, port, out }: ApplicationCommand,
   asJson: boolean,
 ): Promise<number> {
-  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
-  const { deployments } = await connection.call('application.status', {});
-  const described = await connection.call('deployments.describe', {});
-  const rows = deployments.map(({ name, status, message, queued, replicas }) => {
+  const operator = await OperatorClient.open(runtimeDir, { host, port });
+  const { application } = await operator.ask('get /api/application', {});
+  const { deployments: described } = await operator.ask('get /api/deployments', {});
+  const rows = application.deployments.map(({ name, status, message, queued, replicas }) => {
     const type = described.find((one) => one.name === name)?.type ?? '';
     return { name, type, status, message, queued, replicas: replicas.length };
   });
@@ -59,23 +56,20 @@ export async function listDeployments(
 }
 
 /** The command `deployments load`. Starts a deployment, and waits until it serves. */
-export async function loadDeployment(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  deployment: string,
-): Promise<number> {
-  await callControl(runtimeDir, 'deployments.load', { deployment }, { host, port });
+export async function loadDeployment({ out, ...at }: ApplicationCommand, deployment: string): Promise<number> {
+  await askOperator(at, 'post /api/deployments/{deployment}/load', { params: { deployment } });
   out.write(`${deployment} is loaded\n`);
   return 0;
 }
 
 /** The command `deployments unload`. Ends the replicas of a deployment when their calls have finished. */
 export async function unloadDeployment(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   deployment: string,
   graceS: number | undefined,
 ): Promise<number> {
-  const grace = graceS === undefined ? {} : { grace_s: graceS };
-  await callControl(runtimeDir, 'deployments.unload', { deployment, ...grace }, { host, port });
+  const given = { params: { deployment }, query: { grace_s: graceS } };
+  await askOperator(at, 'post /api/deployments/{deployment}/unload', given);
   out.write(`${deployment} is unloaded; "aana-host deployments load ${deployment}" starts it again\n`);
   return 0;
 }
@@ -99,10 +93,9 @@ export async function applicationLogs(
   { format, ...args }: LogsOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
+  const operator = await OperatorClient.open(runtimeDir, { host, port });
   try {
-    for await (const batch of connection.stream('application.logs', args, { signal }))
-      out.write(batch.map((record) => formatRecord(record, format)).join(''));
+    for await (const record of readLogs(operator, args, signal)) out.write(formatRecord(record, format));
   } catch (error) {
     const isOver = args.follow && (signal.aborted || (error instanceof AanaError && error.name === 'ConnectionLost'));
     if (!isOver) throw error;
@@ -112,10 +105,10 @@ export async function applicationLogs(
 
 /** The command `log-levels`. Changes levels, and prints those from now on. */
 export async function applicationLogLevels(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   change: LogLevelChange,
 ): Promise<number> {
-  const { level, levels } = await callControl(runtimeDir, 'application.log-levels', change, { host, port });
+  const { level, levels } = await askOperator(at, 'put /api/logs/levels', { body: change });
   out.write(
     [level, ...Object.entries(levels).map(([area, own]) => `${area}=${own}`)].map((line) => `${line}\n`).join(''),
   );
@@ -127,8 +120,9 @@ export async function stopApplication(
   { runtimeDir, host, port, out }: ApplicationCommand,
   graceS: number | undefined,
 ): Promise<number> {
-  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
-  await connection.call('application.stop', graceS === undefined ? {} : { grace_s: graceS });
+  const operator = await OperatorClient.open(runtimeDir, { host, port });
+  await using connection = await ControlConnection.open(operator.address);
+  await operator.ask('post /api/stop', { query: { grace_s: graceS } });
   await connection.waitForEnd();
   await processEnd(connection.address.pid);
   out.write(`the application at ${connection.address.url} has stopped\n`);

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { CONFIG_FILE } from '../../config/index.ts';
-import { type ChangePlan, chooseServer, ControlConnection } from '../../control/index.ts';
+import { CONFIG_FILE, parseConfigFile } from '../../config/index.ts';
+import { OperatorClient } from '../../control/index.ts';
+import type { ChangePlan } from '../../http/index.ts';
 import { fail } from '../../core/errors.ts';
 import type { ApplicationCommand } from './application.ts';
 
@@ -25,9 +26,11 @@ export async function applyConfiguration(
   { dryRun, confirm = async () => true, previous = false }: ApplyOptions,
 ): Promise<number> {
   const path = resolve(file);
-  const given = previous ? { previous: true as const } : { file: path, content: await textOf(path) };
-  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, { host, port }));
-  const plan = await connection.call('configuration.plan', { given });
+  const body = previous ? undefined : parseConfigFile(await textOf(path), path);
+  const operator = await OperatorClient.open(runtimeDir, { host, port });
+  const plan = body
+    ? await operator.ask('post /api/configuration/plan', { query: { file: path }, body })
+    : await operator.ask('get /api/configuration/rollback', {});
   out.write(planText(plan));
   if (plan.refused.length > 0) return 1;
   if (plan.changes.length + plan.settings.length === 0 || dryRun) return 0;
@@ -36,13 +39,15 @@ export async function applyConfiguration(
     return 1;
   }
   let isApplied = false;
-  for await (const batch of connection.stream('configuration.apply', { given, plan_id: plan.id }))
-    for (const { deployment, state, text } of batch) {
-      isApplied = state === 'applied';
-      out.write(
-        `${deployment === null ? '' : `${deployment}: `}${state === 'progress' ? '' : state}${wordsOf(state, text)}\n`,
-      );
-    }
+  const events = body
+    ? operator.events('post /api/configuration/apply', { query: { file: path, plan_id: plan.id }, body })
+    : operator.events('post /api/configuration/rollback', { query: { plan_id: plan.id } });
+  for await (const { deployment, state, text } of events) {
+    isApplied = state === 'applied';
+    out.write(
+      `${deployment === null ? '' : `${deployment}: `}${state === 'progress' ? '' : state}${wordsOf(state, text)}\n`,
+    );
+  }
   return isApplied ? 0 : 1;
 }
 

@@ -1,12 +1,9 @@
-import { callControl } from '../../control/index.ts';
+import { askOperator } from '../../control/index.ts';
 import type { ApplicationCommand } from './application.ts';
 
 /** The command `plugins`. Prints the plugins of the running server with their limits and counters. */
-export async function pluginsList(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  asJson: boolean,
-): Promise<number> {
-  const plugins = await callControl(runtimeDir, 'plugins.list', {}, { host, port });
+export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const { plugins } = await askOperator(at, 'get /api/application', {});
   if (asJson) {
     out.write(`${JSON.stringify(plugins, undefined, 2)}\n`);
     return 0;
@@ -45,11 +42,8 @@ export async function pluginsList(
 }
 
 /** The command `plugins reload`. Returns 1 when a plugin could not be loaded; its old version then keeps serving. */
-export async function pluginsReload(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  name: string | undefined,
-): Promise<number> {
-  const outcomes = await callControl(runtimeDir, 'plugins.reload', name === undefined ? {} : { name }, { host, port });
+export async function pluginsReload({ out, ...at }: ApplicationCommand, name: string | undefined): Promise<number> {
+  const { plugins: outcomes } = await askOperator(at, 'post /api/plugins/reload', { query: { name } });
   for (const { name: plugin, outcome, detail } of outcomes) out.write(`${plugin}: ${outcome}: ${detail}\n`);
   return outcomes.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 }

@@ -1,22 +1,23 @@
-import { callControl, type ControlValue } from '../../control/index.ts';
+import { askOperator } from '../../control/index.ts';
+import type { OperatorAnswer } from '../../http/index.ts';
 import type { ApplicationCommand } from './application.ts';
 
-type Trace = ControlValue<'traces.list'>[number];
-type DetailedTrace = ControlValue<'traces.get'>[number];
+type Trace = OperatorAnswer<'get /api/traces'>['traces'][number];
+type DetailedTrace = OperatorAnswer<'get /api/traces/{trace_id}'>['traces'][number];
 type Span = DetailedTrace['spans'][number];
 
 /** The command `traces`. Prints the last failed and slow requests, or those of one trace with their spans. */
 export async function applicationTraces(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   traceId: string | undefined,
   asJson: boolean,
 ): Promise<number> {
-  const at = { host, port };
   if (traceId === undefined) {
-    const traces = await callControl(runtimeDir, 'traces.list', {}, at);
+    const { traces } = await askOperator(at, 'get /api/traces', {});
     out.write(asJson ? json(traces) : traces.map(lineOf).join(''));
   } else {
-    const traces = await callControl(runtimeDir, 'traces.get', { trace_id: traceId }, at);
+    const given = { params: { trace_id: traceId } };
+    const { traces } = await askOperator(at, 'get /api/traces/{trace_id}', given);
     out.write(asJson ? json(traces) : traces.map(waterfall).join('\n'));
   }
   return 0;

@@ -4,7 +4,7 @@ import { cpus, loadavg, release, tmpdir, totalmem, uptime } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import * as tar from 'tar';
 import { type Config, describeConfig, redactorOf } from '../../config/index.ts';
-import { chooseServer, ControlConnection } from '../../control/index.ts';
+import { OperatorClient } from '../../control/index.ts';
 import { fail } from '../../core/errors.ts';
 import { randomSuffix } from '../../core/ids.ts';
 import { formatRecord } from '../../core/log/logger.ts';
@@ -66,11 +66,10 @@ async function ofApplication(
   config: Config,
   choice: Pick<DiagnoseOptions, 'port' | 'host'>,
 ): Promise<Record<string, unknown>> {
-  await using connection = await ControlConnection.open(await chooseServer(config.runtime_dir, choice));
-  const [status, plugins, { configuration, logs, metrics, traces }] = await Promise.all([
-    connection.call('application.status', {}),
-    connection.call('plugins.list', {}),
-    connection.call('application.diagnosis', {}),
+  const operator = await OperatorClient.open(config.runtime_dir, choice);
+  const [{ application: status, plugins }, { configuration, logs, metrics, traces }] = await Promise.all([
+    operator.ask('get /api/application', {}),
+    operator.ask('get /api/diagnosis', {}),
   ]);
   return {
     'application/status.json': status,

@@ -3,7 +3,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { chooseServer, type Choice, ControlConnection } from '../../control/index.ts';
+import { type Choice, OperatorClient } from '../../control/index.ts';
 import { fail } from '../../core/errors.ts';
 import { randomSuffix } from '../../core/ids.ts';
 
@@ -29,16 +29,16 @@ export async function writeProfile({
 }: ProfileOptions): Promise<string> {
   const target = resolve(output);
   if (existsSync(target)) throw fail('InvalidInput', `${target} exists; name another file with --output`);
-  await using connection = await ControlConnection.open(await chooseServer(runtimeDir, choice));
+  const operator = await OperatorClient.open(runtimeDir, choice);
   const partial = `${target}.${randomSuffix()}.partial`;
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600 });
   try {
     await once(file, 'open');
-    const batches =
+    const parts =
       kind === 'cpu'
-        ? connection.stream('profile.cpu', { seconds }, { signal })
-        : connection.stream('profile.heap', {}, { signal });
-    for await (const parts of batches) if (!file.write(parts.join(''))) await once(file, 'drain');
+        ? operator.parts('post /api/profiles/cpu', { query: { seconds } }, { signal })
+        : operator.parts('post /api/profiles/heap', {}, { signal });
+    for await (const part of parts) if (!file.write(part)) await once(file, 'drain');
     await finished(file.end());
     await rename(partial, target);
     return target;

@@ -81,13 +81,16 @@ export function addModelsCommands(root: Command, command: MakeCommand, state: { 
 
 /** Returns the function that asks the applications of this user. */
 async function usersInRunning({ runtime_dir: dir }: Config): Promise<UsersOfFiles | undefined> {
-  const { callControl, matchingServers } = await import('../../control/index.ts');
+  const { matchingServers, OperatorClient } = await import('../../control/index.ts');
   const servers = await matchingServers(dir, {});
   if (servers.length === 0) return undefined;
   return async (files) => {
     const answers = await Promise.all(
-      servers.map(({ host, port }) => callControl(dir, 'models.users', { files: [...files] }, { host, port })),
+      servers.map(async (address) => {
+        const operator = await OperatorClient.at(address);
+        return operator.ask('post /api/models/users', { body: { files: [...files] } });
+      }),
     );
-    return files.map((_, index) => [...new Set(answers.flatMap((users) => users[index] ?? []))]);
+    return files.map((_, index) => [...new Set(answers.flatMap(({ users }) => users[index] ?? []))]);
   };
 }

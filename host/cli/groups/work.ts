@@ -2,10 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addConfigOptions } from '../config-options.ts';
 import { portOf, runningApplication } from './application.ts';
 import { listEndpoints } from '../commands/work/endpoints.ts';
-import { changeTasks, listTasks, showTask, TASK_STATUSES, type TaskSearch } from '../commands/work/tasks.ts';
+import { DELIVERY_STATUSES } from '../../storage/delivery-status.ts';
+import { TASK_STATUSES } from '../../storage/task-state.ts';
+import { changeTasks, listTasks, showTask, type TaskSearch } from '../commands/work/tasks.ts';
 import {
   changeWebhook,
-  DELIVERY_STATUSES,
   type DeliverySearch,
   listDeliveries,
   listWebhooks,
@@ -57,7 +58,7 @@ function addTasks(add: Add, command: MakeCommand, run: Run): void {
     ['remove', 'remove tasks that no host runs'],
   ] as const)
     command(tasks, `${name} <task_ids...>`, description).action((ids: string[], _own: Options, self: Command) =>
-      run(changeTasks(runningApplication(self.optsWithGlobals()), `tasks.${name}`, ids)),
+      run(changeTasks(runningApplication(self.optsWithGlobals()), name, ids)),
     );
 }
 
@@ -82,11 +83,11 @@ function addWebhooks(add: Add, command: MakeCommand, run: Run): void {
   );
   command(webhooks, 'enable <webhook_id>', 'enable a webhook, and send its waiting deliveries').action(
     (id: string, _own: Options, self: Command) =>
-      run(changeWebhook(runningApplication(self.optsWithGlobals()), 'webhooks.enable', id)),
+      run(changeWebhook(runningApplication(self.optsWithGlobals()), 'enable', id)),
   );
   command(webhooks, 'remove <webhook_id>', 'remove a webhook and its waiting deliveries').action(
     (id: string, _own: Options, self: Command) =>
-      run(changeWebhook(runningApplication(self.optsWithGlobals()), 'webhooks.remove', id)),
+      run(changeWebhook(runningApplication(self.optsWithGlobals()), 'remove', id)),
   );
 }
 

@@ -1,5 +1,5 @@
 import { loadConfig } from '../../config/index.ts';
-import { chooseServer, ControlConnection } from '../index.ts';
+import { chooseServer, ControlConnection, OperatorClient } from '../index.ts';
 import { formatRecord } from '../../core/log/logger.ts';
 import { type RunningApplication, runningApplication } from './running-application.ts';
 
@@ -24,17 +24,14 @@ export async function connect({
   show_logs: showLogs = false,
   runtime_dir: dir = loadConfig().runtime_dir,
 }: AttachOptions = {}): Promise<RunningApplication> {
-  const connection = await ControlConnection.open(await chooseServer(dir, { host, port }));
-  if (showLogs) copyLogs(connection, process.stderr).catch(() => {}); // calls report the end of the connection
-  return runningApplication(connection);
+  const address = await chooseServer(dir, { host, port });
+  const [connection, operator] = await Promise.all([ControlConnection.open(address), OperatorClient.at(address)]);
+  const application = runningApplication(connection, operator);
+  if (showLogs) copyLogs(operator, process.stderr).catch(() => {}); // calls report the end of the connection
+  return application;
 }
 
-async function copyLogs(connection: ControlConnection, to: { write(text: string): unknown }): Promise<void> {
-  for await (const batch of connection.stream(
-    'application.logs',
-    { lines: 0, follow: true },
-    { holdsProcess: false },
-  )) {
-    for (const record of batch) to.write(formatRecord(record, 'text'));
-  }
+async function copyLogs(operator: OperatorClient, to: { write(text: string): unknown }): Promise<void> {
+  const records = operator.events('get /api/logs/events', {}, { holdsProcess: false });
+  for await (const record of records) to.write(formatRecord(record, 'text'));
 }

@@ -1,4 +1,5 @@
-import { connect, type Socket } from 'node:net';
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
 import { deferred } from '../../core/deferred.ts';
 import { flatMapped } from '../../core/async/async-values.ts';
 import { type AanaError, fail } from '../../core/errors.ts';
@@ -10,10 +11,12 @@ import {
   type ControlArgs,
   type ControlOperation,
   type ControlValue,
+  FRAMES,
   Greeting,
   operations,
   type StreamOperation,
 } from '../protocol.ts';
+import { lostError, notAnswering } from './lost.ts';
 
 export interface AskOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
@@ -55,8 +58,8 @@ export class ControlConnection implements AsyncDisposable {
         else if (isAnswer(frame)) this.#calls.onAnswer(frame);
       },
       onClose: (error) => {
-        this.#ending ??= lostError(address, error);
-        this.#calls.failAll(() => this.#ending ?? lostError(address, error));
+        this.#ending ??= error ? notUnderstood(address, error) : lostError(address);
+        this.#calls.failAll(() => this.#ending ?? lostError(address));
         closed.resolve();
       },
     });
@@ -152,26 +155,30 @@ export class ControlConnection implements AsyncDisposable {
   }
 }
 
+/** Asks the server of the control socket for frames, and resolves to the connection. */
 function connected(address: Address): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = connect(address.socket, () => {
-      socket.off('error', onError);
-      resolve(socket);
+    const asked = request({
+      ...{ socketPath: address.socket, agent: false, path: '/' },
+      headers: { host: 'aana-host', connection: 'upgrade', upgrade: FRAMES },
     });
-    const onError = (error: Error): void => reject(notAnswering(address, error.message));
-    socket.once('error', onError);
+    asked.once('upgrade', (_answer, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket as Socket);
+    });
+    asked.once('response', (answer) => {
+      answer.destroy();
+      reject(notAnswering(address, 'it has another version'));
+    });
+    asked.on('error', (error) => reject(notAnswering(address, error)));
+    asked.end();
   });
 }
 
-function notAnswering({ url }: Address, why: string): AanaError {
-  return fail('NotRunning', `the application at ${url} does not answer: ${why}`, {
-    data: { url },
+function notUnderstood({ url }: Address, cause: Error): AanaError {
+  return fail('ConnectionLost', `the application at ${url} does not speak this version's protocol (${cause.message})`, {
+    ...{ data: { url }, cause },
   });
-}
-
-function lostError({ url }: Address, cause: Error | undefined): AanaError {
-  const how = cause ? `does not speak this version's protocol (${cause.message})` : 'has ended';
-  return fail('ConnectionLost', `the application at ${url} ${how}`, { data: { url }, cause });
 }
 
 function isAnswer(frame: ReplicaFrame): frame is Parameters<CallClient['onAnswer']>[0] {

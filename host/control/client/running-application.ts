@@ -1,14 +1,8 @@
 import { resolve } from 'node:path';
 import { requestContextOf } from '../../core/request-context.ts';
 import { trackRequests, withRequest } from '../../core/async/request-scope.ts';
-import type {
-  ApplicationReport,
-  AskOptions,
-  ControlConnection,
-  ControlValue,
-  DeploymentMethods,
-  HeldAudio,
-} from '../index.ts';
+import type { ApplicationReport, DeploymentMethods, LogRecord } from '../../http/index.ts';
+import { type AskOptions, type ControlConnection, type HeldAudio, type OperatorClient, readLogs } from '../index.ts';
 import {
   type AnyDeployment,
   type CallOptions,
@@ -72,7 +66,7 @@ export interface RunningApplication extends AsyncDisposable {
     source: AudioSource,
     options?: { readonly channels?: 'mix' | 'separate'; readonly signal?: AbortSignal },
   ) => Promise<HeldAudio>;
-  readonly logs: (options?: LogOptions) => AsyncGenerator<ControlValue<'application.logs'>, void, undefined>;
+  readonly logs: (options?: LogOptions) => AsyncGenerator<LogRecord, void, undefined>;
   /**
    * Shuts the application down: it refuses new requests and finishes running ones for at most `graceMs` (default: its
    * configured time). Resolves when it has ended.
@@ -82,10 +76,13 @@ export interface RunningApplication extends AsyncDisposable {
   readonly close: () => Promise<void>;
 }
 
-export function runningApplication(connection: ControlConnection): RunningApplication {
+export function runningApplication(connection: ControlConnection, operator: OperatorClient): RunningApplication {
   const { address, closed } = connection;
   trackRequests();
-  const close = (): Promise<void> => connection.close();
+  const close = (): Promise<void> => {
+    operator.close();
+    return connection.close();
+  };
   const handleOf = <D extends HasMethods>(
     { name, methods }: DeploymentMethods,
     options: HandleOptionsInput = {},
@@ -96,14 +93,14 @@ export function runningApplication(connection: ControlConnection): RunningApplic
     pid: address.pid,
     closed,
     handle: async (name, options = {}) => {
-      const [description] = await connection.call('deployments.describe', { deployment: name });
-      return handleOf(description as DeploymentMethods, options);
+      const { deployments } = await operator.ask('get /api/deployments', { query: { deployment: name } });
+      return handleOf(deployments[0] as DeploymentMethods, options);
     },
     handleOf,
-    deployments: () => connection.call('deployments.describe', {}),
-    status: () => connection.call('application.status', {}),
+    deployments: async () => (await operator.ask('get /api/deployments', {})).deployments,
+    status: async () => (await operator.ask('get /api/application', {})).application,
     scaleDeployment: async (deployment, replicas) => {
-      await connection.call('deployments.scale', { deployment, replicas });
+      await operator.ask('put /api/deployments/{deployment}/replicas', { params: { deployment }, body: { replicas } });
     },
     openAudio: async (source, { channels = 'mix', signal } = {}) => {
       const absolute = 'path' in source ? { path: resolve(source.path) } : source;
@@ -118,11 +115,10 @@ export function runningApplication(connection: ControlConnection): RunningApplic
         await closing;
       });
     },
-    logs: async function* ({ signal, ...args } = {}) {
-      for await (const batch of connection.stream('application.logs', args, { signal })) yield* batch;
-    },
+    logs: ({ signal, follow = false, lines = 100, deployment } = {}) =>
+      readLogs(operator, { lines, deployment, follow }, signal),
     shutdown: async ({ graceMs } = {}) => {
-      await connection.call('application.stop', graceMs === undefined ? {} : { grace_s: graceMs / 1000 });
+      await operator.ask('post /api/stop', { query: { grace_s: graceMs === undefined ? undefined : graceMs / 1000 } });
       await connection.waitForEnd();
     },
     close,

@@ -1,15 +1,13 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { contained } from '../../core/net/contained.ts';
-import { errorLogFields } from '../../core/errors.ts';
 import { randomSuffix } from '../../core/ids.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import { LONGEST_SOCKET_PATH } from '../../core/net/unix-socket.ts';
 import { runningServers } from '../addresses.ts';
 import type { ControlHandlers } from './handlers.ts';
-import type { Address } from '../protocol.ts';
+import { HttpServer, type HttpServerLimits, type UpgradeListener } from '../../http/index.ts';
+import { type Address, FRAMES } from '../protocol.ts';
 import { ControlSession } from './session.ts';
 
 export interface ControlServerOptions {
@@ -18,6 +16,10 @@ export interface ControlServerOptions {
   /** Address of the application's server. */
   readonly at: Pick<Address, 'url' | 'host' | 'port'>;
   readonly version: string;
+  /** Answers requests of HTTP. */
+  readonly callback: ConstructorParameters<typeof HttpServer>[0];
+  readonly limits: HttpServerLimits;
+  /** Answers calls that come as frames. */
   readonly handlers: ControlHandlers;
   readonly log: Logger;
 }
@@ -30,11 +32,22 @@ export interface ControlServer {
   close(): Promise<void>;
 }
 
+/** Time in which processes may read the last answers when the server ends. */
+const LAST_ANSWERS_MS = 1000;
+
 /**
  * Opens a Unix socket for this user's processes, and writes its path to an address file. Each server has its own
- * socket.
+ * socket. It speaks HTTP, and frames on connections that ask for them with `upgrade: aana-frames`.
  */
-export async function startControl({ dir, at, version, handlers, log }: ControlServerOptions): Promise<ControlServer> {
+export async function startControl({
+  dir,
+  at,
+  version,
+  callback,
+  limits,
+  handlers,
+  log,
+}: ControlServerOptions): Promise<ControlServer> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await runningServers(dir); // removes files of killed servers
   const id = `${process.pid}-${randomSuffix()}`;
@@ -43,7 +56,11 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
   const socket =
     Buffer.byteLength(besideFile) <= LONGEST_SOCKET_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
   const sessions = new Set<ControlSession>();
-  const open = (connection: Socket): void => {
+  const takeFrames: UpgradeListener = (_req, res) => {
+    const connection = res.socket;
+    if (!connection) return;
+    res.detachSocket(connection);
+    connection.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: ${FRAMES}\r\n\r\n`);
     const session = new ControlSession(connection, {
       handlers,
       log,
@@ -52,22 +69,8 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
     });
     sessions.add(session);
   };
-  const server = createServer();
-  server.on(
-    'connection',
-    contained(open, (error, connection) => {
-      connection.destroy();
-      log.error('a control connection was ended because it could not be opened', errorLogFields(error));
-    }),
-  );
-  await listenPrivately(server, socket);
-  server.on(
-    'error',
-    contained(
-      (error: Error) => log.warn('control socket failed', { error }),
-      () => {}, // only the log can fail
-    ),
-  );
+  const server = new HttpServer(callback, limits, { log, upgrade: takeFrames, protocol: FRAMES });
+  await server.listenOnSocket(socket, 0o600);
   await writeFile(`${file}.new`, `${JSON.stringify({ pid: process.pid, ...at, socket } satisfies Address)}\n`, {
     mode: 0o600,
   });
@@ -75,23 +78,10 @@ export async function startControl({ dir, at, version, handlers, log }: ControlS
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await rm(file, { force: true });
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const closed = server.close(LAST_ANSWERS_MS); // removes the socket at once
     await Promise.all([...sessions].map((session) => session.close()));
     await closed;
     await rm(socket, { force: true });
   };
   return { close: () => (closing ??= close()) };
-}
-
-/** Listens with a restrictive umask. `listen` creates the socket synchronously, so no other user can ever connect. */
-function listenPrivately(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    const before = process.umask(0o177);
-    try {
-      server.listen(path, resolve);
-    } finally {
-      process.umask(before);
-    }
-  });
 }

@@ -1,3 +1,2 @@
 export { type ControlServer, startControl } from './control-server.ts';
 export { controlHandlers } from './handlers.ts';
-export { deploymentReports } from './report.ts';

@@ -6,7 +6,8 @@ import { queryReader } from '../request/query.ts';
 import { notFound, type Table } from './refusals.ts';
 
 type Parameter = keyof typeof PATH_PARAMETERS;
-type ParametersIn<Path extends string> = Path extends `${string}{${infer Name extends Parameter}}${infer Rest}`
+/** The names of the parameters in a path. */
+export type ParametersIn<Path extends string> = Path extends `${string}{${infer Name extends Parameter}}${infer Rest}`
   ? Name | ParametersIn<Rest>
   : never;
 type QueryOf<Route extends RouteDefinition> = Route extends { readonly query: infer Query extends z.ZodObject }

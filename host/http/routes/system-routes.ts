@@ -5,7 +5,7 @@ import { changeRoutes } from './admin/change-routes.ts';
 import { chatPageRoutes } from '../pages/chat-page.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
 import { hasCheckedHost } from '../guards/host-guard.ts';
-import { type AnswerOf, answers, buildOpenApi } from '../../openapi/index.ts';
+import { type AnswerOf, answers, buildOpenApi, type RouteDefinition } from '../../openapi/index.ts';
 import { withGuards } from '../../openapi/security.ts';
 import { isOpenPath } from '../guards/open-paths.ts';
 import { healthRoutes } from './health-routes.ts';
@@ -76,19 +76,7 @@ export function systemRoutes(
       links: Object.fromEntries(Object.entries(links).map(([name, path]) => [name, mountPath(ctx) + path])),
     }),
   );
-  serveRoute(
-    router,
-    {
-      id: 'get_version',
-      method: 'get',
-      path: '/version',
-      summary: 'The version of the server',
-      tag: 'system',
-      answers: answers('The version.', z.object({ version: z.string() })),
-      fails: [],
-    },
-    () => ({ version: options.version }),
-  );
+  versionRoute(router, options.version);
   healthRoutes(router, readiness);
   serveRoute(
     router,
@@ -149,14 +137,29 @@ export function systemRoutes(
   return router;
 }
 
+const VERSION_ROUTE = {
+  id: 'get_version',
+  method: 'get',
+  path: '/version',
+  summary: 'The version of the server',
+  tag: 'system',
+  answers: answers('The version.', z.object({ version: z.string() })),
+  fails: [],
+} as const satisfies RouteDefinition;
+export type VERSION_ROUTE = typeof VERSION_ROUTE;
+
+export function versionRoute(router: HostRouter, version: string): void {
+  serveRoute(router, VERSION_ROUTE, () => ({ version }));
+}
+
 /**
  * Adds the routes with which admins see and change the application, its keys, and the work of all users. A guard must
- * refuse other callers.
+ * refuse other callers. The owner of the process (`isOwner`) may also read its memory.
  */
-export function routesForAdmins(router: HostRouter, options: HttpAppOptions): void {
+export function routesForAdmins(router: HostRouter, options: HttpAppOptions, { isOwner = false } = {}): void {
   const { apiKeys, operations } = options;
   if (operations) {
-    operationRoutes(router, operations, options);
+    operationRoutes(router, operations, { ...options, isOwner });
     changeRoutes(router, operations, options);
     modelRoutes(router, operations.models, options);
   }

@@ -4,13 +4,15 @@ import { Connection } from './connection.ts';
 import type { Contain } from './containing.ts';
 import { holdBody } from './continue.ts';
 import { type Refusal, REFUSALS } from './refusals.ts';
-import { asksForSocket, requestClass, stopsParser, takeConnection, type UpgradeListener } from './upgrades.ts';
+import { asksFor, requestClass, stopsParser, takeConnection, type UpgradeListener } from './upgrades.ts';
 
 export type RequestListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 export interface ConnectionsOptions {
   readonly callback: RequestListener;
   readonly upgrade: UpgradeListener | undefined;
+  /** The protocol that `upgrade` takes. */
+  readonly protocol: string;
   readonly contain: Contain;
 }
 
@@ -29,10 +31,10 @@ export class Connections {
 
   /** Listens to a server that has this class of requests. `event` is the one with which it takes a connection. */
   listen(server: Server, event: 'connection' | 'secureConnection'): void {
-    const { contain, callback, upgrade } = this.#options;
+    const { contain, callback, upgrade, protocol } = this.#options;
     const ofRequest = ({ socket }: IncomingMessage): Socket => socket;
     const take = (req: IncomingMessage, res: ServerResponse): unknown => {
-      const isLate = upgrade && stopsParser(req) && asksForSocket(req); // otherwise it would have been handed over
+      const isLate = upgrade && stopsParser(req) && asksFor(req, protocol); // otherwise it would have been handed over
       return this.#takes(req, res, isLate ? REFUSALS.socket : undefined) ? callback(req, res) : undefined;
     };
     server.on('request', contain(take, ofRequest));
@@ -98,7 +100,8 @@ export class Connections {
 
   #opensSocket(req: IncomingMessage): boolean {
     const hasBody = req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
-    return this.#options.upgrade !== undefined && asksForSocket(req) && !hasBody && this.#of(req.socket).isIdle;
+    const { upgrade, protocol } = this.#options;
+    return upgrade !== undefined && asksFor(req, protocol) && !hasBody && this.#of(req.socket).isIdle;
   }
 
   #of(socket: Socket): Connection {

@@ -142,6 +142,8 @@ async function use(transport: Transport, failing?: string): Promise<Registration
     dir: folder,
     at,
     version: '1',
+    callback: (_req, res) => res.end(),
+    limits: { header_timeout_s: 5, request_timeout_s: 5, keep_alive_timeout_s: 5 },
     handlers: {} as ControlHandlers,
     log: silentLogger,
   });
@@ -167,6 +169,7 @@ async function use(transport: Transport, failing?: string): Promise<Registration
     for (const socket of many) socket.destroy();
     const { socket: path } = await chooseServer(folder);
     const attached = connect(path).on('error', () => {});
+    attached.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: aana-frames\r\n\r\n');
     attached.write('no frame at all, but long enough to have a length and a content');
     await ended(attached);
     const last = await lastAnswer(server);

@@ -24,8 +24,10 @@ export interface HttpServerLimits {
 export interface HttpServerOptions {
   /** Makes the server speak HTTPS. */
   readonly certificate?: Certificate | undefined;
-  /** Takes requests for WebSockets. Default: they are ordinary requests. */
+  /** Takes requests for `protocol`. Default: they are ordinary requests. */
   readonly upgrade?: UpgradeListener | undefined;
+  /** Default: `websocket`. */
+  readonly protocol?: string | undefined;
   readonly log?: Logger | undefined;
 }
 
@@ -55,10 +57,10 @@ export class HttpServer {
   constructor(
     callback: RequestListener,
     limits: HttpServerLimits,
-    { certificate, upgrade, log = silentLogger }: HttpServerOptions = {},
+    { certificate, upgrade, protocol = 'websocket', log = silentLogger }: HttpServerOptions = {},
   ) {
     const contain = containing(log);
-    this.#connections = new Connections({ callback, upgrade, contain });
+    this.#connections = new Connections({ callback, upgrade, protocol, contain });
     const options: ServerOptions = {
       headersTimeout: limits.header_timeout_s * 1000,
       requestTimeout: limits.request_timeout_s * 1000,

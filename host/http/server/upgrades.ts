@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { hangUp } from './connection.ts';
 
-/** Takes the connection of a request for a WebSocket: answers the request with `res`, or opens the WebSocket. */
+/** Takes the connection of a request for another protocol: answers the request with `res`, or begins the protocol. */
 export type UpgradeListener = (req: IncomingMessage, res: ServerResponse) => unknown;
 
 /** Requests at which Node's parser stops: those with `upgrade`, and CONNECT. */
@@ -16,8 +16,9 @@ export function stopsParser(req: IncomingMessage): boolean {
   return stopping.has(req);
 }
 
-/** Whether a request asks for a WebSocket. */
-export const asksForSocket = ({ headers }: IncomingMessage): boolean => headers.upgrade?.toLowerCase() === 'websocket';
+/** Whether a request asks for a protocol, such as `websocket`. */
+export const asksFor = ({ headers }: IncomingMessage, protocol: string): boolean =>
+  headers.upgrade?.toLowerCase() === protocol;
 
 /**
  * Returns the class of the requests of a server that hands over a connection only if `isHandedOver`. All other requests

@@ -1,6 +1,7 @@
 import { newId } from '../../core/ids.ts';
 import type { Connection } from '../database.ts';
 import { loadStatements } from '../statements.ts';
+import type { DeliveryStatus } from '../delivery-status.ts';
 import type { TaskStatus } from '../task-state.ts';
 import { hasRoomForCopies } from './delivery-usage.ts';
 import { type WebhookAlertEvent, type WebhookTaskEvent, wantsEvent, type WebhookEvent } from './webhooks.ts';
@@ -28,9 +29,6 @@ const sql = loadStatements('webhook-deliveries', [
 
 /** The notification that there is a delivery to send. */
 export const DELIVERIES_WAITING = 'deliveries';
-
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
-export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /**
  * Hosts claim deliveries one after the other. Two claims at once would both count the deliveries of a target before

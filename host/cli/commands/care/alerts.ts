@@ -1,14 +1,12 @@
-import { callControl, type ControlValue } from '../../../control/index.ts';
+import { askOperator } from '../../../control/index.ts';
+import type { OperatorAnswer } from '../../../http/index.ts';
 import type { ApplicationCommand } from '../application.ts';
 
-type Alert = ControlValue<'alerts.list'>['alerts'][number];
+type Alert = OperatorAnswer<'get /api/alerts'>['alerts'][number];
 
 /** The command `alerts`. Prints the alerts that fire, wait and were resolved; the exit code is 1 while one fires. */
-export async function applicationAlerts(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  asJson: boolean,
-): Promise<number> {
-  const report = await callControl(runtimeDir, 'alerts.list', {}, { host, port });
+export async function applicationAlerts({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const report = await askOperator(at, 'get /api/alerts', {});
   const { alerts, rules } = report;
   if (asJson) out.write(`${JSON.stringify(report, undefined, 2)}\n`);
   else if (rules.length === 0) out.write('alerts are off (alerts.enabled)\n');

@@ -1,23 +1,20 @@
-import { callControl, type ControlValue } from '../../../control/index.ts';
+import { askOperator } from '../../../control/index.ts';
+import type { EndpointReport } from '../../../http/index.ts';
 import { columnsText } from '../../columns.ts';
 import type { ApplicationCommand } from '../application.ts';
 
-type Report = ControlValue<'endpoints.list'>;
-type Work = Report['routes'][number]['work'];
+type Work = EndpointReport['routes'][number]['work'];
 
 /** The command `endpoints`. Prints the endpoints of the application with their requests since the start. */
-export async function listEndpoints(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  asJson: boolean,
-): Promise<number> {
-  const report = await callControl(runtimeDir, 'endpoints.list', {}, { host, port });
+export async function listEndpoints({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const report = await askOperator(at, 'get /api/endpoints', {});
   out.write(asJson ? `${JSON.stringify(report, undefined, 2)}\n` : endpointsText(report));
   return 0;
 }
 
 const TITLES = ['REQUESTS', 'REFUSED', 'FAILED', 'P50', 'P95'];
 
-function endpointsText({ endpoints, routes }: Report): string {
+function endpointsText({ endpoints, routes }: EndpointReport): string {
   const own =
     endpoints.length === 0
       ? 'the application has no endpoints\n'

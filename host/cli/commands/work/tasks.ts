@@ -1,34 +1,19 @@
-import { callControl, type ControlValue, type ListedTask, type TaskAttempt } from '../../../control/index.ts';
+import { askOperator, OperatorClient } from '../../../control/index.ts';
+import type { OperatorAnswer, OperatorRequest } from '../../../http/index.ts';
 import { columnsText } from '../../columns.ts';
 import type { ApplicationCommand } from '../application.ts';
 
-export interface TaskSearch {
-  readonly user_id?: string | undefined;
-  readonly status?: ListedTaskStatus | undefined;
-  readonly endpoint?: string | undefined;
-  readonly error?: string | undefined;
-  readonly page?: number | undefined;
-  readonly per_page?: number | undefined;
-}
-
-export const TASK_STATUSES = [
-  'created',
-  'assigned',
-  'running',
-  'not_finished',
-  'completed',
-  'failed',
-  'cancelled',
-] as const;
-type ListedTaskStatus = (typeof TASK_STATUSES)[number];
+export type TaskSearch = NonNullable<OperatorRequest<'get /api/tasks'>['query']>;
+type ListedTask = OperatorAnswer<'get /api/tasks'>['tasks'][number];
+type TaskAttempt = OperatorAnswer<'get /api/tasks/{task_id}/attempts'>['attempts'][number];
 
 /** The command `tasks`. Prints the newest tasks of all users that match. */
 export async function listTasks(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   search: TaskSearch,
   asJson: boolean,
 ): Promise<number> {
-  const tasks = await callControl(runtimeDir, 'tasks.list', search, { host, port });
+  const { tasks } = await askOperator(at, 'get /api/tasks', { query: search });
   out.write(asJson ? json(tasks) : tasksText(tasks));
   return 0;
 }
@@ -39,20 +24,29 @@ export async function showTask(
   id: string,
   asJson: boolean,
 ): Promise<number> {
-  const found: ControlValue<'tasks.get'> = await callControl(runtimeDir, 'tasks.get', { id }, { host, port });
-  out.write(asJson ? json(found) : taskText(found.task, found.attempts));
+  const operator = await OperatorClient.open(runtimeDir, { host, port });
+  const given = { params: { task_id: id } };
+  const task = await operator.ask('get /api/tasks/{task_id}', given);
+  const { attempts } = await operator.ask('get /api/tasks/{task_id}/attempts', given);
+  out.write(asJson ? json({ task, attempts }) : taskText(task, attempts));
   return 0;
 }
 
+const CHANGES = {
+  cancel: 'post /api/tasks/{task_id}/cancel',
+  retry: 'post /api/tasks/{task_id}/retry',
+  remove: 'delete /api/tasks/{task_id}',
+} as const;
+
 /** The commands `tasks cancel`, `tasks retry` and `tasks remove`. */
 export async function changeTasks(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  operation: 'tasks.cancel' | 'tasks.retry' | 'tasks.remove',
+  { out, ...at }: ApplicationCommand,
+  change: keyof typeof CHANGES,
   ids: readonly string[],
 ): Promise<number> {
   for (const id of ids) {
-    const { status } = await callControl(runtimeDir, operation, { id }, { host, port });
-    out.write(operation === 'tasks.remove' ? `${id} is removed\n` : `${id}: ${status}\n`);
+    const { status } = await askOperator(at, CHANGES[change], { params: { task_id: id } });
+    out.write(change === 'remove' ? `${id} is removed\n` : `${id}: ${status}\n`);
   }
   return 0;
 }

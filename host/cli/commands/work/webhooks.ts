@@ -1,59 +1,64 @@
-import { callControl, type ListedDelivery, type ListedWebhook } from '../../../control/index.ts';
+import { askOperator } from '../../../control/index.ts';
+import type { OperatorAnswer, OperatorRequest } from '../../../http/index.ts';
 import { columnsText } from '../../columns.ts';
 import type { ApplicationCommand } from '../application.ts';
 
-export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const;
-
-export interface DeliverySearch {
-  readonly status?: (typeof DELIVERY_STATUSES)[number] | undefined;
-  readonly page?: number | undefined;
-  readonly per_page?: number | undefined;
-}
+type Deliveries = 'get /api/webhooks/{webhook_id}/deliveries';
+export type DeliverySearch = NonNullable<OperatorRequest<Deliveries>['query']>;
+type ListedDelivery = OperatorAnswer<Deliveries>['deliveries'][number];
+type ListedWebhook = OperatorAnswer<'get /api/webhooks'>['webhooks'][number];
 
 /** The command `webhooks`. Prints the webhooks of all users, or of one. */
 export async function listWebhooks(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   userId: string | undefined,
   asJson: boolean,
 ): Promise<number> {
-  const webhooks = await callControl(runtimeDir, 'webhooks.list', { user_id: userId }, { host, port });
+  const { webhooks } = await askOperator(at, 'get /api/webhooks', { query: { user_id: userId } });
   out.write(asJson ? json(webhooks) : webhooksText(webhooks));
   return 0;
 }
 
 /** The command `webhooks deliveries`. Prints the newest deliveries of a webhook with their last attempts. */
 export async function listDeliveries(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   id: string,
   search: DeliverySearch,
   asJson: boolean,
 ): Promise<number> {
-  const deliveries = await callControl(runtimeDir, 'webhooks.deliveries', { id, ...search }, { host, port });
+  const given = { params: { webhook_id: id }, query: search };
+  const { deliveries } = await askOperator(at, 'get /api/webhooks/{webhook_id}/deliveries', given);
   out.write(asJson ? json(deliveries) : deliveriesText(deliveries));
   return 0;
 }
 
 /** The command `webhooks replay`. Sends deliveries of a webhook once more. */
 export async function replayDeliveries(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   id: string,
   deliveryIds: readonly string[],
 ): Promise<number> {
   for (const deliveryId of deliveryIds) {
-    await callControl(runtimeDir, 'webhooks.replay', { id, delivery_id: deliveryId }, { host, port });
+    const params = { webhook_id: id, delivery_id: deliveryId };
+    await askOperator(at, 'post /api/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', { params });
     out.write(`${deliveryId} is sent again\n`);
   }
   return 0;
 }
 
+const CHANGES = {
+  enable: 'post /api/webhooks/{webhook_id}/enable',
+  remove: 'delete /api/webhooks/{webhook_id}',
+} as const;
+
 /** The commands `webhooks enable` and `webhooks remove`. */
 export async function changeWebhook(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  operation: 'webhooks.enable' | 'webhooks.remove',
+  { out, ...at }: ApplicationCommand,
+  change: keyof typeof CHANGES,
   id: string,
 ): Promise<number> {
-  await callControl(runtimeDir, operation, { id }, { host, port });
-  out.write(operation === 'webhooks.enable' ? `${id} is enabled\n` : `${id} is removed\n`);
+  await askOperator(at, CHANGES[change], { params: { webhook_id: id } });
+  out.write(change === 'enable' ? `${id} is enabled\n` : `${id} is removed\n`);
   return 0;
 }
 

@@ -1,12 +1,11 @@
 import type { Context } from 'koa';
-import type { GivenConfiguration } from '../../../control/index.ts';
 import { CHANGE_ROUTES } from './change-definitions.ts';
 import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { inputReader } from '../../request/input-reader.ts';
 import { abortOnClose } from '../../request/request-context.ts';
 import { numberedEvents, sendEvents } from '../../response/server-sent-events.ts';
-import type { Operations } from './operation-routes.ts';
+import type { GivenConfiguration, Operations } from './operated-application.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Adds the routes with which admins apply a configuration. A guard must refuse other callers. */
@@ -17,10 +16,10 @@ export function changeRoutes(
 ): void {
   const { log, limits } = options;
   const inputOf = inputReader(options);
-  serveRoute(router, CHANGE_ROUTES.plan, async ({ ctx }) => {
+  serveRoute(router, CHANGE_ROUTES.plan, async ({ ctx, query: { file } }) => {
     const configuration = await inputOf(ctx, CHANGE_ROUTES.plan.body);
     ctx.set('cache-control', 'no-store');
-    return application.planChanges({ content: JSON.stringify(configuration) });
+    return application.planChanges({ file, content: JSON.stringify(configuration) });
   });
   const sendChanges = async (ctx: Context, given: GivenConfiguration, planId: string | undefined): Promise<void> => {
     const signal = abortOnClose(ctx);
@@ -35,7 +34,7 @@ export function changeRoutes(
   };
   serveRoute(router, CHANGE_ROUTES.apply, async ({ ctx, query }) => {
     const configuration = await inputOf(ctx, CHANGE_ROUTES.apply.body);
-    await sendChanges(ctx, { content: JSON.stringify(configuration) }, query.plan_id);
+    await sendChanges(ctx, { file: query.file, content: JSON.stringify(configuration) }, query.plan_id);
   });
   serveRoute(router, CHANGE_ROUTES.planRollback, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');

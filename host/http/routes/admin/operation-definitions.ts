@@ -1,18 +1,10 @@
 import * as z from 'zod';
 import { AlertReport, AlertsReport } from '../../../alerts/index.ts';
-import {
-  ApplicationReport,
-  EndpointReport,
-  LogArea,
-  LogLevel,
-  LogLevelChange,
-  LogLevels,
-  LogRecord,
-  PluginStatus,
-} from '../../../control/index.ts';
 import { MAX_PROFILE_S } from '../../../telemetry/index.ts';
 import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
 import { Time } from '../../../openapi/values.ts';
+import { LogArea, LogLevel, LogLevelChange, LogLevels, LogRecord } from './values/log-values.ts';
+import { ApplicationReport, DeploymentMethods, EndpointReport, PluginStatus } from './values/reports.ts';
 
 const LoadSample = z
   .object({
@@ -64,6 +56,13 @@ const aProfile = (description: string) =>
     200: { description, schema: z.string().meta({ format: 'binary' }), type: 'application/octet-stream' },
   }) as const;
 
+const LOG_FILTER = {
+  deployment: z.string().max(200).optional().describe('Only lines of this deployment.'),
+  replica: z.string().max(200).optional().describe('Only lines of this replica, such as `asr_deployment#1`.'),
+  level: LogLevel.optional().describe('Only lines of this level or above.'),
+  area: LogArea.optional().describe('Only lines of this area of the host.'),
+};
+
 /** The routes with which admins see and change the running application. */
 export const OPERATION_ROUTES = {
   state: {
@@ -112,12 +111,22 @@ export const OPERATION_ROUTES = {
     tag: 'admin',
     query: z.object({
       lines: z.int().min(1).max(2000).default(200),
-      deployment: z.string().max(200).optional().describe('Only lines of this deployment.'),
-      replica: z.string().max(200).optional().describe('Only lines of this replica, such as `asr_deployment#1`.'),
-      level: LogLevel.optional().describe('Only lines of this level or above.'),
-      area: LogArea.optional().describe('Only lines of this area of the host.'),
+      ...LOG_FILTER,
     }),
     answers: answers('The lines.', z.object({ records: z.array(LogRecord) })),
+    fails: [404, 422, 500],
+  },
+  watchLogs: {
+    id: 'watch_logs',
+    method: 'get',
+    path: '/api/logs/events',
+    summary: 'The latest log lines, and new ones until the host ends, as server-sent events named `line`',
+    tag: 'admin',
+    query: z.object({
+      lines: z.int().min(0).max(2000).default(0).describe('Lines from before.'),
+      ...LOG_FILTER,
+    }),
+    answers: { 200: { description: 'The lines.', schema: LogRecord, type: 'text/event-stream' } },
     fails: [404, 422, 500],
   },
   logLevels: {
@@ -158,6 +167,16 @@ export const OPERATION_ROUTES = {
       }),
     ),
     fails: [500],
+  },
+  deployments: {
+    id: 'list_deployments',
+    method: 'get',
+    path: '/api/deployments',
+    summary: 'The deployments with their methods',
+    tag: 'admin',
+    query: z.object({ deployment: z.string().max(200).optional().describe('Only this one.') }),
+    answers: answers('The deployments.', z.object({ deployments: z.array(DeploymentMethods) })),
+    fails: [404, 422, 500],
   },
   scale: {
     id: 'scale_deployment',

@@ -1,47 +1,16 @@
 import { fail } from '../../../core/errors.ts';
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import type { ControlledApplication } from '../../../control/index.ts';
 import type { LogRecord } from '../../../core/log/logger.ts';
-import type { AnswerOf } from '../../../openapi/index.ts';
 import { type ApplicationState, OPERATION_ROUTES } from './operation-definitions.ts';
-import { type LoadHistory } from '../../../telemetry/index.ts';
 import { callerOf } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { inputReader } from '../../request/input-reader.ts';
 import { abortOnClose } from '../../request/request-context.ts';
-import { numberedTexts, sendEvents } from '../../response/server-sent-events.ts';
+import { numberedEvents, numberedTexts, sendEvents } from '../../response/server-sent-events.ts';
 import { LiveStates } from './live-states.ts';
-import type { ModelOperations } from './model-routes.ts';
+import type { Operations } from './operated-application.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
-
-/** The running application, as admins see and change it. */
-export interface Operations {
-  readonly application: Pick<
-    ControlledApplication,
-    | 'logs'
-    | 'report'
-    | 'alerts'
-    | 'plugins'
-    | 'endpoints'
-    | 'reloadPlugins'
-    | 'scaleDeployment'
-    | 'loadDeployment'
-    | 'unloadDeployment'
-    | 'planChanges'
-    | 'applyChanges'
-    | 'handle'
-    | 'logLevels'
-    | 'profiler'
-  >;
-  /** Returns the values of all keys of the configuration, without secrets. */
-  readonly configuration: () => AnswerOf<(typeof OPERATION_ROUTES.configuration.answers)[200]['schema']>['values'];
-  /** Absent without metrics. */
-  readonly load: Pick<LoadHistory, 'list'> | undefined;
-  readonly models: ModelOperations;
-  /** Returns numbers that tell whether something has changed. */
-  readonly revisions: () => ApplicationState['changes'];
-}
 
 /** Time between two events of a stream of states. */
 const WATCH_INTERVAL_MS = 2000;
@@ -53,9 +22,9 @@ export function operationRoutes(
   options: Pick<
     HttpAppOptions,
     'adminsSeeContents' | 'limits' | 'tempDir' | 'log' | 'tasks' | 'webhooks' | 'apiKeys' | 'traces'
-  >,
+  > & { readonly isOwner?: boolean | undefined },
 ): void {
-  const { adminsSeeContents = false, log, tasks, webhooks, apiKeys, traces } = options;
+  const { adminsSeeContents = false, isOwner = false, log, limits, tasks, webhooks, apiKeys, traces } = options;
   const parts = {
     tasks: tasks !== undefined,
     webhooks: webhooks !== undefined,
@@ -101,6 +70,16 @@ export function operationRoutes(
     ctx.set('cache-control', 'no-store');
     return { records };
   });
+  serveRoute(router, OPERATION_ROUTES.watchLogs, async ({ ctx, query }) => {
+    if (query.deployment !== undefined) application.handle(query.deployment); // throws if it is unknown
+    const signal = abortOnClose(ctx);
+    const records = application.logs.read({ ...query, follow: true, signal });
+    await sendEvents(ctx, numberedEvents('line', records), {
+      signal,
+      keepAliveMs: limits.stream_keep_alive_s * 1000,
+      onFailure: (error) => log.warn('the stream of log lines ended', { error }),
+    });
+  });
   serveRoute(router, OPERATION_ROUTES.logLevels, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
     return application.logLevels.list();
@@ -118,6 +97,11 @@ export function operationRoutes(
   serveRoute(router, OPERATION_ROUTES.endpoints, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
     return application.endpoints();
+  });
+  serveRoute(router, OPERATION_ROUTES.deployments, ({ ctx, query: { deployment } }) => {
+    if (deployment !== undefined) application.handle(deployment); // throws if it is unknown
+    ctx.set('cache-control', 'no-store');
+    return { deployments: application.describe().filter(({ name }) => name === (deployment ?? name)) };
   });
   serveRoute(router, OPERATION_ROUTES.scale, async ({ ctx, params: { deployment } }) => {
     const { replicas } = await inputOf(ctx, OPERATION_ROUTES.scale.body);
@@ -144,7 +128,7 @@ export function operationRoutes(
     sendProfile(ctx, 'host.cpuprofile', application.profiler.cpu(seconds, abortOnClose(ctx))),
   );
   serveRoute(router, OPERATION_ROUTES.profileHeap, ({ ctx }) => {
-    if (!adminsSeeContents)
+    if (!adminsSeeContents && !isOwner)
       throw fail(
         'ContentsHidden',
         'a heap snapshot has requests and results of all users, so it needs api_service.admins_see_contents; the user of the process can run "aana-host profile heap"',

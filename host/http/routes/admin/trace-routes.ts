@@ -3,7 +3,7 @@ import { type KeptTraces, traceReport, traceSummary } from '../../../telemetry/i
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Adds the routes with which admins read the last failed and slow requests. The guard refuses other callers. */
-export function traceRoutes(router: HostRouter, kept: KeptTraces): void {
+export function traceRoutes(router: HostRouter, kept: Pick<KeptTraces, 'list' | 'find'>): void {
   serveRoute(router, TRACE_ROUTES.list, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
     return { traces: kept.list().map(traceSummary) };

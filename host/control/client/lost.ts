@@ -1,0 +1,16 @@
+import { type AanaError, fail } from '../../core/errors.ts';
+import type { Address } from '../protocol.ts';
+
+/** Returns the error of an application that does not answer for a reason of the system, or another one. */
+export function notAnswering({ url }: Address, cause: NodeJS.ErrnoException | string): AanaError {
+  const said = typeof cause === 'string' ? cause : cause.message;
+  const why = typeof cause !== 'string' && cause.code === 'ECONNRESET' ? 'it closed the connection' : said;
+  return fail('NotRunning', `the application at ${url} does not answer: ${why}`, {
+    data: { url },
+  });
+}
+
+/** Returns the error of an application that ended after it had answered. */
+export function lostError({ url }: Address, cause?: Error): AanaError {
+  return fail('ConnectionLost', `the application at ${url} has ended`, { data: { url }, cause });
+}

@@ -1,0 +1,157 @@
+import * as z from 'zod';
+
+/** The requests of one route since the start of the host. */
+const RouteWork = z.object({
+  requests: z.int(),
+  refused: z
+    .int()
+    .describe('Requests that were answered with a status of 400 to 498. A client that left (499) is not counted.'),
+  failed: z.int().describe('Requests that were answered with a status of 500 or above.'),
+  latency_p50_s: z.number().nullable().describe('Null without requests.'),
+  latency_p95_s: z.number().nullable(),
+});
+
+/** The endpoints of an application, and the other routes that had requests. */
+export const EndpointReport = z.object({
+  endpoints: z.array(
+    z.object({
+      name: z.string(),
+      path: z.string(),
+      summary: z.string(),
+      plugin: z.string().nullable().describe('Name of the plugin that it comes from; null if the program has it.'),
+      streaming: z.boolean(),
+      deployments: z.array(z.string()).describe('Deployments that each run calls, if it declares them.'),
+      work: RouteWork.nullable().describe('Null without metrics (`telemetry.metrics`).'),
+    }),
+  ),
+  routes: z
+    .array(z.object({ route: z.string(), work: RouteWork }))
+    .describe('Routes of the host and of routers of the program that had requests.'),
+});
+export type EndpointReport = z.infer<typeof EndpointReport>;
+
+/** Rights of a plugin. In deployments and hosts, `*` stands for all. */
+const PluginRights = z.object({
+  capabilities: z.array(z.string()).readonly(),
+  deployments: z.array(z.string()).readonly(),
+  hosts: z.array(z.string()).readonly(),
+});
+
+/** One plugin of a running server. */
+export const PluginStatus = z.object({
+  name: z.string(),
+  /** `failed`: no version of the plugin serves. */
+  state: z.enum(['running', 'failed']),
+  /** Reason for which the newest version does not serve. */
+  error: z.nullable(z.string()),
+  source: z.string(),
+  version: z.nullable(z.string()),
+  digest: z.nullable(z.string()),
+  endpoints: z.array(z.string()),
+  limits: z.nullable(z.record(z.string(), z.number())),
+  counters: z.object({
+    running: z.int(),
+    queued: z.int(),
+    done: z.int(),
+    failed: z.record(z.string(), z.int()),
+    cpu_ms: z.int(),
+  }),
+  /** Number of older versions that still finish their requests. */
+  draining: z.int(),
+  /** Memory of the instances of the serving version; null if no version serves. */
+  memory_bytes: z.nullable(z.int()),
+  /** What the serving version asks for, and what the operator grants; null if no version serves. */
+  rights: z.nullable(z.object({ asks: PluginRights, gets: PluginRights })),
+});
+export type PluginStatus = z.infer<typeof PluginStatus>;
+
+/** What a replica has of a device. */
+const DeviceShare = z.object({
+  /** Name of a device of the application. */
+  device: z.string(),
+  /** Share of a GPU, from 0 to 1; 0 of the processors. */
+  share: z.number(),
+  /** Reserved processors; 0 of a GPU. */
+  cpus: z.number(),
+  /** Bytes reserved for it or used by it. */
+  memory_bytes: z.number(),
+});
+
+/** A device of the machine: a GPU, or the processors with the main memory. */
+const DeviceReport = z.object({
+  /** `CPU`, or the GPU with the machine's number: `GPU 0`. */
+  name: z.string(),
+  /** Name of the product; empty for the processors. */
+  model: z.string(),
+  cpus: z.nullable(z.number()),
+  /** Null when it is unknown. */
+  memory_bytes: z.nullable(z.number()),
+  /** Memory that other programs use. */
+  other_bytes: z.number(),
+});
+
+/** One replica of a deployment in `aana-host status --json`. */
+export const ReplicaReport = z.object({
+  name: z.string(),
+  state: z.string(),
+  pid: z.nullable(z.int()),
+  /** `CPU`, or its GPUs with the machine's numbers: `GPU 0`. */
+  device: z.string(),
+  /** What it has of each of its devices. */
+  shares: z.array(DeviceShare).readonly(),
+  /** Number of calls on it. */
+  ongoing: z.int(),
+  restarts: z.int(),
+  /** Main memory of its process in bytes; null where the system does not report it. */
+  memory_bytes: z.nullable(z.int()),
+  /** Reason for which it was given up, or load progress. */
+  message: z.string(),
+});
+export type ReplicaReport = z.infer<typeof ReplicaReport>;
+
+export const DeploymentReport = z.object({
+  name: z.string(),
+  status: z.string(),
+  message: z.string(),
+  /** Number of waiting calls. */
+  queued: z.int(),
+  /** Step of the update in progress, such as `starting`; null without one. */
+  updating: z.nullable(z.string()),
+  replicas: z.array(ReplicaReport),
+});
+export type DeploymentReport = z.infer<typeof DeploymentReport>;
+
+/** A running application. */
+export const ApplicationReport = z.object({
+  name: z.string(),
+  version: z.string(),
+  url: z.string(),
+  pid: z.int(),
+  /** Status of the application and all deployments together. */
+  status: z.enum(['RUNNING', 'DEPLOYING', 'UNHEALTHY']),
+  /** Phase of the application: `NOT_STARTED`, `DEPLOYING`, `RUNNING`, `DEPLOY_FAILED` or `DELETING`. */
+  phase: z.string(),
+  message: z.string(),
+  deployments: z.array(DeploymentReport),
+  /** Empty before the first deployment starts. */
+  devices: z.array(DeviceReport),
+});
+export type ApplicationReport = z.infer<typeof ApplicationReport>;
+
+/** The methods of a deployment. */
+export const DeploymentMethods = z.object({
+  name: z.string(),
+  /** Name of the deployment's class. */
+  type: z.string(),
+  methods: z.record(
+    z.string(),
+    z.object({
+      description: z.string(),
+      streaming: z.boolean(),
+      inputSchema: z.record(z.string(), z.unknown()),
+      outputSchema: z.record(z.string(), z.unknown()),
+      feed: z.object({ name: z.string(), valueSchema: z.record(z.string(), z.unknown()) }).optional(),
+    }),
+  ),
+});
+export type DeploymentMethods = z.infer<typeof DeploymentMethods>;

@@ -1,0 +1,44 @@
+import type { Guard } from '../../guards/guards.ts';
+import { setCaller } from '../../guards/caller.ts';
+import type { HttpAppOptions } from '../../options.ts';
+import { inputReader } from '../../request/input-reader.ts';
+import { traceRoutes } from '../admin/trace-routes.ts';
+import { HostRouter, serveRoute } from '../serve-route.ts';
+import { routesForAdmins, versionRoute } from '../system-routes.ts';
+import { OWNER_ROUTES } from './owner-definitions.ts';
+
+/** Without kept requests, the list of them is empty. */
+const NO_TRACES = { list: () => [], find: () => [] };
+
+/**
+ * Admits everybody: the mode of the socket lets only the user of the process connect. In the log, the requests have the
+ * name `command` in place of the name of a key.
+ */
+export const ownerGuard: Guard = (ctx, next) => {
+  setCaller(ctx, { userId: null, isAdmin: true, keyId: 'command', scopes: null, hasSubscription: true });
+  return next();
+};
+
+/** Returns the routes of the control socket: those for admins, and those for the user of the process. */
+export function ownerRouter(options: HttpAppOptions): HostRouter {
+  const { operations, traces = NO_TRACES, version } = options;
+  const router = new HostRouter();
+  versionRoute(router, version);
+  traceRoutes(router, traces);
+  if (operations) {
+    const { application } = operations;
+    const inputOf = inputReader(options);
+    serveRoute(router, OWNER_ROUTES.dashboard, () => ({ url: application.dashboardUrl() ?? null }));
+    serveRoute(router, OWNER_ROUTES.stop, ({ query: { grace_s: graceS } }) => {
+      application.shutdown(graceS === undefined ? {} : { graceMs: graceS * 1000 }).catch(() => {}); // reported by `app.stopped`
+      return { pid: process.pid };
+    });
+    serveRoute(router, OWNER_ROUTES.diagnosis, () => application.diagnosis());
+    serveRoute(router, OWNER_ROUTES.usersOfFiles, async ({ ctx }) => {
+      const { files } = await inputOf(ctx, OWNER_ROUTES.usersOfFiles.body);
+      return { users: files.map((file) => application.usersOfFile(file)) };
+    });
+  }
+  routesForAdmins(router, options, { isOwner: true });
+  return router;
+}
