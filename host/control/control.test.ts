@@ -170,20 +170,28 @@ Control('a call whose number is in use is refused, and the first call is answere
   await ended;
 });
 
-Control('reports that a server which accepts and closes connections does not answer', async () => {
-  const path = join(folder, 'still.sock');
-  const still = createServer((socket) => socket.resume().end());
-  await new Promise<void>((resolve) => still.listen(path, resolve));
-  await writeFile(
-    join(folder, 'still.json'),
-    JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket: path }),
-  );
-  assert.match(
-    await reasonOf(reload(folder)),
-    /^NotRunning: the application at http:\/\/127\.0\.0\.1:7 does not answer: it closed the connection$/,
-  );
-  await new Promise<void>((resolve) => still.close(() => resolve()));
-});
+for (const [what, says, why] of [
+  ['accepts and closes connections', '', 'it closed the connection'],
+  ['does not speak HTTP', '\0\0\0\x05ready', 'it has another version'],
+] as const)
+  Control(`reports that a server which ${what} does not answer`, async () => {
+    const path = join(folder, 'still.sock');
+    const still = createServer((socket) =>
+      socket
+        .on('error', () => {})
+        .resume()
+        .end(says),
+    );
+    await new Promise<void>((resolve) => still.listen(path, resolve));
+    await writeFile(
+      join(folder, 'still.json'),
+      JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket: path }),
+    );
+    const expected = `NotRunning: the application at http://127.0.0.1:7 does not answer: ${why}`;
+    assert.is(await reasonOf(reload(folder)), expected);
+    assert.is(await reasonOf(chooseServer(folder).then(ControlConnection.open)), expected);
+    await new Promise<void>((resolve) => still.close(() => resolve()));
+  });
 
 Control('ignores address files of other users', async () => {
   if (process.getuid?.() !== 0) return skip('an address file of another user', 'this user cannot give files away');

@@ -3,11 +3,15 @@ import type { Address } from '../protocol.ts';
 
 /** Returns the error of an application that does not answer for a reason of the system, or another one. */
 export function notAnswering({ url }: Address, cause: NodeJS.ErrnoException | string): AanaError {
-  const said = typeof cause === 'string' ? cause : cause.message;
-  const why = typeof cause !== 'string' && cause.code === 'ECONNRESET' ? 'it closed the connection' : said;
+  const why = typeof cause === 'string' ? cause : reasonOf(cause);
   return fail('NotRunning', `the application at ${url} does not answer: ${why}`, {
     data: { url },
   });
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ECONNRESET') return 'it closed the connection';
+  return code?.startsWith('HPE_') ? 'it has another version' : message; // it does not speak HTTP
 }
 
 /** Returns the error of an application that ended after it had answered. */
