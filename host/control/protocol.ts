@@ -21,8 +21,8 @@ const audioSource = z
   );
 
 /**
- * What other processes do with deployments and audio, by name, with the schema of the arguments and of the answer, or of
- * each value of a stream. Everything else that they do is a route for admins.
+ * What other processes do with deployments and audio, by name, with the schema of the arguments and of the answer, or
+ * of each value of a stream. Everything else that they do is a route for admins.
  */
 export const operations = {
   'deployments.call': { args: call, value: z.unknown(), streams: false },

@@ -30,7 +30,8 @@ export function ownerRouter(options: HttpAppOptions): HostRouter {
     const inputOf = inputReader(options);
     serveRoute(router, OWNER_ROUTES.dashboard, () => ({ url: application.dashboardUrl() ?? null }));
     serveRoute(router, OWNER_ROUTES.stop, ({ query: { grace_s: graceS } }) => {
-      application.shutdown(graceS === undefined ? {} : { graceMs: graceS * 1000 }).catch(() => {}); // reported by `app.stopped`
+      const ending = application.shutdown(graceS === undefined ? {} : { graceMs: graceS * 1000 });
+      ending.catch(() => {}); // reported by `app.stopped`
       return { pid: process.pid };
     });
     serveRoute(router, OWNER_ROUTES.diagnosis, () => application.diagnosis());
