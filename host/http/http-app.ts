@@ -126,8 +126,8 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
 }
 
 /** Returns the error for a path that operators' servers do not have. */
-function absent(path: string, { tasks }: HttpAppOptions): Error {
-  if (tasks || !/^\/api\/(tasks|webhooks)(\/|$)/.test(path)) return nothingAt(path);
+function absent(path: string, options: HttpAppOptions): Error {
+  if (options.tasks || !/^\/api\/(tasks|webhooks)(\/|$)/.test(path)) return nothingAt(path, options);
   return fail('NotFoundException', 'the application has no tasks and no webhooks, because task_queue.enabled is false');
 }
 
