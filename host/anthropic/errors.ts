@@ -27,7 +27,10 @@ const TYPES: Readonly<Record<number, string>> = {
 /** Codes for parameters that are not supported, without which the official clients try again by themselves. */
 const UNSUPPORTED_CODES: Readonly<Record<string, string>> = { thread: 'thread_unsupported_request' };
 
-/** Returns the body for anything that was thrown, which has this status. It has no more details than `publicMessage` allows. */
+/**
+ * Returns the body for anything that was thrown, which has this status. It has no more details than `publicMessage`
+ * allows.
+ */
 export function anthropicError(thrown: unknown, status: number, requestId: string): AnthropicErrorBody {
   const record = toErrorRecord(thrown);
   const code = unsupportedCode(record);

@@ -15,8 +15,8 @@ export interface PageQuery {
 }
 
 /**
- * Returns a page of the items between its cursors: the last ones with `before_id`, or else the first ones. One item more
- * than `limit` is enough.
+ * Returns a page of the items between its cursors: the last ones with `before_id`, or else the first ones. One item
+ * more than `limit` is enough.
  */
 export function page<Item extends { readonly id: string }>(
   between: readonly Item[],

@@ -50,7 +50,7 @@ function alertsApp(rules: object, more: ConfigInput = {}): AanaApp {
     alerts: { interval_s: 0.1, rules: { ...EAGER, ...rules } },
     webhook: { allow_private_urls: true, retry_delay: 0.05, max_retry_delay: 0.05, retry_attempts: 3 },
     ...more,
-  } as ConfigInput); // prettier-ignore
+  } as ConfigInput);
   const schemas = { input: z.strictObject({}), output: z.unknown() };
   app.registerEndpoint({ name: 'well', path: '/well', ...schemas, run: async () => 1 });
   app.registerEndpoint({
@@ -144,12 +144,22 @@ Rules('failing requests and a full queue', async () => {
 
 Rules('a webhook that the host disables, but not one that its user disables', async () => {
   alertsApp({}, {
-    webhook: { allow_private_urls: true, retry_delay: 0.05, max_retry_delay: 0.05, disable_after: 0, disable_after_failures: 2 },
-  } as ConfigInput); // prettier-ignore
+    webhook: {
+      allow_private_urls: true,
+      retry_delay: 0.05,
+      max_retry_delay: 0.05,
+      disable_after: 0,
+      disable_after_failures: 2,
+    },
+  } as ConfigInput);
   await started(app);
   const { id: dead } = await webhook(['task.completed']);
   const { id: off } = await webhook(['task.failed']);
-  await fetch(`${app.url}/webhooks/${off}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"enabled":false}' }); // prettier-ignore
+  await fetch(`${app.url}/webhooks/${off}`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: '{"enabled":false}',
+  });
   receiver.answer = ({ event }) => (event.startsWith('task.') ? 500 : 200);
   await webhook(ALERTS);
   await postJson(`${app.url}/well?defer=true`);
@@ -281,7 +291,10 @@ Rules('only the key of an admin sets a webhook for them', async () => {
   ]);
   const [status, , id] = await ask('/webhooks', admin, 'POST', hook);
   assert.is(status, 201);
-  assert.equal((await ask(`/webhooks/${id}`, ofAdmin, 'PUT', { url: `${receiver.url}/mine` })).slice(0, 2), [403, 'AlertsForAdmins']); // prettier-ignore
+  assert.equal((await ask(`/webhooks/${id}`, ofAdmin, 'PUT', { url: `${receiver.url}/mine` })).slice(0, 2), [
+    403,
+    'AlertsForAdmins',
+  ]);
   assert.is((await ask('/api/alerts', user, 'GET'))[0], 403);
   assert.is((await ask('/api/alerts', admin, 'GET'))[0], 200);
 });

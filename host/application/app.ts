@@ -57,7 +57,8 @@ import type { ProgressStream, ReportProgress } from '../packages/index.ts';
 import { isReplica } from '../replicas/index.ts';
 import type { Storage } from '../storage/index.ts';
 import { asksFor } from '../plugins/index.ts';
-import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts'; // imported directly, because published types must not refer to other files of plugins/
+// Imported directly, because published types must not refer to other files of plugins/.
+import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts';
 
 /** The shutdown does not wait longer than this for a reader of the log. */
 const LOG_FLUSH_MS = 1000;
@@ -294,8 +295,8 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Ends the replicas of a deployment, which stays registered. Running and waiting calls may finish for `graceMs` or the
-   * time in its options, whichever is less; later calls are refused with `DeploymentUnloaded` until it is loaded.
+   * Ends the replicas of a deployment, which stays registered. Running and waiting calls may finish for `graceMs` or
+   * the time in its options, whichever is less; later calls are refused with `DeploymentUnloaded` until it is loaded.
    */
   unloadDeployment(name: string, options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
     return this.#services.deployments.unload(name, options);
@@ -442,8 +443,8 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Decodes the image of a file, a URL or an uploaded part for `chat`, in the same way as {@link AanaApp.openAudio}: PNG,
-   * JPEG, GIF, WebP or BMP. Throws `ImageReadingException`, too.
+   * Decodes the image of a file, a URL or an uploaded part for `chat`, in the same way as {@link AanaApp.openAudio}:
+   * PNG, JPEG, GIF, WebP or BMP. Throws `ImageReadingException`, too.
    */
   async openImage(source: MediaSource, options: OpenImageOptions = {}): Promise<HeldImage> {
     return (await this.#services.openMedia()).openImage(source, withRequest(options));
@@ -472,8 +473,8 @@ export class AanaApp implements AsyncDisposable {
   }
 
   /**
-   * Serves the dashboard on a port of its own (`dashboard` of the configuration), and returns the address that opens it,
-   * with its token. `aana-host serve` and `aana-host deploy` call this. Throws `ListenError`.
+   * Serves the dashboard on a port of its own (`dashboard` of the configuration), and returns the address that opens
+   * it, with its token. `aana-host serve` and `aana-host deploy` call this. Throws `ListenError`.
    */
   openDashboard(): Promise<string> {
     return this.#connection.openDashboard();

@@ -115,7 +115,8 @@ Components(
     await started(app);
     assert.match(
       app.plugins()[0]?.error ?? '',
-      'plugin odd has options in its plugin.json for an endpoint "frist", which it does not have; there are first, second',
+      'plugin odd has options in its plugin.json for an endpoint "frist", which it does not have; there are ' +
+        'first, second',
     );
   },
 );

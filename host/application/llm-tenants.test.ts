@@ -107,7 +107,8 @@ Tenants('get parts of it by their weights, however many requests they send', asy
   await until(async () => arrived === users.length);
   openGate();
   await answered;
-  // Even parts are 0.5. The first calls went to the replica before others waited. Both have requests until all 24 of the one user are answered.
+  // Even parts are 0.5. The first calls went to the replica before others waited. Both have requests until all 24 of
+  // the one user are answered.
   const share = order.slice(8, 24).filter((user) => user === 'large').length / 16;
   assert.ok(share > 0.6 && share < 0.9, `${share} of ${order.join(' ')}`);
 });

@@ -1,5 +1,5 @@
-// OpenTelemetry's own classes for Python read what a real server sends, and collectors that are away, full or late get it
-// later.
+// OpenTelemetry's own classes for Python read what a real server sends, and collectors that are away, full or late get
+// it later.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';

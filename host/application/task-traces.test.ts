@@ -15,7 +15,10 @@ Traces.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const CALLER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
-/** Creates an application that records no spans, and whose tasks pass the `traceparent` of their run to `ran`, and end when `run` does. */
+/**
+ * Creates an application that records no spans, and whose tasks pass the `traceparent` of their run to `ran`, and end
+ * when `run` does.
+ */
 function tracedApp(
   ran: (traceparent: string | undefined) => void,
   run: (signal: AbortSignal) => Promise<string> = async () => 'done',

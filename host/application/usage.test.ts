@@ -94,8 +94,14 @@ Usage.before(async () => {
       registerEndless(app, tiny);
       const bert = join(tiny, '../bert.gguf');
       writeTinyBert(bert);
-      app.registerDeployment('bert', LlamaEmbeddingDeployment.options({ user_config: { model_id: bert, model_kwargs: { n_threads: 1 } } })); // prettier-ignore
-      app.registerDeployment('asr_deployment', WhisperDeployment.options({ user_config: { model_size: 'tiny.en', threads: 1 } })); // prettier-ignore
+      app.registerDeployment(
+        'bert',
+        LlamaEmbeddingDeployment.options({ user_config: { model_id: bert, model_kwargs: { n_threads: 1 } } }),
+      );
+      app.registerDeployment(
+        'asr_deployment',
+        WhisperDeployment.options({ user_config: { model_size: 'tiny.en', threads: 1 } }),
+      );
       app.registerPlugins(join(packageRoot, 'plugins/video-transcribe'));
     },
   });
@@ -110,7 +116,12 @@ Usage.after(async () => {
 
 /** Returns the records of the whole lines of the file. It is empty between its creation and its first record. */
 const written = (): UsageRecord[] =>
-  existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line) as UsageRecord) : []; // prettier-ignore
+  existsSync(file)
+    ? readFileSync(file, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as UsageRecord)
+    : [];
 
 /** Returns the records that `work` adds, when `count` of them are in the file. */
 async function recordsOf(count: number, work: () => Promise<unknown>): Promise<UsageRecord[]> {
@@ -240,15 +251,25 @@ Usage('of a batch, one for each of its requests', async () => {
   );
   let total = 0;
   const records = await recordsOf(3, async () => {
-    const input = await ann.files.create({ file: await toFile(Buffer.from(jsonl(lines)), 'in.jsonl'), purpose: 'batch' }); // prettier-ignore
-    const { id } = await ann.batches.create({ input_file_id: input.id, endpoint: '/v1/chat/completions', completion_window: '24h' }); // prettier-ignore
+    const input = await ann.files.create({
+      file: await toFile(Buffer.from(jsonl(lines)), 'in.jsonl'),
+      purpose: 'batch',
+    });
+    const { id } = await ann.batches.create({
+      input_file_id: input.id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+    });
     await until(async () => (await ann.batches.retrieve(id)).status === 'completed');
     const output = await (await ann.files.content((await ann.batches.retrieve(id)).output_file_id!)).text();
     for (const line of output.trim().split('\n'))
       total += (JSON.parse(line) as { response: { body: OpenAI.ChatCompletion } }).response.body.usage!.total_tokens;
   });
   assert.is(records.length, 3);
-  assert.equal(new Set(records.map(({ source, user_id: user, route }) => [source, user, route].join())), new Set(['batch,ann,/v1/chat/completions'])); // prettier-ignore
+  assert.equal(
+    new Set(records.map(({ source, user_id: user, route }) => [source, user, route].join())),
+    new Set(['batch,ann,/v1/chat/completions']),
+  );
   assert.is(
     records.reduce((sum, one) => sum + one.prompt_tokens + one.completion_tokens, 0),
     total,
@@ -279,7 +300,9 @@ Usage('of a WebSocket, at its end', async () => {
   const samples = speech!.subarray(0, 32_000);
   const sound = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
   const [record] = await recordsOf(1, async () => {
-    const client = await SocketClient.open(`${at.url.replace('http', 'ws')}/asr/live?encoding=pcm_f32le`, { headers: { 'x-api-key': key } }); // prettier-ignore
+    const client = await SocketClient.open(`${at.url.replace('http', 'ws')}/asr/live?encoding=pcm_f32le`, {
+      headers: { 'x-api-key': key },
+    });
     await client.transcribe(sound);
   });
   assert.equal(

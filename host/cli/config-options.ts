@@ -20,7 +20,8 @@ export function addConfigOptions(command: Command, which: 'all' | 'common'): Com
   );
   command.option(
     '--env-file <file>',
-    'file of lines NAME=value with variables that the environment has not (default: .env in the working directory, if there is one)',
+    'file of lines NAME=value with variables that the environment has not (default: .env in the working directory, ' +
+      'if there is one)',
   );
   command.option('--no-env-file', 'do not read .env');
   for (const { setting, option } of flags()) {
@@ -57,7 +58,8 @@ export function unreadConfigs(folders: readonly string[]): string[] {
 function loadOptionsOf(options: Readonly<Record<string, unknown>>): LoadOptions {
   const values = flags().map(({ setting, option }) => {
     const value = options[option.attributeName()];
-    return [setting.key, option.negate && value === true ? undefined : value] as const; // the default of `--no-…` is true
+    // The default of `--no-…` is true.
+    return [setting.key, option.negate && value === true ? undefined : value] as const;
   });
   return {
     file: options['config'] as string | undefined,

@@ -23,7 +23,8 @@ export function parseExpiry(text: string, now: number = Date.now()): string | nu
   ) {
     throw fail(
       'ValidationError',
-      `${JSON.stringify(text)} is not a valid time; give 90d (m, h, d, w, y), 2027-01-31, 2027-01-31T12:00:00Z, or never`,
+      `${JSON.stringify(text)} is not a valid time; give 90d (m, h, d, w, y), 2027-01-31, ` +
+        `2027-01-31T12:00:00Z, or never`,
     );
   }
   return at.toISOString();

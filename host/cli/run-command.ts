@@ -18,7 +18,8 @@ const MISTAKES = [
 /** Returns 2 for mistakes in the command line or the configuration, and 1 for failures. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const { kind, name = '', cause } = error as Partial<AanaError>; // not instanceof: an application may use another copy of the package
+  // Not instanceof: an application may use another copy of the package.
+  const { kind, name = '', cause } = error as Partial<AanaError>;
   const isUnknownModel = name === 'FailedDeployment' && cause instanceof Error && cause.name === 'ModelNotFound';
   return kind === 'invalid-input' || MISTAKES.includes(name) || isUnknownModel ? 2 : 1;
 }

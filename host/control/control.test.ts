@@ -228,7 +228,8 @@ Control('several servers are selected by their ports and addresses', async () =>
   const [first] = [await start(folder, 8000), await start(folder, 8001)];
   assert.is(
     await reasonOf(reload(folder)),
-    'SeveralRunning: several applications are running (http://127.0.0.1:8000, http://127.0.0.1:8001); name one by its port or its socket',
+    'SeveralRunning: several applications are running (http://127.0.0.1:8000, http://127.0.0.1:8001); name one by ' +
+      'its port or its socket',
   );
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001 })));
   assert.ok(Array.isArray(await reload(folder, 'sample', { port: 8001, host: 'localhost' })));
@@ -258,7 +259,8 @@ Control('files of a killed server are replaced although its process id is in use
       socket: join(folder, 'moved.sock'),
     }),
   );
-  await rename(socket, join(folder, 'moved.sock')); // closing removes the name that it listened on: this one stays, as after a kill
+  // Closing removes the name that it listened on: this one stays, as after a kill.
+  await rename(socket, join(folder, 'moved.sock'));
   await new Promise<void>((resolve) => dead.close(() => resolve()));
   assert.is((await readdir(folder)).length, 2);
   await start(folder);

@@ -124,8 +124,8 @@ const [IDLE_MS, LINGER_MS] = [2000, 30_000];
 /**
  * Lets a client that is still sending read the answer. Many clients read nothing before they have sent everything, so
  * the rest of the request is read and dropped, for a bounded time. Then the connection ends. The answer says that the
- * connection stays open, even if the client asked for its end: with `connection: close` Node would end the connection at
- * once, and the client would see a reset instead of the answer.
+ * connection stays open, even if the client asked for its end: with `connection: close` Node would end the connection
+ * at once, and the client would see a reset instead of the answer.
  */
 function dropRest({ req, res }: Context): void {
   const ends = !res.shouldKeepAlive;
@@ -133,7 +133,8 @@ function dropRest({ req, res }: Context): void {
   req.on('error', () => {});
   res.once('finish', () => {
     let isQuiet = false;
-    // Two looks without data, because the first one after a pause of this process comes before what has arrived is read.
+    // Two looks without data, because the first one after a pause of this process comes before what has arrived is
+    // read.
     const look = (): void => {
       if (isQuiet) req.destroy();
       isQuiet = true;

@@ -76,7 +76,8 @@ Http('gives uploaded files to the endpoint, byte for byte, however the request i
   // As some clients send: the file first and without a content type; in pieces that cut the boundary.
   const head = '--b\r\ncontent-disposition: form-data; name="clip"; filename="a.webm"\r\n\r\n';
   const tail =
-    '\r\n--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json\r\n\r\n{"video":{"content":"clip"}}\r\n--b--\r\n';
+    '\r\n--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: ' +
+    'application/json\r\n\r\n{"video":{"content":"clip"}}\r\n--b--\r\n';
   const raw = Buffer.concat([Buffer.from(head), content, Buffer.from(tail)]);
   const text = await new Promise<string>((resolve, reject) => {
     const req = request(
@@ -119,7 +120,8 @@ Http('accepts an empty file and leaves the decision to the endpoint', async () =
 
 const latinForm = (): RequestInit => ({
   body: Buffer.from(
-    '--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json; charset=iso-8859-1\r\n\r\n{"text":"caf\xe9"}\r\n--b--\r\n',
+    '--b\r\ncontent-disposition: form-data; name="body"\r\ncontent-type: application/json; ' +
+      'charset=iso-8859-1\r\n\r\n{"text":"caf\xe9"}\r\n--b--\r\n',
     'latin1',
   ),
   headers: { 'content-type': 'multipart/form-data; boundary=b' },
@@ -267,7 +269,8 @@ Http(
     socket.write(
       Buffer.concat([
         Buffer.from(
-          `POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
+          `POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ` +
+            `${body.length}\r\n\r\n`,
         ),
         body,
       ]),

@@ -40,8 +40,8 @@ export interface HttpFace {
   /** Returns a handler for the control socket, which only the user of the process can open: the routes for admins. */
   owner(): (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   /**
-   * Lets the WebSockets finish for up to `graceMs`, and closes them. Requests for new ones are refused. Ends the streams
-   * on which clients wait for changes of the tools.
+   * Lets the WebSockets finish for up to `graceMs`, and closes them. Requests for new ones are refused. Ends the
+   * streams on which clients wait for changes of the tools.
    */
   closeSockets(graceMs: number): Promise<void>;
   /**
@@ -165,7 +165,8 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   const exact = layers.filter(({ path }) => path === ctx.path); // `/tasks/count` is not the path of a task
   const own = (exact.length > 0 ? exact : layers).flatMap((layer) => layer.methods);
   if (own.length > 0) return refuseMethod(ctx, [...new Set(own)].sort());
-  if (isOwnPath(ctx.path)) throw nothingAt(ctx.path, options); // routes of the application with parameters can match paths of the host
+  // Routes of the application with parameters can match paths of the host.
+  if (isOwnPath(ctx.path)) throw nothingAt(ctx.path, options);
   // Routes do not see preflights, because any page can cause them, nor OPTIONS of callers without a key.
   const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
   // The paths are known only after all plugins are loaded.

@@ -29,7 +29,9 @@ export interface HttpAppOptions extends ForeignApis {
   /** Members that replace those of the OpenAPI document: `description`, `servers`, `tags` … */
   readonly openapi?: OpenApiOptions['params'];
   readonly status: () => AppStatus;
-  /** Returns whether calls are served, of one deployment or of any, and the deployments that should serve but do not. */
+  /**
+   * Returns whether calls are served, of one deployment or of any, and the deployments that should serve but do not.
+   */
   readonly readiness: (deployment?: string) => { readonly ready: boolean; readonly away: readonly string[] };
   /** Whether the start is over. Until then endpoints answer 503. */
   readonly isDeployed: () => boolean;

@@ -4,8 +4,8 @@ const DATA_URL = /^\s*data:[^,;]{0,200}(?:;[^,;]{1,200}){0,8};base64,/i;
 const MOST_HEAD = 2000;
 
 /**
- * Returns the bytes of base64 as encoders write it: also with line breaks, in the alphabet of URLs, without padding, and in
- * a data URL. Undefined for a text that is none.
+ * Returns the bytes of base64 as encoders write it: also with line breaks, in the alphabet of URLs, without padding,
+ * and in a data URL. Undefined for a text that is none.
  */
 export function base64Bytes(text: string): Buffer | undefined {
   const [head = ''] = DATA_URL.exec(text.slice(0, MOST_HEAD)) ?? [];

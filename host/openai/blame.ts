@@ -2,10 +2,10 @@ import { AanaError } from '../core/errors.ts';
 import { paramOf } from './fields.ts';
 
 /**
- * Parameters by what is wrong: the name of an error, an argument of a deployment's method, such as `params.language`, or a
- * parameter of a request that was made of another one. What is inside of an argument keeps its path: with
- * `{'dialog.messages[2]': 'input[1]'}`, `dialog.messages[2].content` is `input[1].content`. The longest argument counts,
- * and an empty parameter stands for the request itself.
+ * Parameters by what is wrong: the name of an error, an argument of a deployment's method, such as `params.language`,
+ * or a parameter of a request that was made of another one. What is inside of an argument keeps its path: with
+ * `{'dialog.messages[2]': 'input[1]'}`, `dialog.messages[2].content` is `input[1].content`. The longest argument
+ * counts, and an empty parameter stands for the request itself.
  */
 export type Blame = Readonly<Record<string, string>>;
 

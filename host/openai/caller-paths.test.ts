@@ -127,7 +127,9 @@ const REQUESTS: readonly (readonly [path: string, body: Json])[] = [
   ['/v1/messages/count_tokens', CLAUDE],
 ];
 
-/** Values that are wrong in most places: of another type, too large, of a wrong form, or a schema that no grammar holds. */
+/**
+ * Values that are wrong in most places: of another type, too large, of a wrong form, or a schema that no grammar holds.
+ */
 const WRONG: readonly unknown[] = [
   ...[null, true, -1, 1e9, 0.5, '', ' ', '(', 'no name!', 'x'.repeat(300)],
   ...[[], [[]], {}, { not: {} }, { $ref: 'file:///etc/passwd' }, { a: 1 }],
@@ -184,7 +186,8 @@ Paths('are those of the request, in which one value is wrong', async () => {
         tally.refused += 1;
         if (response.status === 404) return assert.is(written(path), 'model', what);
         const param = named(text);
-        // A wrong value can make another one wrong, which the request has, too: a choice of a tool, an output of a call.
+        // A wrong value can make another one wrong, which the request has, too: a choice of a tool, an output of a
+        // call.
         assert.ok(areRelated(param, written(path)) || known.has(param), `${what} names ${param}`);
       }),
       { numRuns: 30, seed: 7, includeErrorInReport: true },

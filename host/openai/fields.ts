@@ -8,7 +8,10 @@ import { checkedValue, type ValidationEntry, validationEntries } from '../schema
 /** The parameters of a route: those that have an effect, with their schemas, and those that have none. */
 export interface RequestFields<Shape extends z.core.$ZodShape = z.core.$ZodShape> {
   readonly schema: z.ZodObject<Shape>;
-  /** `reasoning.summary` is a member of the object `reasoning`, and `tools[].strict` one of the objects in the list `tools`. */
+  /**
+   * `reasoning.summary` is a member of the object `reasoning`, and `tools[].strict` one of the objects in the list
+   * `tools`.
+   */
   readonly idle: Readonly<Record<string, IdleField>>;
   /** What of the parameter `tools` only the servers of others run. */
   readonly hostedTools?: HostedTools;
@@ -39,9 +42,9 @@ export interface ReadOptions {
 
 /**
  * Checks a request against the parameters of its route. Throws `ValidationError`, whose `data.param` names the first
- * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`, unless
- * a request with it is always refused. A hosted tool is refused, or `ignored` has its type as in `tools[].web_search`.
- * So it has the types of hosted parts of the dialog.
+ * wrong parameter. With `strict` a parameter without effect is such an error; otherwise its name is in `ignored`,
+ * unless a request with it is always refused. A hosted tool is refused, or `ignored` has its type as in
+ * `tools[].web_search`. So it has the types of hosted parts of the dialog.
  */
 export function readRequest<Shape extends z.core.$ZodShape>(
   { schema, idle, hostedTools: hosted, hostedParts: partsOf }: RequestFields<Shape>,

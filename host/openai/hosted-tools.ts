@@ -28,8 +28,8 @@ export const placedTools = <Given, Tool>(
   });
 
 /**
- * Returns where the tools of a chat request are in the request that they were made of. `members` tells the same of members
- * of a tool.
+ * Returns where the tools of a chat request are in the request that they were made of. `members` tells the same of
+ * members of a tool.
  */
 export const toolPlaces = (tools: readonly PlacedTool<unknown>[], members: Readonly<Record<string, string>>): Blame =>
   Object.fromEntries(

@@ -21,7 +21,9 @@ export interface ListPage<Item> {
   readonly has_more: boolean;
 }
 
-/** Returns the page of a list that was read with one item more than `limit`, so that it is known whether more follow. */
+/**
+ * Returns the page of a list that was read with one item more than `limit`, so that it is known whether more follow.
+ */
 export function listPage<Item extends { readonly id: string }>(read: readonly Item[], limit: number): ListPage<Item> {
   const data = read.slice(0, limit);
   return {

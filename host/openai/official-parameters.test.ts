@@ -1,4 +1,5 @@
-// Every parameter of the official client's types is known to its route: it has an effect, or the page says that it has none.
+// Every parameter of the official client's types is known to its route: it has an effect, or the page says that it has
+// none.
 import type OpenAI from 'openai';
 import type { ClientSecretCreateParams } from 'openai/resources/realtime/client-secrets';
 import type { InputTokenCountParams } from 'openai/resources/responses/input-tokens';

@@ -1,7 +1,7 @@
 /**
  * Tools that Anthropic defines and the client runs, as functions. A request names only their type, because Anthropic's
- * models were trained with them. What their inputs are is in Anthropic's documentation of tool use: the pages of the bash
- * tool, the text editor tool and the memory tool.
+ * models were trained with them. What their inputs are is in Anthropic's documentation of tool use: the pages of the
+ * bash tool, the text editor tool and the memory tool.
  */
 
 /** A tool as a function that a model can call. */

@@ -42,8 +42,8 @@ export interface PlacedBlock {
 
 /**
  * Returns a document as the texts and images that a model reads, its title first. A file is added to `files`, and its
- * text is empty until it is read. Throws `InvalidParameter` for what is no base64, and `UnsupportedParameter` for a source
- * that the server would have to fetch.
+ * text is empty until it is read. Throws `InvalidParameter` for what is no base64, and `UnsupportedParameter` for a
+ * source that the server would have to fetch.
  */
 export function documentBlocks(
   { title, context, source }: DocumentBlock,

@@ -38,7 +38,8 @@ const promptFields = {
   thinking: z
     .nullish(Thinking)
     .describe(
-      '`enabled` and `disabled` set the argument `enable_thinking` of the chat template; `adaptive` leaves it to the model. `budget_tokens` has no effect.',
+      '`enabled` and `disabled` set the argument `enable_thinking` of the chat template; `adaptive` leaves it to ' +
+        'the model. `budget_tokens` has no effect.',
     ),
   thread: z
     .optional(z.unknown())

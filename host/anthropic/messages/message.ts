@@ -5,7 +5,8 @@ import type { ChatOutputWithDetails, ChoiceDetails, GenerationDetails } from '..
 export const StopReason = z
   .enum(['end_turn', 'stop_sequence', 'tool_use', 'max_tokens', 'model_context_window_exceeded', 'refusal'])
   .describe(
-    '`end_turn`: the model ended. `model_context_window_exceeded`: the context is full. `refusal`: a server withheld the rest.',
+    '`end_turn`: the model ended. `model_context_window_exceeded`: the context is full. `refusal`: a server ' +
+      'withheld the rest.',
   );
 type StopReason = z.output<typeof StopReason>;
 

@@ -29,7 +29,9 @@ export const toolFields = {
   tools: z
     .optional(z.nullable(z.array(Tool).max(MAX_TOOLS)))
     .describe(
-      'Tools that the client runs: its own, `bash_20250124`, `text_editor_20250124`, `text_editor_20250429`, `text_editor_20250728` and `memory_20250818`. Others that Anthropic defines, such as `web_search_20250305`, are refused, or dropped with the setting `openai.hosted_tools`.',
+      'Tools that the client runs: its own, `bash_20250124`, `text_editor_20250124`, `text_editor_20250429`, ' +
+        '`text_editor_20250728` and `memory_20250818`. Others that Anthropic defines, such as ' +
+        '`web_search_20250305`, are refused, or dropped with the setting `openai.hosted_tools`.',
     ),
   tool_choice: z
     .optional(z.nullable(ToolChoice))
@@ -57,7 +59,9 @@ export const toolOrigins = ({ tools }: z.output<typeof ToolFields>): Blame =>
 /** Tools that Anthropic's servers run, and those that see a screen. */
 export const HOSTED_TOOLS: HostedTools = {
   typeOf: ({ type }) => (type == null || type === 'custom' || clientTool(type) ? undefined : type),
-  why: 'this server has no tools of its own: only the type custom, and those of bash, the text editor and the memory can be used',
+  why:
+    'this server has no tools of its own: only the type custom, and those of bash, the text editor and the ' +
+    'memory can be used',
 };
 
 /** Returns a tool as one of a chat request; undefined for a hosted tool. */

@@ -161,7 +161,10 @@ export class ConfigurationChanges {
     }
   }
 
-  /** Takes changes back, the last one first. A failure is logged, and the others are taken back. Returns whether all were. */
+  /**
+   * Takes changes back, the last one first. A failure is logged, and the others are taken back. Returns whether all
+   * were.
+   */
   async #undo(done: readonly DeploymentChange[], events: Events): Promise<boolean> {
     const { log } = this.#options;
     let isBack = true;

@@ -11,6 +11,7 @@ export function requireDeclaredDeployments(
   if (missing === undefined) return;
   throw fail(
     'EndpointError',
-    `endpoint ${name}: deployments: there is no deployment ${missing}; register it before the endpoint is served, or correct the name; deployments are: ${known.join(', ') || 'none'}`,
+    `endpoint ${name}: deployments: there is no deployment ${missing}; register it before the endpoint is served, ` +
+      `or correct the name; deployments are: ${known.join(', ') || 'none'}`,
   );
 }

@@ -125,7 +125,8 @@ export function checkRegistration(
   const guarded = (['admin_required', 'active_subscription_required'] as const).find((key) => given[key]);
   if (guarded !== undefined && !hasApiKeys)
     throw invalid(
-      `${what}: ${guarded}: API keys are off, so anybody could run it; set api_service.enabled (API_SERVICE__ENABLED=true), or leave it out`,
+      `${what}: ${guarded}: API keys are off, so anybody could run it; set api_service.enabled ` +
+        `(API_SERVICE__ENABLED=true), or leave it out`,
     );
   const {
     name,
@@ -157,7 +158,8 @@ export function checkRegistration(
   const [kind] = kinds;
   if (kind === undefined || kinds.length > 1)
     throw invalid(
-      `${what}: give exactly one of endpoint_cls, run and component${kinds.length > 1 ? `, not ${kinds.join(' and ')}` : ''}`,
+      `${what}: give exactly one of endpoint_cls, run and ` +
+        `component${kinds.length > 1 ? `, not ${kinds.join(' and ')}` : ''}`,
     );
   if (kind !== 'component' && given.endpoint !== undefined)
     throw invalid(`${what}: endpoint needs component, because it names an endpoint of a component`);
@@ -167,7 +169,8 @@ export function checkRegistration(
     );
   if (kind !== 'run' && given.deployments !== undefined)
     throw invalid(
-      `${what}: deployments is only for run; a class has it as a field, and a plugin names its deployments in plugin.json`,
+      `${what}: deployments is only for run; a class has it as a field, and a plugin names its deployments in ` +
+        `plugin.json`,
     );
 
   if (given.component !== undefined) {

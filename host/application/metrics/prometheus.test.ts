@@ -1,4 +1,5 @@
-// A real Prometheus scrapes a real application, answers queries about it, and evaluates the rules of examples/operating.
+// A real Prometheus scrapes a real application, answers queries about it, and evaluates the rules of
+// examples/operating.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';

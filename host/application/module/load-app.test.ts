@@ -13,17 +13,21 @@ let folder = '';
 
 const MODULES: Readonly<Record<string, string>> = {
   'one.js':
-    "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp({ name: 'one' });\nexport const version = 3;\nexport const nothing = null;\nexport class Other {}\nexport const other = new Other();\n",
+    "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp({ name: 'one' });\nexport const version = " +
+    '3;\nexport const nothing = null;\nexport class Other {}\nexport const other = new Other();\n',
   'default.js': "export { app as default } from './one.js';\n",
   'typed.mts':
-    "import { AanaApp, type AanaAppOptions } from 'aana-host';\nconst options: AanaAppOptions = { name: 'typed' };\nexport const app: AanaApp = new AanaApp(options);\n",
+    "import { AanaApp, type AanaAppOptions } from 'aana-host';\nconst options: AanaAppOptions = { name: 'typed' " +
+    '};\nexport const app: AanaApp = new AanaApp(options);\n',
   'throws.js': "const get = () => {\n  throw new Error('no key');\n};\nexport const app = get();\n",
   'throws-typed.ts':
-    "interface A {\n  b: string;\n}\n\nexport const app = (a: A): void => {\n  throw new Error(`no ${a.b}`);\n};\napp({ b: 'key' });\n",
+    'interface A {\n  b: string;\n}\n\nexport const app = (a: A): void => {\n  throw new Error(`no ' +
+    "${a.b}`);\n};\napp({ b: 'key' });\n",
   'wrong.js': 'export const app = ;\n',
   'wrong-typed.ts': 'export const app: = 3;\n',
   'unknown.js':
-    "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp().registerDeployment('a', { type: 'None' });\n",
+    "import { AanaApp } from 'aana-host';\nexport const app = new AanaApp().registerDeployment('a', { type: " +
+    "'None' });\n",
   'lacks.js': "import 'no-such-package';\n",
   'silent.js': '',
   'older.js': "export const app = { [Symbol.for('aana-host.application')]: 0 };\n",

@@ -33,7 +33,8 @@ export async function loadApp(path: string, folder: string): Promise<LoadedApp> 
   if (!Object.hasOwn(exported, parsed.name)) {
     throw fail(
       'ImportError',
-      `Could not import ${parsed.name} from ${file}: the module exports ${Object.keys(exported).join(', ') || 'nothing'}`,
+      `Could not import ${parsed.name} from ${file}: the module exports ` +
+        `${Object.keys(exported).join(', ') || 'nothing'}`,
     );
   }
   const app = exported[parsed.name];
@@ -42,7 +43,8 @@ export async function loadApp(path: string, folder: string): Promise<LoadedApp> 
   if (version !== APP_BRAND_VERSION)
     throw fail(
       'TypeError',
-      `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command; run the command that is installed there`,
+      `${parsed.name} of ${file} is an AanaApp of another version of aana-host than this command; run the command ` +
+        `that is installed there`,
     );
   return { app: app as AanaApp, file, name: parsed.name };
 }
@@ -52,7 +54,8 @@ async function imported(file: string): Promise<Readonly<Record<string, unknown>>
     return await importModule(file);
   } catch (cause) {
     const { name, message } = cause instanceof Error ? cause : { name: 'Error', message: String(cause) };
-    const isOurs = typeof (cause as { kind?: unknown } | null)?.kind === 'string'; // our messages are complete without the name
+    // Our messages are complete without the name.
+    const isOurs = typeof (cause as { kind?: unknown } | null)?.kind === 'string';
     throw fail(
       'ImportError',
       `Could not import ${file}${placeIn(file, cause)}: ${isOurs ? '' : `${name}: `}${message.split('\n')[0]}`,

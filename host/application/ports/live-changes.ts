@@ -61,7 +61,8 @@ export class LiveChanges {
     const { storage, tasks, apiKeys } = services;
     if (this.#isListening || !isDeployed() || (!tasks && !apiKeys)) return;
     this.#isListening = true;
-    storage.listen((message) => this.#count(message)).catch(() => (this.#isListening = false)); // the next look tries again
+    // The next look tries again.
+    storage.listen((message) => this.#count(message)).catch(() => (this.#isListening = false));
   }
 
   /** An empty message says that others may have been missed. */

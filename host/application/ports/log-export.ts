@@ -53,8 +53,8 @@ export function exportLogs(
 }
 
 /**
- * Whether a line stays here because the collector does not get the spans of its request either. The line of each request
- * would cost more than all other telemetry together.
+ * Whether a line stays here because the collector does not get the spans of its request either. The line of each
+ * request would cost more than all other telemetry together.
  */
 function isOfUnsampledTrace(record: KeptRecord): boolean {
   return (

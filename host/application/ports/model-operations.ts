@@ -48,7 +48,8 @@ function requireUnused({ id }: CatalogueRow, users: readonly string[]): void {
   if (users.length === 0) return;
   throw fail(
     'ModelInUse',
-    `${id} is loaded by ${users.join(', ')}; give the deployment another model or unload it first, or remove the model with force`,
+    `${id} is loaded by ${users.join(', ')}; give the deployment another model or unload it first, or remove the ` +
+      `model with force`,
     { data: { id, deployments: users } },
   );
 }

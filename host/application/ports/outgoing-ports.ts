@@ -82,7 +82,8 @@ export function webhookPorts(
 ): { readonly post: PostMessage; readonly refusalOf: (url: URL) => string | undefined } {
   const allowPrivate = webhook.allow_private_urls;
   const refusal = (host: string): string =>
-    `webhooks are not sent to ${host}, which is private or local; set webhook.allow_private_urls (WEBHOOK__ALLOW_PRIVATE_URLS=true) to allow it`;
+    `webhooks are not sent to ${host}, which is private or local; set webhook.allow_private_urls ` +
+    `(WEBHOOK__ALLOW_PRIVATE_URLS=true) to allow it`;
   return {
     post: async ({ url, headers, body, timeoutMs, signal }) => {
       try {

@@ -23,7 +23,8 @@ export interface StartUpOptions {
  */
 export async function startUp(options: StartUpOptions): Promise<void> {
   const { endpoints, deployments } = options.services;
-  for (const endpoint of endpoints.list()) requireDeclaredDeployments(endpoint, deployments.registered().keys()); // before models are fetched
+  // Before models are fetched.
+  for (const endpoint of endpoints.list()) requireDeclaredDeployments(endpoint, deployments.registered().keys());
   const failed = new AbortController();
   const all = { ...options, signal: AbortSignal.any([failed.signal, options.signal]) };
   const begin = shareProgress(options.report);
@@ -46,9 +47,9 @@ export async function startUp(options: StartUpOptions): Promise<void> {
 }
 
 /**
- * Returns whether the database is opened before requests are served. Without API keys the start does not wait for SQLite
- * to be compiled, because only deferred requests need it. Without these and the queue, the first stored response opens
- * the database.
+ * Returns whether the database is opened before requests are served. Without API keys the start does not wait for
+ * SQLite to be compiled, because only deferred requests need it. Without these and the queue, the first stored response
+ * opens the database.
  */
 async function opensStorage(services: Services): Promise<boolean> {
   if (services.usage.needsStorage) return true;

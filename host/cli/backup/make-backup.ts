@@ -177,7 +177,8 @@ export function requireSqlite({ data_dir: dataDir, db_config: database }: Backup
   if (database.datastore_type === 'sqlite') return;
   throw fail(
     'InvalidBackup',
-    `the database is PostgreSQL, which has tools of its own: copy ${dataDir} first, and then run pg_dump (docs/operating.md, "Backups")`,
+    `the database is PostgreSQL, which has tools of its own: copy ${dataDir} first, and then run pg_dump ` +
+      `(docs/operating.md, "Backups")`,
   );
 }
 

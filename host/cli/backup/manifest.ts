@@ -48,7 +48,8 @@ export async function readManifest(folder: string, source: string): Promise<Mani
     throw fail(
       'InvalidBackup',
       issue?.path[0] === 'format'
-        ? `${source} has a form that this version does not know; restore it with the version that made it, or a later one`
+        ? `${source} has a form that this version does not know; restore it with the version that made it, or ` +
+            `a later one`
         : `${source}: ${MANIFEST_FILE} is damaged: ${issue?.path.join('.')}: ${issue?.message}`,
     );
   }

@@ -71,7 +71,8 @@ Commands('status shows the application in 80 columns and as JSON', async () => {
   assert.match(
     out,
     new RegExp(
-      `^app at ${served.url}: RUNNING\n  aana-host \\d+\\.\\d+\\.\\d+, process ${served.process.pid}\n\nsample: RUNNING\n  replica +state +pid +device +ongoing +memory +restarts\n  sample#1 +ready +\\d+ `,
+      `^app at ${served.url}: RUNNING\n  aana-host \\d+\\.\\d+\\.\\d+, process ${served.process.pid}\n\nsample: ` +
+        `RUNNING\n  replica +state +pid +device +ongoing +memory +restarts\n  sample#1 +ready +\\d+ `,
     ),
   );
   assert.ok(

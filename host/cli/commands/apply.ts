@@ -17,8 +17,9 @@ export interface ApplyOptions {
 }
 
 /**
- * The command `apply`. Prints what the configuration in `file`, or the one before, would change in the running application, and applies it.
- * Returns 0 if the application has the configuration, or with `dryRun` can have it, else 1.
+ * The command `apply`. Prints what the configuration in `file`, or the one before, would change in the running
+ * application, and applies it. Returns 0 if the application has the configuration, or with `dryRun` can have it, else
+ * 1.
  */
 export async function applyConfiguration(
   { runtimeDir, host, port, out }: ApplicationCommand,

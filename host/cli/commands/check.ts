@@ -13,8 +13,8 @@ import {
 } from '../../plugins/index.ts';
 
 /**
- * The command `check`. Prints what plugins import, ask for and would get, and runs none of them. Returns 1 when one would
- * not be loaded.
+ * The command `check`. Prints what plugins import, ask for and would get, and runs none of them. Returns 1 when one
+ * would not be loaded.
  */
 export async function check(
   config: Config,

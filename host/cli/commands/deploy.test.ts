@@ -198,13 +198,15 @@ Deploy('accepts an application of another copy of the package', async () => {
 Deploy('a script that connects, migrates and deploys prints the same lines', async () => {
   writeFileSync(
     join(folder, 'script.js'),
-    `import { app } from './hello.js';\nawait app.migrate();\nawait app.connect({ host: '127.0.0.1', port: Number(process.argv.at(-1)), show_logs: false });\nawait app.deploy({ blocking: true });\n`,
+    `import { app } from './hello.js';\nawait app.migrate();\nawait app.connect({ host: '127.0.0.1', port: ` +
+      `Number(process.argv.at(-1)), show_logs: false });\nawait app.deploy({ blocking: true });\n`,
   );
   await using server = await start([join(folder, 'script.js')]);
   assert.equal(await ask(`${server.url}/hello`), { text: 'hello you' });
   assert.is(
     server.output().out,
-    `migrated\nDeployed successfully.\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F 'body={"who":"you"}' ${server.url}/hello\n`,
+    `migrated\nDeployed successfully.\nAPI documentation: ${server.url}/docs\nTry it:\n  curl -s -F ` +
+      `'body={"who":"you"}' ${server.url}/hello\n`,
   );
   assert.is(await server.end('SIGTERM'), 0);
 });
@@ -287,7 +289,8 @@ for (const [title, args, message] of MISTAKES) {
 Deploy('refuses an application that its module has deployed', () => {
   writeFileSync(
     join(folder, 'deployed.js'),
-    "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger }).deploy();\n",
+    "import { AanaApp, silentLogger } from 'aana-host';\nexport const app = await new AanaApp({ log: silentLogger " +
+      '}).deploy();\n',
   );
   const refused = { code: 2, out: '', err: 'error: the application is already deployed\n' };
   assert.equal(runProgram('deploy', 'deployed:app'), refused);
@@ -303,7 +306,8 @@ Deploy('a port in use is one sentence, with exit code 2', async () => {
     [code, err],
     [
       2,
-      `error: port ${port} on 127.0.0.1 is already in use: stop the program that uses it, or choose another port with --port\n`,
+      `error: port ${port} on 127.0.0.1 is already in use: stop the program that uses it, or choose another port ` +
+        `with --port\n`,
     ],
   );
 });

@@ -30,7 +30,8 @@ export function createKey(command: KeysCommand, input: NewKeyInput, given: strin
     }
     if (!command.config.api_service.enabled)
       command.err.write(
-        'note: servers with this configuration do not require keys, because api_service.enabled (API_SERVICE__ENABLED) is false\n',
+        'note: servers with this configuration do not require keys, because api_service.enabled ' +
+          '(API_SERVICE__ENABLED) is false\n',
       );
   });
 }
@@ -82,7 +83,8 @@ export function switchSubscription(command: KeysCommand, subscriptionId: string,
     if (command.asJson) print(command, { subscription_id: subscriptionId, is_active: isActive, keys: changed });
     else
       command.out.write(
-        `subscription ${subscriptionId} is ${isActive ? 'active' : 'inactive'}: ${changed} ${changed === 1 ? 'key' : 'keys'}\n`,
+        `subscription ${subscriptionId} is ${isActive ? 'active' : 'inactive'}: ${changed} ` +
+          `${changed === 1 ? 'key' : 'keys'}\n`,
       );
   });
 }

@@ -8,7 +8,9 @@ export interface NewPluginNames {
 
 /** Names missing packages. Otherwise a compiler of a folder above could print many errors instead. */
 const requireInstalled =
-  "node -e \"for (const name of ['aana-host/package.json', 'typescript/package.json', '@types/node/package.json']) try { require.resolve(name) } catch { console.error(name.replace('/package.json', '') + ' is not installed: run npm install'); process.exit(1) }\"";
+  "node -e \"for (const name of ['aana-host/package.json', 'typescript/package.json', '@types/node/package.json']) " +
+  "try { require.resolve(name) } catch { console.error(name.replace('/package.json', '') + ' is not installed: " +
+  'run npm install\'); process.exit(1) }"';
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 

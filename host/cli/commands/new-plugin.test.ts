@@ -35,7 +35,8 @@ NewPlugin('creates a plugin that compiles with its TypeScript configuration and 
 NewPlugin('its tests pass below a folder that has the package and other types', async () => {
   linkDependencies(folder);
   for (const name of ['undici-types', '@types/node']) rmSync(join(folder, 'node_modules', name));
-  cpSync(join(packageRoot, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), { recursive: true }); // a link would lead to the right ones
+  // A link would lead to the right ones.
+  cpSync(join(packageRoot, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), { recursive: true });
   mkdirSync(join(folder, 'node_modules/undici-types')); // of another version than @types/node wants
   writeFileSync(
     join(folder, 'node_modules/undici-types/package.json'),

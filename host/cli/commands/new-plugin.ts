@@ -13,7 +13,8 @@ export async function newPlugin(path: string): Promise<string> {
   const name = basename(folder);
   if (!NAME.test(name))
     throw refused(
-      `"${name}" cannot be the name of a plugin; use lower-case words joined by "-", such as ${suggestion(name)}, as the name of the folder`,
+      `"${name}" cannot be the name of a plugin; use lower-case words joined by "-", such as ${suggestion(name)}, ` +
+        `as the name of the folder`,
     );
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw refused(`${folder} is not empty; name a new or empty folder`);

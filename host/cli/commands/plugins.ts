@@ -30,7 +30,8 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
           ]),
       [
         'requests',
-        `running ${counters.running}, queued ${counters.queued}, done ${counters.done}, failed ${failed || 0}, cpu ${counters.cpu_ms} ms`,
+        `running ${counters.running}, queued ${counters.queued}, done ${counters.done}, failed ${failed || 0}, cpu ` +
+          `${counters.cpu_ms} ms`,
       ],
     ];
     out.write(

@@ -128,7 +128,8 @@ async function prepareDeployments(
     if (!definition)
       throw fail(
         'ValidationError',
-        `deployment ${name}: type: unknown type ${type}; known types are ${builtinDefinitions.map((one) => one.name).join(', ')}`,
+        `deployment ${name}: type: unknown type ${type}; known types are ` +
+          `${builtinDefinitions.map((one) => one.name).join(', ')}`,
       );
     const checked = check(definition.configSchema, userConfig, `deployment ${name}: user_config`);
     await definition.prepare(checked, {

@@ -51,7 +51,8 @@ asr_deployment: RUNNING
 
 Text('shows waiting calls, sleeping deployments and reasons of failures within 80 columns', () => {
   const why =
-    'deployment llm_deployment failed: replica llm_deployment#1 ended three times before it was ready; it wrote: llama_model_load: error loading model';
+    'deployment llm_deployment failed: replica llm_deployment#1 ended three times before it was ready; it wrote: ' +
+    'llama_model_load: error loading model';
   const text = statusText({
     ...application,
     status: 'UNHEALTHY',
@@ -91,7 +92,8 @@ Text('shows waiting calls, sleeping deployments and reasons of failures within 8
 Text('shows why an application without deployments is unhealthy', () => {
   assert.is(
     statusText({ ...application, status: 'UNHEALTHY', phase: 'NOT_STARTED', message: 'Error: app (NOT_STARTED): ' }),
-    `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app (NOT_STARTED):\n`,
+    `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app ` +
+      `(NOT_STARTED):\n`,
   );
 });
 

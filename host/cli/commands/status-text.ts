@@ -15,13 +15,18 @@ export function statusText({
   message,
   deployments,
 }: ApplicationReport): string {
-  const head = `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, process ${pid}\n`;
+  const head =
+    `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, ` +
+    `process ${pid}\n`;
   const own = deployments.length === 0 && message !== '' ? wrapped(message, '  ') : '';
   const parts = deployments.map((deployment) => {
     const { replicas, queued } = deployment;
     const waiting = queued === 0 ? '' : `, ${queued} ${queued === 1 ? 'call waits' : 'calls wait'}`;
     const why = deployment.message === '' ? '' : wrapped(deployment.message, '  ');
-    return `\n${deployment.name}: ${deployment.status}${waiting}\n${why}${replicas.length === 0 ? '  no replicas\n' : table(replicas)}`;
+    return (
+      `\n${deployment.name}: ` +
+      `${deployment.status}${waiting}\n${why}${replicas.length === 0 ? '  no replicas\n' : table(replicas)}`
+    );
   });
   return head + own + parts.join('');
 }

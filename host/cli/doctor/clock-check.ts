@@ -35,7 +35,9 @@ export const clockCheck: Check = {
 
 /** Returns the result for a clock that is behind another one by `offsetMs`. */
 export function offsetResult(of: string, offsetMs: number, now = new Date()): CheckResult {
-  const found = `${now.toISOString()}, ${(Math.abs(offsetMs) / 1000).toFixed(1)} s ${offsetMs < 0 ? 'ahead of' : 'behind'} ${of}`;
+  const found =
+    `${now.toISOString()}, ${(Math.abs(offsetMs) / 1000).toFixed(1)} s ` +
+    `${offsetMs < 0 ? 'ahead of' : 'behind'} ${of}`;
   if (Math.abs(offsetMs) < LARGE_MS) return ok('clock', `${now.toISOString()}, as ${of}`);
   const advice = 'synchronise the clocks (NTP); leases, expiry dates and signatures depend on them';
   return Math.abs(offsetMs) < WRONG_MS ? warn('clock', found, advice) : fail('clock', found, advice);

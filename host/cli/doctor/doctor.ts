@@ -87,9 +87,13 @@ const WIDEST_NAME = 24;
 export function doctorText({ status, version, checks }: DoctorReport): string {
   const lines = checks.map(
     ({ name, status: its, found, advice }) =>
-      `${its.padEnd(4)}  ${name.padEnd(WIDEST_NAME)}  ${found}\n${advice === undefined ? '' : `      ${' '.repeat(WIDEST_NAME)}  → ${advice}\n`}`,
+      `${its.padEnd(4)}  ${name.padEnd(WIDEST_NAME)}  ` +
+      `${found}\n${advice === undefined ? '' : `      ${' '.repeat(WIDEST_NAME)}  → ${advice}\n`}`,
   );
   const count = (wanted: CheckStatus): number => checks.filter((check) => check.status === wanted).length;
   const warnings = count('warn');
-  return `${lines.join('')}\naana-host ${version}: ${status}, ${count('fail')} failed, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}\n`;
+  return (
+    `${lines.join('')}\naana-host ${version}: ${status}, ${count('fail')} failed, ${warnings} ` +
+    `${warnings === 1 ? 'warning' : 'warnings'}\n`
+  );
 }

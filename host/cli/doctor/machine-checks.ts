@@ -72,7 +72,8 @@ export function openFilesResult(limit: number, connections: number): CheckResult
     ? warn(
         'open files',
         `${found}, with limits.max_connections at ${connections}`,
-        `raise the limit to ${connections + OWN_FILES} (ulimit -n, LimitNOFILE of systemd), or lower limits.max_connections`,
+        `raise the limit to ${connections + OWN_FILES} (ulimit -n, LimitNOFILE of systemd), or lower ` +
+          `limits.max_connections`,
       )
     : ok('open files', found);
 }

@@ -86,7 +86,8 @@ function withRights(command: Command): Command {
   return command
     .option(
       '--scope <scope...>',
-      'scopes of the key: endpoints, tasks, webhooks, admin, /a/path or /a/* (default: everything that its user may do)',
+      'scopes of the key: endpoints, tasks, webhooks, admin, /a/path or /a/* (default: everything that its ' +
+        'user may do)',
     )
     .option('--expires <when>', 'time of expiry: 90d (m, h, d, w, y), 2027-01-31, a time with offset, or never');
 }

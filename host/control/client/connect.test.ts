@@ -251,7 +251,8 @@ setInterval(() => {}, 1000);\n`,
 });
 
 Client(
-  'an application object attaches without arguments or to the address of a running application, and otherwise listens there',
+  'an application object attaches without arguments or to the address of a running application, and otherwise ' +
+    'listens there',
   async () => {
     const config = loadConfig({
       cwd: folder,

@@ -69,7 +69,8 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       if (source.path !== undefined && !isAbsolute(source.path)) {
         throw fail(
           'ValidationError',
-          `${source.path} is not an absolute path, which is needed because the application has another working directory`,
+          `${source.path} is not an absolute path, which is needed because the application has another ` +
+            `working directory`,
         );
       }
       const audio = await app.openAudio(source, { channels, signal });

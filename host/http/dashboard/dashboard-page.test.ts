@@ -291,7 +291,8 @@ Dashboard('shows endpoints with their requests, what a plugin may do, and reload
     await fetch(`${at.app.url}${path}`, { method: 'POST', body: '{}', headers });
   await go('Endpoints');
   const cells = (of: string): string =>
-    `[...[...document.querySelectorAll('tr')].find((row) => row.innerText.includes('${of}')).cells].map((one) => one.innerText)`;
+    `[...[...document.querySelectorAll('tr')].find((row) => row.innerText.includes('${of}')).cells].map((one) => ` +
+    `one.innerText)`;
   await page.until(`document.querySelectorAll('tbody').length >= 2`);
   await page.until(`${cells('/sample/hello')}[3] === '2'`);
   assert.equal(((await page.evaluate(cells('/broken'))) as string[]).slice(1, 3), ['the program', '–']);
@@ -444,7 +445,8 @@ Dashboard('can be used with a keyboard and a screen reader, in the dark and on a
 /** Asserts that axe finds nothing, and that the page is not wider than the window. */
 async function accessible(where: string): Promise<void> {
   const found = await page.evaluate(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => ` +
+      `html).join(' ')))`,
   );
   assert.equal(found, [], where);
   assert.is(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, where);

@@ -55,7 +55,8 @@ Cors('are recognised by the headers of browsers, and else by the name of the ser
     [{}, 200],
     [{ origin: at.url }, 200],
     [{ origin: at.url, 'sec-fetch-site': 'same-origin' }, 200],
-    [{ origin: 'https://api.example.org', 'sec-fetch-site': 'same-origin' }, 200], // a proxy that keeps the name for itself
+    // A proxy that keeps the name for itself.
+    [{ origin: 'https://api.example.org', 'sec-fetch-site': 'same-origin' }, 200],
     [{ origin: 'https://api.example.org', 'x-forwarded-host': 'api.example.org' }, 200],
     [{ origin: 'https://api.example.org' }, 403],
     [{ origin: at.url, 'sec-fetch-site': 'cross-site' }, 403],

@@ -23,7 +23,10 @@ export const CLOSED: CorsOptions = {
 
 /** Headers of answers that pages may read in addition to the usual ones. */
 const EXPOSED =
-  'x-request-id, request-id, mcp-session-id, retry-after, location, ratelimit, ratelimit-policy, x-aana-ignored-parameters, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, anthropic-ratelimit-requests-limit, anthropic-ratelimit-requests-remaining, anthropic-ratelimit-requests-reset';
+  'x-request-id, request-id, mcp-session-id, retry-after, location, ratelimit, ratelimit-policy, ' +
+  'x-aana-ignored-parameters, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, ' +
+  'x-ratelimit-reset-requests, anthropic-ratelimit-requests-limit, anthropic-ratelimit-requests-remaining, ' +
+  'anthropic-ratelimit-requests-reset';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** Time for which browsers remember the answer to a preflight, in seconds, as in the original. */
 const MAX_AGE_S = 600;
@@ -34,8 +37,8 @@ const isReading = (ctx: Context): boolean => READING.has(ctx.method) && !asksFor
 /**
  * Handles requests from pages of other origins. Allowed origins get headers that let their pages read answers,
  * including errors, and an answer to each preflight. Requests of other origins that change or compute something are
- * refused, because a browser sends a form to this server from any page. It also opens a WebSocket from any page, and lets
- * the page read it.
+ * refused, because a browser sends a form to this server from any page. It also opens a WebSocket from any page, and
+ * lets the page read it.
  */
 export function cors(options: CorsOptions): Guard {
   const isOpen = options.allow_origins.includes('*');
@@ -49,7 +52,8 @@ export function cors(options: CorsOptions): Guard {
   const allowedMethods = options.allow_methods.includes('*') ? METHODS : options.allow_methods.join(', ');
 
   return async (ctx, next) => {
-    if (ctx.res.hasHeader('access-control-allow-origin')) return next(); // the application around this one has already decided
+    // The application around this one has already decided.
+    if (ctx.res.hasHeader('access-control-allow-origin')) return next();
     if (isConfigured && !isOpen) ctx.vary('Origin');
     const origin = ctx.get('origin');
     if (origin === '' || !isAllowed(origin)) {

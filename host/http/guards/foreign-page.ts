@@ -39,7 +39,8 @@ export function originNotAllowed(origin: string): HttpError {
   const pages = origin === '' ? 'another origin' : origin.slice(0, LONGEST_ORIGIN);
   return new HttpError(
     'OriginNotAllowed',
-    `pages of ${pages} may not use this server: allow the origin with cors.allow_origins; if it is this server behind a proxy, add the proxy to trusted_proxies`,
+    `pages of ${pages} may not use this server: allow the origin with cors.allow_origins; if it is this server ` +
+      `behind a proxy, add the proxy to trusted_proxies`,
   );
 }
 

@@ -100,7 +100,8 @@ Names('are the reason of a refusal, which says how to allow one', async () => {
   assert.equal(JSON.parse(body), {
     error: 'HostNotAllowed',
     message:
-      '"evil.example" is not a known name of this server: use its address or localhost, or allow the name with allowed_hosts (--allowed-host, AANA_ALLOWED_HOSTS)',
+      '"evil.example" is not a known name of this server: use its address or localhost, or allow the name with ' +
+      'allowed_hosts (--allowed-host, AANA_ALLOWED_HOSTS)',
     data: {},
     stacktrace: null,
   });
@@ -150,7 +151,8 @@ const through = (host: string, protocol: string): Record<string, string> => ({
 });
 
 Names(
-  'that a proxy on this machine passes on must be allowed: a page in a browser on this machine can send the same headers, all but Host',
+  'that a proxy on this machine passes on must be allowed: a page in a browser on this machine can send the same ' +
+    'headers, all but Host',
   async () => {
     await using app = await listening({ trusted_proxies: ['loopback'] });
     await assertNames(app, { taken: ['localhost', '127.0.0.1'], refused: ['evil.example'] });
@@ -215,7 +217,10 @@ Names('are left to the program in which the application is mounted, unless they 
   }
 });
 
-/** For each operation of the document that an application gives, how it documents 421. Routes of OpenAI's API have one response for all failures. */
+/**
+ * For each operation of the document that an application gives, how it documents 421. Routes of OpenAI's API have one
+ * response for all failures.
+ */
 async function documented({ url = '' }: Pick<AanaApp, 'url'>): Promise<unknown[]> {
   const { paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, { responses?: Record<string, unknown> }>>;

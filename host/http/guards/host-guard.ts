@@ -44,7 +44,8 @@ export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOpti
     const isEncrypted = 'encrypted' in ctx.req.socket || (ctx.protocol === 'https' && !mayBeBrowser);
     if (!isConfigured && (hasApiKeys || isEncrypted)) return next();
     checked.add(ctx.req);
-    const wrong = [...(mayBeBrowser ? [ctx.get('host')] : []), ctx.host].map(nameOf).find((name) => !isAllowed(name)); // browsers always send a name
+    // Browsers always send a name.
+    const wrong = [...(mayBeBrowser ? [ctx.get('host')] : []), ctx.host].map(nameOf).find((name) => !isAllowed(name));
     if (wrong !== undefined) throw notAllowed(wrong);
     return next();
   };
@@ -96,6 +97,7 @@ function notAllowed(name: string): HttpError {
   const shown = JSON.stringify(name.slice(0, LONGEST_SHOWN));
   return new HttpError(
     'HostNotAllowed',
-    `${shown} is not a known name of this server: use its address or localhost, or allow the name with allowed_hosts (--allowed-host, AANA_ALLOWED_HOSTS)`,
+    `${shown} is not a known name of this server: use its address or localhost, or allow the name with ` +
+      `allowed_hosts (--allowed-host, AANA_ALLOWED_HOSTS)`,
   );
 }

@@ -3,7 +3,10 @@ import { DOCS_PATHS } from '../pages/docs-page.ts';
 import { REDOC_PATHS } from '../pages/redoc-page.ts';
 import { HEALTH_PATHS } from '../routes/health-routes.ts';
 
-/** Pages and facts about the server, which hold nothing of a user. Whole paths, so that a similar path does not open another route. */
+/**
+ * Pages and facts about the server, which hold nothing of a user. Whole paths, so that a similar path does not open
+ * another route.
+ */
 const DOCUMENTATION_PATHS: ReadonlySet<string> = new Set([
   '/',
   '/version',

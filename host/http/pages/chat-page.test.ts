@@ -86,7 +86,8 @@ Chat('stops an answer by its button and by the key Escape, and goes on afterward
     await choose(page, 'endless');
     await page.fill('#prompt', 'Once upon a time');
     await page.evaluate(
-      `document.querySelector('#prompt').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', cancelable: true }))`,
+      `document.querySelector('#prompt').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', ` +
+        `cancelable: true }))`,
     );
     await page.until(`document.querySelectorAll('.turn.assistant .body')[${n}]?.innerText.length > 20`);
     await stop();
@@ -205,7 +206,8 @@ Chat('can be used with a screen reader, in the dark and on a phone', async () =>
       for (const opened of [false, true]) {
         if (opened) await page.click('#open-settings');
         const found = await page.evaluate(
-          `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
+          `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => ` +
+            `html).join(' ')))`,
         );
         assert.equal(found, [], `${scheme}, ${width}`);
         assert.is(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, String(width));

@@ -20,7 +20,9 @@ interface InlinePage {
   readonly styles: string;
 }
 
-/** Adds `/chat`, a page on which people talk to the models through `/v1/chat/completions`, and read the words of files. */
+/**
+ * Adds `/chat`, a page on which people talk to the models through `/v1/chat/completions`, and read the words of files.
+ */
 export function chatPageRoutes(router: Router, title: string): void {
   const page = remembered(() => inlinePage(title), FAILURE_MS);
   router.get('/chat', async (ctx) => {

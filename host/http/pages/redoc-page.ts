@@ -26,7 +26,8 @@ export function redocRoutes(router: Router, title: string, bundle: () => Promise
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw fail(
         'RedocNotFound',
-        `Redoc is not on this machine and cannot be fetched: ${reason}; run \`aana-host setup\`, or use /docs, which needs no download`,
+        `Redoc is not on this machine and cannot be fetched: ${reason}; run \`aana-host setup\`, or use /docs, ` +
+          `which needs no download`,
         { cause },
       );
     }

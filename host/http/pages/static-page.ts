@@ -19,9 +19,13 @@ export interface StaticPage {
   readonly id: string;
 }
 
-/** Everything comes from this server, inline is only what a directive names, and no other page may show the page in a frame. */
+/**
+ * Everything comes from this server, inline is only what a directive names, and no other page may show the page in a
+ * frame.
+ */
 const POLICY =
-  "default-src 'none'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'none'";
 
 export function servePage(ctx: Context, { title, policy, styles, scripts, icon, id }: StaticPage): void {
   serveHtml(
@@ -95,8 +99,8 @@ export async function serveAsset(ctx: Context, { type, content, etag }: Asset): 
 
 /**
  * Sends a body of the type of the answer, compressed if the client accepts it, or 304 to a client that already has it.
- * Each encoding has a tag of its own. A client with `cache-control: no-cache` gets 304 too, because `fetch` of Node sends
- * this header with `if-none-match`.
+ * Each encoding has a tag of its own. A client with `cache-control: no-cache` gets 304 too, because `fetch` of Node
+ * sends this header with `if-none-match`.
  */
 export async function serveUnchanged(ctx: Context, tag: string, body: Buffer): Promise<void> {
   const encoding = encodingFor(ctx, body);

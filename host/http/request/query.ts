@@ -28,9 +28,9 @@ const KINDS: Readonly<Record<string, Kind>> = {
 const isNumber = (text: string): boolean => text.trim() !== '' && Number.isFinite(Number(text));
 
 /**
- * Returns a function that reads the query of a request. The schema has numbers, booleans, enums and strings, all of them
- * optional. The function throws `ValidationError` with an entry for each wrong parameter. A strict schema also refuses
- * unknown parameters.
+ * Returns a function that reads the query of a request. The schema has numbers, booleans, enums and strings, all of
+ * them optional. The function throws `ValidationError` with an entry for each wrong parameter. A strict schema also
+ * refuses unknown parameters.
  */
 export function queryReader<Query extends z.ZodObject>(schema: Query): (ctx: Context) => z.output<Query> {
   const kinds = Object.entries(schema.shape).map(([name, value]) => [name, kindOf(value)] as const);

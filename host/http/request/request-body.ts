@@ -43,9 +43,9 @@ const OTHER_PARTS = 16;
 const SMALL_FORM_BYTES = 64 * 1024;
 
 /**
- * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or only the JSON. A JSON
- * object is also read where its content type is absent or that of a form.
- * Files are streamed to `tempDir`. They are deleted when the body is disposed, or when reading fails.
+ * Reads a request: a form with the JSON input in the field `body` and files in parts of their own, or only the JSON. A
+ * JSON object is also read where its content type is absent or that of a form. Files are streamed to `tempDir`. They
+ * are deleted when the body is disposed, or when reading fails.
  */
 export async function readBody(
   ctx: Context,
@@ -60,7 +60,8 @@ export async function readBody(
   if (type === false && ctx.get('content-type') !== '') {
     throw new HttpError(
       'UnsupportedMediaType',
-      `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, application/x-www-form-urlencoded or application/json`,
+      `content type ${JSON.stringify(ctx.get('content-type'))} is not multipart/form-data, ` +
+        `application/x-www-form-urlencoded or application/json`,
     );
   }
   checkEncodings(ctx);
@@ -91,7 +92,10 @@ export async function readBody(
 /** Bytes of a body from which others are answered between the steps of reading it. */
 const LARGE_BODY_BYTES = 1 << 20;
 
-/** Lets others be answered, because decoding, counting, parsing and checking a large body take tens of milliseconds each. */
+/**
+ * Lets others be answered, because decoding, counting, parsing and checking a large body take tens of milliseconds
+ * each.
+ */
 async function betweenSteps(bytes: number): Promise<void> {
   if (bytes > LARGE_BODY_BYTES) await nextTurn();
 }

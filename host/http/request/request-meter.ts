@@ -15,7 +15,9 @@ export function meterOf(ctx: Context): RequestMeter | undefined {
   return stateOf(ctx)[METER];
 }
 
-/** Returns the meter of a request whose work goes on after its answer, as that of a WebSocket does. The caller ends it. */
+/**
+ * Returns the meter of a request whose work goes on after its answer, as that of a WebSocket does. The caller ends it.
+ */
 export function keepMeter(ctx: Context): RequestMeter | undefined {
   stateOf(ctx)[KEPT] = true;
   return meterOf(ctx);

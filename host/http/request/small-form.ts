@@ -22,7 +22,8 @@ export function onlyBody(form: Buffer, contentType: string): string | undefined 
   const headEnd = form.indexOf(HEAD_END, headStart);
   if (headEnd < 0) return undefined;
   const head = form.toString('latin1', headStart, headEnd);
-  if (!HEAD.test(head) || !head.includes('name="body"')) return undefined; // the name of a field is case-sensitive, its header is not
+  // The name of a field is case-sensitive, its header is not.
+  if (!HEAD.test(head) || !head.includes('name="body"')) return undefined;
   const valueStart = headEnd + HEAD_END.length;
   const valueEnd = form.indexOf(delimiter, valueStart, 'latin1');
   if (valueEnd < 0) return undefined;

@@ -128,7 +128,8 @@ Formats(
   'an object that does not match the schema is not sent: the stream ends with an error that does not show it',
   async () => {
     const expected =
-      '{"error":"OutputError","message":"endpoint wrong_stream: its output does not match its schema","data":{},"stacktrace":null}';
+      '{"error":"OutputError","message":"endpoint wrong_stream: its output does not match its ' +
+      'schema","data":{},"stacktrace":null}';
     assert.is(await (await post('/wrong_stream', { from: 2 }, '*/*')).text(), `{"n":0}{"n":1}${expected}`);
     const early = await post('/wrong_stream', { from: 0 }, 'text/event-stream');
     assert.is(early.status, 500);

@@ -30,7 +30,8 @@ const LINES: StreamFormat = {
   value: (json) => `${oneLine(json)}\n`,
   error: (json) => `${json}\n`,
   end: () => '',
-  keepAlive: ' ', // belongs to the next JSON text; many readers treat an empty line, which other servers send, as an error
+  // Belongs to the next JSON text; many readers treat an empty line, which other servers send, as an error.
+  keepAlive: ' ',
 };
 
 /** Server-sent events. */

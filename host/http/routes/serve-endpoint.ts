@@ -25,7 +25,8 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   if (!endpoint) throw nothingAt(found.path);
   if (isDeferred(ctx, endpoint)) {
     if (!options.tasks) throw new HttpError('RuntimeError', 'Task queue is not enabled.');
-    return await deferRequest(ctx, endpoint, options.tasks, body); // it moves the files away before the body is disposed
+    // It moves the files away before the body is disposed.
+    return await deferRequest(ctx, endpoint, options.tasks, body);
   }
   const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });
   try {

@@ -59,7 +59,8 @@ export function serveRoute<const Route extends RouteDefinition>(
     const params = Object.fromEntries(names.map((name) => [name, parameterOf(name, ctx.params[name] ?? '')]));
     const query = readQuery(ctx);
     if (status !== 200) ctx.status = status;
-    const body = await handle({ ctx, params, query } as unknown as RouteRequest<Route>); // the definition of the route decides the types
+    // The definition of the route decides the types.
+    const body = await handle({ ctx, params, query } as unknown as RouteRequest<Route>);
     if (body !== undefined) ctx.body = body;
   });
 }

@@ -14,7 +14,9 @@ export async function enter(route: Route, ctx: Context): Promise<void> {
   await route(ctx as never, async () => {});
 }
 
-/** Runs a router of the application. The calls that it makes are calls of the request until the answer has been sent. */
+/**
+ * Runs a router of the application. The calls that it makes are calls of the request until the answer has been sent.
+ */
 export async function serveRouter(ctx: Context, route: Route, { limits }: HttpAppOptions): Promise<void> {
   const scope = new RequestScope({
     ...workContextOf(ctx),

@@ -113,7 +113,8 @@ export function systemRoutes(
         });
       },
     });
-  const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)]; // an application can have servers of both kinds
+  // An application can have servers of both kinds.
+  const [checkingHost, takingEveryHost] = [openapi(true), openapi(false)];
   router.get('/openapi.json', async (ctx) => {
     const { body, etag } = (hasCheckedHost(ctx) ? checkingHost : takingEveryHost).at(
       `${ctx.protocol}://${ctx.host}`,

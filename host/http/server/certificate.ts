@@ -161,7 +161,8 @@ function check(complaint: string, attempt: () => unknown): void {
 }
 
 function tlsError(complaint: string, cause: NodeJS.ErrnoException & { readonly reason?: string }): AanaError {
-  const reason = cause.reason ?? (cause.code?.startsWith('ERR_') === false ? cause.code : cause.message); // the reason of OpenSSL, of the system, or of Node
+  // The reason of OpenSSL, of the system, or of Node.
+  const reason = cause.reason ?? (cause.code?.startsWith('ERR_') === false ? cause.code : cause.message);
   return fail('TlsError', `${complaint}: ${reason}`, { cause });
 }
 

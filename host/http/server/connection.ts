@@ -20,7 +20,8 @@ export class Connection {
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    socket.destroySoon = () => hangUp(socket); // Node calls it after the last answer, and a client that still sends would see a reset
+    // Node calls it after the last answer, and a client that still sends would see a reset.
+    socket.destroySoon = () => hangUp(socket);
   }
 
   /** Whether nothing on this connection was requested yet. */
@@ -79,7 +80,9 @@ export class Connection {
     for (const res of this.#pending) if (!res.socket) res.emit('close');
   }
 
-  /** Ends the connection when the client does. Node does not look for that on a connection with a parser that failed. */
+  /**
+   * Ends the connection when the client does. Node does not look for that on a connection with a parser that failed.
+   */
   #endWithClient(): void {
     if (this.#socket.readableEnded) this.#socket.end();
     else this.#socket.once('end', () => this.#socket.end());

@@ -30,7 +30,8 @@ Server('reports a used port in one sentence', async () => {
   assert.is((error as Error).name, 'ListenError');
   assert.is(
     (error as Error).message,
-    `port ${first.port} on 127.0.0.1 is already in use: stop the program that uses it, or choose another port with --port`,
+    `port ${first.port} on 127.0.0.1 is already in use: stop the program that uses it, or choose another port ` +
+      `with --port`,
   );
 });
 

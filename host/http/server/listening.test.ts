@@ -56,7 +56,9 @@ Listening('answers on a socket with the given mode, and leaves nothing behind', 
 Listening('replaces a socket that a killed server left', async () => {
   using at = folder();
   const path = join(at.path, 'http.sock');
-  const program = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+  const program =
+    `require('node:net').createServer().listen(${JSON.stringify(path)}, () => ` +
+    `process.kill(process.pid, 'SIGKILL'))`;
   await once(spawn(process.execPath, ['-e', program]), 'exit');
   assert.ok(statSync(path).isSocket());
   const server = newServer();

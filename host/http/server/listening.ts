@@ -90,7 +90,9 @@ function answer(path: string): Promise<string | undefined> {
 
 function portError(host: string, port: number, error: NodeJS.ErrnoException): AanaError {
   const reasons: Record<string, string> = {
-    EADDRINUSE: `port ${port} on ${host} is already in use: stop the program that uses it, or choose another port with --port`,
+    EADDRINUSE:
+      `port ${port} on ${host} is already in use: stop the program that uses it, or choose another port ` +
+      `with --port`,
     EACCES: `port ${port} on ${host} is not allowed for this user: choose a port above 1023 with --port`,
     EADDRNOTAVAIL: `${host} is not an address of this machine: choose another address with --host`,
     ENOTFOUND: `the host name ${host} is not known: choose another name with --host`,

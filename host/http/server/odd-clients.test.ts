@@ -35,7 +35,8 @@ Clients('leaves nothing on the disk when the client goes away in the middle of a
   const socket = await rawPost(at.port, '/echo', { text: 'first' });
   await new Promise((resolve) => socket.once('data', resolve));
   socket.write(
-    `POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n${head}${'x'.repeat(20_000)}`,
+    `POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ` +
+      `100000\r\n\r\n${head}${'x'.repeat(20_000)}`,
   );
   await eventually(() => at.leftovers().length === 1, 'the upload begins');
   socket.destroy();
@@ -60,7 +61,8 @@ Clients('leaves nothing behind when the client leaves before the upload is check
   });
   const socket = connect(server.port, '127.0.0.1');
   socket.write(
-    'POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: 100000\r\n\r\n--b',
+    'POST /video/size HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ncontent-length: ' +
+      '100000\r\n\r\n--b',
   );
   await hasArrived;
   socket.destroy();
@@ -78,7 +80,8 @@ Clients('ends a request whose part has headers without end, before they fill the
   const closed = new AbortController();
   socket.on('error', () => {}).once('close', () => closed.abort());
   socket.write(
-    'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ntransfer-encoding: chunked\r\n\r\n',
+    'POST /echo HTTP/1.1\r\nhost: x\r\ncontent-type: multipart/form-data; boundary=b\r\ntransfer-encoding: ' +
+      'chunked\r\n\r\n',
   );
   const chunk = (data: string): string => `${data.length.toString(16)}\r\n${data}\r\n`;
   socket.write(chunk('--b\r\nx-long: '));

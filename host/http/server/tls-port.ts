@@ -9,8 +9,8 @@ import { REFUSALS } from './refusals.ts';
 const HANDSHAKE = 0x16;
 
 /**
- * Connections of an HTTPS server before they are encrypted. Clients that speak plain HTTP are answered, so that they see
- * a reason instead of a broken connection. A client that sends nothing in time is cut off. `close` ends all of
+ * Connections of an HTTPS server before they are encrypted. Clients that speak plain HTTP are answered, so that they
+ * see a reason instead of a broken connection. A client that sends nothing in time is cut off. `close` ends all of
  * them, because Node's server knows only encrypted connections and would wait for the others.
  */
 export class TlsPort {

@@ -20,7 +20,9 @@ const CODE_OF_KIND: Readonly<Partial<Record<ErrorKind, number>>> = {
   'plugin-failed': CLOSE_CODES.internalError,
 };
 
-/** Errors whose code does not follow from their kind. They may come back from a replica, which keeps only their names. */
+/**
+ * Errors whose code does not follow from their kind. They may come back from a replica, which keeps only their names.
+ */
 const CODE_OF_NAME: Readonly<Record<string, number>> = {
   UnsupportedMessage: CLOSE_CODES.unsupportedData,
   ShuttingDown: CLOSE_CODES.goingAway,

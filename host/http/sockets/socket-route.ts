@@ -8,8 +8,8 @@ export type SocketMessage = string | Buffer;
 /** An open WebSocket as its protocol sees it. */
 export interface SocketChannel {
   /**
-   * The messages of the client, which can be read once. The client is slowed down while they are not read. They end when
-   * the server shuts down, and fail with the reason of the signal when the socket closes.
+   * The messages of the client, which can be read once. The client is slowed down while they are not read. They end
+   * when the server shuts down, and fail with the reason of the signal when the socket closes.
    */
   readonly messages: AsyncIterable<SocketMessage>;
   /** Facts for calls of deployments. The signal aborts when the socket closes or exceeds a limit. */

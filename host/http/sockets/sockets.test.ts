@@ -1,5 +1,5 @@
-// WebSockets of a real server: what they may do, how they end, and that nothing keeps running after them. The deployment
-// runs in a real replica, and behaves badly where it should.
+// WebSockets of a real server: what they may do, how they end, and that nothing keeps running after them. The
+// deployment runs in a real replica, and behaves badly where it should.
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { suite } from 'uvu';

@@ -29,7 +29,8 @@ const shared = {
   audio_track: z
     .nullish(z.int().min(0).max(1000))
     .describe(
-      'Number among the audio tracks of the file, from 0 on. Default: the track that the file marks as default, or the first one.',
+      'Number among the audio tracks of the file, from 0 on. Default: the track that the file marks as default, or ' +
+        'the first one.',
     ),
 };
 
@@ -88,7 +89,8 @@ export const TranscriptionRequest = z.object({
   known_speaker_references: z
     .nullish(z.array(z.string().max(MAX_TEXT)).max(MAX_KNOWN_SPEAKERS))
     .describe(
-      'The voice of each name: a data URL with 2 to 10 s of speech of this person alone, such as `data:audio/wav;base64,…`.',
+      'The voice of each name: a data URL with 2 to 10 s of speech of this person alone, such as ' +
+        '`data:audio/wav;base64,…`.',
     ),
   chunking_strategy: z
     .nullish(z.union([z.literal('auto'), ServerVad]))

@@ -1,5 +1,5 @@
-// Audio and images in dialogs with the official client against real models: audio becomes its transcript, and no address
-// of an image is ever opened.
+// Audio and images in dialogs with the official client against real models: audio becomes its transcript, and no
+// address of an image is ever opened.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -30,7 +30,8 @@ export function speakerReferences(request: TranscriptionRequest): SpeakerReferen
   if (references.length !== names.length)
     throw invalidValue(
       REFERENCES,
-      `each speaker has one name and one reference; there are ${names.length} names and ${references.length} references`,
+      `each speaker has one name and one reference; there are ${names.length} names and ` +
+        `${references.length} references`,
     );
   return names.map((name, n) => {
     const problem = KnownSpeaker.shape.name.safeParse(name).error?.issues[0];

@@ -4,8 +4,8 @@ import { withSpeakers } from '../../transcripts/index.ts';
 const LETTERS = 26;
 
 /**
- * Returns a transcript, which has the times of words, in segments of one speaker. The speakers are `A`, `B` and so on in
- * the order in which they begin, as in OpenAI's API. Speakers with a `known` name keep it, and no other one gets it.
+ * Returns a transcript, which has the times of words, in segments of one speaker. The speakers are `A`, `B` and so on
+ * in the order in which they begin, as in OpenAI's API. Speakers with a `known` name keep it, and no other one gets it.
  */
 export function diarized(
   transcript: AsrOutput,

@@ -12,8 +12,8 @@ type Logprob = z.input<typeof TranscriptLogprob>;
 const SPACE = 0x20;
 
 /**
- * Returns the tokens of segments, whose bytes are the text of the segments. At the start of a transcript the first token
- * lacks its leading space, as the text does.
+ * Returns the tokens of segments, whose bytes are the text of the segments. At the start of a transcript the first
+ * token lacks its leading space, as the text does.
  */
 export function transcriptLogprobs(segments: readonly AsrSegment[], isStart: boolean): Logprob[] {
   const tokens = segments.flatMap((segment) => segment.tokens ?? []);

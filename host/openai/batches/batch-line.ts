@@ -59,7 +59,8 @@ export class WrongLine extends Error {
 
 function parsed(bytes: Buffer, limits: JsonLimits, wrong: (code: string, message: string) => WrongLine): unknown {
   try {
-    return readJson(decodeUtf8(bytes), { ...limits, max_json_depth: limits.max_json_depth + 1 }); // the body of a request is inside of its line
+    // The body of a request is inside of its line.
+    return readJson(decodeUtf8(bytes), { ...limits, max_json_depth: limits.max_json_depth + 1 });
   } catch (error) {
     if (!(error instanceof AanaError)) throw error;
     const [entry] = error.data as readonly { readonly msg: string }[];

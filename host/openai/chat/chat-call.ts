@@ -19,8 +19,8 @@ export type PromptedRequest = Omit<ChatRequest, 'messages'> & {
 };
 
 /**
- * Returns the call of `chat` and `chat_stream` for a request. Its images, which `images` takes, are not opened yet. Throws
- * errors that name the wrong parameter of the client's request.
+ * Returns the call of `chat` and `chat_stream` for a request. Its images, which `images` takes, are not opened yet.
+ * Throws errors that name the wrong parameter of the client's request.
  */
 export function chatCall(
   request: PromptedRequest,

@@ -18,7 +18,8 @@ export const ChatRequest = z.object({
     .min(1)
     .max(MAX_MESSAGES)
     .describe(
-      'Contents are texts, files that are text or PDF, audio of the user with the setting `openai.audio_input.deployment`, and reasoning of the assistant: parts `thinking` and `reasoning`.',
+      'Contents are texts, files that are text or PDF, audio of the user with the setting ' +
+        '`openai.audio_input.deployment`, and reasoning of the assistant: parts `thinking` and `reasoning`.',
     ),
   stream: z.nullish(z.boolean()),
   stream_options: z
@@ -30,7 +31,8 @@ export const ChatRequest = z.object({
   response_format: z
     .nullish(ResponseFormat)
     .describe(
-      'The form of a text. Calls of tools have that of their tool, so this and the other forms of an answer do not count where one is required.',
+      'The form of a text. Calls of tools have that of their tool, so this and the other forms of an answer do not ' +
+        'count where one is required.',
     ),
   logprobs: z.nullish(z.boolean()),
   top_logprobs: z.nullish(z.int().min(0).max(20)),

@@ -1,8 +1,8 @@
 import type { RequestMessage } from './messages.ts';
 
 /**
- * Returns messages with calls of tools in the place of calls of functions, as OpenAI's API had them before tools. A message
- * of the role `function` answers the last call of the function that it names.
+ * Returns messages with calls of tools in the place of calls of functions, as OpenAI's API had them before tools. A
+ * message of the role `function` answers the last call of the function that it names.
  */
 export function withToolCalls(messages: readonly RequestMessage[]): RequestMessage[] {
   const ids = new Map<string | null | undefined, string>();

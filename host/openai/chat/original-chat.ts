@@ -43,7 +43,9 @@ export const OriginalChatChunk = z.object({
 
 export const OriginalNotFound = z.object({ error: z.object({ message: z.string().max(MAX_TEXT) }) });
 
-/** Returns the arguments of `chat` and `chat_stream`. As in the original, the defaults are not those of the deployment. */
+/**
+ * Returns the arguments of `chat` and `chat_stream`. As in the original, the defaults are not those of the deployment.
+ */
 export function originalChatArguments(
   { messages, temperature, top_p, max_tokens }: OriginalChatRequest,
   { adapter }: ResolvedModel,

@@ -4,8 +4,8 @@ import { MAX_CONTENT_PARTS, MAX_TEXT } from '../../schemas/index.ts';
 const text = z.optional(z.nullable(z.string().max(MAX_TEXT)));
 
 /**
- * Reasoning of an earlier answer among the parts of a message, as other servers write it. That of `redacted_thinking` only
- * its server can read.
+ * Reasoning of an earlier answer among the parts of a message, as other servers write it. That of `redacted_thinking`
+ * only its server can read.
  */
 export const ReasoningPart = z.object({
   type: z.enum(['thinking', 'reasoning', 'redacted_thinking']),

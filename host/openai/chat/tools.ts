@@ -28,8 +28,8 @@ const Allowed = z.object({
 });
 
 /**
- * Returns the schema of a list of tools. `toolOf` makes a tool of the list one of chat completions, or none of a hosted tool, and `grammarPath`
- * tells where a custom tool has the definition of its grammar.
+ * Returns the schema of a list of tools. `toolOf` makes a tool of the list one of chat completions, or none of a hosted
+ * tool, and `grammarPath` tells where a custom tool has the definition of its grammar.
  */
 export function toolList<Schema extends z.core.$ZodType>(
   schema: Schema,
@@ -68,12 +68,14 @@ export const toolFields = {
   tools: z
     .optional(z.nullable(toolList(Tool, (tool) => tool, ['custom', 'format', 'grammar', 'definition'])))
     .describe(
-      'Functions that the model may call, and custom tools, whose input is one text. The `format` of a custom tool can be a grammar, which the text obeys.',
+      'Functions that the model may call, and custom tools, whose input is one text. The `format` of a custom tool ' +
+        'can be a grammar, which the text obeys.',
     ),
   tool_choice: z
     .optional(z.nullable(z.union([z.enum(['none', 'auto', 'required']), z.union([Named, Allowed])])))
     .describe(
-      '`none`, `auto`, `required`, one function or custom tool, or `allowed_tools`: some of the tools. One tool is called once, unless `parallel_tool_calls` is `true`.',
+      '`none`, `auto`, `required`, one function or custom tool, or `allowed_tools`: some of the tools. One tool is ' +
+        'called once, unless `parallel_tool_calls` is `true`.',
     ),
   parallel_tool_calls: chatOptions.parallel_tool_calls,
 } as const;

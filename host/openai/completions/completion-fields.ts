@@ -36,7 +36,8 @@ export const CompletionRequest = z.object({
   suffix: z
     .nullish(z.string().max(MAX_TEXT))
     .describe(
-      'Text behind the gap that the answer fills. For models with tokens for it, such as Qwen2.5-Coder; for others it has no effect and is named.',
+      'Text behind the gap that the answer fills. For models with tokens for it, such as Qwen2.5-Coder; for others ' +
+        'it has no effect and is named.',
     ),
   echo: z.nullish(z.boolean()).describe('Whether the text begins with the prompt.'),
   best_of: z

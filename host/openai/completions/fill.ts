@@ -27,8 +27,8 @@ export interface Fill {
 const UNKNOWN = 'the model has no tokens for it, so the text goes on from its end';
 
 /**
- * Returns how the suffix of a request takes effect; undefined if it has none. Throws `UnsupportedParameter` for a suffix
- * without effect with `strict`, and `InvalidParameter` for texts that would forge the control tokens.
+ * Returns how the suffix of a request takes effect; undefined if it has none. Throws `UnsupportedParameter` for a
+ * suffix without effect with `strict`, and `InvalidParameter` for texts that would forge the control tokens.
  */
 export async function fillOf(
   models: ModelDirectory,

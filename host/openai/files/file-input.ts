@@ -72,8 +72,8 @@ interface GivenFile {
 }
 
 /**
- * Returns the text in place of a file, which is added to `files` and whose text is empty until it is read. Undefined for
- * audio and for a file that has neither an id nor data.
+ * Returns the text in place of a file, which is added to `files` and whose text is empty until it is read. Undefined
+ * for audio and for a file that has neither an id nor data.
  */
 function textIn({ part, owner, role, file }: GivenFile, files: FilePart[]): FilePart['place'] | undefined {
   const { file_id: id, file_data: data, filename } = file;

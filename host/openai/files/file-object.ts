@@ -56,7 +56,9 @@ const secondsOf = (ms: number): number => Math.floor(ms / 1000);
 /** Most characters of a file name. */
 const MAX_NAME = 255;
 
-/** Returns the name of an uploaded file. Throws `InvalidParameter` for one that is too long or has control characters. */
+/**
+ * Returns the name of an uploaded file. Throws `InvalidParameter` for one that is too long or has control characters.
+ */
 export function fileName(name: string | undefined, param = 'file'): string {
   if (name === undefined) throw invalidValue(param, 'the part has no file name');
   if (name === '') throw invalidValue(param, 'its file name is empty');

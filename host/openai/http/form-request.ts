@@ -18,8 +18,8 @@ export interface FormRequest<Request> extends AsyncDisposable {
 const MAX_PARTS = 64;
 
 /**
- * Returns a function that reads and checks the form of a request with one file, in the part `filePart`. Parameters without
- * effect are treated as in requests of JSON.
+ * Returns a function that reads and checks the form of a request with one file, in the part `filePart`. Parameters
+ * without effect are treated as in requests of JSON.
  */
 export function formRequests<Fields extends RequestFields>(
   fields: Fields,
@@ -55,7 +55,9 @@ export function formRequests<Fields extends RequestFields>(
   };
 }
 
-/** Returns the text parts of a form. Throws `InvalidParameter` for files where texts belong, and the other way round. */
+/**
+ * Returns the text parts of a form. Throws `InvalidParameter` for files where texts belong, and the other way round.
+ */
 function textsOf(
   { fields, files }: MultipartForm,
   filePart: string,

@@ -26,7 +26,9 @@ export interface OpenAiRoutesOptions {
   readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
   readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
-  /** Like `openAudio`, but it does not wait for the end of decoding that takes a while. The signal stops the decoder. */
+  /**
+   * Like `openAudio`, but it does not wait for the end of decoding that takes a while. The signal stops the decoder.
+   */
   readonly openSound: (
     file: UploadedFile,
     signal: AbortSignal,

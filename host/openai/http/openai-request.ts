@@ -62,8 +62,8 @@ export function addIgnored(ctx: Context, name: string): void {
 }
 
 /**
- * Runs the work for a request within `limits.invocation_timeout_s`. The signal aborts when the client leaves or the time
- * is up.
+ * Runs the work for a request within `limits.invocation_timeout_s`. The signal aborts when the client leaves or the
+ * time is up.
  */
 export async function withinTime<T>(
   ctx: Context,

@@ -34,7 +34,8 @@ export class ImageParts {
     if (!this.#model.takesImages)
       throw unsupported(
         `${part}.type`,
-        `the model takes no images. A LlamaTextGenerationDeployment takes images if model_kwargs.mmproj names the vision projector of its model`,
+        `the model takes no images. A LlamaTextGenerationDeployment takes images if model_kwargs.mmproj names the ` +
+          `vision projector of its model`,
       );
     if (this.#why !== undefined) throw unsupported(`${part}.type`, this.#why);
     const param = `${part}.image_url.url`;

@@ -21,7 +21,8 @@ export function resolveModel(directory: ModelDirectory, name: string, capability
   if (capabilitiesOf(found.model.methods).includes(capability)) return found;
   throw fail(
     'UnknownModel',
-    `The model ${JSON.stringify(shown(name))} is the deployment ${found.model.name}, which cannot do ${capability}: ${whatToDo(directory, capability)}`,
+    `The model ${JSON.stringify(shown(name))} is the deployment ${found.model.name}, which cannot do ${capability}: ` +
+      `${whatToDo(directory, capability)}`,
     { data: { param: 'model' } },
   );
 }

@@ -20,7 +20,8 @@ export const ClientSecretRequest = z.object({
       ),
     )
     .describe(
-      `Until when the secret opens sessions: \`{anchor: created_at, seconds}\`, ${SHORTEST_S} to ${LONGEST_S} s. Default: ${DEFAULT_S} s.`,
+      `Until when the secret opens sessions: \`{anchor: created_at, seconds}\`, ${SHORTEST_S} to ${LONGEST_S} s. ` +
+        `Default: ${DEFAULT_S} s.`,
     ),
   session: z.optional(z.nullable(anyObject)).describe('The settings with which its sessions begin, see below.'),
 });

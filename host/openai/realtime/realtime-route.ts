@@ -36,7 +36,8 @@ const REALTIME_ROUTE = {
   answers: {
     101: {
       description:
-        'The WebSocket is open. Both sides send texts: the client the events `session.update` and `input_audio_buffer.append`, `.commit` and `.clear`, and the server the events of this schema.',
+        'The WebSocket is open. Both sides send texts: the client the events `session.update` and ' +
+        '`input_audio_buffer.append`, `.commit` and `.clear`, and the server the events of this schema.',
       schema: RealtimeServerEvent,
     },
   },

@@ -40,7 +40,8 @@ export type AudioFormat = z.output<typeof AudioFormat>;
 export const SESSION_INPUT_FIELDS = {
   schema: z.object({
     format: AudioFormat.optional().describe(
-      '`audio/pcm`, which is the default: 16-bit mono little-endian samples at 24 kHz. Or `audio/pcmu` or `audio/pcma`, at 8 kHz.',
+      '`audio/pcm`, which is the default: 16-bit mono little-endian samples at 24 kHz. Or `audio/pcmu` or ' +
+        '`audio/pcma`, at 8 kHz.',
     ),
     transcription: z.nullish(z.unknown()).describe('The model and what it should know, see below.'),
     turn_detection: z

@@ -48,8 +48,8 @@ export function firstSettings(model: string | undefined, given?: SessionSettings
 }
 
 /**
- * Returns the settings after a `session.update`; what it does not name stays as it is. Throws errors that name the wrong
- * parameter, such as `session.audio.input.format`.
+ * Returns the settings after a `session.update`; what it does not name stays as it is. Throws errors that name the
+ * wrong parameter, such as `session.audio.input.format`.
  */
 export function updatedSettings(
   settings: SessionSettings,

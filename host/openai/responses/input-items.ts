@@ -2,7 +2,10 @@ import * as z from 'zod';
 import { hostedPart, isHosted } from '../hosted-parts.ts';
 import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS } from '../../schemas/index.ts';
 
-/** An id that a client may give to an item. Ids of this server are `msg_`, `rs_`, `fc_` or `ctc_` and 32 hexadecimal digits. */
+/**
+ * An id that a client may give to an item. Ids of this server are `msg_`, `rs_`, `fc_` or `ctc_` and 32 hexadecimal
+ * digits.
+ */
 const ItemId = z
   .string()
   .max(MAX_TEXT)
@@ -120,8 +123,8 @@ function withType(item: unknown): unknown {
 }
 
 /**
- * An item of `input`. Keys that only answers have, such as `annotations`, are dropped, because clients send answers back
- * as they came.
+ * An item of `input`. Keys that only answers have, such as `annotations`, are dropped, because clients send answers
+ * back as they came.
  */
 export const InputItem = z.preprocess(
   withType,
@@ -139,7 +142,8 @@ export const InputItem = z.preprocess(
     ],
     {
       error:
-        'must be one of message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning, item_reference and the items of hosted tools',
+        'must be one of message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, ' +
+        'reasoning, item_reference and the items of hosted tools',
     },
   ),
 );

@@ -1,4 +1,5 @@
-// Raw responses, calls of tools, uploads and translations, checked strictly by the models of OpenAI's package for Python.
+// Raw responses, calls of tools, uploads and translations, checked strictly by the models of OpenAI's package for
+// Python.
 import { readFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

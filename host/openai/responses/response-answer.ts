@@ -26,7 +26,8 @@ export const ModelResponse = z.object({
   status: z
     .enum(['queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled'])
     .describe(
-      '`incomplete`: a limit of tokens ended the answer. Without `background`, `failed` is only in events, and `queued` and `cancelled` do not occur.',
+      '`incomplete`: a limit of tokens ended the answer. Without `background`, `failed` is only in events, and ' +
+        '`queued` and `cancelled` do not occur.',
     ),
   error: z.object({ code: z.string(), message: z.string() }).nullable(),
   incomplete_details: z.object({ reason: z.enum(['max_output_tokens', 'content_filter']) }).nullable(),

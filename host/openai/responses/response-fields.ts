@@ -102,14 +102,18 @@ const promptFields = {
   input: z
     .union([z.string().max(MAX_TEXT), z.array(InputItem).max(MAX_ITEMS)])
     .describe(
-      'A text, or items: messages with texts, files that are text or PDF, as `file_id` or `file_data` (and audio with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, `custom_tool_call_output`, `reasoning` and `item_reference`. Items of hosted tools, such as `web_search_call`, are dropped; a `compaction` is refused.',
+      'A text, or items: messages with texts, files that are text or PDF, as `file_id` or `file_data` (and audio ' +
+        'with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, ' +
+        '`custom_tool_call_output`, `reasoning` and `item_reference`. Items of hosted tools, such as ' +
+        '`web_search_call`, are dropped; a `compaction` is refused.',
     ),
   instructions: z.nullish(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
   previous_response_id: z.nullish(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
   tools: z
     .nullish(toolList(RequestTool, chatTool, ['format', 'definition']))
     .describe(
-      'Functions and custom tools that the model may call, as in chat completions. Tools that OpenAI’s servers run, such as `web_search`, are refused, or dropped with the setting `openai.hosted_tools`.',
+      'Functions and custom tools that the model may call, as in chat completions. Tools that OpenAI’s servers run, ' +
+        'such as `web_search`, are refused, or dropped with the setting `openai.hosted_tools`.',
     ),
   tool_choice: z
     .nullish(ToolChoice)
@@ -133,7 +137,8 @@ export const ResponseRequest = z.object({
   background: z
     .nullish(z.boolean())
     .describe(
-      'Whether the answer is only the beginning of the response, which a task makes. It needs `store` and the task queue.',
+      'Whether the answer is only the beginning of the response, which a task makes. It needs `store` and the ' +
+        'task queue.',
     ),
   store: z
     .nullish(z.boolean())

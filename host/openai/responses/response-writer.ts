@@ -16,7 +16,10 @@ const ERROR_CODES: Readonly<Record<string, string>> = {
   invalid_request_error: 'invalid_prompt',
 };
 
-/** The code of a prompt that is too long, by which agents know that they must compact the dialog. The type does not have it. */
+/**
+ * The code of a prompt that is too long, by which agents know that they must compact the dialog. The type does not have
+ * it.
+ */
 const TOO_LONG = 'context_length_exceeded';
 
 export interface WriterOptions {

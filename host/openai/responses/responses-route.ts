@@ -81,7 +81,8 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
           const details = await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
           await send(writer.close(details));
           context.signal.throwIfAborted();
-          if (writer.response.store) await dialogs.store.save(writer.response, input); // before the client can continue it
+          // Before the client can continue it.
+          if (writer.response.store) await dialogs.store.save(writer.response, input);
           await send(writer.end());
         });
         return undefined;

@@ -13,7 +13,10 @@ import { invalidValue } from '../fields.ts';
 const own = Sampling.shape;
 const JsonSchema = z.union([anyObject, z.boolean(), z.string().max(MAX_TEXT)]);
 
-/** How the tokens of an answer are chosen, and what ends it: parameters of OpenAI's API, then the extensions of vLLM and llama-server. */
+/**
+ * How the tokens of an answer are chosen, and what ends it: parameters of OpenAI's API, then the extensions of vLLM and
+ * llama-server.
+ */
 export const tokenFields = {
   temperature: own.temperature.check(z.describe("0 is greedy. Default: the deployment's.")),
   top_p: own.top_p,

@@ -33,7 +33,8 @@ export const EmbeddingRequest = z.object({
   dimensions: z
     .nullish(z.int().min(1).max(65_536))
     .describe(
-      'Numbers of a vector that are kept, from its beginning. Only vectors of models that were trained for it keep their meaning.',
+      'Numbers of a vector that are kept, from its beginning. Only vectors of models that were trained for it keep ' +
+        'their meaning.',
     ),
   prompt_name: z
     .nullish(z.string().max(MAX_NAME))

@@ -24,7 +24,8 @@ export async function backup({ config, log, signal, out }: BackupCommand, target
   const { missing } = manifest;
   if (missing.length === 0) return 0;
   out.write(
-    `${missing.length} files that the database names were missing: ${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ', …' : ''}\n`,
+    `${missing.length} files that the database names were missing: ` +
+      `${missing.slice(0, 5).join(', ')}${missing.length > 5 ? ', …' : ''}\n`,
   );
   return 1;
 }

@@ -12,7 +12,9 @@ export type Message =
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8000;
 
-/** Tells the states of the application until the signal aborts or the token is refused. Connects again when it is lost. */
+/**
+ * Tells the states of the application until the signal aborts or the token is refused. Connects again when it is lost.
+ */
 export async function watchApplication(
   token: string,
   tell: (message: Message) => void,

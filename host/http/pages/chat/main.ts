@@ -87,7 +87,9 @@ async function transcribe(file: File): Promise<void> {
   if (text !== '') messages = [...messages, { role: 'user', content }, { role: 'assistant', content: text }];
 }
 
-/** Shows a question, and its answer while `work` computes it. Returns the text; empty if it is not in the log any more. */
+/**
+ * Shows a question, and its answer while `work` computes it. Returns the text; empty if it is not in the log any more.
+ */
 async function answer(
   question: string,
   work: (view: AnswerView, signal: AbortSignal) => Promise<void>,

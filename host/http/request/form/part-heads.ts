@@ -62,8 +62,8 @@ export interface PartHead {
 }
 
 /**
- * Undoes the escapes of names, and marks a part as a file if it has a file name, because formidable decides by the content type. A part that `isText`
- * names is never a file.
+ * Undoes the escapes of names, and marks a part as a file if it has a file name, because formidable decides by the
+ * content type. A part that `isText` names is never a file.
  */
 export function classify(part: PartHead, isText: (part: PartHead) => boolean): void {
   part.name = part.name && unescaped(part.name);

@@ -93,7 +93,8 @@ export async function readForm(
           const chunks: Buffer[] = [];
           parts.push({ name: head.name ?? '', isFile, chunks });
           part.on('data', (data: Buffer) => framing.account(data.length));
-          if (!isFile) part.on('data', (data: Buffer) => chunks.push(data)); // the text from formidable has lost bytes that are not UTF-8
+          // The text from formidable has lost bytes that are not UTF-8.
+          if (!isFile) part.on('data', (data: Buffer) => chunks.push(data));
           handle(part);
         },
       },

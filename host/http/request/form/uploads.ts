@@ -28,8 +28,8 @@ export interface FormidableFile {
 }
 
 /**
- * Returns the uploaded files by the names of their parts. Throws `DiskFullException` for a file that is not on the disk as it was
- * sent.
+ * Returns the uploaded files by the names of their parts. Throws `DiskFullException` for a file that is not on the disk
+ * as it was sent.
  */
 export async function uploadedFiles(
   parts: Record<string, FormidableFile | FormidableFile[]>,

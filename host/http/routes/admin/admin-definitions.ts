@@ -87,7 +87,8 @@ export const ADMIN_TASK_ROUTES = {
     method: 'get',
     path: '/api/tasks/{task_id}/events',
     summary:
-      'The events of a task of any user, as server-sent events; the data of `chunk` is null unless `api_service.admins_see_contents` is set',
+      'The events of a task of any user, as server-sent events; the data of `chunk` is null unless ' +
+      '`api_service.admins_see_contents` is set',
     tag: 'admin',
     query: WATCH_QUERY,
     answers: { 200: { description: 'Events until the task has ended.', schema: TaskEvent, type: 'text/event-stream' } },

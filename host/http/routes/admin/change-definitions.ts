@@ -68,7 +68,8 @@ export const CHANGE_ROUTES = {
     method: 'post',
     path: '/api/configuration/apply',
     summary:
-      'Apply a configuration without losing a request, as server-sent events named `change`. After a failure everything is as before. It goes on when the client leaves',
+      'Apply a configuration without losing a request, as server-sent events named `change`. After a failure ' +
+      'everything is as before. It goes on when the client leaves',
     tag: 'admin',
     query: PLAN_QUERY.extend(FILE),
     body: Configuration,
@@ -89,7 +90,8 @@ export const CHANGE_ROUTES = {
     method: 'post',
     path: '/api/configuration/rollback',
     summary:
-      'Go back to the configuration before the last one that was applied since the start, as server-sent events named `change`',
+      'Go back to the configuration before the last one that was applied since the start, as server-sent events ' +
+      'named `change`',
     tag: 'admin',
     query: PLAN_QUERY,
     answers: { 200: { description: 'What is done.', schema: ApplyEvent, type: 'text/event-stream' } },

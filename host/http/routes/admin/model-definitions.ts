@@ -47,7 +47,8 @@ export const MODEL_ROUTES = {
     method: 'post',
     path: '/api/models/{model_id}/pull',
     summary:
-      'Pull a model, or follow its pull, as server-sent events named `pull`; the last one says how it ended. The pull goes on when the client leaves',
+      'Pull a model, or follow its pull, as server-sent events named `pull`; the last one says how it ended. The ' +
+      'pull goes on when the client leaves',
     tag: 'admin',
     answers: { 200: { description: 'The progress.', schema: PullEvent, type: 'text/event-stream' } },
     fails: [404, 409, 422, 500, 503],

@@ -131,7 +131,8 @@ export function operationRoutes(
     if (!adminsSeeContents && !isOwner)
       throw fail(
         'ContentsHidden',
-        'a heap snapshot has requests and results of all users, so it needs api_service.admins_see_contents; the user of the process can run "aana-host profile heap"',
+        'a heap snapshot has requests and results of all users, so it needs api_service.admins_see_contents; the ' +
+          'user of the process can run "aana-host profile heap"',
       );
     return sendProfile(ctx, 'host.heapsnapshot', application.profiler.heap(abortOnClose(ctx)));
   });

@@ -22,7 +22,9 @@ export interface Message {
   readonly body: unknown;
 }
 
-/** Reads the message of a request. A list of messages is refused, because each run of an endpoint counts as a request. */
+/**
+ * Reads the message of a request. A list of messages is refused, because each run of an endpoint counts as a request.
+ */
 export async function readMessage(ctx: Context, { limits, tempDir }: HttpAppOptions): Promise<Message> {
   if (!ctx.is('application/json'))
     throw new HttpError('UnsupportedMediaType', 'the content type of a message is application/json');

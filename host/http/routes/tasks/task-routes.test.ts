@@ -57,8 +57,24 @@ Routes.before(async () => {
     output,
     run: async ({ n }) => ({ doubled: n * 2 }),
   });
-  app.registerEndpoint({ name: 'stream', path: '/stream', input: Input, output, run: async function* ({ n }) { for (let i = 0; i < n; i += 1) yield { i }; } }); // prettier-ignore
-  app.registerEndpoint({ name: 'fail', path: '/fail', input: Input, output, run: async () => { throw new AanaError('VideoTooLongException', 'bad-request', 'too long', { data: { max_len: 1 } }); } }); // prettier-ignore
+  app.registerEndpoint({
+    name: 'stream',
+    path: '/stream',
+    input: Input,
+    output,
+    run: async function* ({ n }) {
+      for (let i = 0; i < n; i += 1) yield { i };
+    },
+  });
+  app.registerEndpoint({
+    name: 'fail',
+    path: '/fail',
+    input: Input,
+    output,
+    run: async () => {
+      throw new AanaError('VideoTooLongException', 'bad-request', 'too long', { data: { max_len: 1 } });
+    },
+  });
   app.registerEndpoint({
     name: 'always',
     path: '/always',
@@ -75,10 +91,17 @@ Routes.before(async () => {
     defer_option: 'never',
     run: async () => 2,
   });
-  app.registerEndpoint({ name: 'wait', path: '/wait', input: Input, output, run: (_input, { signal }) => new Promise((resolve, reject) => {
-    void release.promise.then(resolve);
-    signal.addEventListener('abort', () => reject(signal.reason));
-  }) }); // prettier-ignore
+  app.registerEndpoint({
+    name: 'wait',
+    path: '/wait',
+    input: Input,
+    output,
+    run: (_input, { signal }) =>
+      new Promise((resolve, reject) => {
+        void release.promise.then(resolve);
+        signal.addEventListener('abort', () => reject(signal.reason));
+      }),
+  });
   await app.listen({ host: '127.0.0.1', port: 0 });
   await app.deploy();
   url = app.url ?? '';

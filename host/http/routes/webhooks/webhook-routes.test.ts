@@ -40,8 +40,25 @@ function makeApp(name: string, webhook: object): AanaApp {
   });
   const Input = z.strictObject({ waits: z.boolean().default(false) });
   made.registerEndpoint({ name: 'echo', path: '/echo', input: z.any(), output: z.any(), run: async (input) => input });
-  made.registerEndpoint({ name: 'fail', path: '/fail', input: Input, output: z.any(), run: async () => { throw new AanaError('VideoTooLongException', 'bad-request', 'too long', { data: { max_len: 1 } }); } }); // prettier-ignore
-  made.registerEndpoint({ name: 'wait', path: '/wait', input: Input, output: z.any(), run: (_input, { signal }) => new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); }) }); // prettier-ignore
+  made.registerEndpoint({
+    name: 'fail',
+    path: '/fail',
+    input: Input,
+    output: z.any(),
+    run: async () => {
+      throw new AanaError('VideoTooLongException', 'bad-request', 'too long', { data: { max_len: 1 } });
+    },
+  });
+  made.registerEndpoint({
+    name: 'wait',
+    path: '/wait',
+    input: Input,
+    output: z.any(),
+    run: (_input, { signal }) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+      }),
+  });
   return made;
 }
 

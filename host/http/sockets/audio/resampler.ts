@@ -8,9 +8,9 @@ const KAISER_BETA = 8;
 const PHASES = 256;
 
 /**
- * Changes the sample rate of a stream by a low-pass filter, a sinc with a Kaiser window, so that no frequency folds into
- * another one. Sample `n` of the output lies at the same time as in the input, because the filter is symmetric. Source:
- * Julius O. Smith, "Digital Audio Resampling", https://ccrma.stanford.edu/~jos/resample/.
+ * Changes the sample rate of a stream by a low-pass filter, a sinc with a Kaiser window, so that no frequency folds
+ * into another one. Sample `n` of the output lies at the same time as in the input, because the filter is symmetric.
+ * Source: Julius O. Smith, "Digital Audio Resampling", https://ccrma.stanford.edu/~jos/resample/.
  */
 export class Resampler {
   readonly #from: number;

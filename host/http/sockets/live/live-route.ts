@@ -54,7 +54,8 @@ const LIVE_ROUTE = {
   answers: {
     101: {
       description:
-        'The WebSocket is open. The client sends audio in binary messages, and the text `{"type":"end"}` after the last one. The server sends texts with the values of this schema.',
+        'The WebSocket is open. The client sends audio in binary messages, and the text `{"type":"end"}` after the ' +
+        'last one. The server sends texts with the values of this schema.',
       schema: z.union([LiveResult, End, Failure]),
     },
   },

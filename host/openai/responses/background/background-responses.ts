@@ -44,8 +44,8 @@ export interface StoredEvent {
 /** The responses of a user that tasks make. Responses of other users are not found. */
 export interface UserBackground {
   /**
-   * Stores a response that a task makes. Throws `RuntimeError` when the task queue is off, `StorageFull`, and the errors
-   * of `UserTasks.enqueue`.
+   * Stores a response that a task makes. Throws `RuntimeError` when the task queue is off, `StorageFull`, and the
+   * errors of `UserTasks.enqueue`.
    */
   create(order: ResponseOrder): Promise<void>;
   /**

@@ -60,8 +60,8 @@ export class ResponseAttempt {
   }
 
   /**
-   * Stores the response when it has ended, also with an error that another attempt would repeat. Rejects when the signal
-   * aborts before the time is up, and when the model is not available.
+   * Stores the response when it has ended, also with an error that another attempt would repeat. Rejects when the
+   * signal aborts before the time is up, and when the model is not available.
    */
   async run(context: RunContext): Promise<void> {
     const signal = AbortSignal.any([context.signal, this.#ending.signal]);

@@ -62,7 +62,8 @@ export async function readHistory(store: ResponseStore, id: string, maxBytes: nu
   if (bytes > maxBytes)
     throw fail(
       'RequestTooLarge',
-      `the response ${id} and those that it continues have ${bytes} bytes, but at most ${maxBytes} are read (limits.max_json_bytes)`,
+      `the response ${id} and those that it continues have ${bytes} bytes, but at most ${maxBytes} are read ` +
+        `(limits.max_json_bytes)`,
       { data: { limit: maxBytes, param: 'previous_response_id' } },
     );
   return store.chainItems(id);
